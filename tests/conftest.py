@@ -11,9 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
@@ -86,6 +90,25 @@ def svg_words(file: Path) -> list[str]:
     pattern = r"<!-- (.*?) -->\s*<g[^>]*>\s*<text>|<text[^>]*>([^<]+)</text>"
     found = re.findall(pattern, file.read_text())
     return [unescape(spelled or text) for spelled, text in found]
+
+
+def points(line: Line2D) -> list[tuple[float, float]]:
+    """Where a curve of a figure goes."""
+    return [(x, y) for x, y in np.asarray(line.get_xydata(), dtype=float).tolist()]
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that are saved, in order: what they show is in their axes."""
+    saved: list[Figure] = []
+    save = Figure.savefig
+
+    def savefig(self: Figure, *arguments: Any, **options: Any) -> None:
+        saved.append(self)
+        save(self, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    return saved
 
 
 @pytest.fixture(autouse=True)

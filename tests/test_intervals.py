@@ -30,7 +30,9 @@ def test_the_interval_is_that_of_the_core(runs: int) -> None:
     for name, estimate in point.metrics.items():
         samples = point.samples(name)
         assert len(samples) == runs
-        mean, ci95 = mean_and_interval(samples)
+        # Of a quotient of sums over all runs: that, plus what each run adds to it.
+        sample = Sample.of(point, name)
+        mean, ci95 = sample.mean, sample.ci95()
         assert mean == pytest.approx(estimate.value, rel=1e-12)
         if estimate.ci95 is None:
             # Of rare counts the core gives the exact limits of a Poisson count, one-sided where it is 0.

@@ -7,12 +7,15 @@ import io
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import crossfade as cf
-from tests.conftest import Cli
+from tests.conftest import Cli, points
 
 CHAIN = """\
 schema = 1
@@ -65,12 +68,56 @@ def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, obje
     found = [int(str(cell)) for cell in table.cells("exchanges")]
     # A pattern that repeats fits in whole or is cut: h over a number, within one.
     assert all(abs(count - h / over) < 1.0 for count, h in zip(found, hops, strict=True)), found
-    assert all(
-        len(str(pairs).split()) == count for pairs, count in zip(table.cells("set"), found, strict=True)
+    # Nodes are 200 m apart in a line and heard up to 250 m: an array hears a neighbour, or two with 450 m.
+    reach = {
+        key: float(str(mesh.get(f"mesh.{key}", "250 m")).split()[0]) for key in ("range", "interference")
+    }
+    nulls = int(str(mesh.get("mesh.antennas", 2))) - 1 if mesh["mesh.mac"] == "nulling" else 0
+    heard, disturbed = reach["range"] // 200.0, max(reach.values()) // 200.0
+    assert found == [largest_in_a_chain(h, heard, disturbed, nulls) for h in hops]
+    for pairs, count, h in zip(table.cells("set"), found, hops, strict=True):
+        links = [int(pair.split("-")[0]) for pair in str(pairs).split()]
+        assert len(links) == count
+        assert all(0 <= link < h for link in links)
+        assert possible_in_a_chain(links, heard, disturbed, nulls)
+
+
+def possible_in_a_chain(links: Sequence[int], heard: float, disturbed: float, nulls: int) -> bool:
+    """Whether exchanges, each of nodes n and n + 1, can be under way at once: by trying all who null whom."""
+    pairs = []
+    for first, second in combinations(links, 2):
+        for a, b in product((first, first + 1), (second, second + 1)):
+            if a == b or heard < abs(a - b) <= disturbed:
+                return False
+            if abs(a - b) <= disturbed:
+                pairs.append((a, b))
+    # What nodes have spent, for every way to settle the pairs so far.
+    ways = {frozenset[tuple[int, int]]()}
+    for pair in pairs:
+        settled = set()
+        for way in ways:
+            for node in pair:
+                used = dict(way)
+                used[node] = used.get(node, 0) + 1
+                if used[node] <= nulls:
+                    settled.add(frozenset(used.items()))
+        ways = settled
+    return bool(ways)
+
+
+def largest_in_a_chain(hops: int, heard: float, disturbed: float, nulls: int) -> int:
+    """The size of the largest such set, all of them tried from the largest down."""
+    sizes = range(hops, 0, -1)
+    return next(
+        size
+        for size in sizes
+        if any(
+            possible_in_a_chain(links, heard, disturbed, nulls) for links in combinations(range(hops), size)
+        )
     )
 
 
-def test_reuse_stands_beside_the_simulation(cli: Cli, tmp_path: Path) -> None:
+def test_reuse_stands_beside_the_simulation(cli: Cli, tmp_path: Path, figures: list[Figure]) -> None:
     file = tmp_path / "chain.toml"
     file.write_text(CHAIN)
     outcome = cli("reuse", file, "--over", "mesh.mac=plain,nulling", "--csv", "-")
@@ -80,7 +127,14 @@ def test_reuse_stands_beside_the_simulation(cli: Cli, tmp_path: Path) -> None:
     assert cli("reuse", "quickstart").err.startswith("error: mesh: missing; spatial reuse is about a mesh")
     image = tmp_path / "map.svg"
     assert cli("reuse", file, "--no-simulation", "--plot", image).code == 0
-    assert image.stat().st_size > 2000
+    (axes,) = figures[0].axes
+    exchanges = [tuple(map(int, pair.split("-"))) for pair in rows[1]["set"].split()]
+    places = [200.0 * node for node in range(5)]
+    lines = [(line.get_linewidth(), [x for x, _ in points(line)]) for line in axes.lines]
+    assert [xs for width, xs in lines if width == 0.8] == [places[hop : hop + 2] for hop in range(4)]
+    assert [xs for width, xs in lines if width == 2.4] == [[places[a], places[b]] for a, b in exchanges]
+    assert lines[-1][1] == places
+    assert [text.get_text() for text in axes.texts] == ["0", "1", "2", "3", "4"]
 
 
 def test_nodes_have_parts_of_their_own(cli: Cli, tmp_path: Path) -> None:

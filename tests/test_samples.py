@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import crossfade as cf
 from crossfade import plans
 from crossfade.plans import Options
-from tests.conftest import Cli
+from tests.conftest import Cli, points
 
 # 1000 B in 1 ms; the queue holds 40 ms.
 TWO_FLOWS = """
@@ -128,13 +129,33 @@ def test_lines_for_every_second(cli: Cli, two_flows: Path) -> None:
     )
 
 
-def test_figures_of_samples(cli: Cli, two_flows: Path, tmp_path: Path) -> None:
+def test_figures_of_samples(cli: Cli, two_flows: Path, tmp_path: Path, figures: list[Figure]) -> None:
     file, figure = tmp_path / "samples.csv", tmp_path / "samples.png"
     assert cli("run", two_flows, "--samples", file, "--quiet").code == 0
     drawn = cli(
         "plot", file, "--y", "goodput_bps,rtt_mean_s,queue_packets", "--where", "time_s<5", "--out", figure
     )
-    assert (drawn.code, figure.stat().st_size > 5000) == (0, True)
+    assert drawn.code == 0
+    goodput, rtt, queue = figures[-1].axes
+    assert goodput.get_xlim() == (0.0, 5.0)
+    samples = rows(file.read_text())
+    for axes, name, factor in (
+        (goodput, "goodput_bps", 1e-6),
+        (rtt, "rtt_mean_s", 1e3),
+        (queue, "queue_packets", 1.0),
+    ):
+        expected: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for row in samples:
+            if row[name]:
+                point = (float(row["time_s"]), factor * float(row[name]))
+                expected.setdefault((row["flow"], row["link"]), []).append(point)
+        shown = [points(line) for line in axes.lines]
+        assert len(shown) == len(expected) >= 1
+        for curve, values in zip(shown, expected.values(), strict=True):
+            assert curve == [pytest.approx(point) for point in values]
+    assert [axes.get_ylabel() for axes in figures[-1].axes] == [
+        "Goodput (Mbit/s)", "Round trip (ms)", "Queue (packets)",
+    ]  # fmt: skip
     assert cli("plot", file, "--out", figure).code == 0
     refused = cli("plot", file, "--y", "goodput", "--out", figure)
     assert refused.code == 2

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
 import crossfade as cf
@@ -27,7 +28,7 @@ from crossfade.cli.live import braille
 from crossfade.cli.live.screen import as_one, picture
 from crossfade.cli.live.watching import Frame
 from tests.cli.live_runs import SCENARIO, live, live_command, need_live
-from tests.conftest import Cli, expect_one_line, svg_words
+from tests.conftest import Cli, expect_one_line, points, svg_words
 
 PATIENCE_S = 60.0
 
@@ -78,7 +79,7 @@ def test_kernel_and_simulation_stand_in_one_figure(recorded: Path, cli: Cli) -> 
     assert {"live", "simulation"} <= set(svg_words(figure))
 
 
-def test_link_events_are_those_of_the_replay(recorded: Path, cli: Cli) -> None:
+def test_link_events_are_those_of_the_replay(recorded: Path, cli: Cli, figures: list[Figure]) -> None:
     links = recorded.parent / "links.csv"
     again = recorded.parent / "again.csv"
     assert cli("run", "--replay", recorded, "--link-events", again).code == 0
@@ -89,6 +90,8 @@ def test_link_events_are_those_of_the_replay(recorded: Path, cli: Cli) -> None:
     times = [float(row["time_s"]) for row in rows]
     assert times == sorted(times)
     assert cli("plot", links, "--out", recorded.with_suffix(".png")).code == 0
+    dots = {line.get_label(): len(points(line)) for axes in figures[0].axes for line in axes.lines}
+    assert dots["lost"] >= len(lost)
 
 
 def test_curves_of_dots() -> None:

@@ -96,7 +96,7 @@ def test_the_window_and_what_is_in_flight_balance() -> None:
         assert 2.0 * bbr * ((1.0 - bbr) * flight + 4.0) == pytest.approx(bbr * flight)
 
 
-def test_bbr_beside_cubic_is_where_the_formula_says() -> None:
+def test_bbr_beside_cubic_is_not_where_the_formula_says() -> None:
     """Where BBR finds CUBIC's queue full; at 2 and 4 products it has less, as the page says."""
     late = {"run.duration": "120 s", "flows.cubic.start": "0 s", "flows.bbr.start": "10 s"}
     over = {"link.queue.limit": ["1 bdp", "2 bdp", "4 bdp", "8 bdp", "16 bdp"]}

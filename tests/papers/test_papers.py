@@ -8,12 +8,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import crossfade as cf
 from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
 from crossfade.papers.verdicts import Outcome
-from tests.conftest import Cli
+from tests.conftest import Cli, points
 
 # The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
 FIGURE_COLUMNS = (
@@ -123,10 +124,17 @@ def test_quick_is_quicker_and_less_sure(cli: Cli) -> None:
         assert float(sure["ci95"]) < float(unsure["ci95"])
 
 
-def test_a_figure_is_drawn(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "fig2.png"
-    quick(cli, "fig2", "--plot", str(file))
-    assert file.stat().st_size > 20_000
+def test_a_figure_is_drawn(cli: Cli, tmp_path: Path, figures: list[Figure]) -> None:
+    rows = quick(cli, "fig2", "--plot", str(tmp_path / "fig2.png"))
+    (axes,) = figures[0].axes
+    shown = [points(line) for line in axes.lines]
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        point = (float(row["p_e"]), float(row["throughput_sim"]))
+        curves.setdefault((row["variant"], row["channel"]), []).append(point)
+    assert len(curves) > 3
+    for curve in curves.values():
+        assert sorted(curve) in [sorted(line) for line in shown]
 
 
 def test_what_there_is_is_listed(cli: Cli) -> None:

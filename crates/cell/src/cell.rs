@@ -264,7 +264,8 @@ impl Fabric for Cell {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        let users: Vec<_> = self.users.iter().map(|user| user.statistics.clone()).collect();
+        let users: Vec<_> = self.users.iter().map(|user| user.report(now)).collect();
+        let unsent = self.users.iter().flat_map(User::unsent_parcels).collect();
         let mut statistics = LinkStatistics::default();
         let mut frames = ArqStatistics::default();
         for user in &users {
@@ -279,7 +280,8 @@ impl Fabric for Cell {
         }
         let usable = self.config.allocation.usable(self.config.bins, self.users.len()) as f64;
         let busy = SimTime::from_secs_f64(self.config.slot.as_secs_f64() * self.used as f64 / usable);
-        LinkReport { frames: Some(frames), users, ..LinkReport::new(now, statistics, Occupancy::Time(busy)) }
+        let report = LinkReport::new(now, statistics, Occupancy::Time(busy));
+        LinkReport { frames: Some(frames), users, unsent, ..report }
     }
 
     fn trace(&mut self, keep: bool) {

@@ -37,7 +37,8 @@ pub(crate) fn spread(bins: usize, candidates: usize) -> Vec<usize> {
     (0..candidates).map(|i| (2 * i + 1) * bins / (2 * candidates)).collect()
 }
 
-/// What users had in the mean, exponentially weighted.
+/// What users were sent in the mean, exponentially weighted: frames that fail count, or a user who receives nothing would have
+/// all bins (`docs/cell.md`).
 #[derive(Clone, Debug)]
 pub(crate) struct Fairness {
     had: Vec<f32>,

@@ -99,6 +99,23 @@ impl User {
         self.waiting
     }
 
+    /// What was counted by `now`.
+    pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
+        let mut statistics = self.statistics.clone();
+        statistics.packets.add_waits(self.unsent().map(|packet| now.saturating_sub(packet.since)));
+        statistics
+    }
+
+    /// Packets of which nothing was sent.
+    fn unsent(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.range(self.packets.len() - self.waiting.0..)
+    }
+
+    /// The same as links know them.
+    pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
+        self.unsent().map(|packet| packet.parcel)
+    }
+
     /// Goes to `slot`.
     #[inline]
     pub(crate) fn go(&mut self, slot: u64) {

@@ -1,10 +1,11 @@
 //! The cell as a fabric: packets in order and once, users, schedulers, events, and what it refuses.
 
 use crossfade_cell::{
-    Allocation, ArqConfig, Cell, CellConfig, FrameSuccess, LevelRule, Levels, PredictedSinr, UserConfig,
+    Allocation, ArqConfig, Cell, CellConfig, FrameSuccess, LevelRule, Levels, PredictedSinr, SinrTrace,
+    UserConfig,
 };
 use crossfade_channel::{DelayProfile, NamedProfile, ShadowingConfig};
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, testing::Runs};
 use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Parcel, Push, QueueLimit, UserStatistics};
 use crossfade_phy::Modulation;
 use std::collections::BTreeSet;
@@ -119,36 +120,163 @@ fn what_is_done_ahead_of_a_slot_changes_nothing() {
 #[test]
 fn schedulers_rank_as_they_should() {
     let means = [6.0, 12.0, 18.0, 24.0];
-    let of = |allocation| -> Vec<f64> {
-        let (left, _) = saturate(config(&means, allocation), 3000, 2);
+    let of = |allocation, seed| -> Vec<f64> {
+        let (left, _) = saturate(config(&means, allocation), 2000, seed);
         left.iter().map(|departures| departures.len() as f64).collect()
     };
     let total = |of: &[f64]| of.iter().sum::<f64>();
-    let (round, greedy) = (of(Allocation::RoundRobin), of(Allocation::MaxSinr));
-    let fair = of(Allocation::ProportionalFair { window_slots: 100.0 });
-    assert!(total(&greedy) > 1.1 * total(&fair) && total(&fair) > 1.1 * total(&round));
+    let [mut ranks, mut weakest]: [[Vec<f64>; 2]; 2] = Default::default();
+    for seed in 0..8 {
+        let (round, greedy) = (of(Allocation::RoundRobin, seed), of(Allocation::MaxSinr, seed));
+        let fair = of(Allocation::ProportionalFair { window_slots: 100.0 }, seed);
+        ranks[0].push(total(&greedy) / total(&fair));
+        ranks[1].push(total(&fair) / total(&round));
+        weakest[0].push(greedy[0] - 0.2 * round[0]);
+        weakest[1].push(fair[0] - 1.2 * round[0]);
+    }
+    let [greedy, fair] = ranks.map(Runs::from);
+    greedy.assert_mean_in(1.1..=f64::INFINITY, "greedy over fair");
+    fair.assert_mean_in(1.1..=f64::INFINITY, "fair over in turns");
     // The weakest has next to nothing of the greedy one, and more of the fair one than in turns.
-    assert!(greedy[0] < 0.1 * round[0] && fair[0] > 1.2 * round[0], "{greedy:?} {fair:?} {round:?}");
+    let [greedy, fair] = weakest.map(Runs::from);
+    greedy.assert_mean_in(f64::NEG_INFINITY..=0.0, "greedy less a fifth of in turns");
+    fair.assert_mean_in(0.0..=f64::INFINITY, "fair less six fifths of in turns");
+}
+
+/// One user at 16 dB and NMSE 0.1. The same link in `NumPy`, without a line of ours (`bench/cell_prototype.py`,
+/// 40 channels of 40 s), has 344 kbit/s and 0.307 failures a frame static, 629 and 0.085 scheduled, known to
+/// 1.7 and 1.3 % (95 %), which the bounds allow for. The prototype of the paper's authors had 330 and 609:
+/// its three channels were weak ones (docs/papers/wipemu.md).
+fn scheduling_and_levels_pay(runs: u64, slots: u64, rate_off: f64, failures_off: f64) {
+    for (allocation, kbps, failures) in
+        [(Allocation::Static, 344.0, 0.307), (Allocation::BestBin { candidates: 25 }, 629.0, 0.085)]
+    {
+        let (mut rates, mut shares) = (Vec::new(), Vec::new());
+        for seed in 0..runs {
+            let (left, report) = saturate(config(&[16.0], allocation), slots, seed);
+            let user = &report.users[0];
+            rates.push(left[0].len() as f64 * 12.0 / (SLOT * slots).as_secs_f64());
+            shares.push(user.frame_errors as f64 / user.frames as f64);
+        }
+        Runs::from(rates).assert_mean_near(kbps, rate_off * kbps, &format!("kbit/s, {allocation:?}"));
+        Runs::from(shares).assert_mean_near(
+            failures,
+            failures_off * failures,
+            &format!("failures, {allocation:?}"),
+        );
+    }
 }
 
 #[test]
 fn scheduling_and_levels_pay_as_in_the_paper() {
-    // kbit/s and failures a frame of one user at 16 dB and NMSE 0.1: 330 and 0.318 static, 609 and 0.088 scheduled in a
-    // prototype of another author, whose channels differ by 3 % and more; ours are of 80 s.
-    let of = |allocation| {
-        let slots = 120_000;
-        let (left, report) = saturate(config(&[16.0], allocation), slots, 3);
-        let bits = left[0].len() as f64 * 12_000.0;
-        let user = &report.users[0];
-        (bits / (SLOT * slots).as_secs_f64() / 1e3, user.frame_errors as f64 / user.frames as f64)
+    scheduling_and_levels_pay(16, 20_000, 0.06, 0.1);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn scheduling_and_levels_pay_as_in_the_paper_over_many_runs() {
+    scheduling_and_levels_pay(32, 37_500, 0.03, 0.05);
+}
+
+/// A user whose ratio over time is given, in dB: for each slot one of all bins, or one a bin.
+fn recorded(rows: &[Vec<f64>]) -> UserConfig {
+    let row = |(slot, row): (usize, &Vec<f64>)| {
+        let words: Vec<String> = row.iter().map(f64::to_string).collect();
+        format!("{:.9} {}\n", (SLOT * slot as u64).as_secs_f64(), words.join(" "))
     };
-    for (allocation, expected) in
-        [(Allocation::Static, [330.0, 31.8]), (Allocation::BestBin { candidates: 25 }, [609.0, 8.8])]
-    {
-        let (kbps, failures) = of(allocation);
-        let percent = 100.0 * failures;
-        assert!((kbps / expected[0] - 1.0).abs() < 0.06, "{allocation:?}: {kbps} kbit/s");
-        assert!((percent / expected[1] - 1.0).abs() < 0.15, "{allocation:?}: {percent} failures of 100");
+    let trace: SinrTrace = rows.iter().enumerate().map(row).collect::<String>().parse().unwrap();
+    UserConfig {
+        mean_snr_db: trace.mean_db(),
+        nmse: 0.0,
+        trace: Some(trace),
+        ..config(&[0.0], Allocation::Static).users.remove(0)
+    }
+}
+
+/// Slots, users and bins in which frames were sent to users with something to send, always.
+fn served(users: Vec<UserConfig>, allocation: Allocation, slots: u64) -> Vec<(u64, usize, usize)> {
+    let count = users.len() as u32;
+    let mut cell = Cell::new(
+        CellConfig { users, shadowing: None, ..config(&[], allocation) },
+        RunSeed { seed: 1, run: 0 },
+    )
+    .unwrap();
+    cell.trace(true);
+    for port in 1..=count {
+        (0..20 * slots as u32).for_each(|id| {
+            cell.push(SimTime::ZERO, 0, port, Parcel::new(id, 0, 1500));
+        });
+    }
+    while let Some(now) = cell.next_event().filter(|now| *now < SLOT * slots) {
+        while cell.advance(now).is_some() {}
+    }
+    std::iter::from_fn(|| cell.next_trace())
+        .filter_map(|event| match event {
+            LinkEvent::Slot { at, user, bin } => Some((at / SLOT, usize::from(user), bin as usize)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Each slot, of 25 bins that are alike, goes to the user with the greatest log2(1 + SINR) / had, where had
+/// is the mean of what a user got, weighted with 1 / window, from 1e-3 on and never below 1e-6: computed here
+/// from the recorded ratios.
+#[test]
+fn proportional_fair_is_what_its_formula_says() {
+    let slots = 400;
+    // 60 dB and more: eight bits a symbol, and no failure.
+    let db = |user: usize, slot: usize| {
+        60.0 + ((slot * (7 + 4 * user) + 11 * user * user) % 23) as f64 + 3.0 * user as f64
+    };
+    let rows = |user| (0..slots).map(|slot| vec![db(user, slot)]).collect::<Vec<_>>();
+    let users = || (0..4).map(|user| recorded(&rows(user))).collect::<Vec<_>>();
+    let mut of_windows = Vec::new();
+    for window_slots in [5.0, 40.0, 300.0] {
+        let found = served(users(), Allocation::ProportionalFair { window_slots }, slots as u64);
+        assert_eq!(found.len(), 25 * slots);
+        let (mut had, mut compared) = ([1e-3; 4], 0);
+        for (slot, bins) in found.chunks(25).enumerate() {
+            assert!(bins.iter().all(|bin| (bin.0, bin.1) == (slot as u64, bins[0].1)), "{slot}: {bins:?}");
+            let scores: [f64; 4] =
+                std::array::from_fn(|user| (1.0 + 10f64.powf(db(user, slot) / 10.0)).log2() / had[user]);
+            let mut ranked = [0, 1, 2, 3];
+            ranked.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+            // The cell's logarithm is good to 1e-3 of 20 and more, its mean to the digits of f32.
+            if scores[ranked[0]] > 1.001 * scores[ranked[1]] {
+                assert_eq!(bins[0].1, ranked[0], "window {window_slots}, slot {slot}: {scores:?}");
+                compared += 1;
+            }
+            for (user, had) in had.iter_mut().enumerate() {
+                let got = if user == bins[0].1 { 25.0 * 8.0 * 108.0 } else { 0.0 };
+                *had = (*had + (got - *had) / window_slots).max(1e-6);
+            }
+        }
+        assert!(compared > slots * 9 / 10, "{compared}");
+        of_windows.push(found);
+    }
+    assert!(of_windows[0] != of_windows[1] && of_windows[1] != of_windows[2]);
+}
+
+/// Of two candidates, bins 6 and 18, the first takes the better one and the second the other; the third has
+/// none. Who is first changes from slot to slot.
+#[test]
+fn best_bins_are_chosen_in_turns() {
+    let of = |better: usize| (0..25).map(|bin| if bin == better { 50.0 } else { 45.0 }).collect::<Vec<f64>>();
+    // In the middle of the band it would be better still, but that is no candidate.
+    let of = |better| {
+        let mut row = of(better);
+        row[12] = 60.0;
+        vec![row]
+    };
+    let prefers = [6, 6, 18];
+    let users = prefers.map(|bin| recorded(&of(bin))).to_vec();
+    let found = served(users, Allocation::BestBin { candidates: 2 }, 30);
+    assert_eq!(found.len(), 60);
+    for (slot, pair) in found.chunks(2).enumerate() {
+        let (first, second) = (slot % 3, (slot + 1) % 3);
+        let bin = prefers[first];
+        let expected = [(slot as u64, first, bin), (slot as u64, second, 24 - bin)];
+        assert_eq!(pair, expected);
     }
 }
 

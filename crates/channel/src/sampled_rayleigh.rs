@@ -223,7 +223,8 @@ mod tests {
     #[test]
     fn autocorrelation_is_j0() {
         let (runs, starts, spacing, lags) = (200, 48, 8, 60);
-        for (fd_t, largest_error) in [(0.01, 0.03), (0.08, 0.012), (0.64, 0.01)] {
+        // Half as much again as the standard errors are, so that what is tested is told apart from little else.
+        for (fd_t, largest_error) in [(0.01, 0.045), (0.08, 0.018), (0.64, 0.015)] {
             // Mean products over each run, of the real and the imaginary part at each lag.
             let mut products = vec![[Vec::new(), Vec::new()]; lags + 1];
             for run in 0..runs {
@@ -240,8 +241,9 @@ mod tests {
                 for (runs, expected) in [(re, libm::j0(TAU * fd_t * lag as f64)), (im, 0.0)] {
                     let (value, error) = ratio(runs);
                     assert!(error < largest_error, "fd_t {fd_t}: standard error {error}");
-                    // The largest of 366 values is expected near 3 standard errors. Lag 0 is real.
-                    let bound = 4.5 * error + 1e-12;
+                    // One of 366 values is beyond 5.3 standard errors (Student, 199 degrees of freedom) once in 10,000
+                    // salts. Lag 0 is real.
+                    let bound = 5.3 * error + 1e-12;
                     assert!((value - expected).abs() < bound, "fd_t {fd_t}, lag {lag}: {value}, {expected}");
                 }
             }

@@ -193,6 +193,27 @@ mod tests {
         assert!(count.ci95.is_some());
     }
 
+    /// Student's interval stands from 30 events on, of a count as of trials, and trials need 30 that failed as well.
+    #[test]
+    fn fewer_than_thirty_events_are_rare() {
+        let of = |events: f64| {
+            let values: Vec<f64> = (0..10).map(|run| events / 10.0 + [-1.0, 1.0][run % 2]).collect();
+            let events = Events { events, chances: 10.0 };
+            Estimate::of(MetricKind::Count, &values, Some(events), MethodKind::Simulation)
+                .unwrap()
+                .ci95
+                .is_some()
+        };
+        assert_eq!([29.0, 30.0].map(of), [false, true]);
+        let trials = |events| {
+            Estimate::of_trials(Events { events, chances: 1000.0 }, 1, MethodKind::Simulation)
+                .unwrap()
+                .ci95
+                .is_some()
+        };
+        assert_eq!([29.0, 30.0, 970.0, 971.0].map(trials), [false, true, true, false]);
+    }
+
     #[test]
     fn one_run_has_no_interval() {
         let estimate = Estimate::from_runs(&[0.5], MethodKind::Simulation).unwrap();

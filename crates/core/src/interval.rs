@@ -3,9 +3,9 @@
 //!
 //! How often each contains the truth is measured by `bench/coverage.py` and kept in `docs/intervals.md`.
 
+use crate::incomplete::{beta_quantile_odds, gamma_quantile};
 use crate::square::{cube, square};
 use crate::student::student_quantiles;
-use statrs::distribution::{Beta, ChiSquared, ContinuousCDF};
 
 /// What the values of a metric are, which decides the interval of their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(crate) fn of_events(values: &[f64], events: Events) -> Option<Limits> {
     let (rate, moments) = (events / chances, Moments::of(values)?);
     let effective = moments.effective_events();
     let freedom = moments.n - 1.0;
-    if freedom * events / effective <= chi_square_quantile(0.95, freedom) {
+    if freedom * events / effective <= 2.0 * gamma_quantile(0.95, freedom / 2.0) {
         return Some(scaled_poisson(rate, events));
     }
     Some(hull(of_mean(values)?, scaled_poisson(rate, effective.min(events))))
@@ -95,9 +95,11 @@ pub(crate) fn of_trials(Events { events, chances }: Events) -> Option<Limits> {
         let beyond = libm::pow(0.05, 1.0 / chances);
         return Some(if events == 0.0 { (0.0, 1.0 - beyond) } else { (beyond, 1.0) });
     }
-    let quantile = |p, a, b| Beta::new(a, b).ok().map(|beta| beta.inverse_cdf(p));
-    let low = quantile(0.025, events, chances - events + 1.0)?;
-    Some((low, quantile(0.975, events + 1.0, chances - events)?))
+    let quantile = |p, a, b| {
+        let odds = beta_quantile_odds(p, a, b);
+        odds / (1.0 + odds)
+    };
+    Some((quantile(0.025, events, chances - events + 1.0), quantile(0.975, events + 1.0, chances - events)))
 }
 
 /// Limits of a share between 0 and 1: as [`of_mean`], and where most runs are at 0 or 1 those of the few that
@@ -139,12 +141,7 @@ fn scaled_poisson(mean: f64, events: f64) -> Limits {
     if events > 1e6 {
         return (mean, mean);
     }
-    let quantile = |p, shape: f64| chi_square_quantile(p, 2.0 * shape) / 2.0;
-    (mean * quantile(0.025, events) / events, mean * quantile(0.975, events + 1.0) / events)
-}
-
-fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
-    ChiSquared::new(freedom).expect("positive degrees of freedom").inverse_cdf(p)
+    (mean * gamma_quantile(0.025, events) / events, mean * gamma_quantile(0.975, events + 1.0) / events)
 }
 
 fn hull(a: Limits, b: Limits) -> Limits {

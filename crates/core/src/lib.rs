@@ -10,6 +10,7 @@ mod estimate;
 mod event_queue;
 mod excerpt;
 mod histogram;
+mod incomplete;
 mod interval;
 mod observer;
 mod out_of_range;
@@ -17,6 +18,8 @@ mod pooled;
 mod random;
 mod square;
 mod student;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 pub mod units;
 
@@ -25,6 +28,7 @@ pub use estimate::{Estimate, MethodKind, jain_fairness, of_ratio};
 pub use event_queue::EventQueue;
 pub use excerpt::excerpt;
 pub use histogram::{DelayHistogram, read_number, write_number};
+pub use incomplete::{chi_square_survival, incomplete_beta};
 pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use out_of_range::OutOfRange;

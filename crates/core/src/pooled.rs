@@ -6,8 +6,7 @@
 use crate::estimate::{Estimate, MethodKind};
 use crate::square::square;
 use crate::student::student_quantiles;
-use crate::{DelayHistogram, SimTime};
-use statrs::function::beta::beta_reg;
+use crate::{DelayHistogram, SimTime, incomplete_beta};
 use std::borrow::Cow;
 
 /// The times of one run.
@@ -216,7 +215,7 @@ fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
 
 /// The probability that `k` or more of `n` independent values lie below their quantile `p`: it falls with `k`.
 fn at_least(k: u64, n: u64, p: f64) -> f64 {
-    if k == 0 { 1.0 } else { beta_reg(k as f64, (n - k + 1) as f64, p) }
+    if k == 0 { 1.0 } else { incomplete_beta(k as f64, (n - k + 1) as f64, p) }
 }
 
 #[cfg(test)]

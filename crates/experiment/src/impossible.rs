@@ -1,10 +1,12 @@
 //! The last look at a run: values that no run can have are a bug of this program, and no result.
 
 use crate::kinds::is_share;
-use crate::metrics::Metrics;
-use crossfade_core::RunSeed;
-use crossfade_scenario::{HopSetup, Method, Setup};
+use crate::parts::PATH;
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{QueueConfig, QueueLimit};
+use crossfade_scenario::{Carrier, HopSetup, LinksSetup, Method, Setup};
 use crossfade_sim::NetworkStatistics;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// How far rounding may lead beyond what is possible.
@@ -36,7 +38,7 @@ pub(crate) struct Possible<'a> {
 impl Possible<'_> {
     /// # Errors
     /// The first value that is negative, not finite or larger than possible.
-    pub(crate) fn check(&self, metrics: &Metrics) -> Result<(), ImpossibleResult> {
+    pub(crate) fn check(&self, metrics: &BTreeMap<String, f64>) -> Result<(), ImpossibleResult> {
         metrics.iter().try_for_each(|(metric, &value)| {
             // The same of a flow or a link has the same limit.
             let name = metric.rsplit_once('.').map_or(metric.as_str(), |(_, name)| name);
@@ -58,22 +60,78 @@ impl Possible<'_> {
     }
 }
 
-/// What the rates of a simulated run may be: a link carries no more packets than follow one another in the time
-/// from the start, before which nothing was under way.
+/// What a simulated run may have come to: a link carries no more packets than follow one another in the time
+/// from the start, before which nothing was under way; in the measured time it sends no more bits and frames than it has
+/// time for, and the one that it was sending when that began; and what waits is no more than fits into the queue.
 pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'static str, f64, &'static str)> {
     const LINK: &str = "the capacity of the link";
-    let most = |hop: &HopSetup| {
-        let of_size = |bytes: u32| {
-            let packets = (setup.warmup + run.duration).as_nanos() as f64 / packet_ns(hop, bytes)?;
-            Some((packets + 1.0) * f64::from(bytes) * 8.0 / run.duration.as_secs_f64())
-        };
-        // Of packets of several sizes, as if all had the one that fares best.
+    let ns = |time: SimTime| time.as_nanos() as f64;
+    // Of packets of several sizes, as if all had the one that fares best.
+    let best = |of_size: &dyn Fn(u32) -> Option<f64>| {
         let sizes = setup.flows.iter().map(|flow| flow.packet_size).chain([setup.packet_size]);
         sizes.map(of_size).reduce(|one, other| Some(one?.max(other?)))?
     };
-    let metrics = ["link_goodput_bps", "goodput_bps", "ip_goodput_bps"];
-    let all = |most| metrics.map(|metric| (metric, most, LINK)).into();
-    setup.links().and_then(|links| most(&links.forward)).map_or_else(Vec::new, all)
+    let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
+    let rate = |bytes: u32| {
+        let packets = ns(setup.warmup + run.duration) / packet_ns(forward, bytes)?;
+        Some((packets + 1.0) * f64::from(bytes) * 8.0 / run.duration.as_secs_f64())
+    };
+    let mut most = Vec::new();
+    if let Some(rate) = best(&rate) {
+        most.extend(["link_goodput_bps", "goodput_bps", "ip_goodput_bps"].map(|metric| (metric, rate, LINK)));
+    }
+    let bits = |bytes: u32| {
+        let packets = ns(run.duration) / ns(forward.shortest_transmission(bytes)?);
+        Some((packets + 1.0) * f64::from(bytes) * 8.0)
+    };
+    // Bursts of a shaper or a record take no time.
+    let is_constant = matches!(forward.carrier, Carrier::Packets { .. });
+    if let Some(bits) = best(&bits).filter(|_| is_constant) {
+        most.push((BITS_SENT, bits, "the rate of the link times the time"));
+    }
+    // With a policy frames take different times.
+    let frame_time = forward.frames().filter(|_| forward.radio().is_none()).map(|frames| frames.frame_time);
+    if let Some(frame_time) = frame_time {
+        let frames = ns(run.duration) / ns(frame_time) + 1.0;
+        most.push(("frame_transmissions", frames, "the time over that of a frame"));
+    }
+    let wired = around.wired.iter().map(|[there, _]| ("wired.queue_mean_packets", there));
+    let hops = [("queue_mean_packets", forward), ("reverse.queue_mean_packets", &around.reverse)];
+    for (metric, hop) in wired.chain(hops) {
+        if let Some(QueueLimit::Packets(limit)) = hop.queue().limit() {
+            most.push((metric, limit as f64, "what the queue holds"));
+        }
+    }
+    most.extend(
+        longest_wait(setup, forward)
+            .map(|wait| ("forward.queueing_delay_mean_s", wait, "the time that a full queue lasts")),
+    );
+    most
+}
+
+/// What was counted of a run that is no metric, and has its bounds in [`most_of_run`].
+pub(crate) fn facts(run: &NetworkStatistics) -> BTreeMap<String, f64> {
+    let [_, forward, _, _] = PATH;
+    let link = run.link(forward).into_iter();
+    link.map(|link| (BITS_SENT.to_owned(), link.counts.transmitted_bytes as f64 * 8.0)).collect()
+}
+
+/// A name for it in [`most_of_run`].
+const BITS_SENT: &str = "bits sent on the link";
+
+/// How long a packet waits at most, in seconds, in a queue from which packets leave as they came, before a link of whole packets.
+fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
+    let is_fifo = matches!(
+        hop.queue(),
+        QueueConfig::DropTail(_) | QueueConfig::CoDel(..) | QueueConfig::Red(_) | QueueConfig::Pie(_)
+    );
+    let Carrier::Packets { rate_bps: Some(rate_bps), .. } = &hop.carrier else { return None };
+    let largest = setup.flows.iter().map(|flow| flow.packet_size).chain([setup.packet_size]).max()?;
+    let bytes = match hop.queue().limit().filter(|_| is_fifo)? {
+        QueueLimit::Packets(packets) => packets as f64 * f64::from(largest),
+        QueueLimit::Bytes(bytes) => bytes as f64 + f64::from(largest),
+    };
+    Some(bytes * 8.0 / rate_bps)
 }
 
 /// The time in which a packet of `bytes` follows another at best, in nanoseconds; `None` without a rate.
@@ -94,7 +152,7 @@ mod tests {
     fn what_cannot_be_is_named() {
         let most = vec![("goodput_bps", 1e6, "the capacity of the link")];
         let possible = Possible { method: Method::Simulation, seed: RunSeed { seed: 1, run: 7 }, most };
-        let check = |metric: &str, value| possible.check(&Metrics::from([(metric.to_owned(), value)]));
+        let check = |metric: &str, value| possible.check(&BTreeMap::from([(metric.to_owned(), value)]));
         for (metric, value) in [
             ("goodput_bps", 1e6 * (1.0 + 1e-7)),
             ("link_utilisation", 1.0 + 1e-7),
@@ -119,5 +177,40 @@ mod tests {
             let error = check(metric, value).unwrap_err().to_string();
             assert!(error.contains(said) && error.contains("bug") && !error.contains('\n'), "{error}");
         }
+    }
+
+    /// The largest value of `metric` in a minute of 1 Mbit/s and packets of 1500 bytes, of 12 ms each.
+    fn most(set: &str, metric: &str) -> Option<f64> {
+        let text = format!(
+            "schema = 2\nrun.duration = \"60 s\"\nchannel.model = \"none\"\n[link]\nrate = \"1 Mbit/s\"\npacket_size = \"1500 B\"\n{set}"
+        );
+        let plan =
+            crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
+        let run =
+            NetworkStatistics { duration: SimTime::from_millis(60_000), ..NetworkStatistics::default() };
+        let most = most_of_run(&plan.points.at(0).setup, &run);
+        most.iter().find(|(of, ..)| *of == metric).map(|(_, most, _)| *most)
+    }
+
+    #[test]
+    fn a_link_sends_what_fits_into_the_time_and_holds_what_fits_into_its_queue() {
+        let udp = "queue.limit = \"1000 packets\"\n[flows.f]\ntraffic = \"udp\"\nrate = \"2 Mbit/s\"";
+        // 5000 packets, and one that was being sent before.
+        assert_eq!(most(udp, BITS_SENT), Some(5001.0 * 12_000.0));
+        assert_eq!(most(udp, "queue_mean_packets"), Some(1000.0));
+        assert_eq!(most(udp, "forward.queueing_delay_mean_s"), Some(12.0));
+        let bytes = udp.replace("1000 packets", "15 kB");
+        assert_eq!(
+            (most(&bytes, "queue_mean_packets"), most(&bytes, "forward.queueing_delay_mean_s")),
+            (None, Some(0.132))
+        );
+        // Frames of 150 bytes last 1.2 ms.
+        let frames = format!("frame_size = \"150 B\"\n{udp}");
+        assert_eq!((most(&frames, "frame_transmissions"), most(&frames, BITS_SENT)), (Some(50_001.0), None));
+        let fair = udp.replace("queue.limit", "queue.discipline = \"fq-codel\"\nqueue.limit");
+        assert_eq!(
+            (most(&fair, "queue_mean_packets"), most(&fair, "forward.queueing_delay_mean_s")),
+            (Some(1000.0), None)
+        );
     }
 }

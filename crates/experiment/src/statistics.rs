@@ -117,10 +117,9 @@ impl FlowTotals {
         self.total.segments_lost + self.total.queue_drops + self.total.segments_received
     }
 
-    /// Segments that were put on the link: those that no queue dropped.
+    /// Segments that were sent on the link: not those that a queue dropped or holds.
     pub(crate) fn transmitted(&self) -> f64 {
-        // What the warm-up has sent may be dropped after it.
-        self.total.segments_sent.saturating_sub(self.total.queue_drops) as f64
+        self.total.segments_transmitted as f64
     }
 
     /// Of the goodputs of several bulk flows that were there all the time; NaN without them.

@@ -3,6 +3,7 @@
 mod aggregation;
 mod analysis;
 mod common;
+mod drop_tail;
 mod frames;
 mod jitter;
 mod l4s;

@@ -86,6 +86,38 @@ fn the_whole_is_the_sum_of_its_flows() {
     assert!(rtt > 0.0312 && rtt < 0.0312 + 60.0 * 0.0012 + 0.01, "{rtt}");
 }
 
+/// A flow that comes later has had less time, and says nothing of how what was there all the time was shared.
+#[test]
+fn flows_that_come_later_are_not_in_the_index_of_fairness() {
+    let text = |start: &str| {
+        format!(
+            "schema = 1\nrun = {{ duration = \"10 s\", warmup = \"2 s\", runs = 2 }}\nwired = {{ rtt = \"20 ms\" }}\n\
+             channel = {{ model = \"iid\", p_e = 0.001 }}\n\
+             link = {{ rate = \"10 Mbit/s\", packet_size = \"1500 B\", queue = {{ limit = \"60 packets\" }} }}\n\
+             reverse = {{ rate = \"10 Mbit/s\" }}\ntcp = {{ flavour = \"rfc\", variant = \"sack\" }}\n\
+             [flows.bulk]\ncount = 2\n[flows.late]\ncount = 2\nstart = \"{start}\"\n"
+        )
+    };
+    let index = |start| {
+        let plan = Experiment::load(&text(start), "test.toml", &Overrides::default()).unwrap();
+        let mut rows = Vec::new();
+        execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
+            .unwrap();
+        let result = summarise(&plan, &rows).remove(0);
+        let of = |name: &str| {
+            let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+            flow.metrics.iter().find(|(found, _)| *found == "jain_fairness").map(|found| found.1.value)
+        };
+        (whole(&result, "jain_fairness"), of("bulk").unwrap(), of("late").filter(|index| !index.is_nan()))
+    };
+    // Four, of which two have had a fifth of the time, would be at most (2 + 2/5)^2 / 4 (2 + 2/25) = 0.69.
+    let (all, bulk, late) = index("8.4 s");
+    assert!(all == bulk && late.is_none() && all > 0.75, "{all} {bulk} {late:?}");
+    // Who comes with the end of the warm-up is there all the time.
+    let (all, bulk, late) = index("2 s");
+    assert!(all != bulk && late.is_some(), "{all} {bulk} {late:?}");
+}
+
 #[test]
 fn links_have_names_and_books() {
     let result = result(&json!([]));

@@ -115,6 +115,7 @@ impl<L: Link> Link for Aggregated<L> {
     fn report(&mut self, now: SimTime) -> LinkReport {
         let mut report = self.link.report(now);
         report.statistics.queue_drops += self.filtered;
+        report.unsent.extend(&self.held);
         report
     }
 
@@ -201,9 +202,9 @@ mod tests {
         }
         let parcel = |id| plain(id, 1000);
         let expected = [
-            (10, Departure::Lost(parcel(0))),
             (10, Departure::QueueDrop(parcel(3))),
             (10, Departure::QueueDrop(parcel(4))),
+            (11, Departure::Lost(parcel(0))),
             (17, Departure::Arrived(parcel(1))),
             (18, Departure::Arrived(parcel(2))),
         ];

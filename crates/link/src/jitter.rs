@@ -127,6 +127,7 @@ impl<L: Link> Link for Jittered<L> {
         let mut report = self.link.report(now);
         report.statistics.arrivals -= self.held.len() as u64;
         report.statistics.arrived_bytes -= self.held_bytes;
+        report.sent.extend(self.held.iter().map(|Reverse(held)| held.parcel));
         report
     }
 

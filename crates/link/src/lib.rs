@@ -46,7 +46,7 @@ pub use jitter::{JitterConfig, Jittered};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};
-pub use occupancy::{Capacity, Occupancy};
+pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policed, PolicerConfig};
 pub use queue::{

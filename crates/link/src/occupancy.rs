@@ -10,6 +10,17 @@ pub trait Capacity: Debug + Send + Sync {
     fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64;
 }
 
+/// A packet that a transmitter has taken and not sent to its end.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderWay {
+    /// When it was taken.
+    pub start: SimTime,
+    /// When it will have been sent.
+    pub end: SimTime,
+    /// Its length.
+    pub bytes: u32,
+}
+
 /// How long a transmitter was busy with what its link counts.
 #[derive(Clone, Debug)]
 pub enum Occupancy {
@@ -19,13 +30,33 @@ pub enum Occupancy {
     Packets {
         /// The rate in bit/s.
         rate_bps: f64,
-        /// How long it takes yet to send what is counted: a link may count packets as it takes them.
-        to_send: SimTime,
+        /// For how long it has been sending a packet that is not counted yet.
+        under_way: SimTime,
     },
-    /// Each frame with a payload takes this time, and is counted whole as it begins.
-    Frames(SimTime),
+    /// Each frame with a payload takes the same time.
+    Frames {
+        /// This time.
+        frame_time: SimTime,
+        /// For how long it has been sending a frame that is not counted yet.
+        under_way: SimTime,
+    },
     /// Each packet takes its bits of what can be sent.
-    Capacity(Arc<dyn Capacity>),
+    Capacity {
+        /// What can be sent.
+        capacity: Arc<dyn Capacity>,
+        /// Bits that have been sent of a packet that is not counted yet.
+        under_way_bits: f64,
+    },
     /// So long since the link was made.
     Time(SimTime),
+}
+
+impl Occupancy {
+    /// Of a link of this capacity, where a packet is `under_way` at `now`.
+    pub fn of_capacity(capacity: impl Capacity + 'static, now: SimTime, under_way: Option<UnderWay>) -> Self {
+        let under_way_bits = under_way.map_or(0.0, |packet| {
+            capacity.capacity_bits(packet.start, now.max(packet.start)).min(f64::from(packet.bytes) * 8.0)
+        });
+        Self::Capacity { capacity: Arc::new(capacity), under_way_bits }
+    }
 }

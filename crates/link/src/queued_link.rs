@@ -2,6 +2,7 @@
 
 use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::link::{Departure, Link, Push};
+use crate::occupancy::UnderWay;
 use crate::parcel::Parcel;
 use crate::queue::{QueueDiscipline, Waiting};
 use crate::report::LinkReport;
@@ -10,6 +11,14 @@ use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
+
+/// A packet whose transmission is not counted yet.
+#[derive(Clone, Copy)]
+struct Sending {
+    packet: Waiting,
+    start: SimTime,
+    end: SimTime,
+}
 
 /// A queue discipline in front of a transmitter, then a delay and losses.
 ///
@@ -22,17 +31,20 @@ pub struct QueuedLink<Q, S = Transmitter> {
     service: S,
     delay: SimTime,
     loss: Box<dyn LossProcess>,
-    /// Packets for which it did not step.
+    /// Packets taken from the queue so far, and those of them for which the loss process did not step.
+    taken: u64,
     spared: u64,
     /// When the transmitter takes the next packet.
     starts_at: SimTime,
     /// It has nothing to send and knows it.
     is_idle: bool,
+    /// The packet taken last, until it has been sent and is counted.
+    sending: Option<Sending>,
     /// What will come out, and when.
     under_way: VecDeque<(SimTime, Parcel)>,
     /// When the last of it comes out.
     last_arrival: SimTime,
-    /// What was lost or dropped, when, and has not been told.
+    /// What was dropped or is lost, when, and has not been told.
     gone: VecDeque<(SimTime, Departure)>,
     /// Empty between calls; kept for its memory.
     dropped: Vec<Waiting>,
@@ -48,9 +60,11 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
             service,
             delay,
             loss,
+            taken: 0,
             spared: 0,
             starts_at: SimTime::ZERO,
             is_idle: true,
+            sending: None,
             under_way: VecDeque::new(),
             last_arrival: SimTime::ZERO,
             gone: VecDeque::new(),
@@ -65,12 +79,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         &self.queue
     }
 
-    /// What was counted since the link was made.
-    pub fn statistics(&self) -> &LinkStatistics {
-        &self.statistics
-    }
-
-    /// When the next lost or dropped packet left; [`SimTime::MAX`] if none did.
+    /// When the next lost or dropped packet leaves; [`SimTime::MAX`] if none did.
     fn next_gone(&self) -> SimTime {
         self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
     }
@@ -88,6 +97,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
     /// The transmitter takes the next packet. The channel's verdict falls as a transmission starts.
     fn transmit_next(&mut self) {
         let now = self.starts_at;
+        self.count_sent(now);
         let head = self.queue.dequeue(now, &mut self.dropped);
         self.note_drops(now);
         let Some(Waiting { since, packet }) = head else {
@@ -95,11 +105,11 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
             return;
         };
         self.log_queue(now, QueueChange::Dequeued);
-        let bytes = packet.bytes();
-        let end = self.service.serve(now, bytes);
+        let end = self.service.serve(now, packet.bytes());
         self.starts_at = self.service.next_start(end, false);
-        let transmission = self.statistics.transmissions;
-        self.statistics.on_transmission(bytes, now - since);
+        self.sending = Some(Sending { packet: Waiting { since, packet }, start: now, end });
+        let transmission = self.taken;
+        self.taken += 1;
         let is_lost = if packet.is_spared() {
             self.spared += 1;
             false
@@ -108,13 +118,29 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         };
         self.log.push(|| LinkEvent::packet(now, packet.user(), transmission, is_lost));
         if is_lost {
-            self.statistics.losses += 1;
-            self.gone.push_back((now, Departure::Lost(packet)));
+            leave(&mut self.gone, end, Departure::Lost(packet));
         } else {
             let delay = self.service.delay(end).saturating_add(self.delay);
             // First in, first out, also where the delay shrinks.
             self.last_arrival = end.saturating_add(delay).max(self.last_arrival);
             self.under_way.push_back((self.last_arrival, packet));
+        }
+    }
+
+    /// Counts the packet that is being sent, if it has been sent by `now`.
+    fn count_sent(&mut self, now: SimTime) {
+        if let Some(Sending { packet: Waiting { since, packet }, start, .. }) =
+            self.sending.take_if(|sending| sending.end <= now)
+        {
+            self.statistics.on_transmission(packet.bytes(), start - since);
+        }
+    }
+
+    /// Takes what is due by `now` from the queue. That the queue ran empty is noticed only here: nothing can depend on it
+    /// earlier.
+    fn catch_up(&mut self, now: SimTime) {
+        while !self.is_idle && self.starts_at <= now {
+            self.transmit_next();
         }
     }
 
@@ -134,18 +160,21 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         for Waiting { since, packet } in self.dropped.drain(..) {
             self.statistics.queue_drops += 1;
             self.statistics.waiting_s += (now - since).as_secs_f64();
-            self.gone.push_back((now, Departure::QueueDrop(packet)));
+            leave(&mut self.gone, now, Departure::QueueDrop(packet));
         }
     }
 }
 
+/// A packet leaves `at` a time without coming out: what is being sent is lost after what the queue drops meanwhile.
+fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Departure) {
+    let place = gone.partition_point(|(earlier, _)| *earlier <= at);
+    gone.insert(place, (at, departure));
+}
+
 impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
-        // What starts now makes room for what comes now. That the queue ran empty is noticed only here: nothing
-        // can depend on it earlier.
-        while !self.is_idle && self.starts_at <= now {
-            self.transmit_next();
-        }
+        // What starts now makes room for what comes now.
+        self.catch_up(now);
         let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
         self.note_drops(now);
         if refused {
@@ -179,7 +208,9 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
             }
             // At equal times what is gone comes first, then arrivals, then what the transmitter does next.
             if gone == next {
-                return self.gone.pop_front().map(|(_, departure)| departure);
+                let (_, departure) = self.gone.pop_front()?;
+                self.statistics.losses += u64::from(matches!(departure, Departure::Lost(_)));
+                return Some(departure);
             }
             if arrival == next {
                 let (_, packet) = self.under_way.pop_front()?;
@@ -191,10 +222,36 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        // What is being sent was counted as it began.
-        let to_send = self.starts_at.saturating_sub(now);
-        let report = LinkReport::new(now, self.statistics.clone(), self.service.occupancy(to_send));
-        LinkReport { waiting: Some(self.queue.packets()), ..report }
+        self.catch_up(now);
+        self.count_sent(now);
+        let mut statistics = self.statistics.clone();
+        let (mut waits, mut unsent) = (Vec::new(), Vec::new());
+        let mut note = |Waiting { since, packet }: Waiting, until: SimTime| {
+            waits.push(until.saturating_sub(since));
+            unsent.push(packet);
+        };
+        if let Some(Sending { packet, start, .. }) = self.sending {
+            note(packet, start);
+        }
+        self.queue.each(&mut |packet| note(*packet, now));
+        statistics.add_waits(waits);
+        let under_way = self.sending.map(|Sending { packet, start, end }| UnderWay {
+            start,
+            end,
+            bytes: packet.packet.bytes(),
+        });
+        let occupancy = self.service.occupancy(now, under_way);
+        // What has left and was not taken out yet.
+        let is_drop = |departure: &Departure| matches!(departure, Departure::QueueDrop(_));
+        let (dropped, lost): (Vec<_>, Vec<_>) =
+            self.gone.iter().map(|(_, departure)| *departure).partition(is_drop);
+        let being_sent = self.sending.map(|sending| sending.packet.packet);
+        let on_the_way = self.under_way.iter().map(|(_, parcel)| *parcel);
+        let sent = on_the_way.chain(lost.into_iter().map(Departure::parcel));
+        let sent = sent.filter(|parcel| Some(*parcel) != being_sent).collect();
+        unsent.extend(dropped.into_iter().map(Departure::parcel));
+        let waiting = Some(self.queue.packets());
+        LinkReport { waiting, unsent, sent, ..LinkReport::new(now, statistics, occupancy) }
     }
 
     fn trace(&mut self, keep: bool) {
@@ -316,7 +373,7 @@ mod tests {
         // Every other packet can be marked. At twice the rate of the link the queue stands soon.
         let packets: Vec<_> = (0..1000).map(|id| (500, capable(plain(id, 1000), id % 2 == 0))).collect();
         let outcome = drive(&mut link, &packets, |_| true);
-        let (statistics, count) = (link.statistics(), |ids: &[u32]| ids.len() as u64);
+        let (statistics, count) = (link.report(SimTime::MAX).statistics, |ids: &[u32]| ids.len() as u64);
         assert!(statistics.ecn_marks > 0 && statistics.queue_drops > 0);
         assert_eq!(statistics.queue_drops, count(&outcome.dropped));
         assert_eq!(statistics.losses, count(&outcome.lost));
@@ -341,8 +398,10 @@ mod tests {
                 waited += at - since;
             }
         }
-        assert!(dropped > 0 && dropped == link.statistics().queue_drops);
-        assert!((link.statistics().waiting_s - waited.as_secs_f64()).abs() < 1e-9);
+        let statistics = link.report(SimTime::MAX).statistics;
+        assert!(dropped > 0 && dropped == statistics.queue_drops);
+        assert!(statistics.queueing_delay_s < statistics.waiting_s);
+        assert!((statistics.waiting_s - waited.as_secs_f64()).abs() < 1e-9);
     }
 
     #[test]
@@ -374,10 +433,10 @@ mod tests {
         let packet = |id| capable(plain(id, 1000), true);
         let packets: Vec<_> = (0..200).map(|id| (600, packet(id))).collect();
         drive(&mut link, &packets, |_| true);
-        let earlier = link.statistics().clone();
+        let earlier = link.report(SimTime::MAX).statistics;
         assert!(earlier.ecn_marks > 0 && earlier.queue_drops > 0 && earlier.losses > 0);
         let again = drive(&mut link, &[(10_000_000, plain(0, 700))], |_| true);
-        let since = link.statistics().since(&earlier);
+        let since = link.report(SimTime::MAX).statistics.since(&earlier);
         assert_eq!(again.arrived.len() + again.lost.len(), 1);
         assert_eq!((since.transmissions, since.transmitted_bytes), (1, 700));
         assert_eq!((since.ecn_marks, since.queue_drops, since.losses), (0, 0, again.lost.len() as u64));
@@ -399,7 +458,7 @@ mod tests {
             let mut link = build(queue).unwrap();
             let outcome = drive(&mut *link, &[(0, plain(1, 1000))], |_| true);
             assert_eq!(outcome.arrived, [(MS * 2, 1)]);
-            assert_eq!(link.report(SimTime::ZERO).statistics.queueing_delay.count(), 1);
+            assert_eq!(link.report(MS * 2).statistics.queueing_delay.count(), 1);
         }
         let wrong = FqCoDelConfig { quantum: 0, ..FqCoDelConfig::default() };
         let error = build(Queue::FqCoDel(wrong)).err().unwrap().to_string();
@@ -442,7 +501,7 @@ mod tests {
             let polls = |i: usize| polls >> (i % 64) & 1 == 1;
             let mut expected = drive(&mut hop, &packets, polls);
             let mut outcome = drive(&mut link, &packets, polls);
-            // The hop tells a loss when the packet is pushed, the link when it is sent.
+            // What takes no time to send the hop loses as it is pushed.
             outcome.lost.sort_unstable();
             expected.lost.sort_unstable();
             if (0..packets.len()).all(polls) {
@@ -451,7 +510,49 @@ mod tests {
             let ids = |outcome: &Outcome| outcome.arrived.iter().map(|(_, id)| *id).collect::<Vec<_>>();
             prop_assert_eq!(ids(&outcome), ids(&expected));
             prop_assert_eq!((&outcome.lost, &outcome.dropped), (&expected.lost, &expected.dropped));
-            prop_assert_eq!(link.statistics(), hop.statistics());
+            prop_assert_eq!(link.report(SimTime::MAX).statistics, hop.report(SimTime::MAX).statistics);
+        }
+
+        /// Whenever somebody looks, drop-tail that decides as packets come and drop-tail that decides as they leave have counted the
+        /// same.
+        #[test]
+        fn with_drop_tail_it_has_counted_what_a_hop_has(
+            packets in traffic(), looks in prop::collection::vec(0_u64..3000, 200), lossy: bool, has_rate: bool,
+            limit in (1_usize..30).prop_map(QueueLimit::Packets),
+        ) {
+            let loss = || -> Box<dyn LossProcess> {
+                if lossy { Box::new(EveryThird(Vec::new())) } else { Box::new(Lossless) }
+            };
+            let rate_bps = has_rate.then_some(8e6);
+            let hop = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
+            let queue = DropTail::new(limit).unwrap();
+            let link = QueuedLink::new(queue, Transmitter::new(rate_bps), MS * 20, loss());
+            let mut links: [Box<dyn Link>; 2] = [Box::new(Hop::new(hop)), Box::new(link)];
+            let begin = links.each_mut().map(|link| link.report(SimTime::ZERO));
+            let (mut now, mut pushed) = (SimTime::ZERO, [0, 0]);
+            for (&(gap, packet), look) in packets.iter().zip(looks) {
+                let next = now + SimTime::from_micros(gap);
+                let at = (now + SimTime::from_micros(look)).min(next);
+                let reports = links.each_mut().map(|link| {
+                    while link.advance(at).is_some() {}
+                    link.report(at)
+                });
+                prop_assert_eq!(&reports[0].statistics, &reports[1].statistics);
+                prop_assert_eq!(&reports[0].unsent, &reports[1].unsent);
+                prop_assert_eq!(&reports[0].sent, &reports[1].sent);
+                prop_assert_eq!(reports[0].waiting, reports[1].waiting);
+                let used = [0, 1].map(|i| reports[i].utilisation(&begin[i], at));
+                prop_assert_eq!(used[0], used[1]);
+                let counts = &reports[0].statistics;
+                let bits = counts.transmitted_bytes as f64 * 8.0;
+                prop_assert!(rate_bps.is_none_or(|rate_bps| bits <= rate_bps * at.as_secs_f64() * (1.0 + 1e-12)));
+                prop_assert_eq!(counts.transmissions + reports[0].unsent.len() as u64, pushed[0]);
+                now = next;
+                for (link, pushed) in links.iter_mut().zip(&mut pushed) {
+                    while link.advance(now).is_some() {}
+                    *pushed += u64::from(link.push(now, packet) != Push::QueueDrop);
+                }
+            }
         }
 
         /// Pushed packets arrive, are lost or dropped, each once; the statistics say the same; when the link

@@ -3,6 +3,7 @@
 use crate::arq::ArqStatistics;
 use crate::node::NodeStatistics;
 use crate::occupancy::Occupancy;
+use crate::parcel::Parcel;
 use crate::statistics::LinkStatistics;
 use crate::user::UserStatistics;
 use crossfade_core::SimTime;
@@ -22,14 +23,29 @@ pub struct LinkReport {
     pub nodes: Vec<NodeStatistics>,
     /// How long it has been sending.
     pub occupancy: Occupancy,
-    /// How many packets wait in its queue, where it is one queue whose length is looked at.
+    /// How many packets wait in its queue, where it has one queue.
     pub waiting: Option<usize>,
+    /// The packets that wait in its queues, and those that it is sending: a packet has been sent once its last frame has been for the first
+    /// time.
+    pub unsent: Vec<Parcel>,
+    /// The packets that it has sent and that have not come out yet: they are on their way, or held behind it.
+    pub sent: Vec<Parcel>,
 }
 
 impl LinkReport {
     /// A report of packets alone.
     pub fn new(at: SimTime, statistics: LinkStatistics, occupancy: Occupancy) -> Self {
-        Self { at, statistics, frames: None, users: Vec::new(), nodes: Vec::new(), occupancy, waiting: None }
+        Self {
+            at,
+            statistics,
+            frames: None,
+            users: Vec::new(),
+            nodes: Vec::new(),
+            occupancy,
+            waiting: None,
+            unsent: Vec::new(),
+            sent: Vec::new(),
+        }
     }
 
     /// The share of the time from `earlier` on in which the link was sending packets, or frames with a payload;
@@ -38,17 +54,21 @@ impl LinkReport {
         let taken = self.statistics.transmitted_bytes - earlier.statistics.transmitted_bytes;
         let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());
         match (&self.occupancy, &earlier.occupancy) {
-            (Occupancy::Packets { rate_bps, to_send }, Occupancy::Packets { to_send: before, .. }) => {
-                let busy = taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64();
+            (Occupancy::Packets { rate_bps, under_way }, Occupancy::Packets { under_way: before, .. }) => {
+                let busy = taken_bits / rate_bps + under_way.as_secs_f64() - before.as_secs_f64();
                 // Times are whole nanoseconds, bits are not.
                 share(busy.max(0.0), seconds)
             }
-            (Occupancy::Frames(frame_time), _) => {
+            (Occupancy::Frames { frame_time, under_way }, Occupancy::Frames { under_way: before, .. }) => {
                 let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);
-                let frames = (sent(self)? - sent(earlier)?) as f64;
-                share(frames * frame_time.as_secs_f64(), seconds)
+                let busy = *frame_time * (sent(self)? - sent(earlier)?) + *under_way;
+                share(busy.saturating_sub(*before).as_secs_f64(), seconds)
             }
-            (Occupancy::Capacity(capacity), _) => {
+            (
+                Occupancy::Capacity { capacity, under_way_bits },
+                Occupancy::Capacity { under_way_bits: before, .. },
+            ) => {
+                let taken_bits = (taken_bits + under_way_bits - before).max(0.0);
                 share(taken_bits, capacity.capacity_bits(earlier.at, self.at))
             }
             (Occupancy::Time(busy), Occupancy::Time(before)) => {

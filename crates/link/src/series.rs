@@ -65,6 +65,9 @@ impl Link for Series {
             this.queue_drops += before.queue_drops;
             this.ecn_marks += before.ecn_marks;
             this.waiting_s += before.waiting_s;
+            this.queueing_delay_s += before.queueing_delay_s;
+            // As a whole it has sent what its last link has sent.
+            link.unsent.extend(whole.unsent.into_iter().chain(whole.sent));
             link.waiting = whole.waiting.zip(link.waiting).map(|(before, this)| before + this);
             link
         })
@@ -100,18 +103,29 @@ mod tests {
         let narrow = Some(QueueLimit::Packets(1));
         let fast = hop(1, None, Box::new(EveryThird(Vec::new())));
         let mut series = Series::new(vec![fast, hop(4, narrow, Box::new(Lossless))]);
-        let fates: Vec<_> = (0..7).map(|id| series.push(SimTime::ZERO, plain(id, 1000))).collect();
-        assert_eq!(fates.iter().filter(|&&fate| fate == Push::Lost).count(), 3, "of 0, 3, 6");
+        assert!((0..7).all(|id| series.push(SimTime::ZERO, plain(id, 1000)) == Push::Accepted));
         let mut left = Vec::new();
         while let Some(at) = series.next_event() {
             while let Some(departure) = series.advance(at) {
                 left.push((at / MS, departure));
             }
         }
-        // Out of the first link at 3, 4, 6, 7 ms; the second sends from 3 to 7 and then from 7 to 11, and one waits.
+        // Sent by the first link, and lost, at 1, 4 and 7 ms. Out of it at 3, 4, 6, 7 ms; the second sends from 3 to 7 and
+        // then from 7 to 11, and one waits.
+        let lost = |id| Departure::Lost(plain(id, 1000));
         let arrived = |id| Departure::Arrived(plain(id, 1000));
         let dropped = |id| Departure::QueueDrop(plain(id, 1000));
-        assert_eq!(left, [(6, dropped(4)), (8, arrived(1)), (12, arrived(2)), (16, arrived(5))]);
+        let losses = [(1, lost(0)), (4, lost(3)), (7, lost(6))];
+        let expected = [
+            losses[0],
+            losses[1],
+            (6, dropped(4)),
+            losses[2],
+            (8, arrived(1)),
+            (12, arrived(2)),
+            (16, arrived(5)),
+        ];
+        assert_eq!(left, expected);
         let report = series.report(MS * 20);
         let found = report.statistics;
         assert_eq!((found.transmissions, found.losses, found.queue_drops, found.arrivals), (7, 3, 1, 3));

@@ -65,11 +65,14 @@ impl<L: Link> Fabric for SideBySide<L> {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        let mut statistics = LinkStatistics::default();
+        let (mut statistics, mut unsent, mut sent) = (LinkStatistics::default(), Vec::new(), Vec::new());
         for link in &mut self.links {
-            statistics.add(&link.report(now).statistics);
+            let report = link.report(now);
+            statistics.add(&report.statistics);
+            unsent.extend(report.unsent);
+            sent.extend(report.sent);
         }
-        LinkReport::new(now, statistics, Occupancy::None)
+        LinkReport { unsent, sent, ..LinkReport::new(now, statistics, Occupancy::None) }
     }
 
     fn trace(&mut self, keep: bool) {

@@ -5,11 +5,12 @@ use crossfade_core::{Counter, DelayHistogram, SimTime, counters};
 /// What happened on one link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkStatistics {
-    /// Packets put on the link, lost ones included.
+    /// Packets sent, lost ones included. A link of whole packets counts a packet once it has been sent to its end, a link of
+    /// frames and a slotted medium as it begins with the packet.
     pub transmissions: u64,
-    /// Bytes put on the link, lost ones included.
+    /// Bytes of these packets.
     pub transmitted_bytes: u64,
-    /// Transmissions that the channel lost.
+    /// Transmissions that the channel lost, each counted as it ends.
     pub losses: u64,
     /// Packets that have come out at the far end.
     pub arrivals: u64,
@@ -19,12 +20,15 @@ pub struct LinkStatistics {
     pub queue_drops: u64,
     /// Packets that the queue marked "congestion experienced" (RFC 3168).
     pub ecn_marks: u64,
-    /// The sum, in seconds, of the times that packets waited in the queue. Divided by the time passed it is
-    /// the mean number of packets in the queue (Little's law). A real number: the sum can exceed [`SimTime`], and of
-    /// n packets it is off by n 1.2e-16 of it at the most.
+    /// The number of packets in the queue, integrated over time, in packet-seconds: divided by the time passed it is the mean
+    /// queue. A link counts the waits of packets that it drops here, and its report adds those of all others
+    /// ([`add_waits`](Self::add_waits)). A real number: the sum can exceed [`SimTime`], and of n packets it is off by n 1.2e-16
+    /// of it at the most.
     pub waiting_s: f64,
-    /// How long packets waited in the queue before they were put on the link.
+    /// How long the packets of [`transmissions`](Self::transmissions) waited in the queue.
     pub queueing_delay: DelayHistogram,
+    /// The sum of it, in seconds.
+    pub queueing_delay_s: f64,
 }
 
 counters!(LinkStatistics {
@@ -36,7 +40,8 @@ counters!(LinkStatistics {
     queue_drops,
     ecn_marks,
     waiting_s,
-    queueing_delay
+    queueing_delay,
+    queueing_delay_s
 });
 
 impl Counter for LinkStatistics {
@@ -62,14 +67,21 @@ impl LinkStatistics {
         self.arrived_bytes += u64::from(bytes);
     }
 
-    /// A packet is put on the link after it has waited for `queueing_delay`.
+    /// Completes [`waiting_s`](Self::waiting_s) for a report: adds the waits of the packets sent, and the `waits` until now of those that
+    /// are not counted yet.
+    pub fn add_waits(&mut self, waits: impl IntoIterator<Item = SimTime>) {
+        let waits: u128 = waits.into_iter().map(|wait| u128::from(wait.as_nanos())).sum();
+        self.waiting_s += self.queueing_delay_s + waits as f64 / 1e9;
+    }
+
+    /// A packet has been sent that had waited for `queueing_delay`.
     #[inline]
     pub fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
         self.transmissions += 1;
         self.transmitted_bytes += u64::from(bytes);
         // Most packets of an unloaded link do not wait: a branch costs less than a division.
         if queueing_delay > SimTime::ZERO {
-            self.waiting_s += queueing_delay.as_secs_f64();
+            self.queueing_delay_s += queueing_delay.as_secs_f64();
         }
         self.queueing_delay.record(queueing_delay);
     }

@@ -1,6 +1,6 @@
 //! A token-bucket shaper: packets wait until they conform.
 
-use crate::occupancy::Occupancy;
+use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::{Service, Transmitter};
 use crossfade_core::SimTime;
 
@@ -57,9 +57,10 @@ impl Service for TokenBucket {
         sends_at + time
     }
 
-    fn occupancy(&self, to_send: SimTime) -> Occupancy {
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
         // The last packet may wait for its tokens yet, or be under way.
-        if self.has_rate { Occupancy::Time(self.busy - to_send.min(self.last)) } else { Occupancy::None }
+        let to_send = under_way.map_or(SimTime::ZERO, |packet| packet.end.saturating_sub(now).min(self.last));
+        if self.has_rate { Occupancy::Time(self.busy - to_send) } else { Occupancy::None }
     }
 }
 
@@ -135,7 +136,7 @@ mod tests {
             assert!(level > -0.01, "{level} tokens at {idle_at}");
             assert!(idle_at == start || level < 0.01, "waited for {level} tokens at {idle_at}");
         }
-        assert!(matches!(bucket.occupancy(SimTime::ZERO), Occupancy::None));
+        assert!(matches!(bucket.occupancy(SimTime::ZERO, None), Occupancy::None));
     }
 
     #[test]

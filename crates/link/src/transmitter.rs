@@ -1,6 +1,6 @@
 //! How long packets take to send.
 
-use crate::occupancy::Occupancy;
+use crate::occupancy::{Occupancy, UnderWay};
 use crossfade_core::SimTime;
 
 /// Sends packets one after the other, perhaps at a speed that changes.
@@ -17,8 +17,8 @@ pub trait Service: Send {
         SimTime::ZERO
     }
 
-    /// What its packets take of its time, when it takes `to_send` to send those that are counted.
-    fn occupancy(&self, to_send: SimTime) -> Occupancy;
+    /// What packets take of its time at `now`, where the packet that it took last is `under_way`.
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy;
 }
 
 /// A transmitter of constant rate.
@@ -44,9 +44,10 @@ impl Transmitter {
         self.last.1
     }
 
-    /// What its packets take, when it takes `to_send` to send those that are counted.
-    pub(crate) fn occupancy(&self, to_send: SimTime) -> Occupancy {
-        self.rate_bps.map_or(Occupancy::None, |rate_bps| Occupancy::Packets { rate_bps, to_send })
+    /// What packets take, where one is sent since `start`.
+    pub(crate) fn occupied(&self, now: SimTime, start: Option<SimTime>) -> Occupancy {
+        let under_way = start.map_or(SimTime::ZERO, |start| now.saturating_sub(start));
+        self.rate_bps.map_or(Occupancy::None, |rate_bps| Occupancy::Packets { rate_bps, under_way })
     }
 }
 
@@ -59,7 +60,7 @@ impl Service for Transmitter {
         start + self.time_for(bytes)
     }
 
-    fn occupancy(&self, to_send: SimTime) -> Occupancy {
-        Self::occupancy(self, to_send)
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
+        self.occupied(now, under_way.map(|packet| packet.start))
     }
 }

@@ -7,3 +7,4 @@ mod arq_queues;
 #[allow(unreachable_pub)]
 #[path = "../../../examples/frame-channel/src/rayleigh.rs"]
 mod rayleigh;
+mod spared;

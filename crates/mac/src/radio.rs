@@ -176,6 +176,21 @@ mod tests {
         assert!(!overlapped(1000.0));
     }
 
+    /// The worst of all that overlapped decides, whatever came after it.
+    #[test]
+    fn a_frame_is_judged_by_its_worst_interference() {
+        let mut radio = Radio::default();
+        let first = arriving(1, 20.0);
+        radio.on_begin(first);
+        radio.lock_on(&first, None, 10.0);
+        // 20 is not 10 times 1 + 5; the whisper of 0.1 that follows would leave 20 > 11.
+        for (other, power) in [(2, 5.0), (3, 0.1)] {
+            radio.on_begin(arriving(other, power));
+            radio.on_end(other, 10.0, 1.0);
+        }
+        assert!(radio.on_end(1, 10.0, 1.0).unwrap().understood.is_none());
+    }
+
     #[test]
     fn too_weak_a_frame_is_not_locked_on() {
         let mut radio = Radio::default();

@@ -148,3 +148,55 @@ impl Transceiver {
 fn sum(a: &Matrix, b: &Matrix) -> Matrix {
     Matrix::from_fn(a.rows(), a.columns(), |row, column| a[(row, column)] + b[(row, column)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Accept, Combining, Detector, PhyConfig, Scheme};
+    use crossfade_channel::simd::Simd;
+    use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
+    use crossfade_core::{RunSeed, SimTime};
+
+    /// Of 40 receptions the joint stage keeps, and detects, the last 32; sums hold all 40.
+    #[test]
+    fn what_is_kept_of_more_than_thirty_two_receptions() {
+        let seed = RunSeed { seed: 1, run: 0 };
+        for stage in [Stage::Joint, Stage::Stacked] {
+            let combining = Combining { stage, weights: Weights::MaximalRatio, accept: Accept::Combined };
+            let config =
+                PhyConfig { combining: Some(combining), ..PhyConfig::new(Scheme::Blast, Detector::MmseOsic) };
+            let radio = Transceiver::new(config, seed.stream("phy.dl")).unwrap();
+            let antennas = (config.n_t, config.n_r);
+            let mut fading = MatrixFading::new(
+                antennas,
+                Motion::Independent,
+                AntennaCorrelation::None,
+                seed.stream("channel.dl"),
+                Simd::widest(),
+            )
+            .unwrap();
+            let (mut workspace, mut kept) = (radio.workspace(), None);
+            let mut receptions = Vec::new();
+            for attempt in 0..40 {
+                let mut reception = radio.reception();
+                let gains = fading.gains(SimTime::ZERO, attempt);
+                radio.receive(7, attempt, 0.01, (&gains, None), &mut reception);
+                kept = Some(radio.combine(kept.take(), &reception, &mut workspace));
+                receptions.push(reception);
+            }
+            let Kept(what) = kept.unwrap();
+            match what {
+                What::All(all) => {
+                    let last: Vec<_> =
+                        receptions[8..].iter().map(|r| (r.gram, r.statistic.clone())).collect();
+                    assert!(all.iter().eq(&last), "{} are kept", all.len());
+                }
+                What::Sum(gram, _) => {
+                    let whole = receptions.iter().map(|r| r.gram[(0, 0)].re).sum::<f64>();
+                    assert!((gram[(0, 0)].re / whole - 1.0).abs() < 1e-12);
+                }
+                What::Weighted(..) => panic!("{stage:?} keeps weighted sums"),
+            }
+        }
+    }
+}

@@ -116,6 +116,8 @@ pub(crate) struct Flow {
     /// By how many bytes the last packet is shorter.
     pub(crate) last_short_by: u32,
     pub(crate) sack_block_size: u32,
+    /// Of its segments when links were looked at last, how many the last link of the route had yet to send.
+    pub(crate) unsent: u32,
     /// Between its start and its first packet.
     pub(crate) opening: SimTime,
     /// Since its start. What the sender counts itself is filled in when it is asked for.
@@ -161,6 +163,7 @@ impl Flow {
             acknowledgement: parcel(config.path.ack_size),
             last_short_by: config.path.last_short_by,
             sack_block_size: config.path.sack_block_size,
+            unsent: 0,
             lines: ways.lines,
             data: ways.data,
             acks: ways.acks,
@@ -206,6 +209,7 @@ impl Flow {
     pub(crate) fn totals(&self) -> FlowStatistics {
         let mut totals = self.counts.clone();
         totals.one_way_delay_sum_s = self.one_way_delay_sum_ns as f64 / 1e9;
+        totals.segments_transmitted = totals.segments_sent - totals.queue_drops - u64::from(self.unsent);
         if let Endpoints::Tcp(tcp) = &self.endpoints {
             let sender = tcp.sender.statistics();
             (totals.rtt_sum_s, totals.rtt_samples) = tcp.sender.rtt_samples();

@@ -13,8 +13,8 @@ use crate::flow::Flow;
 use crate::layout::Layout;
 use crate::packets::{Content, Data};
 use crate::routing::{FabricLeg, Next, Step};
-use crate::state::{Kind, NetworkState, Told};
-use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
+use crate::state::{Kind, NetworkState};
+use crossfade_core::{EventKind, Observer, SimTime};
 use crossfade_link::{Departure, Parcel, Port, Push};
 use crossfade_transport::Ack;
 
@@ -211,16 +211,12 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
                 Err(gone) => gone,
             }
         } else {
-            let outcome = path.links[link as usize].push(now, parcel);
-            self.schedule_link::<D>(link);
-            outcome
+            path.links[link as usize].push(now, parcel)
         };
+        self.schedule_link::<D>(link);
         match outcome {
             Push::Accepted => {}
-            Push::Lost => {
-                let at = D::path(self).links[link as usize].lost_at().filter(|at| *at > now);
-                self.miss_later::<D>(flow, parcel, at);
-            }
+            Push::Lost => self.miss::<D>(flow, parcel, Loss::Lost),
             Push::QueueDrop => self.miss::<D>(flow, parcel, Loss::QueueDrop),
         }
     }
@@ -259,51 +255,6 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A link will lose a packet when it sends it, at once or `at` a later time. It is counted now; observers are told
-    /// then.
-    #[cold]
-    fn miss_later<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel, at: Option<SimTime>) {
-        let Some(at) = at.filter(|_| O::ENABLED) else { return self.miss::<D>(flow, parcel, Loss::Lost) };
-        let packets = &mut D::path(self).packets;
-        let seq = packets[parcel].seq();
-        packets.forget(parcel);
-        let (count, kind) = D::missing(&mut flow.counts, Loss::Lost);
-        *count += 1;
-        let index = self.told.pop().unwrap_or_else(|| {
-            self.losses.push(None);
-            self.losses.len() as u32 - 1
-        });
-        self.losses[index as usize] = Some(Told { at, flow: flow.id, kind, seq });
-        self.schedule(at, Kind::LossTold, index);
-    }
-
-    /// A packet that a link has lost is sent now.
-    #[cold]
-    pub(crate) fn on_loss_told(&mut self, flows: &[Flow], index: u32) {
-        if let Some(told) = self.losses[index as usize].take() {
-            self.told.push(index);
-            self.tell(flows, told);
-        }
-    }
-
-    /// The run ends: observers are told of the losses that are counted, and would be sent later.
-    pub(crate) fn tell_the_rest(&mut self, flows: &[Flow]) {
-        let mut rest: Vec<Told> = self.losses.drain(..).flatten().collect();
-        rest.sort_by_key(|told| told.at);
-        for told in rest {
-            self.tell(flows, told);
-        }
-    }
-
-    fn tell(&mut self, flows: &[Flow], told: Told) {
-        let Told { at: time, flow, kind, seq } = told;
-        // Of flows that have gone meanwhile nothing is known any more.
-        let found = flows.iter().find(|at| at.id == flow);
-        let tcp = found.map(Flow::snapshot).unwrap_or_default();
-        let info = || found.map(Flow::info).unwrap_or_default().to_string();
-        self.observer.record_with(&EventRecord { time, kind, flow, seq, tcp }, &info);
-    }
-
     /// A link lost or dropped a packet.
     #[cold]
     fn miss<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel, loss: Loss) {
@@ -313,5 +264,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let (count, kind) = D::missing(&mut flow.counts, loss);
         *count += 1;
         self.observe(flow, kind, seq);
+        // This may have been the last of it in the network.
+        if flow.arrivals.is_some() && flow.is_done() {
+            self.ended.push(flow.place);
+        }
     }
 }

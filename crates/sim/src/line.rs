@@ -54,6 +54,11 @@ impl DelayLine {
         self.under_way.pop_front()
     }
 
+    /// What is on it.
+    pub(crate) fn parcels(&self) -> impl Iterator<Item = &Parcel> {
+        self.under_way.iter().map(|(_, parcel)| parcel)
+    }
+
     /// Packets on it, and their bytes.
     pub(crate) fn contents(&self) -> (u64, u64) {
         let bytes = self.under_way.iter().map(|(_, parcel)| u64::from(parcel.bytes()));

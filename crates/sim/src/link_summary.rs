@@ -17,7 +17,7 @@ pub struct LinkSummary {
     pub nodes: Vec<NodeStatistics>,
     /// What it counted of its frames, if it sends packets as frames.
     pub arq: Option<ArqStatistics>,
-    /// The mean number of packets in the queue (Little's law).
+    /// The mean over the time of the number of packets in the queue, without the one that is being sent.
     pub queue_mean_packets: f64,
     /// The share of the time in which the link was sending packets, or frames with a payload; `None` without
     /// a rate.

@@ -13,9 +13,6 @@ pub(crate) trait PathLinkKind: Link {
     /// When the transmitter has sent everything it holds, where that is known.
     fn idle_at(&self) -> Option<SimTime>;
 
-    /// When the packet that a push has just lost is transmitted, if not at once.
-    fn lost_at(&self) -> Option<SimTime>;
-
     /// Itself, if it is a hop.
     fn as_hop(&self) -> Option<&Hop>;
 
@@ -31,13 +28,6 @@ impl PathLinkKind for AnyLink {
     fn idle_at(&self) -> Option<SimTime> {
         match self {
             Self::Hop(hop) => Some(hop.idle_at()),
-            Self::Other(_) => None,
-        }
-    }
-
-    fn lost_at(&self) -> Option<SimTime> {
-        match self {
-            Self::Hop(hop) => Some(hop.lost_at()),
             Self::Other(_) => None,
         }
     }
@@ -69,10 +59,6 @@ impl PathLinkKind for Hop {
 
     fn idle_at(&self) -> Option<SimTime> {
         Some(Hop::idle_at(self))
-    }
-
-    fn lost_at(&self) -> Option<SimTime> {
-        Some(Hop::lost_at(self))
     }
 
     #[inline]
@@ -151,10 +137,6 @@ impl<K: PathLinkKind> PathLink<K> {
 
     pub(crate) fn idle_at(&self) -> Option<SimTime> {
         self.link.idle_at()
-    }
-
-    pub(crate) fn lost_at(&self) -> Option<SimTime> {
-        self.link.lost_at()
     }
 
     pub(crate) fn report(&mut self, now: SimTime) -> LinkReport {

@@ -135,6 +135,15 @@ impl Routing {
         self.routes[route as usize][0]
     }
 
+    /// Whether a route of data ends with the medium at a place.
+    pub(crate) fn ends_at(&self, route: u32, place: Place) -> bool {
+        match self.routes[route as usize].last() {
+            Some(Step::Link(link)) => place == Place::Forward(*link),
+            Some(Step::Fabric(leg)) => place == Place::Fabric(self.leg(*leg).fabric),
+            None => false,
+        }
+    }
+
     /// A leg through a fabric.
     #[inline]
     pub(crate) fn leg(&self, leg: u32) -> FabricLeg {

@@ -11,6 +11,7 @@ use crate::path::Path;
 use crate::path_link::PathFabric;
 use crate::routing::Routing;
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
+use crossfade_link::LinkEvent;
 use crossfade_transport::Ack;
 
 /// Events of equal time happen in this order: what arrives is seen before a timer expires, and both before
@@ -31,8 +32,6 @@ pub(crate) enum Kind {
     ReverseEntry,
     ReverseLink,
     ReverseExit,
-    /// Observers are told of a loss.
-    LossTold,
     /// Of a flow.
     Timer,
     /// An acknowledgement held back is due: of a flow.
@@ -57,15 +56,6 @@ pub(crate) struct Event {
     pub(crate) index: u32,
 }
 
-/// A loss that observers are told of when the packet is sent.
-#[derive(Clone, Copy)]
-pub(crate) struct Told {
-    pub(crate) at: SimTime,
-    pub(crate) flow: u32,
-    pub(crate) kind: EventKind,
-    pub(crate) seq: u64,
-}
-
 /// Everything but the flows.
 pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) forward: Path<Data, L>,
@@ -85,6 +75,8 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) last: Kind,
     /// Somebody wants to know what happens inside links.
     pub(crate) is_traced: bool,
+    /// What links have told of themselves that is still to happen, in order of time.
+    pub(crate) early: Vec<(u32, LinkEvent)>,
     /// When the next slot of a gated sender starts, if it is scheduled.
     pub(crate) slot_at: Option<SimTime>,
     /// Segments of TCP delivered in order so far.
@@ -94,13 +86,8 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) sent_since_delivery: u64,
     /// When something new was delivered last.
     pub(crate) last_delivery: SimTime,
-    /// Flows that came and may go, if nothing of them is left in the network. (One whose last packet is lost stays until the
-    /// end of the run.)
+    /// Flows that came and may go, if nothing of them is left in the network.
     pub(crate) ended: Vec<u32>,
-    /// What observers are told when it is sent: losses that a link knew before. `None` has been told.
-    pub(crate) losses: Vec<Option<Told>>,
-    /// Places in it that are free again.
-    pub(crate) told: Vec<u32>,
     /// Enough was delivered, or nothing will be any more.
     pub(crate) is_over: bool,
     pub(crate) observer: O,

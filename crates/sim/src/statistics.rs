@@ -31,6 +31,9 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
+    /// Of the segments sent, those that the last link of the route has sent to their end, or an earlier one has lost: not those
+    /// that were dropped, or that wait or are under way before that. A mesh has sent what has come out of it or is lost.
+    pub segments_transmitted: u64,
     /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have
     /// left it.
     pub ecn_marks: u64,
@@ -81,6 +84,7 @@ counters!(FlowStatistics {
     retransmissions,
     segments_lost,
     queue_drops,
+    segments_transmitted,
     ecn_marks,
     timeouts,
     spurious_timeouts,

@@ -3,7 +3,7 @@
 //! The link takes any number of packets; a round trip is 100 ms.
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
-use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, testing::Runs};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{
     CongestionFactory, OneHop, RunStatistics, SenderGate, StopRule, run_with_congestion_control,
@@ -52,7 +52,6 @@ fn average_window(
 ) -> f64 {
     let forward = HopConfig { rate_bps: None, delay: ms(50), queue_limit: None, loss };
     let run = run(connection(forward, warmup_s, end_s), congestion);
-    assert!(run.flow.timeouts == 0, "{} timeouts", run.flow.timeouts);
     run.flow.segments_in_order as f64 / run.duration.as_secs_f64() * RTT_S
 }
 
@@ -61,16 +60,14 @@ fn average_window(
 #[test]
 fn reno_follows_the_square_root_law_at_low_loss() {
     let p = 1e-4_f64;
-    let runs: Vec<f64> = (0..10)
-        .map(|run| {
-            let iid = Iid::new(p, RunSeed { seed: 1, run }.stream("channel.dl")).unwrap();
-            average_window(Arc::new(|| Box::new(Reno::new(10.0, 10.0))), Box::new(iid), 100, 2100)
-        })
-        .collect();
-    let estimate = Estimate::from_runs(&runs, MethodKind::Simulation).unwrap();
+    let runs = Runs::of(24, |run| {
+        let iid = Iid::new(p, RunSeed { seed: 1, run }.stream("channel.dl")).unwrap();
+        average_window(Arc::new(|| Box::new(Reno::new(10.0, 10.0))), Box::new(iid), 100, 1100)
+    });
     let law = 1.3098 / p.sqrt();
-    assert!(estimate.is_within(0.04), "{estimate:?} says too little");
-    assert!((estimate.value - law).abs() <= estimate.ci95.unwrap(), "{estimate:?}, expected {law}");
+    // A recovery is one or two of the 76 round trips between losses. Now and then a repetition is lost, too,
+    // and waited for: once in 10,000 losses, of which a run has 130.
+    runs.assert_mean_near(law, 0.02 * law, "average window of Reno, p = 0.0001");
 }
 
 /// A loss every 10^4 transmissions, from the window at which the formula has its losses.

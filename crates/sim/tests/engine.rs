@@ -225,7 +225,9 @@ fn links_tell_what_happened_inside() {
             count(&|event| matches!(event, LinkEvent::Queue { change: what, .. } if *what == change))
         };
         let counts = &link.counts;
-        assert_eq!((frames, lost), (counts.transmissions, counts.losses), "{}", link.name);
+        // The run may end while one is being sent.
+        let under_way = (frames - counts.transmissions, lost - counts.losses);
+        assert!(under_way.1 <= under_way.0 && under_way.0 <= 1, "{}: {under_way:?}", link.name);
         assert_eq!(changed(QueueChange::Dropped), counts.queue_drops, "{}", link.name);
         assert_eq!(changed(QueueChange::Marked), counts.ecn_marks, "{}", link.name);
     }

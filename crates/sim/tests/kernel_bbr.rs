@@ -2,14 +2,12 @@
 //! drop-tail; `tests/data/golden/kernel/bbr.csv`, six runs of 20 s a row).
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
-use crossfade_core::{EventRecord, RunSeed, SimTime, Stream};
-use crossfade_link::{Departure, Link, LinkConfig, LinkEvent, LinkReport, Parcel, Push, Queue, QueueLimit};
+use crossfade_core::{EventRecord, RunSeed, SimTime, testing::Runs};
+use crossfade_link::{LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, Source, StopRule, Tcp, Topology, simulate,
 };
 use crossfade_transport::{Flavour, Pacing, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
-use rand::RngExt;
-use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 
 const GOLDEN: &str = include_str!("../../../tests/data/golden/kernel/bbr.csv");
@@ -36,82 +34,7 @@ fn link(queue: usize, loss: Box<dyn LossProcess>) -> AnyLink {
     AnyLink::try_from(LinkConfig { rate_bps: Some(10e6), delay: MS * 20, queue, loss }).expect("a link")
 }
 
-/// A link whose packets come out late, as they do from an emulator on a machine that does something else now and then: what is due
-/// while it is busy comes when it no longer is. The link itself knows nothing of it.
-struct Late {
-    link: AnyLink,
-    /// Out of the link, and when they come.
-    held: VecDeque<(SimTime, Departure)>,
-    /// From when to when nothing comes out.
-    busy: VecDeque<(SimTime, SimTime)>,
-}
-
-impl Late {
-    /// Busy `often` times a second for a `mean` time, both exponential.
-    fn new(link: AnyLink, mut stream: Stream, often: f64, mean: SimTime, seconds: u64) -> Self {
-        let mut draw = |mean: f64| SimTime::from_secs_f64(-mean * (1.0 - stream.random::<f64>()).ln());
-        let (mut now, mut busy) = (SimTime::ZERO, VecDeque::new());
-        while now < MS * (1000 * seconds) {
-            let begins = now + draw(1.0 / often);
-            now = begins + draw(mean.as_secs_f64());
-            busy.push_back((begins, now));
-        }
-        Self { link, held: VecDeque::new(), busy }
-    }
-}
-
-impl Link for Late {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
-        self.link.push(now, parcel)
-    }
-
-    fn next_event(&self) -> Option<SimTime> {
-        let held = self.held.front().map(|(at, _)| *at);
-        [self.link.next_event(), held].into_iter().flatten().min()
-    }
-
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
-        while let Some(at) = self.link.next_event().filter(|at| *at <= now) {
-            let Some(departure) = self.link.advance(at) else { continue };
-            while self.busy.front().is_some_and(|(_, ends)| *ends <= at) {
-                self.busy.pop_front();
-            }
-            let out = self.busy.front().filter(|(begins, _)| *begins <= at).map_or(at, |(_, ends)| *ends);
-            self.held.push_back((out, departure));
-        }
-        let is_out = self.held.front().is_some_and(|(at, _)| *at <= now);
-        if is_out { self.held.pop_front().map(|(_, departure)| departure) } else { None }
-    }
-
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        self.link.report(now)
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
-    }
-}
-
-/// Whether packets come out of the links when they should.
-#[derive(Clone, Copy, PartialEq)]
-enum Punctuality {
-    InTime,
-    /// Both links are busy eight times a second, for a millisecond on average.
-    Late,
-}
-
-fn run(
-    queue: usize,
-    loss: f64,
-    number: u64,
-    seconds: u64,
-    punctuality: Punctuality,
-    events: &mut Vec<EventRecord>,
-) -> FlowStatistics {
+fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<EventRecord>) -> FlowStatistics {
     let seed = RunSeed { seed: 1, run: number };
     let loss: Box<dyn LossProcess> = if loss == 0.0 {
         Box::new(Lossless)
@@ -125,14 +48,6 @@ fn run(
         start: SimTime::ZERO,
     };
     let (forward, reverse) = (link(queue, loss), link(1000, Box::new(Lossless)));
-    let late = |link, name| -> AnyLink {
-        let link: Box<dyn Link + Send> = Box::new(Late::new(link, seed.stream(name), 8.0, MS, seconds));
-        link.into()
-    };
-    let (forward, reverse) = match punctuality {
-        Punctuality::InTime => (forward, reverse),
-        Punctuality::Late => (late(forward, "late there"), late(reverse, "late back")),
-    };
     let topology = Topology::path(vec![forward], vec![reverse]);
     let network = Network::new(vec![flow], topology, StopRule::At(MS * (1000 * seconds)), seed);
     simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels").flows.remove(0)
@@ -149,41 +64,36 @@ fn cells() -> Vec<(usize, f64, Vec<f64>)> {
     GOLDEN.lines().skip(1).filter_map(cell).collect()
 }
 
-/// Goodput in bit/s, mean queueing delay in milliseconds and the share of repetitions, over six runs of 20 s.
-fn means(queue: usize, loss: f64, punctuality: Punctuality) -> [f64; 3] {
-    let runs = 6;
+/// Goodput in bit/s, mean queueing delay in milliseconds and the share of repetitions, in runs of 20 s.
+fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     let flows: Vec<FlowStatistics> =
-        (0..runs).map(|number| run(queue, loss, number, 20, punctuality, &mut Vec::new())).collect();
-    let mean = |value: fn(&FlowStatistics) -> f64| flows.iter().map(value).sum::<f64>() / runs as f64;
+        (0..count).map(|number| run(queue, loss, number, 20, &mut Vec::new())).collect();
+    let of = |value: fn(&FlowStatistics) -> f64| flows.iter().map(value).collect::<Vec<f64>>().into();
     [
-        mean(|flow| flow.segments_in_order as f64 * 1448.0 * 8.0 / 20.0),
+        of(|flow| flow.segments_in_order as f64 * 1448.0 * 8.0 / 20.0),
         // Beyond propagation and transmission.
-        mean(|flow| 1e3 * flow.one_way_delay_sum_s / flow.segments_received as f64) - 21.2,
-        mean(|flow| flow.retransmissions as f64 / flow.segments_sent as f64),
+        of(|flow| 1e3 * flow.one_way_delay_sum_s / flow.segments_received as f64 - 21.2),
+        of(|flow| flow.retransmissions as f64 / flow.segments_sent as f64),
     ]
 }
 
-/// Goodput within 5 %, mean queueing delay within 2 ms, repetitions within half a percent of what is sent. Without losses the
-/// kernel's queues of record are 2.1 and, in a deep buffer, 3.2 ms longer, as with 0.6 % of packets late by half a millisecond and more:
-/// how late those were is not on record, but see the next test.
+/// Goodput within 5 %, repetitions within half a percent of what is sent, and the mean queueing delay within
+/// 2 ms where there are losses. Without losses it misses: the kernel's queue is 2.1 and, in a deep buffer,
+/// 3.2 ms longer. Its runs on record had packets that the emulator was late with; how much that explains is
+/// in the two tests that follow.
 #[test]
 fn goodput_and_queue_are_those_of_the_kernel() {
     let cells = cells();
     assert_eq!(cells.len(), 8);
     for (queue, loss, kernel) in cells {
-        let was_late = loss == 0.0;
-        let punctuality = if was_late { Punctuality::Late } else { Punctuality::InTime };
-        let [goodput, queueing, repeated] = means(queue, loss, punctuality);
-        let case = format!("queue {queue}, loss {loss}: {goodput:.0} bit/s, {queueing:.2} ms, {repeated:.4}");
-        println!("{case}; kernel {:.0}, {:.2}, {:.4}", kernel[1], kernel[4], kernel[3]);
-        assert!((goodput / kernel[1] - 1.0).abs() < 0.05, "{case}");
-        assert!((repeated - kernel[3]).abs() < 0.005, "{case}");
-        assert!((kernel[4] - queueing).abs() < 2.0, "{case}: {:.2} ms shorter", kernel[4] - queueing);
-        if was_late {
-            // Pinned, so that it does not move unnoticed.
-            let in_time = means(queue, loss, Punctuality::InTime)[1];
-            let longer = if queue == 167 { 3.2 } else { 2.1 };
-            assert!((kernel[4] - in_time - longer).abs() < 0.3, "{case}; in time {in_time:.2} ms");
+        let [goodput, queueing, repeated] = of_runs(queue, loss, 12);
+        let what = |metric| format!("{metric}, queue {queue}, loss {loss}");
+        goodput.assert_mean_near(kernel[1], 0.05 * kernel[1], &what("bit/s"));
+        repeated.assert_mean_near(kernel[3], 0.005, &what("repetitions"));
+        match (loss == 0.0, queue) {
+            (false, _) => queueing.assert_mean_near(kernel[4], 2.0, &what("ms")),
+            (true, 33) => queueing.assert_mean_near(kernel[4] - 2.1, 0.3, &what("ms")),
+            (true, _) => queueing.assert_mean_near(kernel[4] - 3.2, 0.3, &what("ms")),
         }
     }
 }
@@ -214,8 +124,8 @@ fn without_late_packets_the_queue_of_the_kernel_is_the_simulated_one() {
     let slope_half = 2.228 * (rest / n / spread).sqrt();
     println!("in time {in_time:.2} +- {half:.2} ms, {per_percent:.1} +- {slope_half:.1} ms for each percent");
     assert!(per_percent > slope_half && half < 1.5, "{per_percent} +- {slope_half}, {half}");
-    let [_, simulated, _] = means(33, 0.0, Punctuality::InTime);
-    assert!((simulated - in_time).abs() < half, "{simulated:.2} ms");
+    let [_, simulated, _] = of_runs(33, 0.0, 6);
+    simulated.assert_mean_near(in_time, half, "ms");
 }
 
 /// The window through Startup, the cycle and two `ProbeRTT`s, beside what `ss` said of the kernel's.
@@ -231,7 +141,7 @@ fn phases_are_those_of_the_kernel() {
         })
         .collect();
     let mut events = Vec::new();
-    run(33, 0.0, 0, 25, Punctuality::InTime, &mut events);
+    run(33, 0.0, 0, 25, &mut events);
     let ours: Vec<(f64, f64)> =
         events.iter().map(|event| (event.time.as_secs_f64(), event.tcp.cwnd)).collect();
     let peak =
@@ -290,7 +200,7 @@ fn kernel_queues(queue: f64) -> [Vec<f64>; 2] {
 /// it is longer where the estimate is above, ten rounds at a time. Simulated, no estimate ever is.
 #[test]
 fn the_queue_of_the_kernel_is_longer_where_its_estimate_is_above_the_link() {
-    let [long, short] = [25, 1].map(|end| run(167, 0.0, 0, end, Punctuality::InTime, &mut Vec::new()));
+    let [long, short] = [25, 1].map(|end| run(167, 0.0, 0, end, &mut Vec::new()));
     let delays = long.one_way_delay_sum_s - short.one_way_delay_sum_s;
     let ours = 1e3 * delays / (long.segments_received - short.segments_received) as f64 - 21.2;
     let mean = |queues: &[f64]| queues.iter().sum::<f64>() / queues.len() as f64;

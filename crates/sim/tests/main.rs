@@ -4,6 +4,7 @@ mod analysis_numbers;
 mod common;
 mod congestion_laws;
 mod engine;
+mod gates;
 mod kernel_bbr;
 mod late_receivers;
 mod network;

@@ -2,7 +2,7 @@
 //! of two segments. Expected figures are from the arithmetic of `tcp_bbr.c`.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, testing::Runs};
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, CongestionControl, Needs, Phase, RateSample, SendEvent};
 
@@ -276,35 +276,53 @@ fn recovery_conserves_a_round_and_gives_the_window_back() {
     assert!(rule.cwnd() >= before);
 }
 
+/// The share of a link that a flow has from 5 s on, for so many seconds.
+fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
+    let conditions = Conditions { rate, loss, run, ..Conditions::p10() };
+    let config = BbrConfig { policer, ..BbrConfig::default() };
+    let quantum = if rate > P10 { 4 } else { 2 };
+    let rule = BbrV1::new(10.0, config, Some(quantum));
+    let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
+    path.utilisation(ms(5_000), ms(5_000 + 1000 * seconds))
+}
+
 /// Random loss costs what it takes, up to where a cycle no longer finds the bandwidth again, 1 - 1/(0.99 x 1.25) = 19.2 %
 /// (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
-    let over = |rate, quantum, loss, policer, run| {
-        let conditions = Conditions { rate, loss, run, ..Conditions::p10() };
-        let config = BbrConfig { policer, ..BbrConfig::default() };
-        let rule = BbrV1::new(10.0, config, Some(quantum));
-        let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
-        path.utilisation(ms(5_000), ms(35_000))
-    };
-    let utilisation = |loss, policer, run| over(P10, 2, loss, policer, run);
+    let ten = |loss| Runs::of(12, |run| share(P10, loss, false, run, 20));
     // An independent sketch of the rule over the same path, without recovery and without the search for policers.
-    for (loss, sketched) in [(0.0, 0.98), (0.01, 1.0), (0.05, 0.97), (0.1, 0.91), (0.15, 0.86), (0.2, 0.76)] {
-        let share = utilisation(loss, false, 0);
-        assert!((share - sketched).abs() < 0.03, "{share} at {loss}, sketched {sketched}");
+    for (loss, sketched, off) in
+        [(0.01, 1.0, 0.02), (0.05, 0.97, 0.02), (0.1, 0.91, 0.02), (0.15, 0.86, 0.02), (0.2, 0.76, 0.03)]
+    {
+        ten(loss).assert_mean_near(sketched, off, &format!("10 Mbit/s, {loss}"));
     }
-    assert!(utilisation(0.25, false, 0) < 0.4, "beyond the knee");
-    // The same over 50 Mbit/s.
-    for (loss, sketched) in [(0.001, 1.0), (0.02, 0.98), (0.05, 0.96), (0.1, 0.91), (0.15, 0.86)] {
-        let share = over(5.0 * P10, 4, loss, false, 0);
-        assert!((share - sketched).abs() < 0.03, "{share} at {loss}, sketched {sketched}");
+    ten(0.25).assert_mean_in(0.2..=0.45, "10 Mbit/s, beyond the knee");
+    for (loss, sketched) in [(0.001, 1.0), (0.02, 0.98), (0.05, 0.96), (0.1, 0.91)] {
+        let fifty = Runs::of(6, |run| share(5.0 * P10, loss, false, run, 10));
+        fifty.assert_mean_near(sketched, 0.02, &format!("50 Mbit/s, {loss}"));
     }
-    assert!(over(5.0 * P10, 4, 0.25, false, 0) < 0.3, "beyond the knee");
-    // What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner than
-    // in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and 7.
-    let mean = |loss| (0..32).map(|run| utilisation(loss, true, run)).sum::<f64>() / 32.0;
-    let (below, above) = (mean(0.15), utilisation(0.18, true, 0));
-    assert!((below - 0.64).abs() < 0.05 && above < 0.45, "{below} at 15 %, {above} at 18 %");
+    // Without losses chance has the phase of the cycle alone.
+    assert!((share(P10, 0.0, false, 0, 20) - 0.98).abs() < 0.01);
+}
+
+/// Next to the knee, which some runs are beyond for a while (0.83 to 0.84 on average), and beyond it.
+#[test]
+#[ignore = "long: make test-long"]
+fn the_knee_over_a_link_of_50_mbit_s() {
+    let fifty = |loss, runs| Runs::of(runs, |run| share(5.0 * P10, loss, false, run, 20));
+    fifty(0.15, 24).assert_mean_near(0.86, 0.03, "50 Mbit/s, 0.15");
+    fifty(0.25, 6).assert_mean_in(0.0..=0.35, "50 Mbit/s, beyond the knee");
+}
+
+/// What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner
+/// than in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and
+/// 7; simulated 0.68 on average. At 18 % it is found in nearly all.
+#[test]
+fn random_loss_is_taken_for_a_policer() {
+    let policed = |runs, loss| Runs::of(runs, |run| share(P10, loss, true, run, 30));
+    policed(40, 0.15).assert_mean_near(0.64, 0.05, "taken for a policer, 15 %");
+    policed(16, 0.18).assert_mean_in(0.2..=0.5, "taken for a policer, 18 %");
 }
 
 /// Two intervals with the same rate and a fifth lost: their mean at gain 1, for 48 rounds.
@@ -442,16 +460,36 @@ fn ten_times_the_rate_is_found_in_a_second() {
     assert!((0.4..0.9).contains(&after), "{after} s");
 }
 
-/// The filter remembers ten rounds, and rounds are as long as the queue then.
+/// The filter forgets in the eleventh round after the last sample of the old rate (`minmax`: more than ten
+/// rounds old), which came up to 40 ms after the rate fell. Rounds last 0.42 to 0.44 s with a full queue of
+/// 333 packets of 1.2 ms, so that the old rate is believed for ten to eleven of them, 4.2 to 4.9 s. Where
+/// `ProbeRTT` falls into that time, as the cycle's phase decides, six rounds of its 240 ms count as well, and
+/// the queue is empty meanwhile: four or five long rounds are left, and up to 0.4 s in which the queue
+/// drains, 2.3 to 3.5 s. What was sent for the old estimate is answered within two more rounds.
 #[test]
 fn a_tenth_of_the_rate_is_believed_after_ten_long_rounds() {
-    let conditions = Conditions { rate: 10.0 * P10, queue: 333, ..Conditions::p10() };
-    let config = BbrConfig { policer: false, ..BbrConfig::default() };
-    let mut path = Path::new(conditions, &linux(&conditions), Box::new(BbrV1::new(10.0, config, None)));
-    path.run_until(ms(9_000));
-    path.conditions.rate = P10;
-    path.run_until(ms(24_000));
-    // Ten rounds of up to 333 packets of 1.2 ms and 40 ms, 4.4 s.
-    let last_full = path.rows.iter().rev().find(|row| row.rtt > ms(400)).unwrap().seconds() - 9.0;
-    assert!((3.0..4.5).contains(&last_full), "{last_full} s");
+    let mut seen = [0, 0];
+    for run in 0..14 {
+        let conditions = Conditions { rate: 10.0 * P10, queue: 333, run, ..Conditions::p10() };
+        let config = BbrConfig { policer: false, ..BbrConfig::default() };
+        let mut path = Path::new(conditions, &linux(&conditions), Box::new(BbrV1::new(10.0, config, None)));
+        path.run_until(ms(9_000));
+        path.conditions.rate = P10;
+        path.run_until(ms(18_000));
+        let rows: Vec<&Row> = path.rows.iter().filter(|row| row.now > ms(9_000)).collect();
+        let believed = rows.iter().position(|row| row.info.bandwidth.unwrap() < 2.0 * P10).unwrap();
+        let probes = rows[..believed].iter().any(|row| row.info.state == "probe-rtt");
+        let after = rows[believed].seconds() - 9.0;
+        let last_full = rows.iter().rev().find(|row| row.rtt > ms(400)).unwrap().seconds() - 9.0;
+        println!("run {run}: {after:.2} s, full until {last_full:.2} s, ProbeRTT {probes}");
+        let expected = if probes { 2.3..3.5 } else { 4.2..4.9 };
+        assert!(expected.contains(&after), "run {run}: {after} s, ProbeRTT {probes}");
+        assert!(
+            (0.0..0.9).contains(&(last_full - after)),
+            "run {run}: full {last_full} s, believed {after} s"
+        );
+        seen[usize::from(probes)] += 1;
+    }
+    // Each is about half of the phases: none of 14 would be once in 8,000 salts.
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }

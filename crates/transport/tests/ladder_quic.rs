@@ -391,13 +391,30 @@ fn a_window_not_in_use_does_not_grow() {
     assert_eq!(paced.windows().0, 11.0);
 }
 
-/// Section 7.7: without pacing no burst is larger than the initial window.
+/// Section 7.7: without pacing no burst is larger than the initial window; the rest of what a single acknowledgement frees follows at
+/// 1.25 windows a round trip, 10 packets of a window of 20 after 40 ms / 1.25 / 2.
 #[test]
 fn an_unpaced_burst_is_bounded() {
     let mut ladder = Ladder::new(&config());
     ladder.send(100);
     assert_eq!(ladder.ack(40, &[0..10]), AckOutcome::New);
     assert_eq!((ladder.windows().0, ladder.poll().len()), (20.0, 10));
+    assert_eq!(ladder.sender.next_timeout(), Some(ms(40 + 16)));
+    ladder.wait(16);
+    assert_eq!(ladder.sender.on_timeout(ladder.now), Some(Expired::Pacing));
+    assert_eq!(ladder.poll().len(), 10);
+    // The window is full, and the probe timeout is next: nothing waits for a burst.
+    let last = ladder.sender.next_timeout();
+    assert!(last > Some(ms(56 + 40)), "{last:?}");
+}
+
+/// What an acknowledgement finds open leaves with it, whatever waits behind the last burst.
+#[test]
+fn an_acknowledgement_begins_a_burst_of_its_own() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(100);
+    assert_eq!(ladder.ack(40, &[0..10]), AckOutcome::New);
+    assert_eq!(ladder.poll().len(), 10);
     ladder.wait(1);
     assert_eq!(ladder.poll().len(), 10);
 }

@@ -98,6 +98,27 @@ fn a_repetition_measures_no_round_trip_without_timestamps() {
     assert_eq!((tcp.sender.rtt_samples().1, tcp.sender.snapshot().backoff), (2, 1));
 }
 
+/// RFC 7323 section 4.2 and appendix G: of the ceil(10 / 2) round trips that a window of ten measures each
+/// has a fifth of the gains.
+#[test]
+fn the_samples_of_a_window_share_the_gain() {
+    // 100 and 50 ms, then one of 180: by 1/8 and 1/4 110 and 57.5 ms, by 1/40 and 1/20 102 and 51.5 ms; and
+    // four times the second.
+    for (timestamps, timeout) in [(false, 110 + 230), (true, 102 + 206)] {
+        let plain = config(Variant::NewReno);
+        let config = if timestamps { with_timestamps(plain) } else { plain };
+        let mut tcp = Ladder::new(&config).warm_up(100);
+        tcp.write(10);
+        send!(tcp, 0..10);
+        if timestamps {
+            ack!(tcp, +180, 2, echo 100);
+        } else {
+            ack!(tcp, +180, 2);
+        }
+        assert_eq!(tcp.sender.next_timeout(), Some(tcp.now() + ms(timeout)), "timestamps {timestamps}");
+    }
+}
+
 /// RFC 5682, appendix A: a delay in the path; F-RTO sees that the originals arrive.
 #[test]
 fn f_rto_sees_a_delay_spike() {
@@ -186,6 +207,68 @@ fn eifel_sees_a_loss() {
     assert_eq!(tcp.counts().spurious_timeouts, 0);
     // Only F-RTO is still in doubt.
     send!(tcp, 10..12);
+}
+
+/// RFC 3522 section 3.2 step 5: all originals arrived and all acknowledgements were lost, so that what answers the
+/// repetition acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate before
+/// would have reported this one; and what reports one is about the repetition.
+#[test]
+fn eifel_leaves_a_timeout_after_lost_acknowledgements() {
+    for (reported_before, reports, spurious) in [(false, false, 0), (true, false, 1), (true, true, 0)] {
+        let base = config(Variant::Sack);
+        let rfc = RfcConfig { d_sack: false, f_rto: false, ..base.rfc };
+        let mut tcp = Ladder::new(&with_timestamps(TcpConfig { rfc, ..base })).warm_up(100);
+        tcp.write(20);
+        send!(tcp, 0..10);
+        if reported_before {
+            // Segment 0 came twice from the network.
+            ack!(tcp, +100, 1, echo 100, sack 0..1);
+            send!(tcp, 10..12);
+            // One of five samples in the window: RTTVAR 50 (1 - 1/20), RTO 100 + 4 RTTVAR.
+            timer!(tcp, +290, Retransmission);
+        } else {
+            timer!(tcp, +300, Retransmission);
+        }
+        let end = if reported_before { 12 } else { 10 };
+        let oldest = u64::from(reported_before);
+        send!(tcp, oldest..oldest + 1);
+        if reports {
+            ack!(tcp, +50, end, echo 100, sack oldest..oldest + 1);
+        } else {
+            ack!(tcp, +50, end, echo 100);
+        }
+        assert_eq!(tcp.counts().spurious_timeouts, spurious, "{reported_before} {reports}");
+        assert!(tcp.sender.poll_transmit(ms(10_000)).is_some());
+    }
+}
+
+/// RFC 4015 section 3.2 step 5: the window is what is under way and what was acknowledged, of that at most
+/// the initial window, so that a burst is as short.
+#[test]
+fn what_is_taken_back_allows_no_long_burst() {
+    let rfc = RfcConfig { f_rto: false, cwnd_validation: false, ..config(Variant::NewReno).rfc };
+    let config = with_timestamps(TcpConfig { rfc, ..config(Variant::NewReno) });
+    // Under way, then acknowledged at once: 2 left and 10 of 18; 9 left and 3.
+    for (sent, acked, window) in [(20, 18, 2 + 10), (12, 3, 9 + 3)] {
+        let mut tcp = Ladder::new(&config).warm_up(100);
+        tcp.write(10);
+        send!(tcp, 0..10);
+        for next in 1..=10 {
+            ack!(tcp, +if next == 1 { 100 } else { 0 }, next, echo 100);
+        }
+        let grown = tcp.cwnd();
+        assert!(grown >= 20.0, "{grown}");
+        tcp.write(sent);
+        send!(tcp, 10..10 + sent);
+        let due = tcp.sender.next_timeout().unwrap() - tcp.now();
+        timer!(tcp, +due / ms(1), Retransmission);
+        send!(tcp, 10..11);
+        tcp.write(100);
+        ack!(tcp, +50, 10 + acked, echo 200);
+        assert_eq!(tcp.counts().spurious_timeouts, 1);
+        assert_eq!(tcp.cwnd(), window as f64);
+        send!(tcp, 10 + sent..10 + acked + window);
+    }
 }
 
 /// RFC 3522 with RFC 4015: reordering of more than three segments halves the window for a round trip at most.

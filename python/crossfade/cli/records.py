@@ -41,8 +41,8 @@ class Records:
         typer.Option(
             "--transfers",
             metavar="FILE",
-            help="Write a row for each transfer, in every run of each point, as CSV (at "
-            "most 100 runs of 20 points).",
+            help="Write a row for each transfer in every run of each point as CSV (at most 100 runs of 20 "
+            "points).",
         ),
     ] = None
     delays: Annotated[

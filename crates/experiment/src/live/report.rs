@@ -159,7 +159,8 @@ fn direction(name: &'static str, report: &PumpReport) -> Direction {
         undeliverable: report.undeliverable,
         transit_p50_s: quantile(&report.transit, 0.5),
         transit_p95_s: quantile(&report.transit, 0.95),
-        queueing_delay_mean_s: (link.transmissions > 0).then(|| link.waiting_s / link.transmissions as f64),
+        queueing_delay_mean_s: (link.transmissions > 0)
+            .then(|| link.queueing_delay_s / link.transmissions as f64),
         lateness_p50_s: quantile(lateness, 0.5),
         lateness_p99_s: quantile(lateness, 0.99),
         lateness_p999_s: quantile(lateness, 0.999),

@@ -2,7 +2,7 @@
 
 use crate::build::network;
 use crate::control::{Control, PartDone};
-use crate::impossible::{Possible, most_of_run};
+use crate::impossible::{Possible, facts, most_of_run};
 use crate::metrics::{ANY_NETWORK, DIED, KEPT, Metrics, distributions};
 use crate::networks;
 use crate::parts::{FLOW, LINK, Part};
@@ -25,7 +25,8 @@ impl Solver for Simulation {
         let statistics = watched(&point.setup, network(&point.setup, seed), control)?;
         let metrics = metrics(&point.setup, &statistics);
         let most = most_of_run(&point.setup, &statistics);
-        let checked = Possible { method: Method::Simulation, seed, most }.check(&metrics);
+        let possible = Possible { method: Method::Simulation, seed, most };
+        let checked = possible.check(&metrics).and_then(|()| possible.check(&facts(&statistics)));
         Some(checked.map(|()| metrics).map_err(NoMetrics::from))
     }
 

@@ -22,8 +22,6 @@ pub(super) fn sampled(
 ) -> Option<()> {
     let mut engine =
         Engine::new(network, &mut csv, ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
-    // A queue without limit is counted only where it is watched.
-    engine.trace_links(true);
     let names = engine.link_names().to_vec();
     let of = Sampled { headers: headers(setup), hops: names.iter().map(|name| hop(setup, name)).collect() };
     let (mut before, mut from) = (engine.snapshot(SimTime::ZERO), SimTime::ZERO);
@@ -38,22 +36,19 @@ pub(super) fn sampled(
             if !goes_on {
                 break;
             }
-            engine.link_events();
         }
         let is_over = engine.next_event().is_none();
         if is_over && engine.now() < to {
             break;
         }
         let now = engine.snapshot(to);
-        engine.link_events();
         of.write(&names, (from, &before), (to, &now), engine.observer());
         if is_over || to == SimTime::MAX {
             break;
         }
         (before, from) = (now, to);
     }
-    // What is lost on the way is told to observers.
-    engine.into_statistics();
+    drop(engine);
     csv.finish();
     Some(())
 }
@@ -108,7 +103,7 @@ impl Sampled<'_> {
     /// What the link could have sent, with the overhead of its frames.
     fn capacity_bps(&self, link: usize, now: &LinkReport, before: &LinkReport) -> Option<f64> {
         match &now.occupancy {
-            Occupancy::Capacity(capacity) => {
+            Occupancy::Capacity { capacity, .. } => {
                 let seconds = (now.at - before.at).as_secs_f64();
                 Some(capacity.capacity_bits(before.at, now.at) / seconds)
             }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+use crossfade_core::testing::Runs;
 use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
@@ -58,6 +59,12 @@ pub(crate) fn metric(result: &PointResult, name: &str) -> (f64, f64) {
     let found = result.metrics.iter().find(|(found, _)| *found == name);
     let (_, metric) = found.unwrap_or_else(|| panic!("{name} is not among {:?}", result.metrics));
     (metric.value, metric.ci95.unwrap_or(f64::NAN))
+}
+
+/// The values of a metric in the runs of a scenario with keys set.
+pub(crate) fn runs_of(text: &str, set: &Value, name: &str) -> Runs {
+    let rows = rows(&plan(text, set), 2);
+    rows.iter().map(|row| row.metrics.get(name).unwrap_or(f64::NAN)).collect::<Vec<f64>>().into()
 }
 
 /// What writes a text of each point: [`crossfade_experiment::events`] or `link_events`.

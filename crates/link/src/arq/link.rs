@@ -44,6 +44,15 @@ impl FrameTiming {
     }
 }
 
+/// A frame with a payload that is not counted yet.
+#[derive(Clone, Copy)]
+struct Sending {
+    start: SimTime,
+    end: SimTime,
+    is_first: bool,
+    is_error: bool,
+}
+
 /// A queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
 /// A packet arrives when its last frame is passed up; it is lost when one of its frames is, which is told
@@ -71,7 +80,9 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     /// When the sender is next asked for a frame; [`SimTime::MAX`] until something happens.
     asks_at: SimTime,
     transmissions: u64,
-    /// How long frames with payload have been sent, where their times vary.
+    /// The last frame with a payload, until it has been sent and is counted.
+    sending: Option<Sending>,
+    /// For how long the frames with a payload were sent that are counted, where their times vary.
     busy: Option<SimTime>,
     /// What has left, and when.
     departures: VecDeque<(SimTime, Departure)>,
@@ -145,6 +156,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
             free_at: SimTime::ZERO,
             asks_at: SimTime::MAX,
             transmissions: 0,
+            sending: None,
             busy,
             departures: VecDeque::new(),
             statistics: LinkStatistics::default(),
@@ -212,9 +224,25 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
+    /// Counts the frame that is being sent, if it has been sent by `now`.
+    #[inline]
+    fn count_sent(&mut self, now: SimTime) {
+        let Some(Sending { start, end, is_first, is_error }) = self.sending.take_if(|frame| frame.end <= now)
+        else {
+            return;
+        };
+        let statistics = &mut self.arq_statistics;
+        *(if is_first { &mut statistics.frames } else { &mut statistics.retransmissions }) += 1;
+        statistics.frame_errors += u64::from(is_error);
+        if let Some(busy) = &mut self.busy {
+            *busy += end - start;
+        }
+    }
+
     /// The sender is asked for a frame.
     #[inline]
     fn transmit(&mut self, now: SimTime) {
+        self.count_sent(now);
         if self.segmenter.is_empty() {
             self.segmenter.rest(now);
         } else if self.sender.wants_sdu(now) {
@@ -238,8 +266,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         match pdu.content {
             Content::Idle if self.segmenter.is_empty() && self.reassembly.is_settled() => return,
             Content::Idle | Content::Skip => self.arq_statistics.idle_frames += 1,
-            Content::Data(_) if pdu.attempt == 0 => self.arq_statistics.frames += 1,
-            Content::Data(_) => self.arq_statistics.retransmissions += 1,
+            Content::Data(_) => {}
         }
         let sdu = match pdu.content {
             Content::Data(sdu) => Some(sdu),
@@ -252,15 +279,15 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         let frame_time = self.channel.frame_time().unwrap_or(self.timing.frame_time);
         self.free_at = now + frame_time;
         self.asks_at = self.free_at;
-        if let (Some(busy), true) = (&mut self.busy, sdu.is_some()) {
-            *busy += frame_time;
-        }
         let is_error = match &reception {
             Reception::Good => false,
             Reception::Corrupt => true,
             Reception::Soft(copy) => !copy.passes_alone(),
         };
-        self.arq_statistics.frame_errors += u64::from(is_error && sdu.is_some());
+        if sdu.is_some() {
+            let is_first = pdu.attempt == 0;
+            self.sending = Some(Sending { start: now, end: self.free_at, is_first, is_error });
+        }
         let received_at = self.free_at + self.timing.delay;
         if let Some(watch) = &mut self.watch {
             watch.on_transmission(transmission, pdu.seq, self.channel.conditions(), !is_error);
@@ -396,10 +423,28 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
 
     fn report(&mut self, now: SimTime) -> LinkReport {
         self.run_until(now);
-        let occupancy = self.busy.map_or(Occupancy::Frames(self.timing.frame_time), Occupancy::Time);
-        let report = LinkReport::new(now, self.statistics.clone(), occupancy);
-        let waiting = Some(self.segmenter.packets());
-        LinkReport { frames: Some(self.arq_statistics.clone()), waiting, ..report }
+        self.count_sent(now);
+        let under_way = self.sending.map_or(SimTime::ZERO, |frame| now.saturating_sub(frame.start));
+        let frame_time = self.timing.frame_time;
+        let occupancy = match self.busy {
+            Some(busy) => Occupancy::Time(busy + under_way),
+            None => Occupancy::Frames { frame_time, under_way },
+        };
+        let mut statistics = self.statistics.clone();
+        let (mut waits, mut unsent) = (Vec::new(), Vec::new());
+        self.segmenter.each(&mut |Waiting { since, packet }| {
+            waits.push(now.saturating_sub(*since));
+            unsent.push(*packet);
+        });
+        statistics.add_waits(waits);
+        let mut sent: Vec<_> = self.departures.iter().map(|(_, departure)| departure.parcel()).collect();
+        let being_sent = self.sending.map(|frame| frame.start);
+        for (packet, last_frame) in self.reassembly.packets() {
+            let is_unsent = last_frame.is_none() || last_frame == being_sent;
+            if is_unsent { &mut unsent } else { &mut sent }.push(packet);
+        }
+        let (frames, waiting) = (Some(self.arq_statistics.clone()), Some(self.segmenter.packets()));
+        LinkReport { frames, waiting, unsent, sent, ..LinkReport::new(now, statistics, occupancy) }
     }
 
     fn trace(&mut self, keep: bool) {

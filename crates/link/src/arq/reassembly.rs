@@ -95,6 +95,14 @@ impl Reassembly {
         self.open == 0
     }
 
+    /// The packets of which a frame was made and whose fate is not decided, and when the last frame of each was sent for the first
+    /// time, if it was made.
+    pub(super) fn packets(&self) -> impl Iterator<Item = (Parcel, Option<SimTime>)> {
+        let one =
+            |transit: &Transit| Some((transit.packet?, transit.is_complete.then_some(transit.last_sent)));
+        self.packets.iter().filter_map(one)
+    }
+
     /// When the last frame of the oldest packet was sent for the first time; `None` if it has not been.
     pub(super) fn oldest_was_sent(&self) -> Option<SimTime> {
         self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)

@@ -102,6 +102,11 @@ impl Segmenter {
         self.left == 0 && self.queue.packets() == 0
     }
 
+    /// Shows the packets that wait to be cut.
+    pub(super) fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.queue.each(visit);
+    }
+
     /// How many packets wait to be cut.
     pub(super) fn packets(&self) -> usize {
         self.queue.packets()

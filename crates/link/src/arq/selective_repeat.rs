@@ -378,6 +378,21 @@ mod tests {
         assert_eq!(immediate.up, [0, 2, 3, 1, 4, 5, 6]);
     }
 
+    /// Where several wait to be sent again, the oldest goes first, and all of them before anything new.
+    #[test]
+    fn the_oldest_is_repeated_first() {
+        let mut ladder = ladder(8, None, Release::InOrder);
+        let mut sent = |at: u64| {
+            if ladder.sender.wants_sdu(SLOT * at) {
+                ladder.sender.on_sdu(SLOT * at, at);
+            }
+            ladder.sender.poll_transmit(SLOT * at).map(|pdu| pdu.seq)
+        };
+        assert_eq!([0, 1, 2].map(&mut sent), [0, 1, 2].map(Some));
+        // All three have waited long enough by now.
+        assert_eq!([20, 21, 22].map(&mut sent), [0, 1, 2].map(Some));
+    }
+
     #[test]
     fn the_window_stalls_on_its_oldest_frame() {
         let mut ladder = ladder(3, None, Release::InOrder);

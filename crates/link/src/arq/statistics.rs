@@ -5,7 +5,7 @@ use crossfade_core::{DelayHistogram, SimTime, counters};
 /// What happened to the frames of one ARQ link, from one end to the other.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArqStatistics {
-    /// Payloads sent for the first time.
+    /// Payloads sent for the first time, each counted once it has been sent to its end, as retransmissions and errors are.
     pub frames: u64,
     /// Payloads sent again.
     pub retransmissions: u64,
@@ -69,5 +69,27 @@ impl ArqStatistics {
             self.head_of_line_delay_s += delay.as_secs_f64();
         }
         self.head_of_line_delay.record(delay);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 100 payloads 60 were passed up and 20 given up; the fate of 20 is not known.
+    #[test]
+    fn shares_are_of_what_is_known() {
+        let counts = ArqStatistics {
+            frames: 100,
+            retransmissions: 60,
+            frame_errors: 40,
+            frames_delivered: 60,
+            frames_lost: 20,
+            ..ArqStatistics::default()
+        };
+        assert_eq!(counts.residual_frame_error_rate(), 20.0 / 80.0);
+        assert_eq!(counts.frame_error_rate(), 40.0 / 160.0);
+        assert_eq!(counts.frame_transmissions_per_frame(), 1.6);
+        assert!(ArqStatistics::default().residual_frame_error_rate().is_nan());
     }
 }

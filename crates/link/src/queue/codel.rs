@@ -79,6 +79,10 @@ impl QueueDiscipline for CoDel {
         self.control.dequeue(&self.config, now, &mut self.backlog, dropped, &mut self.ecn_marks)
     }
 
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.backlog.each(visit);
+    }
+
     fn packets(&self) -> usize {
         self.backlog.packets()
     }

@@ -38,6 +38,10 @@ impl QueueDiscipline for DropTail {
         self.backlog.pop()
     }
 
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.backlog.each(visit);
+    }
+
     fn packets(&self) -> usize {
         self.backlog.packets()
     }

@@ -194,6 +194,10 @@ impl QueueDiscipline for FqCoDel {
         }
     }
 
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.flows.iter().for_each(|flow| flow.backlog.each(visit));
+    }
+
     fn packets(&self) -> usize {
         self.packets
     }

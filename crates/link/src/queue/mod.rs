@@ -45,6 +45,9 @@ pub trait QueueDiscipline {
     /// `dropped`.
     fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting>;
 
+    /// Shows all packets that wait, in the order of each queue.
+    fn each(&self, visit: &mut dyn FnMut(&Waiting));
+
     /// How many packets wait.
     fn packets(&self) -> usize;
 
@@ -80,6 +83,10 @@ impl Backlog {
         let head = self.waiting.pop_front()?;
         self.bytes -= u64::from(head.packet.bytes());
         Some(head)
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.waiting.iter().for_each(visit);
     }
 
     fn packets(&self) -> usize {

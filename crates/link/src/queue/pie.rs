@@ -187,6 +187,10 @@ impl QueueDiscipline for Pie {
         head
     }
 
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.backlog.each(visit);
+    }
+
     fn packets(&self) -> usize {
         self.backlog.packets()
     }

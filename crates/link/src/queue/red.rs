@@ -198,6 +198,10 @@ impl QueueDiscipline for Red {
         head
     }
 
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.backlog.each(visit);
+    }
+
     fn packets(&self) -> usize {
         self.backlog.packets()
     }

@@ -1,7 +1,7 @@
 //! Delivery opportunities: the format of cellular traces.
 
 use super::error::{TraceError, lines};
-use crate::occupancy::{Capacity, Occupancy};
+use crate::occupancy::{Capacity, Occupancy, UnderWay};
 use crate::transmitter::Service;
 use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
@@ -180,8 +180,8 @@ impl Service for OpportunityService {
         }
     }
 
-    fn occupancy(&self, _to_send: SimTime) -> Occupancy {
-        Occupancy::Capacity(Arc::new(self.trace.clone()))
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
+        Occupancy::of_capacity(self.trace.clone(), now, under_way)
     }
 }
 

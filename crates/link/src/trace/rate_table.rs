@@ -1,7 +1,7 @@
 //! Tables of rate, delay and loss over time.
 
 use super::error::{TraceError, is_header, lines, numbers, time};
-use crate::occupancy::{Capacity, Occupancy};
+use crate::occupancy::{Capacity, Occupancy, UnderWay};
 use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
@@ -256,8 +256,8 @@ impl Service for RateService {
         if now == SimTime::MAX { SimTime::ZERO } else { self.table.at(now).0.delay }
     }
 
-    fn occupancy(&self, _to_send: SimTime) -> Occupancy {
-        Occupancy::Capacity(Arc::new(self.table.table.clone()))
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
+        Occupancy::of_capacity(self.table.table.clone(), now, under_way)
     }
 }
 

@@ -24,7 +24,7 @@ use crossfade_link::{
     Departure, EventLog, Fabric, LinkEvent, LinkReport, LinkStatistics, NodeStatistics, Occupancy, Parcel,
     Port, Push, QueueChange,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Channel coefficients of all pairs together that a mesh may hold.
@@ -57,6 +57,8 @@ pub struct Mesh {
     /// Frames that begin now, once all have decided.
     beginning: Vec<(Frame, SimTime)>,
     departures: VecDeque<(Port, Departure)>,
+    /// Packets that have entered and not left, by name.
+    inside: BTreeMap<u32, Parcel>,
     /// Of all nodes: a transmission is a packet's on one hop, whatever repetitions it takes.
     statistics: LinkStatistics,
     log: EventLog,
@@ -113,6 +115,7 @@ impl Mesh {
             timers: Timers::new(count),
             beginning: Vec::new(),
             departures: VecDeque::new(),
+            inside: BTreeMap::new(),
             statistics: LinkStatistics::default(),
             log: EventLog::default(),
             constraints: Vec::new(),
@@ -233,7 +236,11 @@ impl Fabric for Mesh {
             return Push::Lost;
         }
         let packet = Packet { parcel, to, since: self.now };
-        if self.enqueue(from, packet) { Push::Accepted } else { Push::QueueDrop }
+        if !self.enqueue(from, packet) {
+            return Push::QueueDrop;
+        }
+        self.inside.insert(parcel.id(), parcel);
+        Push::Accepted
     }
 
     fn next_event(&self) -> Option<SimTime> {
@@ -246,8 +253,9 @@ impl Fabric for Mesh {
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
         loop {
-            if let Some(departure) = self.departures.pop_front() {
-                return Some(departure);
+            if let Some((port, departure)) = self.departures.pop_front() {
+                self.inside.remove(&departure.parcel().id());
+                return Some((port, departure));
             }
             let next = self.timers.first().filter(|(at, _)| *at <= now);
             if !self.beginning.is_empty() && next.is_none_or(|(at, _)| at > self.now) {
@@ -269,7 +277,12 @@ impl Fabric for Mesh {
             *statistics
         };
         let nodes = self.nodes.iter_mut().map(settled).collect();
-        LinkReport { nodes, ..LinkReport::new(now, self.statistics.clone(), Occupancy::None) }
+        let mut statistics = self.statistics.clone();
+        let waiting = self.nodes.iter().flat_map(|node| &node.interface.queue);
+        statistics.add_waits(waiting.map(|packet| now.saturating_sub(packet.since)));
+        // Until it is there or lost a queue may drop it.
+        let unsent = self.inside.values().copied().collect();
+        LinkReport { nodes, unsent, ..LinkReport::new(now, statistics, Occupancy::None) }
     }
 
     fn trace(&mut self, keep: bool) {

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 use crossfade_channel::{LogNormalShadowing, PathLoss};
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, testing::Runs};
 use crossfade_link::{Departure, Fabric, LinkReport, NodeStatistics, Parcel, Port, Push};
 use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, NullingConfig, Reception, Routing, Topology};
 use crossfade_transport::{Ack, Flavour, Receiver, Segment, Sender, TcpConfig, Variant};
@@ -153,17 +153,19 @@ fn transmit(
     }
 }
 
-/// Mean of the goodput in Mbit/s over `runs` runs, and its standard error.
-pub(crate) fn mean_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> (f64, f64) {
-    let goodput = |run| {
+/// The goodput in Mbit/s of each of so many runs.
+pub(crate) fn runs_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> Runs {
+    Runs::of(runs, |run| {
         let seed = RunSeed { seed: 1, run };
         let warmup = SimTime::from_millis(2_000);
         run_once(config, window, seed, warmup, SimTime::from_millis(1000 * seconds)) / 1e6
-    };
-    let values: Vec<f64> = (0..runs).map(goodput).collect();
-    let mean = values.iter().sum::<f64>() / runs as f64;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (runs as f64 - 1.0).max(1.0);
-    (mean, (variance / runs as f64).sqrt())
+    })
+}
+
+/// Its mean, and the standard error of that.
+pub(crate) fn mean_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> (f64, f64) {
+    let runs = runs_mbps(config, window, runs, seconds);
+    (runs.mean(), runs.error())
 }
 
 fn run_once(config: &MeshConfig, window: u32, seed: RunSeed, warmup: SimTime, duration: SimTime) -> f64 {

@@ -82,10 +82,10 @@ fn resolve_links(
             "too slow: a packet would take more than 1 h",
         ));
     }
-    // A hop of whole packets at a constant rate: a sender can wait for its slots.
+    // A drop-tail hop of whole packets at a constant rate: a sender can wait for its slots.
     let Scenario { link, wired, .. } = &*scenario;
     let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size.0);
-    let one_hop = wired.is_absent() && whole_packets && link.is_constant();
+    let one_hop = wired.is_absent() && whole_packets && link.is_plain();
     let mut flows = if has_no_transport {
         Vec::new()
     } else {

@@ -8,7 +8,7 @@ use super::frames::{FrameKeys, FramedLink, Framing, Headers};
 use super::jitter::Jitter;
 use super::phy::{Layers, Phy};
 use super::policer::Policer;
-use super::queue::{Packets, Queue};
+use super::queue::{Discipline, Packets, Queue};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
@@ -139,10 +139,11 @@ pub struct Wired {
 absent!(Wired);
 
 impl Link {
-    /// Whether nothing makes its rate or its delay another at another time.
-    pub(crate) fn is_constant(&self) -> bool {
+    /// Whether nothing makes its rate or its delay another at another time, and its queue is drop-tail: a hop.
+    pub(crate) fn is_plain(&self) -> bool {
         let constant_rate = self.trace.is_absent() && self.shaper.is_absent() && self.policer.is_absent();
-        constant_rate && self.jitter.is_absent()
+        let is_drop_tail = matches!(self.queue.discipline, None | Some(Discipline::DropTail));
+        constant_rate && self.jitter.is_absent() && is_drop_tail
     }
 
     pub(crate) fn resolve(

@@ -5,8 +5,10 @@ use super::warm_up::WarmUp;
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::layout::Layout;
+use crate::line::DelayLine;
 use crate::link_summary::LinkSummary;
 use crate::network::StopRule;
+use crate::packets::Content;
 use crate::snapshot::{FlowSnapshot, Snapshot};
 use crate::statistics::{Completion, FlowStatistics, NetworkStatistics};
 use crossfade_core::{Observer, SimTime};
@@ -15,9 +17,10 @@ use crossfade_link::LinkReport;
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// What was counted since the start; everything has happened that happens by `now`.
     pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
+        let links = self.reports_by(now);
         let flows = self.flows.iter().take(self.permanent);
         let flows = flows.map(|flow| FlowSnapshot { counts: flow.totals(), tcp: flow.snapshot() }).collect();
-        Snapshot { flows, links: self.reports_by(now) }
+        Snapshot { flows, links }
     }
 
     /// What each link and fabric has counted by now.
@@ -25,10 +28,30 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.reports_by(self.net.now)
     }
 
-    /// The same by `now`; everything has happened that happens by then.
+    /// The same by `now`; everything has happened that happens by then. Flows learn how many of their segments the last link of their
+    /// route has not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
-        (0..net.routing.places.len()).map(|medium| net.report(net.routing.places[medium], now)).collect()
+        // After the end of the run nothing is sent any more.
+        let now = if net.is_over { net.now } else { now };
+        let media = 0..net.routing.places.len();
+        let reports: Vec<_> = media.map(|medium| net.report(net.routing.places[medium], now)).collect();
+        self.flows.iter_mut().for_each(|flow| flow.unsent = 0);
+        let on_lines = self.net.forward.entries.iter().flat_map(DelayLine::parcels);
+        for parcel in reports.iter().flat_map(|report| &report.unsent).chain(on_lines) {
+            if Content::of(*parcel) == Content::Data {
+                self.flows[parcel.flow() as usize].unsent += 1;
+            }
+        }
+        let routing = &self.net.routing;
+        for (report, &place) in reports.iter().zip(&routing.places) {
+            for parcel in report.sent.iter().filter(|parcel| Content::of(**parcel) == Content::Data) {
+                let flow = &mut self.flows[parcel.flow() as usize];
+                // What is between two links has yet to be sent by the last.
+                flow.unsent += u32::from(!routing.ends_at(flow.data.route, place));
+            }
+        }
+        reports
     }
 
     /// What is counted begins.
@@ -66,11 +89,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
 
     /// What was counted since the start.
     fn totals(&mut self) -> WarmUp {
-        WarmUp {
-            at: self.net.now,
-            flows: self.flows.iter().map(Flow::totals).collect(),
-            links: self.reports(),
-        }
+        let links = self.reports();
+        WarmUp { at: self.net.now, flows: self.flows.iter().map(Flow::totals).collect(), links }
     }
 
     /// What was counted of a flow since the warm-up.
@@ -87,7 +107,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// What was counted since the warm-up.
     pub(crate) fn measured(mut self) -> NetworkStatistics {
         self.net.settle(&mut self.flows);
-        self.net.tell_the_rest(&self.flows);
+        let ends = self.reports();
         for place in 0..self.flows.len() as u32 {
             self.account(place);
         }
@@ -96,7 +116,6 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let warm = self.warm.take().unwrap_or_else(|| self.totals());
         let begin = if let StopRule::At(_) = self.net.stop { self.warmup } else { warm.at };
         let duration = self.net.now.saturating_sub(begin);
-        let ends = self.reports();
         let links = self.names().iter().zip(warm.links.iter().zip(&ends));
         NetworkStatistics {
             duration,

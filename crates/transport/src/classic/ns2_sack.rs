@@ -17,9 +17,31 @@ pub(super) struct Sack1 {
     after_timeout: bool,
     /// Segments thought to be under way.
     pipe: i64,
-    /// The last acknowledgement does not start the send loop: it was a duplicate that counted, outside recovery. That
-    /// includes the one that triggers a fast retransmit, which is followed by the repetition and nothing else.
-    is_silent: bool,
+    send_loop: SendLoop,
+}
+
+/// What an acknowledgement has begun: segments leave until there is none that may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SendLoop {
+    /// While the link takes segments one by one (`gate = "slot"`) it goes on over later acknowledgements, and a duplicate
+    /// does not end it: ns-2 would have sent all at once before.
+    Runs,
+    /// The sender was asked in vain; the next that asks starts it again, such as what the application writes.
+    Rests,
+    /// The last acknowledgement does not start it: it was a duplicate that counted, outside recovery. That includes the one that
+    /// triggers a fast retransmit, which is followed by the repetition and nothing else.
+    Silent,
+}
+
+impl SendLoop {
+    /// After an acknowledgement that starts it, or does not.
+    fn after_ack(self, starts: bool) -> Self {
+        match self {
+            Self::Rests | Self::Silent if !starts => Self::Silent,
+            Self::Silent => Self::Rests,
+            Self::Rests | Self::Runs => self,
+        }
+    }
 }
 
 impl Sack1 {
@@ -31,7 +53,7 @@ impl Sack1 {
             in_recovery: false,
             after_timeout: false,
             pipe: 0,
-            is_silent: false,
+            send_loop: SendLoop::Rests,
         }
     }
 
@@ -79,6 +101,29 @@ impl Sack1 {
         }
         AckOutcome::Duplicate
     }
+
+    /// What leaves whether or not the last acknowledgement starts the loop.
+    fn next_repetition(&mut self, state: &mut SendState) -> Option<u64> {
+        // The first repetition is not counted into the pipe.
+        if let Some(seq) = state.retransmit.take() {
+            return Some(seq);
+        }
+        if self.in_recovery { None } else { self.limited_transmit.take(state) }
+    }
+
+    fn next_in_loop(&mut self, state: &mut SendState) -> Option<u64> {
+        if !self.in_recovery {
+            let usable = state.window(0) as u64;
+            return state.next_in_order(usable);
+        }
+        if self.pipe >= state.congestion.cwnd() as i64 {
+            return None;
+        }
+        let hole = self.scoreboard.next_hole(state.snd_una, state.snd_max);
+        let seq = hole.or_else(|| state.next_in_order(state.w_max))?;
+        self.pipe += 1;
+        Some(seq)
+    }
 }
 
 impl LossRecovery for Sack1 {
@@ -87,7 +132,7 @@ impl LossRecovery for Sack1 {
             return AckOutcome::Stale;
         }
         if self.in_recovery {
-            self.is_silent = false;
+            self.send_loop = self.send_loop.after_ack(true);
             return self.on_ack_in_recovery(state, ack, now);
         }
         let outcome = match ack.next_expected.cmp(&state.snd_una) {
@@ -103,13 +148,13 @@ impl LossRecovery for Sack1 {
             }
             _ => self.on_duplicate(state, ack, now),
         };
-        self.is_silent = state.dupacks > 0;
+        self.send_loop = self.send_loop.after_ack(state.dupacks == 0);
         outcome
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
         state.dupacks = 0;
-        self.is_silent = false;
+        self.send_loop = SendLoop::Rests;
         self.in_recovery = false;
         self.after_timeout = true;
         self.scoreboard.clear();
@@ -117,29 +162,11 @@ impl LossRecovery for Sack1 {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
-        // The first repetition is not counted into the pipe.
-        if let Some(seq) = state.retransmit.take() {
+        if let Some(seq) = self.next_repetition(state) {
             return Some(seq);
         }
-        if !self.in_recovery
-            && let Some(seq) = self.limited_transmit.take(state)
-        {
-            return Some(seq);
-        }
-        // Only until the sender is asked in vain: what the application writes afterwards starts the loop again.
-        if std::mem::take(&mut self.is_silent) {
-            return None;
-        }
-        if !self.in_recovery {
-            let usable = state.window(0) as u64;
-            return state.next_in_order(usable);
-        }
-        if self.pipe >= state.congestion.cwnd() as i64 {
-            return None;
-        }
-        let hole = self.scoreboard.next_hole(state.snd_una, state.snd_max);
-        let seq = hole.or_else(|| state.next_in_order(state.w_max))?;
-        self.pipe += 1;
-        Some(seq)
+        let next = if self.send_loop == SendLoop::Silent { None } else { self.next_in_loop(state) };
+        self.send_loop = if next.is_some() { SendLoop::Runs } else { SendLoop::Rests };
+        next
     }
 }

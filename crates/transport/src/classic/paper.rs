@@ -134,7 +134,9 @@ impl LossRecovery for PaperRecovery {
             return state.retransmit.take();
         }
         let duplicates = state.dupacks.min(state.dupthresh - 1);
-        let extra = if state.limited_transmit { u64::from(duplicates) } else { 0 };
+        // New data alone (RFC 3042): what is sent again beyond the window comes back as duplicates, without an end.
+        let is_new = state.snd_nxt == state.snd_max;
+        let extra = if state.limited_transmit && is_new { u64::from(duplicates) } else { 0 };
         let usable = state.window(extra) as u64;
         state.next_in_order(usable)
     }

@@ -4,7 +4,6 @@ use super::episode::{Episode, LostRun};
 use super::{LEAST_WINDOW, QuicSender};
 use crate::congestion::Phase;
 use crate::outcome::Expired;
-use crate::rfc::Pacer;
 use crate::segment::AckFrame;
 use crossfade_core::SimTime;
 
@@ -35,9 +34,9 @@ impl QuicSender {
             self.last_sent = Some(now);
             return Some(Expired::Retransmission);
         }
-        let pacing = self.pacer.as_ref().and_then(Pacer::deadline)?;
-        (pacing <= now).then(|| {
-            self.pacer = self.pacer.map(|pacer| pacer.waiting(false));
+        let opens_at = self.opens_at()?;
+        (opens_at <= now).then(|| {
+            self.wait_for_pacer(false);
             Expired::Pacing
         })
     }

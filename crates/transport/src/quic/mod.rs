@@ -77,6 +77,8 @@ pub(crate) struct QuicSender {
     pacer: Option<Pacer>,
     /// Without: how many packets left at one instant, and when.
     burst: (SimTime, u64),
+    /// Without: when what the last burst could not take along leaves.
+    resumes: Option<SimTime>,
     rtt_sum_s: f64,
     rtt_samples: u64,
     statistics: SenderStatistics,
@@ -109,6 +111,7 @@ impl QuicSender {
             window_use: WindowUse::default(),
             pacer: is_paced.then(Pacer::default),
             burst: (SimTime::ZERO, 0),
+            resumes: None,
             rtt_sum_s: 0.0,
             rtt_samples: 0,
             statistics: SenderStatistics::default(),
@@ -163,7 +166,6 @@ impl QuicSender {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<SimTime> {
-        let pacing = self.pacer.as_ref().and_then(Pacer::deadline);
-        [self.deadline(), pacing].into_iter().flatten().min()
+        [self.deadline(), self.opens_at()].into_iter().flatten().min()
     }
 }

@@ -3,8 +3,11 @@
 use super::QuicSender;
 use crate::config::Rules;
 use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
-use crate::rfc::{quantum, usual_rate};
+use crate::rfc::{Pacer, quantum, usual_rate};
 use crossfade_core::{SimTime, Stream};
+
+/// Windows a round trip (RFC 9002 section 7.7).
+const PACING_RATIO: f64 = 1.25;
 
 impl QuicSender {
     /// What was found lost since the last call.
@@ -75,12 +78,26 @@ impl QuicSender {
     /// Something `waits` for the pacer, or nothing does.
     pub(super) fn wait_for_pacer(&mut self, waits: bool) {
         self.pacer = self.pacer.map(|pacer| pacer.waiting(waits));
+        // Without one the rest of a burst leaves a burst later, at the rate at which a pacer would send: where one acknowledgement frees
+        // more than a burst, there may be no other before the next round trip.
+        self.resumes = self.round_trip.srtt().filter(|_| waits && self.pacer.is_none()).map(|srtt| {
+            let (start, length) = self.burst;
+            let rate = PACING_RATIO * self.congestion.cwnd() / srtt.as_secs_f64();
+            let lasts = SimTime::from_secs_f64(length as f64 / rate);
+            start.saturating_add(lasts.max(SimTime::from_nanos(1)))
+        });
+    }
+
+    /// When something that waits for the pacer, or behind a burst, may leave.
+    pub(super) fn opens_at(&self) -> Option<SimTime> {
+        self.pacer.as_ref().map_or(self.resumes, Pacer::deadline)
     }
 
     /// A packet has left.
     pub(super) fn pace(&mut self, now: SimTime) {
         let Some(mut pacer) = self.pacer else {
             self.burst = (now, if self.burst.0 == now { self.burst.1 + 1 } else { 1 });
+            self.resumes = None;
             return;
         };
         if let Some(rate) = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate()) {

@@ -71,7 +71,7 @@ impl QuicSender {
         self.stream.next_lost().or((next < self.available.min(end)).then_some(next))
     }
 
-    /// Section 7.7: paced, or no more at once than the initial window, unless nothing would wake the sender.
+    /// Section 7.7: paced, or no more at once than the initial window, unless nothing is under way.
     fn may_burst(&self, now: SimTime) -> bool {
         let most = self.config.initial_window.max(LEAST_WINDOW) as u64;
         let is_short = self.burst.0 != now || self.burst.1 < most || self.in_flight() == 0;

@@ -188,12 +188,19 @@ impl RfcSender {
             // RFC 5682 section 2.1 step 3a: what slow start would have reached; two are under way.
             self.set_cwnd(3.0);
         }
+        let reports_duplicate = news.duplicate.is_some();
+        let saw_d_sack = self.saw_d_sack;
+        self.saw_d_sack |= reports_duplicate;
+        let (leaves_some, is_linux) = (self.flight.size() > 0, self.config.rfc.windows == Rules::Linux);
         let Some(episode) = &mut self.episode else { return false };
         let by_frto = verdict == Verdict::Spurious && episode.cause == Cause::Timeout;
         let by_eifel = self.config.rfc.eifel
             && self.config.rfc.timestamps
             && news.acked > 0
-            && episode.answers_original(ack.timestamp_echo);
+            && episode.answers_original(ack.timestamp_echo)
+            // RFC 3522 section 3.2 step 5: what acknowledges everything may answer a repetition whose original arrived
+            // and was acknowledged in vain; a receiver that reports duplicates would say so. Linux does not ask.
+            && (is_linux || !reports_duplicate && (saw_d_sack || leaves_some));
         let by_d_sack = self.config.rfc.d_sack
             && news.duplicate.is_some_and(|block| {
                 episode.all_were_duplicates(block.start, block.end.saturating_sub(block.start))

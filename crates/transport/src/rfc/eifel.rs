@@ -75,3 +75,28 @@ impl Episode {
         self.repetitions > 0 && self.duplicates >= self.repetitions
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn repeated_at_100() -> Episode {
+        let mut episode = Episode::new(Cause::Timeout, 5, false, None, SimTime::ZERO);
+        assert!(!episode.answers_original(Some(MS)), "nothing was repeated");
+        episode.on_repetition(5, MS * 100);
+        episode
+    }
+
+    /// RFC 3522 section 3.2 steps 4 and 5: the first acceptable acknowledgement tells, no later one. Late
+    /// originals echo old times too where the oldest segment was lost indeed.
+    #[test]
+    fn the_first_acknowledgement_alone_tells() {
+        let mut spurious = repeated_at_100();
+        assert!(spurious.answers_original(Some(MS * 99)));
+        let mut due = repeated_at_100();
+        assert!(!due.answers_original(Some(MS * 100)));
+        assert!(!due.answers_original(Some(MS * 99)), "the second");
+    }
+}

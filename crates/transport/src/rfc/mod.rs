@@ -119,6 +119,8 @@ pub(crate) struct RfcSender {
     frto: Frto,
     /// The last reduction of the window, while it may still turn out to have had no cause.
     episode: Option<Episode>,
+    /// An acknowledgement has reported a duplicate, ever (RFC 3522 section 3.2 step 5).
+    saw_d_sack: bool,
     ecn: Ecn,
     /// The marks that acknowledgements have counted, and the last timestamp echoed: one that was overtaken tells of no marks.
     marks: Option<(MarksTold, Option<SimTime>)>,
@@ -177,6 +179,7 @@ impl RfcSender {
             tlp: TailLossProbe::default(),
             frto: Frto::Off,
             episode: None,
+            saw_d_sack: false,
             ecn: Ecn::new(config.rfc.ecn),
             marks: config.rfc.accurate_ecn.then(|| (MarksTold::new(config.rfc.accurate_ecn_option), None)),
             counted_arrivals: 0,

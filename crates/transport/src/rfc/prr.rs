@@ -110,6 +110,28 @@ mod tests {
         assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
     }
 
+    /// Of ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937
+    /// section 6.1: what was reported before will not be delivered), 7 of 20 and 6 of 20 + 2 (RFC 6937
+    /// section 3), 5 of a window of 30 (Linux).
+    #[test]
+    fn recover_fs_is_what_each_says() {
+        let slow = RateReduction::Rfc6937(ReductionBound::SlowStart);
+        for (rule, acked, window, expected) in [
+            (RateReduction::Rfc9937, 0, None, 8),
+            (slow, 0, None, 7),
+            (slow, 2, None, 6),
+            (slow, 2, Some(30.0), 5),
+        ] {
+            let entry = Entry { ssthresh: 10.0, flight_size: 20, sacked: 5, delivered: 2, acked, window };
+            let mut prr = Prr::start(rule, &entry);
+            for _ in 0..13 {
+                let sndcnt = prr.on_ack(1, 11, false);
+                (0..sndcnt).for_each(|_| prr.on_sent());
+            }
+            assert_eq!(prr.out, expected, "{rule:?}, acked {acked}, window {window:?}");
+        }
+    }
+
     #[test]
     fn a_burst_of_losses_is_answered_as_the_bound_says() {
         // RFC 6937 section 3.1, second figure: 20 segments, the first 15 are lost: the pipe falls below ssthresh.

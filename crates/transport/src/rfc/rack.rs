@@ -119,3 +119,51 @@ impl Rack {
         Some((self.newest?, self.rtt.saturating_add(self.reo_wnd(around))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn around(snd_una: u64, srtt: u64) -> Surroundings {
+        Surroundings {
+            snd_una,
+            snd_max: snd_una + 10,
+            in_recovery: false,
+            many_sacked: false,
+            srtt: Some(MS * srtt),
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 4: a quarter of the shortest round trip of 40 ms, one more for each round with a duplicate,
+    /// for 16 recoveries after the last of them.
+    #[test]
+    fn the_window_of_a_duplicate_persists_for_sixteen_recoveries() {
+        let mut rack = Rack { reordering_seen: true, ..Rack::new(Some(MS * 40)) };
+        let wnd = |rack: &Rack| rack.reo_wnd(&around(0, 1000)) / MS;
+        assert_eq!(wnd(&rack), 10);
+        rack.on_duplicate(&around(0, 1000));
+        rack.on_duplicate(&around(9, 1000));
+        assert_eq!(wnd(&rack), 20, "one round, one step");
+        (0..15).for_each(|_| rack.on_recovery_end());
+        assert_eq!(wnd(&rack), 20, "after 15");
+        // Another duplicate counts from anew.
+        rack.on_duplicate(&around(10, 1000));
+        assert_eq!(wnd(&rack), 30);
+        (0..15).for_each(|_| rack.on_recovery_end());
+        assert_eq!(wnd(&rack), 30, "after 15 more");
+        rack.on_recovery_end();
+        assert_eq!(wnd(&rack), 10, "after 16");
+    }
+
+    /// RFC 8985 section 6.2 step 4: the window is at most the smoothed round trip.
+    #[test]
+    fn the_window_is_capped_by_the_smoothed_round_trip() {
+        let mut rack = Rack { reordering_seen: true, ..Rack::new(Some(MS * 40)) };
+        (0..9).for_each(|round| rack.on_duplicate(&around(10 * round, 55)));
+        assert_eq!(rack.reo_wnd(&around(90, 55)), MS * 55, "not ten quarters, 100 ms");
+        assert_eq!(rack.lost_after(&around(90, 55)), None, "nothing has arrived");
+        assert_eq!(rack.lost_on_timeout(&around(90, 55), Rules::Rfc), MS * 95);
+    }
+}

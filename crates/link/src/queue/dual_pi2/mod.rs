@@ -239,11 +239,12 @@ impl DualPi2 {
 
     /// The probability with which L marks by its own delay.
     fn native(&self, delay: SimTime) -> f64 {
-        let DualPi2Config { min_th, max_th, .. } = self.config;
-        if delay <= min_th {
-            0.0
-        } else if delay >= max_th {
+        let DualPi2Config { min_th, max_th, rules, .. } = self.config;
+        // RFC 9332 figure 5 (`laqm`) marks at `max_th` itself, a step as well; Linux's `do_step_aqm` beyond it.
+        if delay > max_th || (delay == max_th && rules == DualPi2Rules::Rfc) {
             1.0
+        } else if delay <= min_th {
+            0.0
         } else {
             (delay - min_th).as_secs_f64() / (max_th - min_th).as_secs_f64()
         }
@@ -308,6 +309,10 @@ impl QueueDiscipline for DualPi2 {
         }
         self.credit = self.config.initial_credit();
         None
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.queues.iter().for_each(|queue| queue.each(visit));
     }
 
     fn packets(&self) -> usize {

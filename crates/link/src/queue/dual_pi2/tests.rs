@@ -110,6 +110,13 @@ fn the_scalable_queue_marks_by_its_own_delay() {
         assert_eq!(linux.native(us(delay)), step, "{delay}");
     }
     assert!((shares(rfc.clone(), Ecn::Ect1, us(900), 4000)[0] - 0.25).abs() < 0.001);
+    // A step where both thresholds are one: at the threshold itself the RFC marks, and Linux does not.
+    for (config, at) in [(DualPi2Config { min_th: MS, max_th: MS, ..rfc.config }, 1.0), (linux.config, 0.0)] {
+        let step = held(config, 0.0);
+        let ns = SimTime::from_nanos;
+        let found = [999_999, 1_000_000, 1_000_001].map(|delay| step.native(ns(delay)));
+        assert_eq!(found, [0.0, at, 1.0], "{config:?}");
+    }
     let few = |packets: u32, config: &DualPi2| {
         let mut queue = config.clone();
         (0..packets).for_each(|id| {

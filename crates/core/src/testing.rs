@@ -1,0 +1,126 @@
+//! What tests of random numbers stand on: a salt for all streams, and bounds of a stated false-alarm rate.
+//!
+//! The feature `testing` turns this on; the crates' dev-dependencies ask for it and nothing else does.
+
+use crate::student::student_t_quantile;
+use std::env::{VarError, var};
+use std::sync::OnceLock;
+
+/// How often one bound of [`Runs`] fails a program that is right: once in 10,000 salts.
+pub const FALSE_ALARM: f64 = 1e-4;
+
+/// The salt of all streams, from the environment variable `CROSSFADE_TEST_SALT`; 0 where it is unset. A test that pins
+/// the numbers of one seed holds at 0 alone.
+///
+/// # Panics
+///
+/// If the variable is set to anything but a whole number.
+pub fn salt() -> u64 {
+    static SALT: OnceLock<u64> = OnceLock::new();
+    *SALT.get_or_init(|| match var("CROSSFADE_TEST_SALT") {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("CROSSFADE_TEST_SALT must be a whole number, not {text:?}")),
+        Err(VarError::NotPresent) => 0,
+        Err(error) => panic!("CROSSFADE_TEST_SALT: {error}"),
+    })
+}
+
+/// Whether the streams are those of any other day. A test of pinned numbers returns at once where they are not.
+pub fn is_salted() -> bool {
+    salt() != 0
+}
+
+/// One number a run, of independent runs.
+#[derive(Clone, Debug)]
+pub struct Runs(Vec<f64>);
+
+impl Runs {
+    /// The numbers of runs 0 to `count` - 1.
+    pub fn of(count: u64, value: impl FnMut(u64) -> f64) -> Self {
+        (0..count).map(value).collect::<Vec<f64>>().into()
+    }
+
+    /// The mean over the runs.
+    pub fn mean(&self) -> f64 {
+        self.0.iter().sum::<f64>() / self.0.len() as f64
+    }
+
+    /// The standard error of the mean; NaN of one run.
+    pub fn error(&self) -> f64 {
+        let (n, mean) = (self.0.len() as f64, self.mean());
+        let variance = self.0.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+        (variance / n).sqrt()
+    }
+
+    /// Half of the interval that holds the true mean but for [`FALSE_ALARM`], by Student's distribution.
+    ///
+    /// # Panics
+    ///
+    /// Of one run, which says nothing of the spread.
+    pub fn half_width(&self) -> f64 {
+        let freedom = self.0.len() as f64 - 1.0;
+        student_t_quantile(1.0 - FALSE_ALARM / 2.0, freedom) * self.error()
+    }
+
+    /// The numbers, with what `other` has in the same runs taken off: a comparison that chance moves less.
+    #[must_use]
+    pub fn less(&self, other: &Self) -> Self {
+        assert_eq!(self.0.len(), other.0.len());
+        self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect::<Vec<f64>>().into()
+    }
+
+    /// Fails if the true mean can't be in `range`, at [`FALSE_ALARM`].
+    ///
+    /// # Panics
+    ///
+    /// Then; and if the runs say so little that a mean of twice the range's width off could pass.
+    #[track_caller]
+    pub fn assert_mean_in(&self, range: std::ops::RangeInclusive<f64>, what: &str) {
+        let (mean, half, low, high) = (self.mean(), self.half_width(), *range.start(), *range.end());
+        let said = format!("{what}: {mean:.5} +- {half:.5} over {} runs, not {low} to {high}", self.0.len());
+        println!("{}", said.replace(", not ", ", bounds "));
+        assert!(mean + half >= low && mean - half <= high, "{said}");
+        // Of `f64::INFINITY` as an end the other one is the claim.
+        assert!(half <= 2.0 * (high - low), "{said}: too few runs to tell");
+    }
+
+    /// As [`Self::assert_mean_in`], within `tolerance` of `expected`.
+    #[track_caller]
+    pub fn assert_mean_near(&self, expected: f64, tolerance: f64, what: &str) {
+        self.assert_mean_in(expected - tolerance..=expected + tolerance, what);
+    }
+}
+
+impl From<Vec<f64>> for Runs {
+    fn from(values: Vec<f64>) -> Self {
+        Self(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunSeed;
+    use rand::RngExt;
+
+    #[test]
+    fn intervals_are_students() {
+        let runs = Runs::from(vec![1.0, 2.0, 3.0]);
+        // scipy.stats.t.ppf(1 - 0.5e-4, 2) = 99.99249984, standard error 1 / sqrt(3).
+        assert!((runs.half_width() - 99.99249984 / 3.0_f64.sqrt()).abs() < 1e-5, "{}", runs.half_width());
+        assert_eq!(runs.less(&Runs::from(vec![0.5; 3])).mean(), 1.5);
+    }
+
+    #[test]
+    fn a_mean_that_is_off_is_seen() {
+        let mut stream = RunSeed { seed: 1, run: 0 }.stream("runs");
+        let runs = Runs::of(400, |_| stream.random::<f64>());
+        // A standard error of 0.0144: 0.5 passes but once in 10,000, 0.7 is eight more of them off.
+        runs.assert_mean_near(0.5, 0.03, "uniform");
+        let off = std::panic::catch_unwind(|| runs.assert_mean_near(0.7, 0.03, "uniform"));
+        let few =
+            std::panic::catch_unwind(|| Runs::from(vec![0.4, 0.5, 0.6]).assert_mean_near(0.5, 0.1, "few"));
+        assert!(off.is_err() && few.is_err());
+    }
+}
