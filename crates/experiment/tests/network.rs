@@ -105,7 +105,7 @@ fn flows_that_come_later_are_not_in_the_index_of_fairness() {
             .unwrap();
         let result = summarise(&plan, &rows).remove(0);
         let of = |name: &str| {
-            let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+            let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();
             flow.metrics.iter().find(|(found, _)| *found == "jain_fairness").map(|found| found.1.value)
         };
         (whole(&result, "jain_fairness"), of("bulk").unwrap(), of("late").filter(|index| !index.is_nan()))
