@@ -28,7 +28,7 @@ def by_nobody(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
     subprocess.run(["mknod", "-m", "666", node, "c", "10", "200"], check=True)
     folder.mkdir()
     folder.chmod(0o777)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
+    for parent in (tmp_path, *(folder for folder in tmp_path.parents if "pytest" in str(folder))):
         parent.chmod(parent.stat().st_mode | 0o055)
     # What root has installed for itself nobody else may read: the system's interpreter will do.
     packages = [word for word in sys.path if word.endswith("site-packages")]

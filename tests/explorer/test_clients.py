@@ -75,9 +75,13 @@ def test_silent_clients_hold_few_threads_and_not_for_long(monkeypatch: pytest.Mo
         address = (ADDRESS, served.server_port)
         with half_open(address, 150) as clients:
             assert status(served.url) == 200
-            assert threading.active_count() - before <= loopback.MOST_WAITING + 3
-            # One that says a byte now and then is no better off.
             until = time.monotonic() + 30
+            while (
+                threading.active_count() - before > loopback.MOST_WAITING + 3
+            ):  # those that are given up end soon
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            # One that says a byte now and then is no better off.
             while _takes(clients[-1]):
                 assert time.monotonic() < until
                 time.sleep(0.1)

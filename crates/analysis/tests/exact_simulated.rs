@@ -2,10 +2,12 @@
 //!
 //! `CROSSFADE_EXACT_SLOTS` makes every run so many times longer.
 
-use crate::common::{Cycles, Run, VARIANTS, channel, poisson, z};
+use crate::common::{Cycles, Run, VARIANTS, assert_noise, channel, most_off, poisson, z};
 use crossfade_analysis::{Exact, Model, exact};
 
 const RUNS: u64 = 10;
+/// As many figures are compared in a test, or fewer.
+const COMPARISONS: f64 = 1000.0;
 const WARMUP: u64 = 500;
 const T_O: u32 = 100;
 const LOSS_RATES: [f64; 5] = [0.001, 0.01, 0.03, 0.1, 0.3];
@@ -32,27 +34,14 @@ fn compare(model: &Model, slots: u64, seed: u64, deviations: &mut [Vec<f64>; 4])
     for (figure, (expected, least)) in figures.into_iter().enumerate() {
         let values: Vec<f64> = runs.iter().map(|run| run[figure]).collect();
         let off = z(&values, least, expected);
-        assert!(off.abs() < 6.0, "figure {figure}: {off} standard errors, {model:?}: {values:?} {expected}");
+        assert!(
+            off.abs() < most_off(COMPARISONS),
+            "figure {figure}: {off} standard errors, {model:?}: {values:?} {expected}"
+        );
         // What never happens has nothing to compare.
         if expected > 0.0 {
             deviations[figure].push(off);
         }
-    }
-}
-
-/// Ten runs give Student's t with 9 degrees of freedom: the mean of its square is 9/7.
-fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
-    for (figure, z) in deviations.iter().enumerate() {
-        let n = z.len() as f64;
-        let mean = z.iter().sum::<f64>() / n;
-        let square = z.iter().map(|z| z * z).sum::<f64>() / n * 7.0 / 9.0;
-        let worst = z.iter().fold(0.0, |worst: f64, z| worst.max(z.abs()));
-        println!(
-            "{what}, figure {figure}: {n} points, mean {mean:.3}, mean square {square:.3}, worst {worst:.2}"
-        );
-        // The square of t has a standard deviation of 2.3: 0.2 for the mean of 80 of them.
-        assert!((0.5..1.6).contains(&square), "{what}, figure {figure}: mean square {square}");
-        assert!(mean.abs() < 4.0 * (9.0 / 7.0 / n).sqrt(), "{what}, figure {figure}: mean {mean}");
     }
 }
 
@@ -175,7 +164,10 @@ fn compare_cycles(model: &Model, seed: u64, deviations: &mut [Vec<f64>; 5]) {
         let values: Vec<f64> = runs.iter().map(|run| run[figure]).collect();
         let least = if figure < 3 { 0.0 } else { poisson(expected, (RUNS * cycles as u64) as f64) };
         let off = z(&values, least, expected);
-        assert!(off.abs() < 6.0, "figure {figure}: {off} standard errors, {model:?}: {values:?} {expected}");
+        assert!(
+            off.abs() < most_off(COMPARISONS),
+            "figure {figure}: {off} standard errors, {model:?}: {values:?} {expected}"
+        );
         // What happens a few times in all is not normal.
         if figure < 3 || expected * (RUNS * cycles as u64) as f64 > 10.0 {
             deviations[figure].push(off);

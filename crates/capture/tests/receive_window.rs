@@ -108,8 +108,10 @@ fn tshark_sees_the_window_and_who_fills_it() {
     if !has_tshark() {
         return;
     }
-    let run = linux(Variant::Sack, 300);
-    let log = run.log();
+    // Losses decide whether there is room for more than is sent at any time.
+    let runs = (1..=20).map(|seed| Run { seed, ..linux(Variant::Sack, 300) });
+    let full_ones = |log: &Log| filling(log).into_iter().filter(|fills| *fills).count();
+    let (log, run) = runs.map(|run| (run.log(), run)).find(|(log, _)| full_ones(log) > 3).unwrap();
     let path = save("windows", &capture(V4, &[(run.connection, log.clone())]));
     let mut command = Command::new("tshark");
     command.arg("-r").arg(&path).args(["-n", "-T", "fields", "-E", "occurrence=f"]);
@@ -143,16 +145,21 @@ fn tshark_sees_the_window_and_who_fills_it() {
     }
     let mss = u64::from(run.connection.mss);
     assert_eq!(windows, allowed(&run, &log).iter().map(|segments| segments * mss).collect::<Vec<_>>());
+    let fills = filling(&log);
+    assert_eq!(full, fills);
+    let count = fills.iter().filter(|fills| **fills).count();
+    println!("{count} of {} segments fill the window; at most {most} bytes in flight", fills.len());
+}
+
+/// Of each segment sent, whether it ends where the sender may send no further.
+fn filling(log: &Log) -> Vec<bool> {
     let mut edge = u64::MAX;
     let mut fills = Vec::new();
-    for (_, seen) in &log {
+    for (_, seen) in log {
         match seen {
             Seen::Acked(ack) => edge = ack.next_expected + u64::from(ack.window.unwrap()).min(300),
             Seen::Sent(segment) => fills.push(segment.seq + 1 == edge),
         }
     }
-    assert_eq!(full, fills);
-    let count = fills.iter().filter(|fills| **fills).count();
-    println!("{count} of {} segments fill the window; at most {most} bytes in flight", fills.len());
-    assert!(count > 3, "{count} segments fill the window");
+    fills
 }

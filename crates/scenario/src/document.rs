@@ -29,7 +29,16 @@ fn syntax_error(text: &str, name: &str, error: &toml::de::Error) -> ScenarioErro
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
     let message: Vec<&str> = error.message().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    ScenarioError::key(format!("{name}:{line}:{column}"), message.join(", "))
+    ScenarioError::key(format!("{}:{line}:{column}", end_of(name)), message.join(", "))
+}
+
+/// The end of a long path: an error is cut behind, where it says which line is meant.
+fn end_of(name: &str) -> String {
+    const LONGEST: usize = 60;
+    match name.char_indices().rev().nth(LONGEST) {
+        Some((start, first)) => format!("...{}", &name[start + first.len_utf8()..]),
+        None => name.to_owned(),
+    }
 }
 
 fn to_json(value: toml::Value, key: &str) -> Result<Value, ScenarioError> {

@@ -203,7 +203,9 @@ def _goodput(point: Point) -> tuple[Cell, Cell]:
         found = point.metrics.get("goodput_bps")
         return (found.value, found.ci95) if found else (None, None)
     time = point.metrics.get("completion_time_s")
-    if time is None or time.value is None:
+    if (
+        time is None or time.value is None or time.at_least
+    ):  # a transfer that is unfinished has no goodput yet
         return None, None
     goodput = size / time.value
     return goodput, None if time.ci95 is None else goodput * time.ci95 / time.value

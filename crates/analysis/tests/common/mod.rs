@@ -3,7 +3,8 @@
 
 use crossfade_analysis::Model;
 use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
-use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
+use crossfade_core::testing::FALSE_ALARM;
+use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime, student_t_quantile};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
@@ -83,6 +84,31 @@ pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
     let mean = runs.iter().sum::<f64>() / n;
     let variance = runs.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
     (mean - expected) / (variance / n).sqrt().max(least).max(1e-12)
+}
+
+/// So many standard errors off is the mean of ten runs in one of 10,000 experiments at the most, where so many figures are
+/// compared in each.
+pub(crate) fn most_off(comparisons: f64) -> f64 {
+    student_t_quantile(1.0 - FALSE_ALARM / 2.0 / comparisons, 9.0)
+}
+
+/// Fails where the deviations of a figure, in standard errors of ten runs, are not those of Student's t with 9 degrees of
+/// freedom: their mean is 0, and the mean of their squares 9/7, as far as so many tell. The square has a standard deviation of
+/// 2.3; six of them above (the square is skewed) and four below are left, and four for the mean: once in 10,000.
+pub(crate) fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
+    for (figure, z) in deviations.iter().enumerate() {
+        let n = z.len() as f64;
+        let mean = z.iter().sum::<f64>() / n;
+        let square = z.iter().map(|z| z * z).sum::<f64>() / n * 7.0 / 9.0;
+        let worst = z.iter().fold(0.0, |worst: f64, z| worst.max(z.abs()));
+        println!(
+            "{what}, figure {figure}: {n} points, mean {mean:.3}, mean square {square:.3}, worst {worst:.2}"
+        );
+        let spread = 2.3 * 7.0 / 9.0 / n.sqrt();
+        let squares = 1.0 - 4.0 * spread..1.0 + 6.0 * spread;
+        assert!(squares.contains(&square), "{what}, figure {figure}: mean square {square}");
+        assert!(mean.abs() < 4.0 * (9.0 / 7.0 / n).sqrt(), "{what}, figure {figure}: mean {mean}");
+    }
 }
 
 /// The standard error of the rate of rare events: that of a Poisson variable. 0 where they are many.
