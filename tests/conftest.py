@@ -53,13 +53,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tell parallel workers what belongs together (``--dist loadgroup``).
 
     A file stays with one worker, for what its tests share. All live tests are one group, with all that makes
-    namespaces: they measure the kernel against the clock, and count what is left of them.
+    namespaces (browsers do): they measure the kernel against the clock, and count what is left of them.
     """
     if not config.pluginmanager.has_plugin("xdist"):
         return
     for item in items:
         is_live = item.path.name.startswith("test_live") or item.path.parent.name == "trials"
-        is_live |= hasattr(getattr(item, "module", None), "need_live")
+        is_live |= any(hasattr(getattr(item, "module", None), name) for name in ("need_live", "visit"))
         item.add_marker(pytest.mark.xdist_group("live" if is_live else item.location[0]))
 
 

@@ -98,16 +98,16 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
 #[derive(Default)]
 struct Sends {
     rows: Vec<SendRow>,
-    /// When the link begins to transmit each of them: a loss is told then.
-    starts: Vec<SimTime>,
+    /// When the link has transmitted each of them: a loss is told then.
+    ends: Vec<SimTime>,
 }
 
 impl Observer for Sends {
     fn record(&mut self, event: &EventRecord) {
         match event.kind {
             EventKind::Send => {
-                let busy = self.starts.last().map(|&last| last + SimTime::to_transmit(PACKET_SIZE, RATE_BPS));
-                self.starts.push(busy.map_or(event.time, |idle_at| idle_at.max(event.time)));
+                let idle_at = self.ends.last().copied().unwrap_or_default();
+                self.ends.push(idle_at.max(event.time) + SimTime::to_transmit(PACKET_SIZE, RATE_BPS));
                 self.rows.push(SendRow {
                     k: self.rows.len() as u64,
                     time_us: ((event.time.as_nanos() + 500) / 1000).cast_signed(),
@@ -120,7 +120,7 @@ impl Observer for Sends {
                 });
             }
             EventKind::Lost => {
-                let lost = self.starts.binary_search(&event.time).expect("one transmission begins at a time");
+                let lost = self.ends.binary_search(&event.time).expect("one transmission ends at a time");
                 self.rows[lost].dropped = true;
             }
             _ => {}
