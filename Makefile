@@ -18,7 +18,7 @@ LISTED = $(BIN)/python -c "import sys, tomllib; p = tomllib.load(open('pyproject
 INSTALL = set -e; packages=$$($(LISTED) $(1)); echo "$$packages" > $(VENV)/$(1).txt; \
 	$(PIP) install -c constraints.txt -r $(VENV)/$(1).txt
 
-.PHONY: help build figure test test-rust test-python test-long lint wheel docs bench clean
+.PHONY: help build figure check test test-rust test-python test-long lint wheel docs bench clean
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -29,6 +29,10 @@ build: $(VENV)/.built  ## build and install into .venv; .venv/bin/crossfade is t
 figure: build  ## from nothing to out/fig2.png and out/fig2.csv (throughput over a fading link)
 	@mkdir -p out
 	@$(BIN)/crossfade paper tcp-markov fig2 --csv out/fig2.csv --plot out/fig2.png --quiet
+
+check: lint build  ## what one runs often: formatting, lints, types, unit tests of Rust, rules and results of Python
+	cargo test --quiet --workspace --lib
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q tests/results tests/comparison tests/sweeps tests/test_*.py
 
 test: test-rust test-python  ## all tests; what a machine lacks the programs for is skipped, and named at the end
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt
@@ -43,7 +47,7 @@ test-rust: $(VENV)/.run
 		| diff examples/frame-channel/output.txt -
 
 test-python: build $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # Salt 0 is that of `make test`. What pins the numbers of one seed returns at once under the others.
 SALTS ?= 1 2 3 4 5
