@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import crossfade as cf
 from crossfade.tables import Cell, Table
-from tests.conftest import Cli, svg_words
+from tests.conftest import Cli, points, svg_words
 
 BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<?xml"}
 
@@ -63,6 +64,17 @@ def test_results_a_table_and_its_csv_are_drawn_alike(cli: Cli, sweep: Path, tmp_
     assert by_api.read_bytes() == by_table.read_bytes()
     cf.plot(table, by_table)
     assert by_table.read_bytes() == by_command.read_bytes()
+
+
+def test_a_lower_bound_is_drawn_as_one(tmp_path: Path, figures: list[Figure]) -> None:
+    columns = ["load", "method", *(f"completion_time_s{end}" for end in ("", "_ci95", "_at_least"))]
+    rows: list[list[Cell]] = [[0.5, "simulation", 1.0, 0.1, None], [1.2, "simulation", 3.4, 0.2, 1]]
+    cf.plot(Table(columns, rows), tmp_path / "bounds.svg", y="completion_time_s")
+    arrows = [line for line in figures[0].axes[0].lines if line.get_label() == "at least"]
+    assert [points(line) for line in arrows] == [[(1.2, 3.4)]]
+    assert "at least" in svg_words(tmp_path / "bounds.svg")
+    cf.plot(Table(columns, [rows[0], [1.0, *rows[0][1:]]]), tmp_path / "none.svg", y="completion_time_s")
+    assert not [line for line in figures[1].axes[0].lines if line.get_label() == "at least"]
 
 
 def test_analysis_is_drawn_where_the_table_has_it(tmp_path: Path) -> None:

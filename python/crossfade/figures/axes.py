@@ -138,6 +138,7 @@ def scaled(part: Part, x: Axis, y: Axis, beside: float = 0.0) -> Part:
             of(found.half),
             of(found.lower),
             found.ends and (found.ends[0] / y.factor, found.ends[1] / y.factor),
+            found.at_least,
         )
         for value, found in zip(values, part.readings, strict=True)
     ]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # A longer legend would hide the curves, and stands below the figure.
 MOST_INSIDE = 8
 GREY = "#555555"
+# Above a mark that is a lower bound: the truth is higher.
+BOUND: dict[str, Any] = {"linestyle": "none", "marker": r"$\uparrow$", "markersize": 6, "label": "at least"}
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,12 @@ def _draw_marks(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: 
         capsize=1.8,
         capthick=0.8,
     )
+    if bounds := [(x, y.value) for x, y in zip(part.xs, part.readings, strict=True) if y.at_least]:
+        from matplotlib.transforms import offset_copy
+
+        above = offset_copy(axes.transData, fig=axes.get_figure(root=True), y=7.0, units="points")
+        xs, ys = zip(*bounds, strict=True)
+        axes.plot(xs, ys, color=color, transform=above, **BOUND)
 
 
 def _draw_lines(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: bool) -> None:
@@ -140,7 +148,7 @@ def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve],
 
     Gives the height (in dots) of what stands below.
     """
-    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing)]
+    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_bound_entries(curves)]
     if not entries:
         return 0.0
     handles, labels = [handle for handle, _ in entries], [label for _, label in entries]
@@ -200,6 +208,13 @@ def _method_entries(drawing: Drawing) -> Iterator[tuple[Artist, str]]:
         else:
             handle = Line2D([], [], color=color, ls=LINES.get(method, "-"))
         yield handle, METHOD_WORDS.get(method, method)
+
+
+def _bound_entries(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:
+    from matplotlib.lines import Line2D
+
+    if any(reading.at_least for _, parts in curves for part in parts for reading in part.readings):
+        yield Line2D([], [], color=GREY, **BOUND), "at least"
 
 
 def _hides(legend: Legend, axes: Axes) -> bool:
