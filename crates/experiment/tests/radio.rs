@@ -227,22 +227,22 @@ fn frames_alone_agree_with_the_closed_forms() {
             ["phy.scheme", scheme],
             ["channel.antennas", antennas],
             ["methods", ["phy", "formula"]],
-            ["run.max_frames", 8000],
+            ["run.max_frames", 20_000],
             ["channel.snr_db", 8]
         ]);
         let results = solve(&load(PHY_ALONE, &set).unwrap());
         let [phy, formula] = results.as_slice() else { panic!("{}", results.len()) };
         let (expected, ..) = metric(formula, "frame_error_rate");
         let (value, low, high) = metric(phy, "frame_error_rate");
-        // 99.9 %: seven cases, one of which may lie outside 95 %.
-        let room = 0.7 * (high - low);
+        // 4.3 standard errors: one of the fourteen comparisons is outside in one of 4,000 salts.
+        let room = 1.1 * (high - low);
         assert!(
             (value - expected).abs() < room,
             "{scheme} {n_t} {n_r}: {value} ({low} to {high}), {expected}"
         );
         let (expected, ..) = metric(formula, "bit_error_rate");
         let (value, low, high) = metric(phy, "bit_error_rate");
-        let room = 0.7 * (high - low);
+        let room = 1.1 * (high - low);
         assert!(
             (value - expected).abs() < room,
             "{scheme} {n_t} {n_r}: {value} ({low} to {high}), {expected}"
