@@ -1,6 +1,6 @@
 //! What random loss leaves of a link, from the scenario to the metric: 50 Mbit/s, 20 ms.
 
-use crate::common::{metric, plan, result_of, rows, runs_of, texts};
+use crate::common::{plan, rows, runs_of, texts};
 use crossfade_core::testing::Runs;
 use serde_json::json;
 use std::collections::HashSet;
