@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from crossfade.cli import terminal
+from crossfade.cli.groups import AskedOfCache
 from crossfade.cli.options import (
     CsvOption,
     JobsOption,
@@ -21,8 +22,6 @@ from crossfade.cli.options import (
     SeedOption,
     SetOption,
     WhereOption,
-    read_assignments,
-    read_axes,
     read_conditions,
     read_methods,
     stop,
@@ -84,8 +83,8 @@ def compare(
     crossfade compare results.sqlite --by tcp.variant --together --csv -
     crossfade compare results.sqlite --by tcp.variant --where "channel.p_e<0.05"
     """
-    options = _run_options(set, over, runs, precision, seed, jobs, no_cache, quiet)
-    outputs = Outputs(csv, None, json, source, options["set"], options["over"])
+    asked = AskedOfCache(set, over, runs, precision, seed, jobs, quiet, no_cache)
+    outputs = Outputs(csv, None, json, source, asked.keys, asked.axes)
     try:
         found = compare_pairs(
             source,
@@ -94,7 +93,7 @@ def compare(
             methods=read_methods(method),
             together=together,
             where=read_conditions("--where", where),
-            **options,
+            **asked.options(),
         )
     except Interrupted as error:
         raise stop(error, kept=not no_cache) from None
@@ -162,8 +161,8 @@ def best(
     crossfade best results.sqlite --choose tcp.variant,tcp.w_max --switching --csv switching.csv
     crossfade best mimo-arq --choose phy.scheme,phy.detector --plot best.png
     """
-    options = _run_options(set, over, runs, precision, seed, jobs, no_cache, quiet)
-    outputs = Outputs(csv, plot, json, source, options["set"], options["over"])
+    asked = AskedOfCache(set, over, runs, precision, seed, jobs, quiet, no_cache)
+    outputs = Outputs(csv, plot, json, source, asked.keys, asked.axes)
     try:
         found = find_best(
             source,
@@ -174,7 +173,7 @@ def best(
             method=method,
             together=together,
             where=read_conditions("--where", where),
-            **options,
+            **asked.options(),
         )
     except Interrupted as error:
         raise stop(error, kept=not no_cache) from None
@@ -188,18 +187,3 @@ def best(
     if plot is not None:
         found.plot(plot, title=found.results.title)
         terminal.say(f"wrote {plot}")
-
-
-def _run_options(
-    set: list[str] | None,
-    over: list[str] | None,
-    runs: int | None,
-    precision: str | None,
-    seed: int | None,
-    jobs: int | None,
-    no_cache: bool,
-    quiet: bool,
-) -> Any:
-    how = {"jobs": jobs, "cache": not no_cache, "progress": not quiet}
-    asked = {"set": read_assignments("--set", set) or None, "over": read_axes(over) or None}
-    return asked | {"runs": runs, "precision": precision, "seed": seed} | how

@@ -94,7 +94,7 @@ class Asked:
 
     def viewed(self) -> dict[str, Any]:
         """As :class:`crossfade.plans.ViewOptions`."""
-        return {"set": self.keys, "over": self.axes, "seed": self.seed}
+        return {"set": self.keys or None, "over": self.axes or None, "seed": self.seed}
 
     def options(self) -> dict[str, Any]:
         """As the keyword arguments of a function of this package that runs scenarios."""
