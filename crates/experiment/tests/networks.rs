@@ -1,6 +1,7 @@
 //! What is said of every kind of network, and what runs of it give: of each shipped scenario and of some that show what
 //! none of these does. Facts and results are told by their hashes, what people read stands as it is.
 
+use crate::common::shipped_scenarios;
 use crossfade_experiment::{
     Control, Experiment, PointResult, Row, Shard, execute, link_events, samples, summarise,
 };
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// So few slots show every metric and take no time.
@@ -234,34 +235,13 @@ fn hash(value: &impl Serialize) -> String {
     hash[..12].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            scenarios(&path, found);
-        } else if path.extension().is_some_and(|end| end == "toml") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn what_is_said_of_the_shipped_networks() {
     if crossfade_core::testing::is_salted() {
         return;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/crossfade/scenarios");
-    let mut files = Vec::new();
-    scenarios(&root, &mut files);
-    files.sort();
     let mut text = String::new();
-    for path in &files {
-        let scenario = fs::read_to_string(path).unwrap();
-        if !scenario.contains("schema = 2") {
-            // The figures of a paper.
-            continue;
-        }
-        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+    for (name, path, scenario) in shipped_scenarios() {
         let network = Network { name, text: scenario, folder: path.parent().unwrap() };
         text.push_str(&network.told());
     }

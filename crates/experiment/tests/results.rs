@@ -1,6 +1,7 @@
 //! What comes out of runs, byte for byte: plans and results as the interface hands them on, and row keys. A
 //! change of row keys is a change of the results version.
 
+use crate::common::shipped_scenarios;
 use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use insta::assert_snapshot;
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The plan of a scenario and its results, a line each.
 fn shown(text: &str, overrides: Value, of_result: impl Fn(&PointResult) -> Value) -> String {
@@ -104,41 +105,19 @@ fn refusals() {
     }));
 }
 
-fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            scenarios(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            found.push(path);
-        }
-    }
-}
-
 /// Points, rows, the keys of the first and the last row and a hash over the keys of all.
 #[test]
 fn row_keys_of_the_shipped_scenarios() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/crossfade/scenarios");
-    let mut files = Vec::new();
-    scenarios(&root, &mut files);
-    files.sort();
     let mut lines = String::new();
-    for path in &files {
-        let text = fs::read_to_string(path).unwrap();
-        if !text.contains("schema = 2") {
-            // The figures of a paper.
-            continue;
-        }
+    for (name, path, text) in shipped_scenarios() {
         let read =
             |name: &str| fs::read_to_string(path.with_file_name(name)).map_err(|error| error.to_string());
         let plan = Experiment::load_with_files(&text, "file", &Overrides::default(), &read).unwrap();
         let keys = plan.keys();
         let hash: Vec<_> = Sha256::digest(keys.concat()).iter().map(|byte| format!("{byte:02x}")).collect();
-        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
         let [first, last] = [keys.first(), keys.last()].map(|key| key.map_or("", String::as_str));
         let (points, rows) = (plan.points.len(), keys.len());
         let _ = writeln!(lines, "{name}: {points} points, {rows} rows, {first} .. {last}, {}", hash.concat());
     }
-    assert!(files.len() > 20);
     assert_snapshot!(lines);
 }

@@ -1,5 +1,6 @@
 //! What a reader of files promises: the schema and error lines, byte for byte.
 
+use crate::bad_scenarios::GOOD;
 use crossfade_scenario::{Overrides, Plan, schema};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -10,15 +11,6 @@ use std::fmt::Write as _;
 fn the_schema() {
     assert_snapshot!(serde_json::to_string_pretty(&schema()).unwrap());
 }
-
-/// A scenario that each case sets keys of.
-const GOOD: &str = r#"
-    schema = 1
-    run = { duration = "1000 slots" }
-    channel = { model = "iid", p_e = 0.01 }
-    link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-    tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
-"#;
 
 /// What is said of each set of overrides.
 fn lines(cases: impl IntoIterator<Item = Value>) -> String {

@@ -6,7 +6,35 @@ use crossfade_core::testing::Runs;
 use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+
+/// The shipped scenarios by name, with their files and texts, without those of the figures of papers.
+pub(crate) fn shipped_scenarios() -> Vec<(String, PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/crossfade/scenarios");
+    let mut files = Vec::new();
+    files_below(&root, &mut files);
+    files.sort();
+    assert!(files.len() > 20);
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&path).unwrap();
+        (name, path, text)
+    };
+    files.into_iter().map(read).filter(|(.., text)| text.contains("schema = 2")).collect()
+}
+
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_below(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path);
+        }
+    }
+}
 
 /// The plan of a scenario with keys set: a list of pairs.
 pub(crate) fn plan(text: &str, set: &Value) -> Experiment {

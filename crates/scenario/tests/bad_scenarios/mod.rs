@@ -7,7 +7,7 @@ use crossfade_scenario::{Overrides, Plan};
 use serde_json::{Value, json};
 
 /// A scenario that is right; each case sets keys of it.
-const GOOD: &str = r#"
+pub(crate) const GOOD: &str = r#"
     schema = 1
     run = { duration = "1000 slots" }
     channel = { model = "iid", p_e = 0.01 }
