@@ -111,7 +111,7 @@ impl User {
         self.packets.range(self.packets.len() - self.waiting.0..)
     }
 
-    /// The same as links know them.
+    /// The packets of which nothing was sent, as links know them.
     pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
         self.unsent().map(|packet| packet.parcel)
     }

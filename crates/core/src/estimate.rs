@@ -84,7 +84,7 @@ impl Estimate {
         Some(Self { value, ci95, low, high, n: values.len() as u64, method, at_least: false })
     }
 
-    /// The same value as a lower bound of what is asked for: nothing is said of how much larger that may be.
+    /// This estimate as a lower bound of what is asked for: the value and the lower end, and no upper one.
     #[must_use]
     pub fn as_lower_bound(self) -> Self {
         Self { ci95: None, high: None, at_least: true, ..self }

@@ -75,7 +75,7 @@ impl RunTimes {
 struct Times<'a> {
     /// Of each run those with an end, and how many there are with the others.
     runs: Vec<(Cow<'a, DelayHistogram>, u64)>,
-    /// The same of all runs together.
+    /// The times with an end, of all runs together.
     all: DelayHistogram,
     count: u64,
 }

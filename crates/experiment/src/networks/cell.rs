@@ -113,9 +113,9 @@ pub(super) struct CellFacts {
     bin_width_hz: f64,
     /// A fifth of the inverse delay spread, in Hz; none of a single path.
     coherence_bandwidth_hz: Option<f64>,
-    /// Who is there, in the order of the flows.
+    /// The users of the cell, in the order of the flows.
     users: Vec<UserFacts>,
-    /// Whose these are.
+    /// The entries of the flows, whose users those are.
     flows: Vec<CellFlowFacts>,
 }
 

@@ -73,7 +73,7 @@ pub(super) struct MeshFacts {
     links: Vec<(usize, usize)>,
     /// From the first frame of an exchange for a data packet to the end of its ACK, in seconds.
     exchange_s: f64,
-    /// The same with DIFS and the mean backoff before it.
+    /// An exchange with DIFS and the mean backoff before it, in seconds.
     slot_s: f64,
     /// Of each entry of the flows.
     flows: Vec<FlowFacts>,
