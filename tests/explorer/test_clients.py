@@ -233,7 +233,10 @@ def learned_by_a_page_of_another_origin(victim: int, folder: Path) -> list[str]:
 
         def serve_stranger() -> None:
             while not done.is_set():
-                client, _ = other.accept()
+                try:
+                    client, _ = other.accept()
+                except OSError:  # closed: there is no browser, or it has told nothing
+                    return
                 with client:
                     asked = client.recv(65536).decode().split(" ")[1]
                     if asked.startswith("/told?"):
