@@ -23,7 +23,9 @@ fn compare(model: &Model, slots: u64, seed: u64, deviations: &mut [Vec<f64>; 4])
     let ours = exact(model, 1e-6).unwrap();
     let Exact { solution, timeouts_per_slot, fast_retransmits_per_slot, .. } = ours;
     let runs: Vec<[f64; 4]> = (0..RUNS).map(|number| a_run(seed, number, slots).rates(model)).collect();
-    let poisson = |rate| poisson(rate, (RUNS * slots) as f64);
+    // Where a timer keeps step, runs are equal, and each as far from the mean as a part of an event.
+    let half_an_event = 0.5 / slots as f64;
+    let poisson = |rate| poisson(rate, (RUNS * slots) as f64).max(half_an_event);
     let idle = f64::from(model.timeout_slots) * poisson(timeouts_per_slot);
     let figures = [
         (solution.throughput_per_slot, idle),
