@@ -14,7 +14,7 @@ use adversary::{Op, Play, Promises, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
     Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
-    WindowRule,
+    CongestionControlKind,
 };
 use libfuzzer_sys::fuzz_target;
 use quic::Numbers;
@@ -27,7 +27,7 @@ const SEGMENTS: [u64; 2] = [60, 80];
 const NAMES: [&str; RULES.len()] = ["reno", "cubic", "highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"];
 
 /// The control that the environment names, if it names one.
-static ONLY: LazyLock<Option<WindowRule>> = LazyLock::new(|| {
+static ONLY: LazyLock<Option<CongestionControlKind>> = LazyLock::new(|| {
     let name = std::env::var("CONTROL").ok()?;
     let at = NAMES.iter().position(|known| *known == name);
     Some(RULES[at.unwrap_or_else(|| panic!("CONTROL={name}: must be one of {NAMES:?}"))])
@@ -45,7 +45,7 @@ fn config(bytes: &[u8; 8]) -> TcpConfig {
     let quantum = (pacing > 127).then(|| 1 + u64::from(pacing % 4));
     let paced = Pacing { slow_start_ratio: 0.1 + f64::from(pacing) / 64.0, quantum, ..Pacing::default() };
     let rfc = RfcConfig {
-        window_rule: ONLY.unwrap_or(RULES[usize::from(choice) % RULES.len()]),
+        congestion_control: ONLY.unwrap_or(RULES[usize::from(choice) % RULES.len()]),
         windows: if is(flags, 1) { Rules::Linux } else { Rules::Rfc },
         hystart: is(flags, 2),
         timestamps: is(flags, 3),
@@ -122,7 +122,7 @@ fn quic_config(bytes: &[u8; 8]) -> TcpConfig {
         limited_transmit: false,
         rto: RtoConfig { rule: RtoRule::Fixed(ms(1000)), backoff: false, max: ms(1000) },
         rfc: RfcConfig {
-            window_rule: tcp.rfc.window_rule,
+            congestion_control: tcp.rfc.congestion_control,
             pacing: tcp.rfc.pacing,
             ecn: tcp.rfc.ecn,
             hystart: tcp.rfc.hystart,

@@ -15,7 +15,7 @@ use crossfade_link::{CoDelConfig, LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, Flavour, RfcConfig, RtoConfig, TcpConfig, Variant};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -38,7 +38,7 @@ fn tcp(handshake: SimTime, profile: &str, variant: &str, acks: &str, segments: O
         other => panic!("profile {other}: must be linux, recommended or rack"),
     };
     if variant == "cubic" {
-        rfc.window_rule = WindowRule::Cubic;
+        rfc.congestion_control = CongestionControlKind::Cubic;
         rfc.hystart = true;
     }
     if acks == "every" {

@@ -7,7 +7,7 @@ use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
 use crossfade_link::Parcel;
-use crossfade_transport::congestion::RuleInfo;
+use crossfade_transport::congestion::ControlInfo;
 use crossfade_transport::{Receiver, Sender, TcpConfig};
 
 /// Both ends of a TCP connection; first what every packet touches.
@@ -198,10 +198,10 @@ impl Flow {
     }
 
     /// What its congestion control is at.
-    pub(crate) fn info(&self) -> RuleInfo {
+    pub(crate) fn info(&self) -> ControlInfo {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.sender.info(),
-            Endpoints::Udp(_) => RuleInfo::default(),
+            Endpoints::Udp(_) => ControlInfo::default(),
         }
     }
 

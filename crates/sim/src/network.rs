@@ -4,7 +4,7 @@ use crate::error::NetworkError;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_transport::congestion::{CongestionControl, RuleInfo};
+use crossfade_transport::congestion::{CongestionControl, ControlInfo};
 use crossfade_transport::{Opening, Sender, TcpConfig};
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub enum StopRule {
     Delivered(u64),
 }
 
-/// Makes the window rule of a connection.
+/// Makes the congestion control of a connection.
 pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
 
 /// A TCP connection.
@@ -38,7 +38,7 @@ pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send +
 pub struct Tcp {
     /// Both ends; it sends [`TcpConfig::segments`] segments, or without end.
     pub config: TcpConfig,
-    /// Its window rule; `None` is Reno's, as the flavour has it.
+    /// Its congestion control; `None` is the one that `config` names.
     pub congestion: Option<CongestionFactory>,
 }
 
@@ -257,7 +257,7 @@ impl Network {
             Source::Udp(_) => None,
         });
         let coming = self.arrivals.iter().map(|arrivals| &arrivals.tcp);
-        lasting.chain(coming).any(|tcp| tcp.sender().info() != RuleInfo::default())
+        lasting.chain(coming).any(|tcp| tcp.sender().info() != ControlInfo::default())
     }
 
     /// The routes that are taken, and by whom.

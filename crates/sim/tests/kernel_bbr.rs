@@ -7,7 +7,7 @@ use crossfade_link::{LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, Pacing, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, Flavour, Pacing, RfcConfig, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const GOLDEN: &str = include_str!("../../../tests/data/golden/kernel/bbr.csv");
@@ -19,7 +19,7 @@ const MS: SimTime = SimTime::from_millis(1);
 fn tcp() -> TcpConfig {
     TcpConfig {
         rfc: RfcConfig {
-            window_rule: WindowRule::BbrV1,
+            congestion_control: CongestionControlKind::BbrV1,
             handshake_rtt: Some(MS * 40),
             pacing: Some(Pacing::default()),
             ..RfcConfig::linux()

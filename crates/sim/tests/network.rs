@@ -325,7 +325,7 @@ fn a_queue_that_marks_spares_the_losses() {
 }
 
 #[test]
-fn a_flow_has_its_own_window_rule() {
+fn a_flow_has_its_own_congestion_control() {
     // A large bandwidth-delay product: 500 packets, and a loss now and then.
     let reno = tcp(Flavour::Rfc, Variant::Sack, 5000, None);
     let cubic = || Box::new(Cubic::new(1.0, 5000.0)) as Box<dyn CongestionControl>;

@@ -2,7 +2,7 @@
 
 use crate::classic::Classic;
 use crate::config::{Flavour, TcpConfig};
-use crate::congestion::{CongestionControl, RuleInfo, window_rule};
+use crate::congestion::{CongestionControl, ControlInfo, congestion_control};
 use crate::outcome::{AckOutcome, Expired, SenderStatistics};
 use crate::quic::QuicSender;
 use crate::rfc::RfcSender;
@@ -26,9 +26,9 @@ enum Rules {
 }
 
 impl Sender {
-    /// A sender that has sent nothing; its window follows the rule that `config` names.
+    /// A sender that has sent nothing; its congestion control is the one that `config` names.
     pub fn new(config: &TcpConfig) -> Self {
-        Self::with_congestion_control(config, window_rule(config))
+        Self::with_congestion_control(config, congestion_control(config))
     }
 
     /// A sender that has sent nothing, and whose window is that of `congestion`.
@@ -163,7 +163,7 @@ impl Sender {
         }
     }
 
-    /// Gives the window rule its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
+    /// Gives the congestion control its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
     /// sent.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         match &mut self.0 {
@@ -173,8 +173,8 @@ impl Sender {
         }
     }
 
-    /// What the window rule is at.
-    pub fn info(&self) -> RuleInfo {
+    /// What the congestion control is at.
+    pub fn info(&self) -> ControlInfo {
         match &self.0 {
             Rules::Classic(sender) => sender.state.congestion.info(),
             Rules::Rfc(sender) => sender.info(),

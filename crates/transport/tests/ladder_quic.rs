@@ -6,8 +6,8 @@
 use crate::ladder::ms;
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, SackBlock, Sender, TcpConfig,
-    Variant, WindowRule,
+    Ack, AckFrame, AckOutcome, CongestionControlKind, Expired, Flavour, Pacing, QuicConfig, RfcConfig,
+    SackBlock, Sender, TcpConfig, Variant,
 };
 use std::ops::Range;
 
@@ -441,19 +441,19 @@ fn nonsense_is_ignored() {
 /// Every congestion control stands on it.
 #[test]
 fn controls_answer_a_loss() {
-    for (window_rule, least) in [
-        (WindowRule::Reno, 5.0),
-        (WindowRule::Cubic, 7.0),
-        (WindowRule::HighSpeed, 5.0),
-        (WindowRule::Dctcp, 5.0),
-        (WindowRule::Prague, 5.0),
-        (WindowRule::BbrV1, 4.0),
-        (WindowRule::BbrV3, 4.0),
+    for (congestion_control, least) in [
+        (CongestionControlKind::Reno, 5.0),
+        (CongestionControlKind::Cubic, 7.0),
+        (CongestionControlKind::HighSpeed, 5.0),
+        (CongestionControlKind::Dctcp, 5.0),
+        (CongestionControlKind::Prague, 5.0),
+        (CongestionControlKind::BbrV1, 4.0),
+        (CongestionControlKind::BbrV3, 4.0),
     ] {
         let config = config();
-        let ecn = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
+        let ecn = matches!(congestion_control, CongestionControlKind::Dctcp | CongestionControlKind::Prague);
         let mut ladder =
-            Ladder::new(&TcpConfig { rfc: RfcConfig { window_rule, ecn, ..config.rfc }, ..config });
+            Ladder::new(&TcpConfig { rfc: RfcConfig { congestion_control, ecn, ..config.rfc }, ..config });
         ladder.sender.write(100);
         // A paced rule needs its time.
         while ladder.sender.pipe() < 10 {
@@ -463,7 +463,7 @@ fn controls_answer_a_loss() {
             }
         }
         ladder.now += ms(30);
-        assert_eq!(ladder.ack_with(&[1..6], 0, 0), AckOutcome::FastRetransmit, "{window_rule:?}");
-        assert!(ladder.windows().0 >= least, "{window_rule:?}: {}", ladder.windows().0);
+        assert_eq!(ladder.ack_with(&[1..6], 0, 0), AckOutcome::FastRetransmit, "{congestion_control:?}");
+        assert!(ladder.windows().0 >= least, "{congestion_control:?}: {}", ladder.windows().0);
     }
 }

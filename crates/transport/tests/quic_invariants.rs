@@ -26,7 +26,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let windows = (1u32..40, 1u32..12, 2u32..64);
     (rule, pacing, numbers, answers, windows, any::<[bool; 4]>()).prop_map(
         |(
-            window_rule,
+            congestion_control,
             pacing,
             numbers,
             answers,
@@ -55,7 +55,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 limited_transmit: false,
                 segments: Some(SEGMENTS / 2),
                 rfc: RfcConfig {
-                    window_rule,
+                    congestion_control,
                     pacing,
                     ecn,
                     hystart,

@@ -3,7 +3,7 @@
 use crossfade_core::SimTime;
 use crossfade_live::{Host, LiveError, TcpRoute};
 use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
-use crossfade_transport::{Flavour, RtoRule, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, Flavour, RtoRule, TcpConfig, Variant};
 use std::collections::BTreeSet;
 
 /// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set to.
@@ -41,7 +41,7 @@ impl KernelTcp {
             let tcp = check_flow(flow, setup.packet_size)?;
             let host = HostTcp::of(tcp)?;
             check_sizes(setup, tcp)?;
-            congestion.push(congestion_of(tcp.config.rfc.window_rule)?.to_owned());
+            congestion.push(congestion_of(tcp.config.rfc.congestion_control)?.to_owned());
             match &first {
                 None => first = Some((flow, host)),
                 Some((other, of_other)) => {
@@ -155,16 +155,16 @@ impl HostTcp {
     }
 }
 
-/// What the kernel calls a window rule.
-fn congestion_of(rule: WindowRule) -> Result<&'static str, ScenarioError> {
-    match rule {
-        WindowRule::Reno => Ok("reno"),
-        WindowRule::Cubic => Ok("cubic"),
-        WindowRule::HighSpeed => Ok("highspeed"),
-        WindowRule::Dctcp => Ok("dctcp"),
-        WindowRule::Prague => Ok("prague"),
-        WindowRule::BbrV1 => Ok("bbr"),
-        WindowRule::BbrV3 => {
+/// The name that the kernel has for a congestion control.
+fn congestion_of(control: CongestionControlKind) -> Result<&'static str, ScenarioError> {
+    match control {
+        CongestionControlKind::Reno => Ok("reno"),
+        CongestionControlKind::Cubic => Ok("cubic"),
+        CongestionControlKind::HighSpeed => Ok("highspeed"),
+        CongestionControlKind::Dctcp => Ok("dctcp"),
+        CongestionControlKind::Prague => Ok("prague"),
+        CongestionControlKind::BbrV1 => Ok("bbr"),
+        CongestionControlKind::BbrV3 => {
             let problem = "method live: the BBR of kernels is version 1, bbr-v1";
             Err(ScenarioError::key("tcp.congestion", problem))
         }
@@ -173,7 +173,7 @@ fn congestion_of(rule: WindowRule) -> Result<&'static str, ScenarioError> {
 
 /// Whose TCP runs for a flow in method live: its sockets are asked, and a run whose sockets have another one fails.
 pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
-    let congestion = congestion_of(flow.tcp()?.config.rfc.window_rule).ok()?;
+    let congestion = congestion_of(flow.tcp()?.config.rfc.congestion_control).ok()?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Some(format!("{congestion} of Linux {}", release.trim()))
 }
@@ -219,8 +219,9 @@ fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
 fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioError> {
     let key =
         |key: &str| if flow.name.is_empty() { key.to_owned() } else { format!("flows.{}.{key}", flow.name) };
-    if flow.own_rule.is_some() {
-        let problem = "method live: the kernel has no rule of a Python file; use method simulation";
+    if flow.custom_control.is_some() {
+        let problem =
+            "method live: the kernel has no congestion control of a Python file; use method simulation";
         return Err(ScenarioError::key(key("tcp.congestion"), problem));
     }
     if flow.access_delay > SimTime::ZERO {

@@ -2,7 +2,7 @@
 
 use super::assumptions::unforeseen;
 use crate::closed_forms::packet_loss;
-use crate::control::Control;
+use crate::handle::ExecutionHandle;
 use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
@@ -35,9 +35,15 @@ impl Solver for Analysis {
         solvable(point).and_then(|solvable| self.check(&solvable)).err()
     }
 
-    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome> {
+    fn run(
+        &self,
+        point: &Point,
+        _: RunSeed,
+        fitted: &FittedChains,
+        handle: &ExecutionHandle,
+    ) -> Option<Outcome> {
         let (method, point, fitted) = (*self, point.clone(), fitted.clone());
-        let found = unless_cancelled(control, move || method.analyse(&point, &fitted))?;
+        let found = unless_cancelled(handle, move || method.analyse(&point, &fitted))?;
         Some(found.map_err(NoMetrics::from))
     }
 
@@ -53,9 +59,9 @@ impl Solver for Analysis {
 /// How often a solution that takes long looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `control` says so.
+/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `handle` says so.
 fn unless_cancelled<T: Send + 'static>(
-    control: &Control,
+    handle: &ExecutionHandle,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let (sender, result) = channel();
@@ -63,7 +69,7 @@ fn unless_cancelled<T: Send + 'static>(
     loop {
         match result.recv_timeout(TICK) {
             Ok(found) => return Some(found),
-            Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return None,
+            Err(RecvTimeoutError::Timeout) if handle.is_cancelled() => return None,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => match thread.join() {
                 Err(panic) => resume_unwind(panic),

@@ -4,7 +4,7 @@ use super::base::{absent, json, positive_time, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{QuicConfig, RfcConfig, WindowRule};
+use crossfade_transport::{CongestionControlKind, QuicConfig, RfcConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,7 @@ impl Quic {
     /// Fills in the defaults.
     pub(super) fn resolve(
         &mut self,
-        window_rule: WindowRule,
+        congestion_control: CongestionControlKind,
         counts_marks: bool,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
@@ -110,8 +110,8 @@ impl Quic {
                 .get_or_insert(usual.ack_eliciting_threshold),
             ack_ranges: *self.ack_ranges.get_or_insert(usual.ack_ranges),
         };
-        let hystart = *self.hystart.get_or_insert(window_rule == WindowRule::Cubic);
-        Ok(RfcConfig { window_rule, hystart, ecn, accurate_ecn: ecn, quic, ..RfcConfig::default() })
+        let hystart = *self.hystart.get_or_insert(congestion_control == CongestionControlKind::Cubic);
+        Ok(RfcConfig { congestion_control, hystart, ecn, accurate_ecn: ecn, quic, ..RfcConfig::default() })
     }
 
     fn resolve_max_ack_delay(&mut self, slot: SimTime) -> Result<SimTime, ScenarioError> {

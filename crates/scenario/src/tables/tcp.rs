@@ -4,7 +4,7 @@ mod sizes;
 
 use super::base::json;
 use super::bbr::Bbr;
-use super::congestion::{Congestion, RuleName};
+use super::congestion::{Congestion, ControlName};
 use super::pacing::{Keys, Pacing};
 use super::quic::Quic;
 use super::rfc::{Profile, Rfc};
@@ -13,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::quantity::{Size, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+    self as transport, CongestionControlKind, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Tcp {
     /// class in a Python file beside the scenario.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<RuleName>,
+    pub congestion: Option<ControlName>,
 
     /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3, prague) is always
     /// paced, by itself. Taken by flavours "rfc" and "quic".
@@ -258,7 +258,7 @@ impl Tcp {
         };
         let (dupthresh, limited_transmit, rto) = self.resolve_duplicates(flavour, variant, slot)?;
         let mss = self.resolve_mss(flavour, packet_size)?;
-        rfc.bbr = self.bbr.resolve(rfc.window_rule, mss, slot)?;
+        rfc.bbr = self.bbr.resolve(rfc.congestion_control, mss, slot)?;
         if rfc.bbr.ecn_max_rtt.is_some() && !rfc.ecn {
             let needs = if flavour == Flavour::Quic {
                 "needs tcp.quic.ecn = true"
@@ -267,7 +267,7 @@ impl Tcp {
             };
             return Err(ScenarioError::value("tcp.bbr.ecn", &json(true), needs));
         }
-        rfc.pacing = self.resolve_pacing(rfc.window_rule, gate)?;
+        rfc.pacing = self.resolve_pacing(rfc.congestion_control, gate)?;
         let config = TcpConfig {
             flavour: match flavour {
                 Flavour::Paper => transport::Flavour::Paper,
@@ -325,11 +325,11 @@ impl Tcp {
                 Variant::Reno | Variant::NewReno => false,
                 Variant::Sack | Variant::Cubic => true,
             };
-            let rule = self.resolve_congestion(variant)?.rule();
-            return self.rfc.resolve(sack, rule, self.counts_marks(rule), slot);
+            let control = self.resolve_congestion(variant)?.kind();
+            return self.rfc.resolve(sack, control, self.counts_marks(control), slot);
         }
         let word = json(flavour);
-        if let Some(congestion @ RuleName::BuiltIn(_)) = &self.congestion {
+        if let Some(congestion @ ControlName::BuiltIn(_)) = &self.congestion {
             let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
             return Err(ScenarioError::value("tcp.congestion", &json(congestion), problem));
         }
@@ -367,8 +367,8 @@ impl Tcp {
             let reason = "flavour \"quic\" has tcp.quic instead";
             return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
         }
-        let rule = self.resolve_congestion(variant)?.rule();
-        self.quic.resolve(rule, self.counts_marks(rule), slot)
+        let control = self.resolve_congestion(variant)?.kind();
+        self.quic.resolve(control, self.counts_marks(control), slot)
     }
 
     /// What counts duplicates, and the timeout. Flavour "quic" looks at neither.
@@ -397,7 +397,7 @@ impl Tcp {
 
     fn resolve_pacing(
         &mut self,
-        rule: WindowRule,
+        control: CongestionControlKind,
         gate: Gate,
     ) -> Result<Option<transport::Pacing>, ScenarioError> {
         let keys = Keys {
@@ -410,7 +410,7 @@ impl Tcp {
         if !is_quic && self.flavour != Some(Flavour::Rfc) {
             return keys.refuse("needs tcp.flavour = \"rfc\" or \"quic\"").map(|()| None);
         }
-        let pacing = keys.resolve(rule.sets_rate(), is_quic)?;
+        let pacing = keys.resolve(control.sets_rate(), is_quic)?;
         if pacing.is_some() && gate == Gate::Slot {
             let reason = "a paced sender waits for its own clock";
             return Err(ScenarioError::contradiction("tcp.gate", "pacing", reason));
@@ -418,11 +418,11 @@ impl Tcp {
         Ok(pacing)
     }
 
-    /// Marks are the window rule's own business, which counts them.
-    fn counts_marks(&self, rule: WindowRule) -> bool {
-        match rule {
-            WindowRule::Dctcp | WindowRule::Prague => true,
-            WindowRule::BbrV3 => self.bbr.ecn == Some(true),
+    /// Marks are the congestion control's own business, which counts them.
+    fn counts_marks(&self, control: CongestionControlKind) -> bool {
+        match control {
+            CongestionControlKind::Dctcp | CongestionControlKind::Prague => true,
+            CongestionControlKind::BbrV3 => self.bbr.ecn == Some(true),
             _ => false,
         }
     }
@@ -430,14 +430,14 @@ impl Tcp {
     /// What is usual stays unsaid: the same sender as without the key has the same results.
     fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
         let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
-        self.congestion.take_if(|given| *given == RuleName::BuiltIn(usual));
+        self.congestion.take_if(|given| *given == ControlName::BuiltIn(usual));
         match &self.congestion {
             Some(_) if variant == Variant::Cubic => {
                 let reason = "variant \"cubic\" is SACK with CUBIC's window; give variant \"sack\"";
                 Err(ScenarioError::contradiction("tcp.congestion", "tcp.variant", reason))
             }
-            Some(RuleName::BuiltIn(other)) => Ok(*other),
-            Some(RuleName::Own(_)) | None => Ok(usual),
+            Some(ControlName::BuiltIn(other)) => Ok(*other),
+            Some(ControlName::Custom(_)) | None => Ok(usual),
         }
     }
 

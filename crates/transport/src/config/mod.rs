@@ -6,7 +6,7 @@ mod rfc;
 
 pub use bbr::{BbrConfig, BbrProfile, FullPipeRule};
 pub use quic::QuicConfig;
-pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
+pub use rfc::{CongestionControlKind, Pacing, RateReduction, ReductionBound, RfcConfig, Rules};
 
 use crossfade_core::SimTime;
 
@@ -21,7 +21,7 @@ pub enum Flavour {
     Ns2,
     /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
     Rfc,
-    /// Not TCP: the recovery of QUIC over one stream (RFC 9002). What it leaves open is in [`QuicConfig`]; the window rule, its
+    /// Not TCP: the recovery of QUIC over one stream (RFC 9002). What it leaves open is in [`QuicConfig`]; the congestion control, its
     /// pacing, ECN and the handshake are those of [`RfcConfig`], and the variant, the timeout and `dupthresh` mean nothing.
     Quic,
 }

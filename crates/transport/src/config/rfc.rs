@@ -25,9 +25,9 @@ pub enum ReductionBound {
     SlowStart,
 }
 
-/// Which rule sets the window.
+/// Which congestion control sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowRule {
+pub enum CongestionControlKind {
     /// RFC 5681.
     Reno,
     /// RFC 9438.
@@ -44,7 +44,7 @@ pub enum WindowRule {
     BbrV3,
 }
 
-impl WindowRule {
+impl CongestionControlKind {
     /// Whether it sets a rate, and is paced by it.
     pub fn sets_rate(self) -> bool {
         matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
@@ -100,14 +100,14 @@ impl Rules {
     }
 }
 
-/// How segments are spread over the round trip where the window rule sets no rate.
+/// How segments are spread over the round trip where the congestion control sets no rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     /// The rate as a multiple of the window a round trip while the window is below half of `ssthresh` (Linux: 2).
     pub slow_start_ratio: f64,
     /// The same for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
     pub ratio: f64,
-    /// How many segments leave back to back; `None`: what the rule says, or segmentation offload would take.
+    /// How many segments leave back to back; `None`: what congestion control says, or segmentation offload would take.
     pub quantum: Option<u64>,
 }
 
@@ -122,8 +122,8 @@ impl Default for Pacing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
 pub struct RfcConfig {
-    /// Which rule sets the window, unless a congestion control is given to the sender.
-    pub window_rule: WindowRule,
+    /// Which congestion control sets the window, unless a congestion control is given to the sender.
+    pub congestion_control: CongestionControlKind,
     /// Linux: windows of whole segments, reduced from the window and not from the FlightSize, no L in slow start, CUBIC's
     /// alpha constant, no second reduction by a timeout in recovery, an undo at once.
     pub windows: Rules,
@@ -193,7 +193,7 @@ pub struct RfcConfig {
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
     /// section 4.3; RFC 9438 section 5.8).
     pub cwnd_validation: bool,
-    /// Spread segments over the round trip. A rule that sets a rate is paced in any case.
+    /// Spread segments over the round trip. A congestion control that sets a rate is paced in any case.
     pub pacing: Option<Pacing>,
     /// What BBR leaves open.
     pub bbr: BbrConfig,
@@ -204,7 +204,7 @@ pub struct RfcConfig {
 impl Default for RfcConfig {
     fn default() -> Self {
         Self {
-            window_rule: WindowRule::Reno,
+            congestion_control: CongestionControlKind::Reno,
             windows: Rules::Rfc,
             hystart: false,
             timestamps: true,

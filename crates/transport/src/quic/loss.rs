@@ -119,7 +119,7 @@ impl QuicSender {
         self.told_phase = Phase::Open;
     }
 
-    /// `ce` new marks, of packets up to `largest`: a congestion event like a loss (appendix B.7). A scalable rule answers them
+    /// `ce` new marks, of packets up to `largest`: a congestion event like a loss (appendix B.7). A scalable congestion control answers them
     /// itself.
     pub(super) fn on_marks(&mut self, now: SimTime, ce: u64, largest: u64) {
         if ce > 0 && !self.needs.ect_1 && largest >= self.recovery_end {
@@ -168,7 +168,7 @@ impl QuicSender {
         }
     }
 
-    /// The window is not the rule's own.
+    /// Unless congestion control sets a window of its own.
     fn set_cwnd(&mut self, cwnd: f64) {
         if !self.needs.own_window {
             self.congestion.set_cwnd(cwnd);

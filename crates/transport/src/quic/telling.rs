@@ -1,8 +1,8 @@
-//! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
+//! What a congestion control hears that asks for more than losses and growth, and how its rate is kept.
 
 use super::QuicSender;
 use crate::config::Rules;
-use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
+use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
 use crate::rfc::{Pacer, quantum, usual_rate};
 use crossfade_core::{SimTime, Stream};
 
@@ -112,15 +112,15 @@ impl QuicSender {
         Some(usual_rate(&pacing, &*self.congestion, self.in_flight(), srtt))
     }
 
-    /// Gives the window rule its random numbers.
+    /// Gives the congestion control its random numbers.
     pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if self.needs.random {
             self.congestion.seed(stream());
         }
     }
 
-    /// What the window rule is at.
-    pub(crate) fn info(&self) -> RuleInfo {
+    /// What the congestion control is at.
+    pub(crate) fn info(&self) -> ControlInfo {
         self.congestion.info()
     }
 }

@@ -224,7 +224,7 @@ impl RfcSender {
     }
 
     /// The round trip that an acknowledgement measures, as Linux does: since the first original that it covers or
-    /// reports left; a timestamp answers where that is ambiguous. The window rule is told of the last one.
+    /// reports left; a timestamp answers where that is ambiguous. The congestion control is told of the last one.
     fn measure_as_linux(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         let acked = news.acked_sent.filter(|_| !news.repetition_acked);
         let echoed = ack.timestamp_echo.filter(|_| news.acked > 0 && self.config.rfc.timestamps);

@@ -130,12 +130,12 @@ pub(crate) struct RfcSender {
     packet: Packet,
     /// New segments that limited transmit has sent beyond the window since the first duplicate.
     limited_sent: u64,
-    /// Segments that arrived and that the window rule was not told of.
+    /// Segments that arrived and that the congestion control was not told of.
     uncredited: u64,
     window_use: WindowUse,
     /// Spreads what the window allows over the round trip.
     pacer: Option<Pacer>,
-    /// The phase that the window rule was last told of.
+    /// The phase that the congestion control was last told of.
     told_phase: Phase,
     /// One past the highest segment sent when the last loss was found: before it is acknowledged not all losses are repaired.
     loss_free_from: u64,

@@ -72,7 +72,7 @@ impl Pacer {
     }
 }
 
-/// The pacing rate of a rule that sets none, in segments a second: a multiple of the window a round trip, with `under_way` on
+/// The pacing rate of a congestion control that sets none, in segments a second: a multiple of the window a round trip, with `under_way` on
 /// their way (Linux's `tcp_update_pacing_rate`; RFC 9002 section 7.7).
 pub(crate) fn usual_rate(
     pacing: &Pacing,
@@ -86,7 +86,7 @@ pub(crate) fn usual_rate(
     ratio * cwnd.max(under_way as f64) / srtt.as_secs_f64()
 }
 
-/// How many segments leave back to back: as the configuration says, or the rule, or what segmentation offload takes in a
+/// How many segments leave back to back: as the configuration says, or congestion control, or what segmentation offload takes in a
 /// 1024th of a second, at least two (Linux's `tcp_tso_autosize`).
 pub(crate) fn quantum(pacing: Option<&Pacing>, congestion: &dyn CongestionControl, rate: Option<f64>) -> u64 {
     let configured = pacing.and_then(|pacing| pacing.quantum);

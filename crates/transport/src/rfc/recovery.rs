@@ -53,7 +53,7 @@ impl RfcSender {
                 self.flight.mark_lost(snd_una);
             }
             if self.fixed.needs.own_window {
-                // Nothing is spread: the window is the rule's.
+                // Nothing is spread: the window is congestion control's own.
                 self.rto.restart(now, true);
                 return;
             }

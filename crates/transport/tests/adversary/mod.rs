@@ -2,17 +2,17 @@
 //! for `fuzz/`.
 
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_transport::{Ack, Receiver, Segment, Sender, TcpConfig, WindowRule};
+use crossfade_transport::{Ack, CongestionControlKind, Receiver, Segment, Sender, TcpConfig};
 
-/// Every rule that there is.
-pub(crate) const RULES: [WindowRule; 7] = [
-    WindowRule::Reno,
-    WindowRule::Cubic,
-    WindowRule::HighSpeed,
-    WindowRule::Dctcp,
-    WindowRule::Prague,
-    WindowRule::BbrV1,
-    WindowRule::BbrV3,
+/// Every congestion control that there is.
+pub(crate) const RULES: [CongestionControlKind; 7] = [
+    CongestionControlKind::Reno,
+    CongestionControlKind::Cubic,
+    CongestionControlKind::HighSpeed,
+    CongestionControlKind::Dctcp,
+    CongestionControlKind::Prague,
+    CongestionControlKind::BbrV1,
+    CongestionControlKind::BbrV3,
 ];
 
 /// Nobody waits any more from here on: 9 years.

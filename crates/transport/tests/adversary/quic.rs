@@ -1,7 +1,7 @@
 //! What QUIC's recovery promises.
 
 use crate::adversary::Promises;
-use crossfade_transport::{Ack, Segment, Sender, TcpConfig, WindowRule};
+use crossfade_transport::{Ack, CongestionControlKind, Segment, Sender, TcpConfig};
 use std::collections::BTreeSet;
 
 /// Those of QUIC: numbers are never used again, and what is told of them is true.
@@ -39,7 +39,10 @@ impl Promises for Numbers {
 
     fn check(&self, config: &TcpConfig, sender: &Sender) {
         let snapshot = sender.snapshot();
-        let is_own = matches!(config.rfc.window_rule, WindowRule::BbrV1 | WindowRule::BbrV3);
+        let is_own = matches!(
+            config.rfc.congestion_control,
+            CongestionControlKind::BbrV1 | CongestionControlKind::BbrV3
+        );
         let least = if is_own { 1.0 } else { config.initial_window.min(2.0) };
         assert!(snapshot.cwnd >= least && snapshot.cwnd.is_finite(), "cwnd {}", snapshot.cwnd);
         assert!(snapshot.ssthresh >= 2.0 && snapshot.backoff >= 1);

@@ -6,32 +6,32 @@ use super::loaded::LoadedControl;
 use super::per_event::PythonControl;
 use super::shared::{Group, SharedControl};
 use crate::error::scenario_error;
-use crossfade_transport::congestion::{CongestionControl, MakeRule, OwnRule};
+use crossfade_transport::congestion::{CongestionControl, CustomControl, MakeControl};
 use crossfade_transport::{Flavour, TcpConfig};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The rule that an object of Python, one of `crossfade.files.rules`, makes for each connection.
-pub(crate) fn own_rule(rule: Py<PyAny>, failure: &Failure) -> OwnRule {
-    let (rule, kept) = (Arc::new(rule), failure.clone());
-    let begin = move || -> Arc<MakeRule> {
-        let (rule, kept, shared) = (Arc::clone(&rule), kept.clone(), OnceLock::new());
+/// The congestion control that an object of Python, one of `crossfade.files.controls`, makes for each connection.
+pub(crate) fn custom_control(factory: Py<PyAny>, failure: &Failure) -> CustomControl {
+    let (factory, kept) = (Arc::new(factory), failure.clone());
+    let begin = move || -> Arc<MakeControl> {
+        let (factory, kept, shared) = (Arc::clone(&factory), kept.clone(), OnceLock::new());
         Arc::new(move |tcp| {
             Python::attach(|py| {
-                made(rule.bind(py), tcp, &kept, &shared).unwrap_or_else(|error| {
-                    kept.set(located(rule.bind(py), error, None));
+                made(factory.bind(py), tcp, &kept, &shared).unwrap_or_else(|error| {
+                    kept.set(located(factory.bind(py), error, None));
                     let none = Told::new(py.None(), None, kept.clone());
                     Box::new(PythonControl::begin(none, [tcp.initial_window, tcp.initial_ssthresh]))
                 })
             })
         })
     };
-    OwnRule::new(begin, Arc::clone(&failure.cancel))
+    CustomControl::new(begin, Arc::clone(&failure.cancel))
 }
 
 /// The control of a connection; `shared` is what the connections of its run have in common.
 fn made(
-    rule: &Bound<'_, PyAny>,
+    factory: &Bound<'_, PyAny>,
     tcp: &TcpConfig,
     failure: &Failure,
     shared: &OnceLock<Arc<Mutex<Group>>>,
@@ -39,14 +39,19 @@ fn made(
     let windows = [tcp.initial_window, tcp.initial_ssthresh];
     let control: Box<dyn CongestionControl> = if let Some(group) = shared.get() {
         Box::new(SharedControl::begin(Arc::clone(group), windows))
-    } else if rule.hasattr("table")? {
-        let name = rule.getattr("name")?.extract()?;
-        Box::new(LoadedControl::begin(rule.call_method0("table")?.extract()?, windows, name, failure.clone()))
+    } else if factory.hasattr("table")? {
+        let name = factory.getattr("name")?.extract()?;
+        Box::new(LoadedControl::begin(
+            factory.call_method0("table")?.extract()?,
+            windows,
+            name,
+            failure.clone(),
+        ))
     } else {
-        let object = rule.call0()?;
+        let object = factory.call0()?;
         let is_batched = object.hasattr("on_acks")?;
         let is_shared = object.getattr_opt("shared")?.map_or(Ok(false), |flag| flag.is_truthy())?;
-        let told = Told::new(object.unbind(), Some(rule.clone().unbind()), failure.clone());
+        let told = Told::new(object.unbind(), Some(factory.clone().unbind()), failure.clone());
         if is_batched && is_shared {
             let group = shared.get_or_init(|| Group::new(told));
             Box::new(SharedControl::begin(Arc::clone(group), windows))
