@@ -13,7 +13,7 @@ mod tcp;
 use adversary::{Op, Play, Promises, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
+    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, SenderConfig, TcpConfig, Variant,
     CongestionControlKind,
 };
 use libfuzzer_sys::fuzz_target;
@@ -98,43 +98,33 @@ fn op(bytes: &[u8]) -> Op {
 }
 
 /// What the same bytes say of a sender with QUIC's recovery.
-fn quic_config(bytes: &[u8; 8]) -> TcpConfig {
+fn quic_config(bytes: &[u8; 8]) -> QuicConfig {
     let ms = SimTime::from_millis;
     let [_, flags, more, variant, .., rto] = *bytes;
-    let tcp = config(bytes);
-    let quic = QuicConfig {
+    let TcpConfig { initial_window, initial_ssthresh, segments, rfc, w_max, .. } = config(bytes);
+    QuicConfig {
+        initial_window,
+        // Its window never falls below two packets (RFC 9002 section 7.2).
+        initial_ssthresh: initial_ssthresh.max(2.0),
+        segments,
+        congestion_control: rfc.congestion_control,
+        pacing: rfc.pacing,
+        ecn: rfc.ecn,
+        hystart: rfc.hystart,
+        handshake_rtt: (more & 4 != 0).then_some(ms(20)),
         packet_threshold: 1 + u64::from(variant % 5),
         time_threshold: 1.0 + f64::from(variant / 5 % 8) / 4.0,
         persistent_threshold: 1 + u32::from(variant / 40 % 4),
-        initial_rtt: ms(333),
         probes: 1 + u32::from(flags & 1),
         undo: more & 2 != 0,
         max_ack_delay: ms(u64::from(rto % 50)),
         ack_eliciting_threshold: 1 + u32::from(rto / 50),
         ack_ranges: 1 + u32::from(more % 12),
-    };
-    let handshake_rtt = (more & 4 != 0).then_some(ms(20));
-    TcpConfig {
-        flavour: Flavour::Quic,
-        variant: Variant::Sack,
-        // Its window never falls below two packets (RFC 9002 section 7.2).
-        initial_ssthresh: tcp.initial_ssthresh.max(2.0),
-        limited_transmit: false,
-        rto: RtoConfig { rule: RtoRule::Fixed(ms(1000)), backoff: false, max: ms(1000) },
-        rfc: RfcConfig {
-            congestion_control: tcp.rfc.congestion_control,
-            pacing: tcp.rfc.pacing,
-            ecn: tcp.rfc.ecn,
-            hystart: tcp.rfc.hystart,
-            handshake_rtt,
-            quic,
-            ..RfcConfig::default()
-        },
-        ..tcp
+        ..QuicConfig::new(w_max)
     }
 }
 
-fn play<P: Promises>(config: TcpConfig, network: &[u8]) {
+fn play<P: Promises>(config: impl Into<SenderConfig>, network: &[u8]) {
     let mut play = Play::<P>::new(config, SEGMENTS[1]);
     play.poll();
     for bytes in network.chunks_exact(2).take(2000) {

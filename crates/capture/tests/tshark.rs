@@ -338,7 +338,7 @@ fn the_counts_of_marks_are_those_of_the_queue() {
         congestion_control: CongestionControlKind::Prague,
         ..RfcConfig::default()
     };
-    let mut receiver = Receiver::new(&TcpConfig { flavour: Flavour::Rfc, rfc, ..base });
+    let mut receiver = Receiver::new(TcpConfig { flavour: Flavour::Rfc, rfc, ..base });
     let mut marks = RunSeed { seed: 9, run: 0 }.stream("marks");
     let (mut log, mut marked) = (Log::new(), Vec::new());
     for seq in 0..3000 {

@@ -7,7 +7,7 @@ use crossfade_sim::{
     Arrivals, CongestionFactory, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Network,
     OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
-use crossfade_transport::TcpConfig;
+use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::{CustomControl, MakeControl};
 use std::sync::Arc;
 
@@ -87,8 +87,8 @@ fn add_flow(
         TrafficSetup::Tcp(tcp, bytes) => {
             let mut config = tcp.config;
             if let Some(bytes) = *bytes {
-                let (segments, short_by) = whole_segments(config.flavour, bytes, tcp.mss);
-                config.segments = Some(segments);
+                let (segments, short_by) = whole_segments(&config, bytes, tcp.mss);
+                config = config.with_segments(segments);
                 last_short_by = short_by;
             }
             Source::Tcp(connection(control, &config))
@@ -140,7 +140,7 @@ fn of_run<'a>(
 }
 
 /// A connection, with the congestion control that `control` makes where it is a custom one.
-fn connection(control: Option<&Arc<MakeControl>>, config: &TcpConfig) -> Tcp {
+fn connection(control: Option<&Arc<MakeControl>>, config: &SenderConfig) -> Tcp {
     let config = *config;
     let of = |make: &Arc<MakeControl>| -> CongestionFactory {
         let make = Arc::clone(make);

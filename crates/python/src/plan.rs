@@ -10,7 +10,7 @@ use crossfade_experiment::{
     CaptureConfig, ExecutionHandle, Experiment, IpVersion, Progress, Shard, Task, results_of_groups,
 };
 use crossfade_scenario::{Overrides, ScenarioError};
-use crossfade_transport::TcpConfig;
+use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::CongestionControl;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -335,9 +335,9 @@ impl Plan {
         let failure = Failure::default();
         let kept = failure.clone();
         let has_info = says(control.bind(py))?;
-        let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
+        let make = move |sender: &SenderConfig| -> Box<dyn CongestionControl> {
             let control = Python::attach(|py| control.clone_ref(py));
-            Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
+            Box::new(PythonControl::new(control, sender.initial_windows(), kept.clone()))
         };
         let (experiment, cancel) = (&self.experiment, &failure.cancel);
         let work =

@@ -69,9 +69,9 @@ fn link(delay: SimTime, queue: Queue, loss: Box<dyn LossProcess>) -> AnyLink {
 
 fn network(flows: Vec<(TcpConfig, SimTime)>, forward: AnyLink, reverse: AnyLink, stop: SimTime) -> Network {
     let path = FlowPath { packet_size: 1500, ack_size: 52, ..FlowPath::default() };
-    let flow = |(config, start)| FlowConfig {
+    let flow = |(config, start): (TcpConfig, SimTime)| FlowConfig {
         name: String::new(),
-        source: Source::Tcp(Tcp { config, congestion: None }),
+        source: Source::Tcp(Tcp { config: config.into(), congestion: None }),
         path,
         start,
     };

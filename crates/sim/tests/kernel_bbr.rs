@@ -43,7 +43,7 @@ fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<Even
     };
     let flow = FlowConfig {
         name: "f".to_owned(),
-        source: Source::Tcp(Tcp { config: tcp(), congestion: None }),
+        source: Source::Tcp(Tcp { config: tcp().into(), congestion: None }),
         path: FlowPath { packet_size: 1500, ack_size: 52, ..FlowPath::default() },
         start: SimTime::ZERO,
     };

@@ -21,7 +21,7 @@ pub use accurate_ecn::{AccEcn, ByteCounters};
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
     BbrConfig, BbrProfile, CongestionControlKind, Flavour, FullPipeRule, Pacing, QuicConfig, RateReduction,
-    ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
+    ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, SenderConfig, TcpConfig, Variant,
 };
 pub use opening::{Opening, Releases};
 pub use outcome::{AckOutcome, Expired, SenderStatistics};

@@ -157,7 +157,7 @@ fn marks_are_read_from_three_bits() {
     let needs = Needs { ect_1: true, ..ALL };
     let control = Listener { heard: Arc::clone(&heard), needs, cwnd: 60.0 };
     let mut sender =
-        Sender::with_congestion_control(&TcpConfig { rfc, w_max: 60, ..config }, Box::new(control));
+        Sender::with_congestion_control(TcpConfig { rfc, w_max: 60, ..config }, Box::new(control));
     sender.write(60);
     while sender.poll_transmit(ms(0)).is_some() {}
     let mut marks = |now: u64, next_expected: u64, ace: u8| {
@@ -243,7 +243,7 @@ fn random_numbers_are_given_to_those_who_ask() {
     let heard = Heard::default();
     for (needs, expected) in [(ALL, 1), (Needs::default(), 0)] {
         let control = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
-        let mut sender = Sender::with_congestion_control(&config(Variant::Sack), Box::new(control));
+        let mut sender = Sender::with_congestion_control(config(Variant::Sack), Box::new(control));
         sender.seed(|| RunSeed { seed: 1, run: 0 }.stream("congestion.flow"));
         assert_eq!(take(&heard).len(), expected);
     }

@@ -8,8 +8,8 @@ use crate::adversary::{Play, RULES};
 use crate::ops::ops;
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
-    Rules, TcpConfig, Variant,
+    BbrConfig, Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
+    TcpConfig, Variant,
 };
 use proptest::prelude::*;
 use tcp::Tcp;
@@ -80,7 +80,6 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
                 pacing,
                 bbr: if linux[2] { BbrConfig::linux_v3() } else { BbrConfig::default() },
-                quic: QuicConfig::default(),
             }
         },
     )

@@ -9,7 +9,7 @@ use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_de
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
 use crossfade_core::{OutOfRange, RunSeed, SimTime};
 use crossfade_scenario::{Around, Gate, HopSetup, LinksSetup, Point, Rto, Scenario, ScenarioError, Setup};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, SenderConfig};
 use serde_json::{Value, json};
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -86,11 +86,11 @@ fn unless_cancelled<T: Send + 'static>(
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
 fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     let Point { scenario, setup, .. } = point;
-    let tcp = only_flow(scenario, setup)?;
+    let sender = only_flow(scenario, setup)?;
     let given = scenario.flows.values().next().and_then(|flow| flow.tcp.as_ref()).unwrap_or(&scenario.tcp);
-    if tcp.flavour != Flavour::Paper {
+    let Some(tcp) = sender.tcp().filter(|tcp| tcp.flavour == Flavour::Paper) else {
         return Err(unmet("tcp.flavour", given.flavour, "flavour \"paper\", the idealised sender"));
-    }
+    };
     let links = setup.links().filter(|links| links.gate == Gate::Slot);
     let Some(LinksSetup { forward, around: Around { reverse, .. }, .. }) = links else {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
@@ -154,7 +154,7 @@ fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
 }
 
 /// The connection, if it is alone on its hop.
-fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
+fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a SenderConfig, ScenarioError> {
     let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
     let is_wired = setup.network.around().is_some_and(|around| around.wired.is_some());
     for (key, is_there) in [("mesh", setup.mesh().is_some()), ("wired", is_wired)] {

@@ -11,7 +11,7 @@ use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
-use crossfade_transport::{CongestionControlKind, Flavour, RtoRule, TcpConfig};
+use crossfade_transport::{CongestionControlKind, RtoRule, TcpConfig};
 use serde_json::json;
 
 /// A formula.
@@ -70,9 +70,8 @@ impl LossFormula {
 fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioError> {
     let path = path(point)?;
     let Point { scenario, setup, .. } = point;
-    let tcp = setup.only_bulk_tcp().map(|tcp| tcp.config).filter(|tcp| tcp.flavour == Flavour::Rfc);
-    let control = tcp.map_or(CongestionControlKind::Reno, |tcp| tcp.rfc.congestion_control);
-    match (which, control) {
+    let control = setup.only_bulk_tcp().and_then(|tcp| tcp.config.congestion_control());
+    match (which, control.unwrap_or(CongestionControlKind::Reno)) {
         (Formula::SquareRoot, CongestionControlKind::Cubic) => {
             let problem =
                 "the square-root law is Reno's; use method formula, which has CUBIC's response function";
@@ -98,13 +97,13 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
-    if tcp.config.flavour == Flavour::Quic {
+    let Some(config) = tcp.config.tcp() else {
         let problem = "the formulas are TCP's, with its timeouts; use method simulation";
         return Err(ScenarioError::value("tcp.flavour", &json!("quic"), problem));
-    }
+    };
     if let Some((hop, radio)) = radio(setup) {
         let p = packet_loss(hop, setup.packet_size, radio, "a formula")?;
-        return Ok(tcp_path(setup, &tcp.config, p));
+        return Ok(tcp_path(setup, config, p));
     }
     if let Some(error) = unforeseen(scenario, setup, "a formula") {
         return Err(error);
@@ -114,7 +113,7 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
         ScenarioError::value("channel.model", &json!(scenario.channel.model), problem)
     })?;
-    Ok(tcp_path(setup, &tcp.config, p))
+    Ok(tcp_path(setup, config, p))
 }
 
 /// The path of a connection that loses packets with probability `p`.

@@ -6,8 +6,8 @@ use super::loaded::LoadedControl;
 use super::per_event::PythonControl;
 use super::shared::{Group, SharedControl};
 use crate::error::scenario_error;
+use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::{CongestionControl, CustomControl, MakeControl};
-use crossfade_transport::{Flavour, TcpConfig};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -16,12 +16,12 @@ pub(crate) fn custom_control(factory: Py<PyAny>, failure: &Failure) -> CustomCon
     let (factory, kept) = (Arc::new(factory), failure.clone());
     let begin = move || -> Arc<MakeControl> {
         let (factory, kept, shared) = (Arc::clone(&factory), kept.clone(), OnceLock::new());
-        Arc::new(move |tcp| {
+        Arc::new(move |sender| {
             Python::attach(|py| {
-                made(factory.bind(py), tcp, &kept, &shared).unwrap_or_else(|error| {
+                made(factory.bind(py), sender, &kept, &shared).unwrap_or_else(|error| {
                     kept.set(located(factory.bind(py), error, None));
                     let none = Told::new(py.None(), None, kept.clone());
-                    Box::new(PythonControl::begin(none, [tcp.initial_window, tcp.initial_ssthresh]))
+                    Box::new(PythonControl::begin(none, sender.initial_windows()))
                 })
             })
         })
@@ -32,11 +32,11 @@ pub(crate) fn custom_control(factory: Py<PyAny>, failure: &Failure) -> CustomCon
 /// The control of a connection; `shared` is what the connections of its run have in common.
 fn made(
     factory: &Bound<'_, PyAny>,
-    tcp: &TcpConfig,
+    sender: &SenderConfig,
     failure: &Failure,
     shared: &OnceLock<Arc<Mutex<Group>>>,
 ) -> PyResult<Box<dyn CongestionControl>> {
-    let windows = [tcp.initial_window, tcp.initial_ssthresh];
+    let windows = sender.initial_windows();
     let control: Box<dyn CongestionControl> = if let Some(group) = shared.get() {
         Box::new(SharedControl::begin(Arc::clone(group), windows))
     } else if factory.hasattr("table")? {
@@ -62,13 +62,15 @@ fn made(
         }
     };
     let needs = control.needs();
-    if matches!(tcp.flavour, Flavour::Paper | Flavour::Ns2)
-        && (needs.samples || needs.own_window || needs.ect_1)
-    {
+    if sender.congestion_control().is_none() && (needs.samples || needs.own_window || needs.ect_1) {
         let what = "hears of samples, or has a window or marks of its own";
         return Err(scenario_error(format!("{what}: needs tcp.flavour = \"rfc\"")));
     }
-    if needs.ect_1 && !(tcp.rfc.ecn && tcp.rfc.accurate_ecn) {
+    let counts_marks = match sender {
+        SenderConfig::Tcp(tcp) => tcp.rfc.ecn && tcp.rfc.accurate_ecn,
+        SenderConfig::Quic(quic) => quic.ecn,
+    };
+    if needs.ect_1 && !counts_marks {
         let wanted = "tcp.rfc.ecn = true and tcp.rfc.accurate_ecn = true";
         return Err(scenario_error(format!("says ECT(1) and counts marks: needs {wanted}")));
     }

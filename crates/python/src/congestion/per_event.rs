@@ -61,8 +61,8 @@ impl Has {
 }
 
 impl PythonControl {
-    pub(crate) fn new(object: Py<PyAny>, cwnd: f64, ssthresh: f64, failure: Failure) -> Self {
-        Self::begin(Told::new(object, None, failure), [cwnd, ssthresh])
+    pub(crate) fn new(object: Py<PyAny>, windows: [f64; 2], failure: Failure) -> Self {
+        Self::begin(Told::new(object, None, failure), windows)
     }
 
     pub(super) fn begin(told: Told, [cwnd, ssthresh]: [f64; 2]) -> Self {

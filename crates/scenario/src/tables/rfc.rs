@@ -4,9 +4,7 @@ use super::base::{absent, json, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{
-    self as transport, BbrConfig, CongestionControlKind, QuicConfig, ReductionBound, RfcConfig,
-};
+use crossfade_transport::{self as transport, BbrConfig, CongestionControlKind, ReductionBound, RfcConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -277,7 +275,6 @@ impl Rfc {
             // Of their own tables.
             pacing: None,
             bbr: BbrConfig::default(),
-            quic: QuicConfig::default(),
         };
         let needs = [
             ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),

@@ -13,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::quantity::{Size, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    self as transport, CongestionControlKind, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig,
+    self as transport, CongestionControlKind, QuicConfig, RfcConfig, SackBlocks, SenderConfig, TcpConfig,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -186,7 +186,7 @@ pub enum Gate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpSetup {
     /// Both ends of a connection.
-    pub config: TcpConfig,
+    pub config: SenderConfig,
     /// How the sender meets its link.
     pub gate: Gate,
     /// Whether the handshake measures a round trip.
@@ -202,16 +202,12 @@ pub struct TcpSetup {
 impl TcpSetup {
     /// The handshake over a path whose idle round trip is `rtt`, if it is measured.
     pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
-        self.config.rfc.handshake_rtt = (self.handshake && rtt > SimTime::ZERO).then_some(rtt);
+        *self.config.handshake_rtt() = (self.handshake && rtt > SimTime::ZERO).then_some(rtt);
     }
 
     /// Bytes of the longest acknowledgement on the wire; sizes are below 64 KiB each.
     pub(crate) fn longest_ack(&self) -> u32 {
-        let TcpConfig { flavour, rfc, .. } = &self.config;
-        let more = match flavour {
-            transport::Flavour::Quic => rfc.quic.ack_ranges - 1,
-            _ => SackBlocks::MAX as u32,
-        };
+        let more = self.config.quic().map_or(SackBlocks::MAX as u32, |quic| quic.ack_ranges - 1);
         self.ack_size + more * self.sack_block_size
     }
 }
@@ -233,7 +229,7 @@ impl Tcp {
         let variant = self.variant.ok_or_else(|| {
             ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
         })?;
-        let mut rfc = self.resolve_rfc(flavour, variant, slot)?;
+        let mut config = self.resolve_sender(flavour, variant, slot)?;
         let w_max = self.resolve_w_max(flavour, packet_size)?;
         let w_max = self.limited(w_max, round_trip_hops)?;
         let is_modern = matches!(flavour, Flavour::Rfc | Flavour::Quic);
@@ -256,10 +252,13 @@ impl Tcp {
             }
             gate => *gate,
         };
-        let (dupthresh, limited_transmit, rto) = self.resolve_duplicates(flavour, variant, slot)?;
+        if let SenderConfig::Tcp(tcp) = &mut config {
+            self.resolve_duplicates(tcp, flavour, variant, slot)?;
+        }
         let mss = self.resolve_mss(flavour, packet_size)?;
-        rfc.bbr = self.bbr.resolve(rfc.congestion_control, mss, slot)?;
-        if rfc.bbr.ecn_max_rtt.is_some() && !rfc.ecn {
+        let control = config.congestion_control().unwrap_or(CongestionControlKind::Reno);
+        let bbr = self.bbr.resolve(control, mss, slot)?;
+        if bbr.ecn_max_rtt.is_some() && !config.ecn() {
             let needs = if flavour == Flavour::Quic {
                 "needs tcp.quic.ecn = true"
             } else {
@@ -267,33 +266,19 @@ impl Tcp {
             };
             return Err(ScenarioError::value("tcp.bbr.ecn", &json(true), needs));
         }
-        rfc.pacing = self.resolve_pacing(rfc.congestion_control, gate)?;
-        let config = TcpConfig {
-            flavour: match flavour {
-                Flavour::Paper => transport::Flavour::Paper,
-                Flavour::Ns2 => transport::Flavour::Ns2,
-                Flavour::Rfc => transport::Flavour::Rfc,
-                Flavour::Quic => transport::Flavour::Quic,
-            },
-            variant: match variant {
-                Variant::OldTahoe => transport::Variant::OldTahoe,
-                Variant::Tahoe => transport::Variant::Tahoe,
-                Variant::Reno => transport::Variant::Reno,
-                Variant::NewReno => transport::Variant::NewReno,
-                Variant::Sack | Variant::Cubic => transport::Variant::Sack,
-            },
-            w_max,
-            initial_window,
-            initial_ssthresh: *self.initial_ssthresh.get_or_insert(f64::from(w_max)),
-            dupthresh,
-            limited_transmit,
-            rto,
-            segments: None,
-            rfc: RfcConfig {
-                growth_acks: rfc.growth_acks.map(|_| mss),
-                accurate_ecn_option: rfc.accurate_ecn_option.map(|_| mss),
-                ..rfc
-            },
+        let pacing = self.resolve_pacing(control, gate)?;
+        let initial_ssthresh = *self.initial_ssthresh.get_or_insert(f64::from(w_max));
+        let config = match config {
+            SenderConfig::Tcp(tcp) => {
+                let rfc = tcp.rfc;
+                let growth_acks = rfc.growth_acks.map(|_| mss);
+                let accurate_ecn_option = rfc.accurate_ecn_option.map(|_| mss);
+                let rfc = RfcConfig { pacing, bbr, growth_acks, accurate_ecn_option, ..rfc };
+                TcpConfig { w_max, initial_window, initial_ssthresh, rfc, ..tcp }.into()
+            }
+            SenderConfig::Quic(quic) => {
+                QuicConfig { w_max, initial_window, initial_ssthresh, pacing, bbr, ..quic }.into()
+            }
         };
         let usual = self.usual_ack_sizes(flavour);
         let ack_size = self.ack_size.get_or_insert(usual[0]).0;
@@ -302,16 +287,36 @@ impl Tcp {
         Ok(TcpSetup { config, gate, handshake, mss, ack_size, sack_block_size })
     }
 
-    /// Fills in the defaults of the table `rfc`, which the other flavours do not take.
+    /// Fills in the defaults of the table of the flavour, `rfc` or `quic`, which the others do not take; windows follow.
+    fn resolve_sender(
+        &mut self,
+        flavour: Flavour,
+        variant: Variant,
+        slot: SimTime,
+    ) -> Result<SenderConfig, ScenarioError> {
+        let rules = match flavour {
+            Flavour::Paper => transport::Flavour::Paper,
+            Flavour::Ns2 => transport::Flavour::Ns2,
+            Flavour::Rfc => transport::Flavour::Rfc,
+            Flavour::Quic => return self.resolve_quic(variant, slot).map(SenderConfig::from),
+        };
+        let recovery = match variant {
+            Variant::OldTahoe => transport::Variant::OldTahoe,
+            Variant::Tahoe => transport::Variant::Tahoe,
+            Variant::Reno => transport::Variant::Reno,
+            Variant::NewReno => transport::Variant::NewReno,
+            Variant::Sack | Variant::Cubic => transport::Variant::Sack,
+        };
+        let rfc = self.resolve_rfc(flavour, variant, slot)?;
+        Ok(TcpConfig { rfc, ..TcpConfig::new(rules, recovery, 1) }.into())
+    }
+
     fn resolve_rfc(
         &mut self,
         flavour: Flavour,
         variant: Variant,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
-        if flavour == Flavour::Quic {
-            return self.resolve_quic(variant, slot);
-        }
         if !self.quic.is_absent() {
             let problem = format!("needs tcp.flavour = \"quic\", not {}", json(flavour));
             return Err(ScenarioError::value("tcp.quic", &json(&self.quic), problem));
@@ -345,7 +350,7 @@ impl Tcp {
     }
 
     /// Fills in the defaults of the table `quic`, and refuses what is TCP's.
-    fn resolve_quic(&mut self, variant: Variant, slot: SimTime) -> Result<RfcConfig, ScenarioError> {
+    fn resolve_quic(&mut self, variant: Variant, slot: SimTime) -> Result<QuicConfig, ScenarioError> {
         if !matches!(variant, Variant::Sack | Variant::Cubic) {
             let problem = "must be sack or cubic for flavour \"quic\", or left out";
             return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
@@ -371,19 +376,16 @@ impl Tcp {
         self.quic.resolve(control, self.counts_marks(control), slot)
     }
 
-    /// What counts duplicates, and the timeout. Flavour "quic" looks at neither.
+    /// What counts duplicates, and the timeout.
     fn resolve_duplicates(
         &mut self,
+        tcp: &mut TcpConfig,
         flavour: Flavour,
         variant: Variant,
         slot: SimTime,
-    ) -> Result<(u32, bool, RtoConfig), ScenarioError> {
-        if flavour == Flavour::Quic {
-            let rto = RtoConfig { rule: RtoRule::Fixed(SimTime::MAX), backoff: false, max: SimTime::MAX };
-            return Ok((3, false, rto));
-        }
-        let dupthresh = *self.dupthresh.get_or_insert(3);
-        let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
+    ) -> Result<(), ScenarioError> {
+        tcp.dupthresh = *self.dupthresh.get_or_insert(3);
+        tcp.limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
         let usual_rto = match (flavour, self.rfc.profile) {
             (Flavour::Paper, _) => None,
             // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the whole, above 200 ms:
@@ -392,7 +394,8 @@ impl Tcp {
             (Flavour::Rfc, _) => Some([1000, 1000, 1]),
             (Flavour::Ns2 | Flavour::Quic, _) => Some([200, 3000, 10]),
         };
-        Ok((dupthresh, limited_transmit, self.rto.resolve(usual_rto, slot)?))
+        tcp.rto = self.rto.resolve(usual_rto, slot)?;
+        Ok(())
     }
 
     fn resolve_pacing(

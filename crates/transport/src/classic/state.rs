@@ -47,7 +47,7 @@ impl SendState {
     pub fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let timer = match config.flavour {
             Flavour::Paper => RetransmissionTimer::Segments(VecDeque::new()),
-            Flavour::Ns2 | Flavour::Rfc | Flavour::Quic => RetransmissionTimer::Flow(None),
+            Flavour::Ns2 | Flavour::Rfc => RetransmissionTimer::Flow(None),
         };
         Self {
             snd_una: 0,

@@ -1,7 +1,6 @@
 //! What the RFCs leave to the implementer.
 
 use super::bbr::BbrConfig;
-use super::quic::QuicConfig;
 use crossfade_core::SimTime;
 
 /// How much is sent for each acknowledgement in fast recovery with SACK.
@@ -197,8 +196,6 @@ pub struct RfcConfig {
     pub pacing: Option<Pacing>,
     /// What BBR leaves open.
     pub bbr: BbrConfig,
-    /// What flavour `quic` alone looks at.
-    pub quic: QuicConfig,
 }
 
 impl Default for RfcConfig {
@@ -235,7 +232,6 @@ impl Default for RfcConfig {
             cwnd_validation: true,
             pacing: None,
             bbr: BbrConfig::default(),
-            quic: QuicConfig::default(),
         }
     }
 }

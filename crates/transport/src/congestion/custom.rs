@@ -1,13 +1,13 @@
 //! A congestion control that is not compiled in.
 
 use super::CongestionControl;
-use crate::config::TcpConfig;
+use crate::config::SenderConfig;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What makes the congestion controls of the connections of one run.
-pub type MakeControl = dyn Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync;
+pub type MakeControl = dyn Fn(&SenderConfig) -> Box<dyn CongestionControl> + Send + Sync;
 
 /// A congestion control of the user's own: what makes one for a connection, and whether one that it made has failed.
 ///

@@ -101,14 +101,14 @@ impl QuicSender {
             return;
         };
         if let Some(rate) = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate()) {
-            let quantum = quantum(self.config.rfc.pacing.as_ref(), &*self.congestion, Some(rate));
+            let quantum = quantum(self.config.pacing.as_ref(), &*self.congestion, Some(rate));
             pacer.on_sent(now, rate, quantum, Rules::Rfc);
         }
         self.pacer = Some(pacer);
     }
 
     fn usual_pacing_rate(&self) -> Option<f64> {
-        let (srtt, pacing) = (self.round_trip.srtt()?, self.config.rfc.pacing?);
+        let (srtt, pacing) = (self.round_trip.srtt()?, self.config.pacing?);
         Some(usual_rate(&pacing, &*self.congestion, self.in_flight(), srtt))
     }
 

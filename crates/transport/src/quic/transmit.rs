@@ -20,7 +20,7 @@ impl QuicSender {
         self.window_use.on_sent(oldest, number + 1);
         self.last_sent = Some(now);
         self.pace(now);
-        let ecn = self.config.rfc.ecn;
+        let ecn = self.config.ecn;
         Some(Segment {
             seq,
             number,
