@@ -59,46 +59,6 @@ pub enum Rules {
     Linux,
 }
 
-/// Of a kernel with 250 a second.
-const TICK: SimTime = SimTime::from_millis(4);
-
-impl Rules {
-    /// What probes and the reordering timer wait more (`TCP_TIMEOUT_MIN_US`).
-    pub(crate) fn timer_slack(self) -> SimTime {
-        match self {
-            Self::Rfc => SimTime::ZERO,
-            Self::Linux => SimTime::from_millis(2),
-        }
-    }
-
-    /// A span of time as timers keep it: Linux rounds up to ticks.
-    pub(crate) fn whole(self, span: SimTime) -> SimTime {
-        match self {
-            Self::Rfc => span,
-            Self::Linux => TICK.saturating_mul(span.as_nanos().div_ceil(TICK.as_nanos())),
-        }
-    }
-
-    /// When a timer that is started at `now` for `span` expires. Linux's never expires early: it does with the first tick after
-    /// its span in whole ticks, or, from 63 ticks on, with the first that is divided by 8 (from 504 on by 64, and so on:
-    /// `calc_wheel_index`).
-    #[inline]
-    pub(crate) fn expiry(self, now: SimTime, span: SimTime) -> SimTime {
-        match self {
-            Self::Rfc => now.saturating_add(span),
-            Self::Linux => {
-                let ticks = span.as_nanos().div_ceil(TICK.as_nanos());
-                let (mut shift, mut end) = (0, 63);
-                while ticks >= end && shift < 24 {
-                    (shift, end) = (shift + 3, end << 3);
-                }
-                let at = (now.as_nanos() / TICK.as_nanos()).saturating_add(ticks);
-                TICK.saturating_mul(((at >> shift) + 1) << shift)
-            }
-        }
-    }
-}
-
 /// How segments are spread over the round trip where the congestion control sets no rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {

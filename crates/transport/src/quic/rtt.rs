@@ -1,7 +1,7 @@
 //! Round trips (RFC 9002 section 5) and the times that follow from them.
 
-use crate::config::{QuicConfig, RtoConfig, RtoRule, Rules};
-use crate::rfc::Rto;
+use crate::config::{QuicConfig, RtoConfig, RtoRule};
+use crate::rfc::{Rto, RttPolicy, TimerPolicy};
 use crossfade_core::SimTime;
 
 /// `kGranularity` of RFC 9002 section 6.1.2.
@@ -25,7 +25,11 @@ impl RoundTrip {
         // Section 6.2.2: the initial round trip and, as its deviation, half of it.
         let initial = config.initial_rtt.saturating_mul(3);
         let rule = RtoRule::Estimated { min: SimTime::ZERO, initial, granularity: GRANULARITY };
-        let rto = Rto::new(RtoConfig { rule, backoff: true, max: SimTime::MAX }, Rules::Rfc, Rules::Rfc);
+        let rto = Rto::new(
+            RtoConfig { rule, backoff: true, max: SimTime::MAX },
+            RttPolicy::rfc(),
+            TimerPolicy::rfc(),
+        );
         let mut this = Self { config: *config, rto, min: None, latest: config.initial_rtt, first_at: None };
         if let Some(rtt) = config.handshake_rtt {
             this.on_sample(SimTime::ZERO, rtt, SimTime::ZERO);

@@ -1,9 +1,8 @@
 //! What a congestion control hears that asks for more than losses and growth, and how its rate is kept.
 
 use super::QuicSender;
-use crate::config::Rules;
 use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
-use crate::rfc::{Pacer, quantum, usual_rate};
+use crate::rfc::{Pacer, PacerPolicy, quantum, usual_rate};
 use crossfade_core::{SimTime, Stream};
 
 /// Windows a round trip (RFC 9002 section 7.7).
@@ -102,7 +101,7 @@ impl QuicSender {
         };
         if let Some(rate) = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate()) {
             let quantum = quantum(self.config.pacing.as_ref(), &*self.congestion, Some(rate));
-            pacer.on_sent(now, rate, quantum, Rules::Rfc);
+            pacer.on_sent(now, rate, quantum, PacerPolicy::rfc());
         }
         self.pacer = Some(pacer);
     }

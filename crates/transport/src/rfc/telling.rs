@@ -2,7 +2,6 @@
 
 use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
-use crate::config::Rules;
 use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
 use crate::segment::Ack;
 use crossfade_core::{SimTime, Stream};
@@ -46,12 +45,12 @@ impl RfcSender {
 
     /// The phase that the congestion control sees. For one that sets its own window a recovery ends as all losses are repaired
     /// (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins another: it would conserve
-    /// packets each time. Linux begins the other at once.
+    /// packets each time.
     fn phase_of_control(&self) -> Phase {
         let lasts = self.phase == Phase::Open
             && self.told_phase == Phase::Recovery
             && self.fixed.needs.own_window
-            && self.config.rfc.rack_rules == Rules::Rfc
+            && self.policy.rack.shows_one_recovery
             && self.flight.snd_una() < self.loss_free_from;
         if lasts { Phase::Recovery } else { self.phase }
     }
@@ -144,7 +143,7 @@ impl RfcSender {
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
         let quantum = quantum(self.config.rfc.pacing.as_ref(), &*self.congestion, rate);
         if let Some((pacer, rate)) = self.pacer.as_mut().zip(rate) {
-            pacer.on_sent(now, rate, quantum, self.config.rfc.timer_rules);
+            pacer.on_sent(now, rate, quantum, self.policy.pacer);
         }
     }
 
