@@ -20,7 +20,8 @@ pub struct CustomControl {
 }
 
 impl CustomControl {
-    /// What `begin` gives for a run, whose connections may have something in common; the congestion controls set `failed` when they fail.
+    /// What `begin` gives for a run, whose connections may have something in common; a congestion control that fails
+    /// sets `failed`.
     pub fn new(
         begin: impl Fn() -> Arc<MakeControl> + Send + Sync + 'static,
         failed: Arc<AtomicBool>,

@@ -68,6 +68,9 @@ pub struct AckSample {
 ///
 /// A timer tells losses, `on_loss` or [`on_timeout`](Self::on_timeout), and the phase in this order. Then segments leave, each
 /// behind its [`on_send`](Self::on_send).
+///
+/// It is one trait, not one for all and one for models: all but six methods have a default, and a second trait would be an empty
+/// `impl` for each congestion control without a model.
 pub trait CongestionControl: Send {
     /// The congestion window.
     fn cwnd(&self) -> f64;
