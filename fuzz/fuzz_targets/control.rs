@@ -13,8 +13,8 @@ mod tcp;
 use adversary::{Op, Play, Promises, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, SenderConfig, TcpConfig, Variant,
-    CongestionControlKind,
+    CongestionControlKind, Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules,
+    SenderConfig, TcpConfig, Variant,
 };
 use libfuzzer_sys::fuzz_target;
 use quic::Numbers;
