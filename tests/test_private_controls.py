@@ -12,7 +12,7 @@ import pytest
 import crossfade as cf
 from crossfade.cli.live import doctor
 from crossfade.files import compiled, private
-from crossfade.files.compiled import CompiledRule
+from crossfade.files.compiled import CompiledControl
 from tests.conftest import Cli, expect_one_line
 from tests.test_rust_controls import RENO, rows, run
 
@@ -99,7 +99,7 @@ def test_a_folder_that_others_own_or_may_write_to_is_refused(cache: Path, tmp_pa
 
 
 def test_a_library_of_somebody_else_is_not_loaded(cache: Path, tmp_path: Path) -> None:
-    library, _ = CompiledRule("mine.rs", RENO).build()
+    library, _ = CompiledControl("mine.rs", RENO).build()
     for path in (library, compiled._hash_of(library)):
         path.chmod(0o666)
         compiled._checked.cache_clear()
@@ -127,7 +127,7 @@ def test_what_is_loaded_is_what_was_hashed(
     """A library that is exchanged between its check and its loading is not the one that runs."""
     if not memory:
         monkeypatch.delattr(os, "memfd_create")
-    library, _ = CompiledRule("mine.rs", RENO).build()
+    library, _ = CompiledControl("mine.rs", RENO).build()
     checked = compiled._checked
 
     def exchanged(path: Path) -> bytes:

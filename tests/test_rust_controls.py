@@ -16,7 +16,7 @@ import pytest
 import crossfade as cf
 import crossfade._crossfade as _crossfade
 from crossfade.files import compiled
-from crossfade.files.compiled import CompiledRule
+from crossfade.files.compiled import CompiledControl
 from tests.conftest import Cli, expect_one_line
 from tests.test_python_controls import infos, of_the_page
 from tests.test_rules import FADING
@@ -156,7 +156,7 @@ def test_build_compiles_once_and_says_where(tmp_path: Path, cli: Cli) -> None:
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 def test_the_crate_is_one_that_cargo_builds_without_a_network(tmp_path: Path) -> None:
-    CompiledRule("mine.rs", BBR).crate(tmp_path)
+    CompiledControl("mine.rs", BBR).crate(tmp_path)
     command = ["cargo", "build", "--offline", "--quiet"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(tmp_path / "target"), "RUSTFLAGS": "-Dwarnings"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
@@ -249,7 +249,7 @@ def test_flavours_without_samples_refuse_what_needs_them(tmp_path: Path) -> None
 
 
 def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) -> None:
-    rule = CompiledRule("mine.rs", RENO + "// damaged\n")
+    rule = CompiledControl("mine.rs", RENO + "// damaged\n")
     path, _ = rule.build()
     whole = path.read_bytes()
     for data in (whole[: len(whole) // 2], whole[:100], b"", whole[:-1] + b"x"):
@@ -290,7 +290,7 @@ def test_a_library_of_another_interface_is_refused(
         ("abi.rs", ours["abi.rs"].replace(old, new)),
     ]
     source = f"{RENO}// {line}\n"
-    rule = CompiledRule("mine.rs", source)
+    rule = CompiledControl("mine.rs", source)
     with monkeypatch.context() as patch:
         patch.setattr(_crossfade, "CONTROL_CRATE", others)
         other, _ = rule.build()
@@ -302,11 +302,11 @@ def test_a_library_of_another_interface_is_refused(
 
 
 def test_without_a_compiler_a_line_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = CompiledRule("mine.rs", RENO)
+    rule = CompiledControl("mine.rs", RENO)
     path, _ = rule.build()
     monkeypatch.setenv("PATH", str(tmp_path))
     # What was compiled before, here or elsewhere, needs none.
-    assert CompiledRule("mine.rs", RENO).build() == (path, False)
+    assert CompiledControl("mine.rs", RENO).build() == (path, False)
     with pytest.raises(
         cf.ScenarioError, match=r"^mine.rs: needs a Rust compiler, .*https://rustup.rs.*mine.py"
     ):
@@ -323,7 +323,7 @@ def test_a_results_file_is_read_and_a_scenario_checked_without_a_compiler(
     def none(*_: object, **__: object) -> object:
         raise AssertionError
 
-    monkeypatch.setattr(CompiledRule, "build", none)
+    monkeypatch.setattr(CompiledControl, "build", none)
     cf.check(tmp_path / "a.toml", set={"tcp.congestion": "mine.rs"})
     assert len(cf.load_results(tmp_path / "a.sqlite").points[0].rows) == 3
 

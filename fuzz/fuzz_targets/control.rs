@@ -13,8 +13,8 @@ mod tcp;
 use adversary::{Op, Play, Promises, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
-    WindowRule,
+    CongestionControlKind, Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules,
+    SenderConfig, TcpConfig, Variant,
 };
 use libfuzzer_sys::fuzz_target;
 use quic::Numbers;
@@ -27,7 +27,7 @@ const SEGMENTS: [u64; 2] = [60, 80];
 const NAMES: [&str; RULES.len()] = ["reno", "cubic", "highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"];
 
 /// The control that the environment names, if it names one.
-static ONLY: LazyLock<Option<WindowRule>> = LazyLock::new(|| {
+static ONLY: LazyLock<Option<CongestionControlKind>> = LazyLock::new(|| {
     let name = std::env::var("CONTROL").ok()?;
     let at = NAMES.iter().position(|known| *known == name);
     Some(RULES[at.unwrap_or_else(|| panic!("CONTROL={name}: must be one of {NAMES:?}"))])
@@ -45,7 +45,7 @@ fn config(bytes: &[u8; 8]) -> TcpConfig {
     let quantum = (pacing > 127).then(|| 1 + u64::from(pacing % 4));
     let paced = Pacing { slow_start_ratio: 0.1 + f64::from(pacing) / 64.0, quantum, ..Pacing::default() };
     let rfc = RfcConfig {
-        window_rule: ONLY.unwrap_or(RULES[usize::from(choice) % RULES.len()]),
+        congestion_control: ONLY.unwrap_or(RULES[usize::from(choice) % RULES.len()]),
         windows: if is(flags, 1) { Rules::Linux } else { Rules::Rfc },
         hystart: is(flags, 2),
         timestamps: is(flags, 3),
@@ -98,43 +98,33 @@ fn op(bytes: &[u8]) -> Op {
 }
 
 /// What the same bytes say of a sender with QUIC's recovery.
-fn quic_config(bytes: &[u8; 8]) -> TcpConfig {
+fn quic_config(bytes: &[u8; 8]) -> QuicConfig {
     let ms = SimTime::from_millis;
     let [_, flags, more, variant, .., rto] = *bytes;
-    let tcp = config(bytes);
-    let quic = QuicConfig {
+    let TcpConfig { initial_window, initial_ssthresh, segments, rfc, w_max, .. } = config(bytes);
+    QuicConfig {
+        initial_window,
+        // Its window never falls below two packets (RFC 9002 section 7.2).
+        initial_ssthresh: initial_ssthresh.max(2.0),
+        segments,
+        congestion_control: rfc.congestion_control,
+        pacing: rfc.pacing,
+        ecn: rfc.ecn,
+        hystart: rfc.hystart,
+        handshake_rtt: (more & 4 != 0).then_some(ms(20)),
         packet_threshold: 1 + u64::from(variant % 5),
         time_threshold: 1.0 + f64::from(variant / 5 % 8) / 4.0,
         persistent_threshold: 1 + u32::from(variant / 40 % 4),
-        initial_rtt: ms(333),
         probes: 1 + u32::from(flags & 1),
         undo: more & 2 != 0,
         max_ack_delay: ms(u64::from(rto % 50)),
         ack_eliciting_threshold: 1 + u32::from(rto / 50),
         ack_ranges: 1 + u32::from(more % 12),
-    };
-    let handshake_rtt = (more & 4 != 0).then_some(ms(20));
-    TcpConfig {
-        flavour: Flavour::Quic,
-        variant: Variant::Sack,
-        // Its window never falls below two packets (RFC 9002 section 7.2).
-        initial_ssthresh: tcp.initial_ssthresh.max(2.0),
-        limited_transmit: false,
-        rto: RtoConfig { rule: RtoRule::Fixed(ms(1000)), backoff: false, max: ms(1000) },
-        rfc: RfcConfig {
-            window_rule: tcp.rfc.window_rule,
-            pacing: tcp.rfc.pacing,
-            ecn: tcp.rfc.ecn,
-            hystart: tcp.rfc.hystart,
-            handshake_rtt,
-            quic,
-            ..RfcConfig::default()
-        },
-        ..tcp
+        ..QuicConfig::new(w_max)
     }
 }
 
-fn play<P: Promises>(config: TcpConfig, network: &[u8]) {
+fn play<P: Promises>(config: impl Into<SenderConfig>, network: &[u8]) {
     let mut play = Play::<P>::new(config, SEGMENTS[1]);
     play.poll();
     for bytes in network.chunks_exact(2).take(2000) {

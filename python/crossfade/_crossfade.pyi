@@ -115,7 +115,7 @@ class Plan:
         overrides: str,
         read: Callable[[str], str] | None = None,
         on_points: Callable[[int, int], object] | None = None,
-        rule: Callable[[str, str | None, str], object] | None = None,
+        control: Callable[[str, str | None, str], object] | None = None,
     ) -> Plan:
         """Read a scenario in TOML; ``name`` stands in messages about its syntax.
 
@@ -124,8 +124,9 @@ class Plan:
         merged and null removes; in ``over``, text is ``a,b,c``, ``start:stop:step`` or
         ``log:start:stop:points``. ``read`` gives the text of a file that the scenario names (``link.trace``,
         ``channel.file``), or raises an exception whose text is one line. ``on_points`` gets how many points
-        were read, and of how many, at first and every 256 points. Ctrl-C ends it in between. ``rule`` makes a
-        rule (:func:`crossfade.files.rules.rule`) of a file's name, a class in it (or None) and its text.
+        were read, and of how many, at first and every 256 points. Ctrl-C ends it in between. ``control``
+        makes a congestion control (:func:`crossfade.files.controls.control`) of a file's name, a class in it
+        (or None) and its text.
 
         Raises ScenarioError.
         """

@@ -18,7 +18,7 @@ import numpy as np
 
 from crossfade import plans, teaching
 from crossfade.errors import CrossfadeError, ScenarioError
-from crossfade.files import rules
+from crossfade.files import controls
 from crossfade.plans import Options, Plan, Scenario, Values
 from crossfade.results.cache import open_cache
 from crossfade.results.results import Results
@@ -92,10 +92,10 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         def read(name: str) -> str:
             return "" if name == AGENT else plan.files[name]
 
-        def rule(name: str, class_name: str | None, text: str) -> object:
-            return hand_out if name == AGENT else rules.rule(name, class_name, text)
+        def control(name: str, class_name: str | None, text: str) -> object:
+            return hand_out if name == AGENT else controls.control(name, class_name, text)
 
-        return plans.read(plan.name, plan.text, overrides, read, rule=rule)
+        return plans.read(plan.name, plan.text, overrides, read, control=control)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -17,7 +17,7 @@ import crossfade._crossfade as _crossfade
 from crossfade import errors
 from crossfade.errors import shortened
 from crossfade.figures.wanted import OVER_TIME, Wanted
-from crossfade.files import read_scenario, rules
+from crossfade.files import controls, read_scenario
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
 from crossfade.results.manypoints import ManyPoints, ReadRows, RowsOnDemand, chunks
@@ -107,13 +107,13 @@ class Options:
     progress: bool = False
 
     def classes(self) -> dict[str, str]:
-        """The texts of the classes among the values, which are window rules, by the names of files."""
+        """The texts of the classes among the values, which are congestion controls, by the names of files."""
         texts: dict[str, str] = {}
         for key, value in [*(self.set or {}).items(), *(self.over or {}).items()]:
-            for rule in _classes(value):
-                text = rules.text_of(rule)
-                if texts.setdefault(_file_of(rule), text) != text:
-                    raise errors.ScenarioError(f"{key}: two classes are called {rule.__name__}")
+            for control in _classes(value):
+                text = controls.text_of(control)
+                if texts.setdefault(_file_of(control), text) != text:
+                    raise errors.ScenarioError(f"{key}: two classes are called {control.__name__}")
         return texts
 
     def overrides(self) -> dict[str, Any]:
@@ -275,11 +275,11 @@ def read(
     overrides: dict[str, Any],
     read_file: Callable[[str], str],
     on_points: OnPoints | None = None,
-    rule: Callable[[str, str | None, str], object] = rules.rule,
+    control: Callable[[str, str | None, str], object] = controls.control,
 ) -> Plan:
     """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name.
 
-    ``rule`` says what a file is that the scenario names as a congestion control.
+    ``control`` says what a file is that the scenario names as a congestion control.
     """
     files: dict[str, str] = {}
 
@@ -289,7 +289,7 @@ def read(
 
     try:
         with translated_errors():
-            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, rule)
+            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, control)
     except ValueError as error:  # a number of a thousand digits, half a character
         raise errors.ScenarioError(shortened(str(error))) from None
     return Plan(name, text, overrides, files, core)
@@ -446,9 +446,9 @@ def _classes(value: Any) -> Iterator[type]:
             waiting.extend(inner)
 
 
-def _file_of(rule: type) -> str:
+def _file_of(control: type) -> str:
     """The name that a class has as a file."""
-    return f"{rule.__name__}.py"
+    return f"{control.__name__}.py"
 
 
 def _in_order(rows: Mapping[str, Row], keys: Sequence[str]) -> list[Row]:

@@ -9,7 +9,7 @@
 >>> events = teaching.run("quickstart", Fixed(), over=point)   # doctest: +SKIP
 
 The interface is the trait ``CongestionControl`` of the crate ``transport``: what works here is a translation
-away from a built-in rule. ``docs/congestion-control.md`` has both.
+away from a built-in congestion control. ``docs/congestion-control.md`` has both.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ __all__ = [
 
 
 class CongestionControl:
-    """A window rule. Loss recovery tells it what happened; it answers by its attributes, in segments.
+    """A congestion control. Loss recovery tells it what happened; it answers by its attributes, in segments.
 
-    Override what your rule does otherwise than keeping its window. Times are in seconds; ``window`` is how
+    Override what yours does otherwise than keeping its window. Times are in seconds; ``window`` is how
     many segments were under way or, in the flavours ``paper`` and ``ns2``, allowed to be.
 
-    A rule with a rate has an attribute ``pacing_rate`` (segments a second, or None) and perhaps
+    One with a rate has an attribute ``pacing_rate`` (segments a second, or None) and perhaps
     ``send_quantum`` (segments that leave back to back). A method of these that it has is called (flavour
     ``rfc``), others cost nothing: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_probe_repaired(now,
     app_limited)``, ``on_phase(now, phase, in_flight)`` with ``phase`` one of "open", "recovery", "loss",
     ``on_delivery(sample)``, ``limits_itself()`` (true: what is sent now tells nothing of the path) and
     ``seed(number)``, once, behind ``start``. A method ``info()`` gives a dict of numbers or words by
-    name: what the rule is at, in the column ``info`` of events.
+    name: what it is at, in the column ``info`` of events.
     """
 
     cwnd: float
@@ -62,7 +62,7 @@ class CongestionControl:
     ssthresh: float
     """The slow-start threshold: at least 1; ``math.inf`` for none."""
     own_window: bool = False
-    """The window is the rule's alone, also in recovery: ``set_cwnd`` is never called."""
+    """The window is the control's alone, also in recovery: ``set_cwnd`` is never called."""
     ect_1: bool = False
     """Segments say ECT(1); marks are told by ``RateSample.ce``, not by ``on_ecn``."""
 
@@ -146,7 +146,7 @@ class Reno(CongestionControl):
 
 
 class BatchedCongestionControl:
-    """A window rule that hears of many acknowledgements at once: one call a round trip, or a ``period``.
+    """A congestion control that hears of many acknowledgements at once: a call a round trip, or a ``period``.
 
     What ``on_acks`` leaves in ``cwnd`` and ``pacing_rate`` holds until the next call, also in recovery and
     after a timeout. It acts up to a period late: it is a control of rates, not a clock of acknowledgements.
@@ -159,7 +159,7 @@ class BatchedCongestionControl:
     pacing_rate: float | None = None
     """Segments a second: finite, above 0; None for the sender's usual pacing (``tcp.pacing``)."""
     send_quantum: int | None = None
-    """Segments that leave back to back when paced; None for the sender's own rule."""
+    """Segments that leave back to back when paced; None for the sender's own choice."""
     period: float | None = None
     """Seconds from one call to the first acknowledgement that brings another; None for a round trip."""
     ends_batch: tuple[Literal["loss", "timeout", "mark"], ...] = ()
@@ -183,13 +183,13 @@ class BatchedCongestionControl:
 
 
 class SharedCongestionControl:
-    """A window rule of many flows at once: one object for all flows of a run that name it, one call a period.
+    """A congestion control of many flows: one object for all flows of a run that name it, a call a period.
 
     A period has all acknowledgements of these flows from k times ``period`` on and before k + 1 times, of
     simulated time. ``on_acks`` is called behind it, when the next acknowledgement of one of them comes, and
     what it leaves in ``cwnd`` and ``pacing_rate`` holds for a flow from its own first acknowledgement behind
-    the period on, also in recovery and after a timeout. A rule that changes only flows that have rows, each
-    by its own rows, gives every flow what an object of its own would.
+    the period on, also in recovery and after a timeout. A control that changes only flows that have rows,
+    each by its own rows, gives every flow what an object of its own would.
     """
 
     shared: bool = True
@@ -203,7 +203,7 @@ class SharedCongestionControl:
     pacing_rate: np.ndarray | None = None
     """Segments a second by flow, above 0; infinity, or None for all, leaves it to the sender."""
     send_quantum: int | None = None
-    """Segments of any flow that leave back to back when paced; None for the sender's own rule."""
+    """Segments of any flow that leave back to back when paced; None for the sender's own choice."""
     ect_1: bool = False
     """Segments say ECT(1)."""
 
@@ -355,8 +355,8 @@ def run(
     """Run 0 of a single point with a congestion control of yours; its events as CSV text.
 
     As :func:`crossfade.events`, whose output of the same scenario is what the built-in Reno makes of it. The
-    columns ``cwnd`` and ``ssthresh`` are the trace of your rule. An exception in one of its methods ends the
-    run and is raised here; a window that no sender can use raises :class:`crossfade.ScenarioError`.
+    columns ``cwnd`` and ``ssthresh`` are the trace of your control. An exception in one of its methods ends
+    the run and is raised here; a window that no sender can use raises :class:`crossfade.ScenarioError`.
     """
     plan = plans.load(scenario, Options(set, over, seed=seed))
     with translated_errors():

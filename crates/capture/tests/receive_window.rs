@@ -3,15 +3,18 @@
 
 use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::Capture;
-use crossfade_transport::{Flavour, RfcConfig, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, Flavour, RfcConfig, TcpConfig, Variant};
 use etherparse::TcpOptionElement::WindowScale;
 use etherparse::{SlicedPacket, TcpHeader, TransportSlice};
 use std::process::Command;
 
 /// A fifth of what is sent is lost: what waits beyond holes takes room from the window, and BBR does not mind.
 fn linux(variant: Variant, w_max: u32) -> Run {
-    let rfc =
-        RfcConfig { window_rule: WindowRule::BbrV1, handshake_rtt: Some(MS * 40), ..RfcConfig::linux() };
+    let rfc = RfcConfig {
+        congestion_control: CongestionControlKind::BbrV1,
+        handshake_rtt: Some(MS * 40),
+        ..RfcConfig::linux()
+    };
     let tcp = TcpConfig { rfc, initial_window: 10.0, ..tcp(Flavour::Rfc, variant, w_max, 2_000) };
     Run { loss: 0.2, ack_loss: 0.01, ..Run::new(tcp, 1) }
 }

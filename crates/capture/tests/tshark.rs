@@ -12,7 +12,8 @@ use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, HEADERS_ONLY, IpVersion};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, SackBlock, SackBlocks, Segment, TcpConfig, Variant, WindowRule,
+    Ack, CongestionControlKind, Flavour, Receiver, RfcConfig, SackBlock, SackBlocks, Segment, TcpConfig,
+    Variant,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -334,10 +335,10 @@ fn the_counts_of_marks_are_those_of_the_queue() {
         ecn: true,
         accurate_ecn: true,
         accurate_ecn_option: Some(1000),
-        window_rule: WindowRule::Prague,
+        congestion_control: CongestionControlKind::Prague,
         ..RfcConfig::default()
     };
-    let mut receiver = Receiver::new(&TcpConfig { flavour: Flavour::Rfc, rfc, ..base });
+    let mut receiver = Receiver::new(TcpConfig { flavour: Flavour::Rfc, rfc, ..base });
     let mut marks = RunSeed { seed: 9, run: 0 }.stream("marks");
     let (mut log, mut marked) = (Log::new(), Vec::new());
     for seq in 0..3000 {

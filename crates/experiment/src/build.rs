@@ -7,8 +7,8 @@ use crossfade_sim::{
     Arrivals, CongestionFactory, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Network,
     OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
-use crossfade_transport::TcpConfig;
-use crossfade_transport::congestion::{MakeRule, OwnRule};
+use crossfade_transport::SenderConfig;
+use crossfade_transport::congestion::{CustomControl, MakeControl};
 use std::sync::Arc;
 
 /// The network of `setup` in the run of `seed`.
@@ -33,11 +33,11 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         },
         seed,
     };
-    // Flows with the same rule of the user's own may share what it makes for a run.
-    let mut rules: Vec<(&OwnRule, Arc<MakeRule>)> = Vec::new();
+    // Flows with the same custom control may share what it makes for a run.
+    let mut controls: Vec<(&CustomControl, Arc<MakeControl>)> = Vec::new();
     for (number, flow) in setup.flows.iter().enumerate() {
-        let rule = flow.own_rule.as_ref().map(|rule| of_run(&mut rules, rule));
-        add_flow(&mut network, setup, flow, rule.as_ref(), routes(setup, number));
+        let control = flow.custom_control.as_ref().map(|control| of_run(&mut controls, control));
+        add_flow(&mut network, setup, flow, control.as_ref(), routes(setup, number));
     }
     network
 }
@@ -54,7 +54,7 @@ fn add_flow(
     network: &mut Network,
     setup: &Setup,
     flow: &FlowSetup,
-    rule: Option<&Arc<MakeRule>>,
+    control: Option<&Arc<MakeControl>>,
     [data, acks]: [usize; 2],
 ) {
     let path = |tcp: Option<&TcpSetup>, number: u32| {
@@ -75,7 +75,7 @@ fn add_flow(
         TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
-                tcp: connection(rule, &tcp.config),
+                tcp: connection(control, &tcp.config),
                 path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
@@ -87,14 +87,14 @@ fn add_flow(
         TrafficSetup::Tcp(tcp, bytes) => {
             let mut config = tcp.config;
             if let Some(bytes) = *bytes {
-                let (segments, short_by) = whole_segments(config.flavour, bytes, tcp.mss);
-                config.segments = Some(segments);
+                let (segments, short_by) = whole_segments(&config, bytes, tcp.mss);
+                config = config.with_segments(segments);
                 last_short_by = short_by;
             }
-            Source::Tcp(connection(rule, &config))
+            Source::Tcp(connection(control, &config))
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
-            Source::PacedTcp { tcp: connection(rule, &tcp.config), rate_bps: *rate_bps }
+            Source::PacedTcp { tcp: connection(control, &tcp.config), rate_bps: *rate_bps }
         }
         TrafficSetup::Udp { rate_bps, gaps, on_off } => {
             let [on_s, off_s] =
@@ -126,24 +126,27 @@ fn add_flow(
     }
 }
 
-/// What `rule` makes for a run of which `begun` are the rules so far.
-fn of_run<'a>(begun: &mut Vec<(&'a OwnRule, Arc<MakeRule>)>, rule: &'a OwnRule) -> Arc<MakeRule> {
-    if let Some((_, make)) = begun.iter().find(|(known, _)| known.is(rule)) {
+/// What `control` makes for a run; `begun` are the controls of the run so far.
+fn of_run<'a>(
+    begun: &mut Vec<(&'a CustomControl, Arc<MakeControl>)>,
+    control: &'a CustomControl,
+) -> Arc<MakeControl> {
+    if let Some((_, make)) = begun.iter().find(|(known, _)| known.is(control)) {
         return Arc::clone(make);
     }
-    let make = rule.of_run();
-    begun.push((rule, Arc::clone(&make)));
+    let make = control.of_run();
+    begun.push((control, Arc::clone(&make)));
     make
 }
 
-/// A connection whose window rule is made by `rule`, if it has one of the user's own.
-fn connection(rule: Option<&Arc<MakeRule>>, config: &TcpConfig) -> Tcp {
+/// A connection, with the congestion control that `control` makes where it is a custom one.
+fn connection(control: Option<&Arc<MakeControl>>, config: &SenderConfig) -> Tcp {
     let config = *config;
-    let of = |make: &Arc<MakeRule>| -> CongestionFactory {
+    let of = |make: &Arc<MakeControl>| -> CongestionFactory {
         let make = Arc::clone(make);
         Arc::new(move || make(&config))
     };
-    Tcp { config, congestion: rule.map(of) }
+    Tcp { config, congestion: control.map(of) }
 }
 
 /// The tail index of [`Shape::Pareto`], and the ratio of its greatest to its least value.

@@ -3,8 +3,8 @@
 //! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
 //! at runs in order: the result is the same for any number of threads.
 
-use crate::control::Control;
 use crate::experiment::Experiment;
+use crate::handle::ExecutionHandle;
 use crate::impossible::{ImpossibleResult, Possible};
 use crate::known::Known;
 use crate::methods::solver;
@@ -24,7 +24,7 @@ use std::time::Instant;
 /// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads, and hands new
 /// rows to `on_rows` on the calling thread as soon as it is clear that they count.
 ///
-/// Once `control` says so, it returns as soon as the runs under way have noticed (within milliseconds).
+/// Once `handle` says so, it returns as soon as the runs under way have noticed (within milliseconds).
 /// Returns whether the shard is complete.
 ///
 /// # Errors
@@ -35,11 +35,11 @@ pub fn execute(
     known: Vec<Row>,
     jobs: usize,
     shard: Shard,
-    control: &Control,
+    handle: &ExecutionHandle,
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
 ) -> Result<bool, ImpossibleResult> {
     let known = Arc::new(Known::of(experiment, &known));
-    execute_rest(experiment, &known, jobs, shard, control, on_rows)
+    execute_rest(experiment, &known, jobs, shard, handle, on_rows)
 }
 
 /// The same where of the rows that are there no more is told: they may be too many for the memory.
@@ -51,11 +51,10 @@ pub fn execute_rest(
     known: &Arc<Known>,
     jobs: usize,
     shard: Shard,
-    control: &Control,
+    handle: &ExecutionHandle,
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
 ) -> Result<bool, ImpossibleResult> {
-    let make_run =
-        |point: &Point, method, seed| solver(method).run(point, seed, experiment.fitted(), control);
+    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, experiment.fitted(), handle);
     let (together, alone) = experiment.split();
     let mut before = Progress::default();
     for (part, jobs) in [(together, jobs), (alone, 1)] {
@@ -65,7 +64,7 @@ pub fn execute_rest(
             last = progress;
             on_rows(rows, before.and(progress));
         };
-        if !execute_with(&part, Arc::clone(known), jobs, shard, control, &mut add, &make_run)? {
+        if !execute_with(&part, Arc::clone(known), jobs, shard, handle, &mut add, &make_run)? {
             return Ok(false);
         }
         before = before.and(last);
@@ -73,19 +72,18 @@ pub fn execute_rest(
     Ok(true)
 }
 
-/// Makes the runs of `tasks`, one after the other; `None` once `control` says so.
+/// Makes the runs of `tasks`, one after the other; `None` once `handle` says so.
 ///
 /// # Errors
 /// A run gave what cannot be: a bug.
 pub fn make(
     experiment: &Experiment,
     tasks: &[Task],
-    control: &Control,
+    handle: &ExecutionHandle,
 ) -> Result<Option<Vec<Row>>, ImpossibleResult> {
-    let make_run =
-        |point: &Point, method, seed| solver(method).run(point, seed, experiment.fitted(), control);
+    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, experiment.fitted(), handle);
     let mut maker = Maker::new(experiment, &make_run);
-    let mut make_row = |task: &Task| if control.is_cancelled() { Ok(None) } else { maker.row(task) };
+    let mut make_row = |task: &Task| if handle.is_cancelled() { Ok(None) } else { maker.row(task) };
     let mut rows = Vec::new();
     for task in tasks {
         let Some(row) = make_row(task)? else { return Ok(None) };
@@ -158,7 +156,7 @@ fn execute_with(
     known: Arc<Known>,
     jobs: usize,
     shard: Shard,
-    control: &Control,
+    handle: &ExecutionHandle,
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
     make_run: &MakeRun,
 ) -> Result<bool, ImpossibleResult> {
@@ -174,7 +172,7 @@ fn execute_with(
         let (sender, finished) = sync_channel(ROWS_WAITING);
         for _ in 0..jobs {
             let (sender, dispatcher) = (sender.clone(), &dispatcher);
-            scope.spawn(move || worker(experiment, dispatcher, control, &sender, make_run));
+            scope.spawn(move || worker(experiment, dispatcher, handle, &sender, make_run));
         }
         drop(sender);
         let at_first = dispatcher.lock().schedule.progress();
@@ -213,14 +211,14 @@ impl<'a> Dispatcher<'a> {
 
     /// The next task; waits while runs under way may yet make one necessary. `None` when all is done or
     /// stopped.
-    fn next_task(&self, control: &Control) -> Option<Task> {
+    fn next_task(&self, handle: &ExecutionHandle) -> Option<Task> {
         let mut work = self.lock();
         loop {
             if work.stopped {
                 return None;
             }
             if let Some(task) = work.schedule.take() {
-                if control.is_cancelled() {
+                if handle.is_cancelled() {
                     work.stopped = true;
                     self.changed.notify_all();
                     return None;
@@ -252,12 +250,12 @@ impl<'a> Dispatcher<'a> {
 fn worker(
     experiment: &Experiment,
     dispatcher: &Dispatcher,
-    control: &Control,
+    handle: &ExecutionHandle,
     finished: &SyncSender<(Vec<Row>, Progress)>,
     make_run: &MakeRun,
 ) {
     let mut maker = Maker::new(experiment, make_run);
-    while let Some(task) = dispatcher.next_task(control) {
+    while let Some(task) = dispatcher.next_task(handle) {
         match catch_unwind(AssertUnwindSafe(|| maker.row(&task))) {
             // The receiver outlives the workers.
             Ok(Ok(Some(row))) => drop(finished.send(dispatcher.finish(row))),
@@ -315,7 +313,7 @@ mod tests {
         let mut rows = Vec::new();
         let mut last = Progress { done: 0, expected: 0 };
         let make_run = |point: &Point, _, seed| Some(Ok(fake(point, seed)));
-        let cancel = Control::default();
+        let cancel = ExecutionHandle::default();
         let mut on_rows = |new: Vec<Row>, progress: Progress| {
             rows.extend(new.into_iter().map(|row| Row { seconds: 0.0, ..row }));
             if progress.done > last.done {
@@ -424,7 +422,7 @@ mod tests {
     #[test]
     fn cancelling_keeps_what_is_finished() {
         let plan = plan(json!({ "runs": 100 }));
-        let (cancel, begun) = (Control::default(), AtomicU64::new(0));
+        let (cancel, begun) = (ExecutionHandle::default(), AtomicU64::new(0));
         let make_run = |point: &Point, _, seed| {
             if begun.fetch_add(1, Ordering::Relaxed) == 30 {
                 cancel.cancel.store(true, Ordering::Relaxed);
@@ -454,7 +452,7 @@ mod tests {
     fn cancelled_beforehand_nothing_is_made() {
         let plan = plan(json!({}));
         let make_run = |_: &Point, _, _| -> Option<Result<_, _>> { unreachable!("no run is to begin") };
-        let cancel = Control::default();
+        let cancel = ExecutionHandle::default();
         cancel.cancel.store(true, Ordering::Relaxed);
         let complete =
             execute_with(&plan, Arc::default(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run);
@@ -468,7 +466,7 @@ mod tests {
             assert!(seed.run != 9, "on purpose");
             Some(Ok(fake(point, seed)))
         };
-        let cancel = Control::default();
+        let cancel = ExecutionHandle::default();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             execute_with(&plan, Arc::default(), 4, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run)
         }));

@@ -11,10 +11,10 @@
 
 mod build;
 mod closed_forms;
-mod control;
 mod directions;
 mod execute;
 mod experiment;
+mod handle;
 mod impossible;
 mod kinds;
 mod known;
@@ -37,10 +37,10 @@ mod survey;
 mod views;
 mod warnings;
 
-pub use control::Control;
 pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, execute_rest, make};
 pub use experiment::Experiment;
+pub use handle::ExecutionHandle;
 pub use impossible::ImpossibleResult;
 pub use kinds::{Runs, estimate};
 pub use known::{Known, PointNumbers};

@@ -129,7 +129,7 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
 fn window(flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Tcp(tcp, _) | TrafficSetup::PacedTcp(tcp, _) => {
-            f64::from(flow.count) * f64::from(tcp.config.w_max)
+            f64::from(flow.count) * f64::from(tcp.config.w_max())
         }
         _ => 0.0,
     }

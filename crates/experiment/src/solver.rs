@@ -1,6 +1,6 @@
 //! What a method is: the trait that each has, and what its runs share.
 
-use crate::control::Control;
+use crate::handle::ExecutionHandle;
 use crate::impossible::ImpossibleResult;
 use crate::metrics::Metrics;
 use crossfade_channel::{LossConfig, MarkovView, NotMarkov};
@@ -41,8 +41,14 @@ pub(crate) trait Solver: Sync {
     /// Why it can say nothing of a point, if it cannot.
     fn refusal(&self, point: &Point) -> Option<ScenarioError>;
 
-    /// One run of a point, or its solution; `None` once `control` says so.
-    fn run(&self, point: &Point, seed: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome>;
+    /// One run of a point, or its solution; `None` once `handle` says so.
+    fn run(
+        &self,
+        point: &Point,
+        seed: RunSeed,
+        fitted: &FittedChains,
+        handle: &ExecutionHandle,
+    ) -> Option<Outcome>;
 
     /// Whose TCP a flow has, where it is none of ours.
     fn whose_tcp(&self, _flow: &FlowSetup) -> Option<String> {

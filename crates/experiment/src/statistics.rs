@@ -6,13 +6,12 @@ use crossfade_core::{DelayHistogram, RunTimes, SimTime, jain_fairness, pooled_qu
 use crossfade_link::arq::ArqStatistics;
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
-use crossfade_transport::Flavour;
 
 /// What the flows of each entry of the scenario did.
 pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a FlowSetup, FlowTotals)> {
     let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
     let group = |flow: &'a FlowSetup| {
-        let knows_losses = flow.tcp().is_some_and(|tcp| tcp.config.flavour == Flavour::Quic);
+        let knows_losses = flow.tcp().is_some_and(|tcp| tcp.config.quic().is_some());
         let mut totals = FlowTotals { knows_losses, ..FlowTotals::default() };
         if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
             let group = arrivals.next().expect("one for each entry");

@@ -7,7 +7,7 @@ use crate::row::Row;
 use crossfade_channel::LossConfig;
 use crossfade_core::{Estimate, MethodKind, SimTime};
 use crossfade_scenario::{FlowSetup, Method, Point, Setup, StopRule};
-use crossfade_transport::{Flavour, RtoRule, Variant};
+use crossfade_transport::{RtoRule, SenderConfig, Variant};
 
 /// Doubts that a point of a plan raises before anything runs.
 pub(crate) fn of_plan(methods: &[Method], point: &Point) -> Vec<String> {
@@ -75,7 +75,8 @@ fn tcp_key(flow: &FlowSetup, key: &str) -> String {
 
 /// The shortest timeout that a flow's TCP may use, and its key.
 fn shortest_timeout(flow: &FlowSetup) -> Option<(String, SimTime)> {
-    let (key, shortest) = match flow.tcp()?.config.rto.rule {
+    // QUIC has no shortest timeout.
+    let (key, shortest) = match flow.tcp()?.config.tcp()?.rto.rule {
         RtoRule::Fixed(timeout) => ("fixed", timeout),
         RtoRule::Estimated { min, initial, .. } if initial < min => ("initial", initial),
         RtoRule::Estimated { min, .. } => ("min", min),
@@ -113,13 +114,14 @@ fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
 
 fn narrow_window(flow: &FlowSetup) -> Option<String> {
     let config = &flow.tcp()?.config;
-    let (threshold, dupthresh) = match config.flavour {
-        Flavour::Quic => ("quic.packet_threshold", config.rfc.quic.packet_threshold),
-        _ => ("dupthresh", config.dupthresh.into()),
+    let (threshold, dupthresh) = match config {
+        SenderConfig::Quic(quic) => ("quic.packet_threshold", quic.packet_threshold),
+        SenderConfig::Tcp(tcp) if tcp.variant == Variant::OldTahoe => return None,
+        SenderConfig::Tcp(tcp) => ("dupthresh", tcp.dupthresh.into()),
     };
-    let w_max = u64::from(config.w_max);
+    let w_max = u64::from(config.w_max());
     let [w_max_key, dupthresh_key] = ["w_max", threshold].map(|key| tcp_key(flow, key));
-    (w_max <= dupthresh && config.variant != Variant::OldTahoe).then(|| {
+    (w_max <= dupthresh).then(|| {
         format!(
             "{w_max_key} ({w_max}) is not above {dupthresh_key} ({dupthresh}): \
              the window cannot trigger a fast retransmit"

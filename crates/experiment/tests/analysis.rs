@@ -1,6 +1,6 @@
 //! A point solved instead of simulated: what comes out, and which assumption fails by name.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
 use serde_json::{Value, json};
 
@@ -20,7 +20,8 @@ fn load(overrides: Value) -> Result<Experiment, String> {
 fn rows(plan: &Experiment, known: Vec<Row>) -> Vec<Row> {
     let mut rows = Vec::new();
     assert!(
-        execute(plan, known, 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap()
+        execute(plan, known, 2, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| rows.extend(new))
+            .unwrap()
     );
     rows
 }

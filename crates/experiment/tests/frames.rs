@@ -1,7 +1,7 @@
 //! Links with frames and ARQ, from the text of a scenario to its metrics: against closed forms.
 
 use crate::common::{metric, plan, result_of, rows};
-use crossfade_experiment::{Control, LINK, PointResult, Shard, execute};
+use crossfade_experiment::{ExecutionHandle, LINK, PointResult, Shard, execute};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
 
@@ -183,7 +183,8 @@ fn rows_do_not_depend_on_the_number_of_threads() {
     let mut late = Vec::new();
     let known = one[..5].to_vec();
     assert!(
-        execute(&plan, known, 2, Shard::WHOLE, &Control::default(), &mut |new, _| late.extend(new)).unwrap()
+        execute(&plan, known, 2, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| late.extend(new))
+            .unwrap()
     );
     assert_eq!(late.len(), 5);
 }

@@ -5,7 +5,7 @@
 
 use crossfade_core::RunSeed;
 use crossfade_experiment::live::{Options, Session, Source, replay};
-use crossfade_experiment::{Control, Experiment, FLOW, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, FLOW, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -46,9 +46,9 @@ fn live() -> Option<MutexGuard<'static, ()>> {
 
 fn run(experiment: &Experiment) -> Vec<PointResult> {
     let mut rows: Vec<Row> = Vec::new();
-    let control = Control::default();
+    let handle = ExecutionHandle::default();
     assert!(
-        execute(experiment, Vec::new(), 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap()
+        execute(experiment, Vec::new(), 2, Shard::WHOLE, &handle, &mut |new, _| rows.extend(new)).unwrap()
     );
     summarise(experiment, &rows)
 }

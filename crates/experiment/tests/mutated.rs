@@ -5,7 +5,7 @@
 
 mod spoilt;
 
-use crossfade_experiment::{Control, Experiment, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, Shard, execute, summarise};
 use crossfade_scenario::{Overrides, schema};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -165,16 +165,16 @@ fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'sta
     if experiment.memory().0 > MOST_MEMORY {
         return "too large for the memory";
     }
-    let control = Control::default();
+    let handle = ExecutionHandle::default();
     let mut rows = Vec::new();
     let done = thread::scope(|scope| {
         let run = scope.spawn(|| {
-            execute(&experiment, Vec::new(), 1, Shard::WHOLE, &control, &mut |new, _| rows.extend(new))
+            execute(&experiment, Vec::new(), 1, Shard::WHOLE, &handle, &mut |new, _| rows.extend(new))
         });
         let began = Instant::now();
         while !run.is_finished() {
             if began.elapsed() > PATIENCE {
-                control.cancel.store(true, Ordering::Relaxed);
+                handle.cancel.store(true, Ordering::Relaxed);
             }
             assert!(began.elapsed() < PATIENCE + HANGS, "it does not end");
             thread::sleep(Duration::from_micros(200));

@@ -1,6 +1,8 @@
 //! Many flows: their names, their counts, and that they do not disturb each other's draws.
 
-use crossfade_experiment::{Control, Experiment, FLOW, LINK, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{
+    ExecutionHandle, Experiment, FLOW, LINK, PointResult, Row, Shard, execute, summarise,
+};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 
@@ -31,8 +33,9 @@ fn rows(set: &Value) -> (Experiment, Vec<Row>) {
     let plan = Experiment::load(TEXT, "test.toml", &overrides).unwrap();
     let mut rows = Vec::new();
     assert!(
-        execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
-            .unwrap()
+        execute(&plan, Vec::new(), 2, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| rows
+            .extend(new))
+        .unwrap()
     );
     rows.sort_by_key(|row| row.run);
     (plan, rows)
@@ -101,8 +104,10 @@ fn flows_that_come_later_are_not_in_the_index_of_fairness() {
     let index = |start| {
         let plan = Experiment::load(&text(start), "test.toml", &Overrides::default()).unwrap();
         let mut rows = Vec::new();
-        execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
-            .unwrap();
+        execute(&plan, Vec::new(), 2, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| {
+            rows.extend(new);
+        })
+        .unwrap();
         let result = summarise(&plan, &rows).remove(0);
         let of = |name: &str| {
             let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();

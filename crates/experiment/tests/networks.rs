@@ -3,7 +3,7 @@
 
 use crate::common::shipped_scenarios;
 use crossfade_experiment::{
-    Control, Experiment, PointResult, Row, Shard, execute, link_events, samples, summarise,
+    ExecutionHandle, Experiment, PointResult, Row, Shard, execute, link_events, samples, summarise,
 };
 use crossfade_scenario::Overrides;
 use insta::assert_snapshot;
@@ -198,7 +198,8 @@ fn without_counts(mut scenario: Map<String, Value>) -> Map<String, Value> {
 
 fn rows(plan: &Experiment) -> Vec<Row> {
     let mut rows = Vec::new();
-    execute(plan, vec![], 1, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap();
+    execute(plan, vec![], 1, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| rows.extend(new))
+        .unwrap();
     rows
 }
 

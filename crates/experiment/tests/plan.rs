@@ -1,6 +1,8 @@
 //! From texts to plans: defaults, identity, overrides, and texts that nobody meant.
 
-use crossfade_experiment::{Control, Experiment, Progress, Schedule, Shard, Task, execute, make, summarise};
+use crossfade_experiment::{
+    ExecutionHandle, Experiment, Progress, Schedule, Shard, Task, execute, make, summarise,
+};
 use crossfade_scenario::{Method, Overrides, StopRule, parse_value, schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -102,7 +104,7 @@ fn a_count_ends_the_runs() {
     let asked = plan(PAPER, json!({ "set": [["run.count", 100]] }));
     let mut rows = Vec::new();
     assert!(
-        execute(&asked, vec![], 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
+        execute(&asked, vec![], 2, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| rows.extend(new))
             .unwrap()
     );
     rows.sort_by_key(|row| row.run);
@@ -275,7 +277,7 @@ fn scenarios_that_are_doubtful_raise_warnings() {
 #[test]
 fn tasks_of_a_schedule_made_one_by_one_are_the_run() {
     let plan = plan(PAPER, json!({ "runs": 5 }));
-    let never = Control::default();
+    let never = ExecutionHandle::default();
     let mut rows = Vec::new();
     execute(&plan, Vec::new(), 2, Shard::WHOLE, &never, &mut |new, _| rows.extend(new)).unwrap();
     let mut schedule = Schedule::new(&plan, &[], 3, Shard::WHOLE);

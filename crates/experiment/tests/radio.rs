@@ -1,7 +1,7 @@
 //! The physical layer from words to figures: what is refused, what follows from what, and that method phy, closed forms,
 //! tables and frames under ARQ and TCP agree.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides, StopRule};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -36,8 +36,8 @@ fn with_table(text: &str, set: &Value, table: String) -> Result<Experiment, Stri
 }
 
 fn solve(experiment: &Experiment) -> Vec<PointResult> {
-    let (control, mut rows) = (Control::default(), Vec::new());
-    assert!(execute(experiment, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
+    let (handle, mut rows) = (ExecutionHandle::default(), Vec::new());
+    assert!(execute(experiment, vec![], 2, Shard::WHOLE, &handle, &mut |new, _| rows.extend(new)).unwrap());
     summarise(experiment, &rows)
 }
 

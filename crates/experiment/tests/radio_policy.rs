@@ -1,6 +1,6 @@
 //! A physical layer whose scheme follows the signal-to-noise ratio, which moves.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 
@@ -39,8 +39,8 @@ fn load(set: &[Value], file: &str) -> Result<Experiment, String> {
 
 fn run(set: &[Value], file: &str) -> PointResult {
     let experiment = load(set, file).unwrap();
-    let (control, mut rows) = (Control::default(), Vec::new());
-    assert!(execute(&experiment, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
+    let (handle, mut rows) = (ExecutionHandle::default(), Vec::new());
+    assert!(execute(&experiment, vec![], 2, Shard::WHOLE, &handle, &mut |new, _| rows.extend(new)).unwrap());
     summarise(&experiment, &rows).remove(0)
 }
 

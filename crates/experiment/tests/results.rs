@@ -2,7 +2,7 @@
 //! change of row keys is a change of the results version.
 
 use crate::common::shipped_scenarios;
-use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use insta::assert_snapshot;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,8 @@ fn shown(text: &str, overrides: Value, of_result: impl Fn(&PointResult) -> Value
     let plan = Experiment::load(text, "file", &overrides).unwrap();
     let mut rows = Vec::new();
     assert!(
-        execute(&plan, vec![], 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap()
+        execute(&plan, vec![], 2, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| rows.extend(new))
+            .unwrap()
     );
     let mut lines = vec![json!(plan.describe())];
     lines.extend(summarise(&plan, &rows).iter().map(of_result));

@@ -2,7 +2,8 @@
 
 use crate::common::texts;
 use crossfade_experiment::{
-    Control, Experiment, Found, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
+    ExecutionHandle, Experiment, Found, METRICS, PointResult, Row, Shard, events, execute, link_events,
+    summarise,
 };
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
@@ -24,8 +25,9 @@ fn plan(overrides: Value) -> Experiment {
 fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     assert!(
-        execute(plan, Vec::new(), jobs, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
-            .unwrap()
+        execute(plan, Vec::new(), jobs, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| rows
+            .extend(new))
+        .unwrap()
     );
     for row in &mut rows {
         row.seconds = 0.0;

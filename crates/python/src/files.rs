@@ -1,28 +1,28 @@
 //! The files that a scenario names, as Python reads them.
 
-use crate::congestion::{Failure, own_rule};
+use crate::congestion::{Failure, custom_control};
 use crossfade_scenario::ReadFile;
-use crossfade_transport::congestion::OwnRule;
+use crossfade_transport::congestion::CustomControl;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// What reads files, and what makes a `crossfade.files.rules.Rule` of a file's name, a class in it and its text.
+/// What reads files, and what makes a `crossfade.files.controls.PythonControl` of a file's name, a class in it and its text.
 pub(crate) struct GivenFiles {
     read: Option<Py<PyAny>>,
-    rule: Option<Py<PyAny>>,
+    control: Option<Py<PyAny>>,
     /// Ctrl-C while a file was read, or between two points.
     interrupt: Mutex<Option<PyErr>>,
-    /// Where its rules say that they have failed.
-    rules: Failure,
+    /// Where its custom controls say that they have failed.
+    controls: Failure,
 }
 
 /// Of a scenario that came alone.
 const NONE: &str = "this scenario was given without files";
 
 impl GivenFiles {
-    pub(crate) fn new(read: Option<Py<PyAny>>, rule: Option<Py<PyAny>>) -> Self {
-        Self { read, rule, interrupt: Mutex::new(None), rules: Failure::default() }
+    pub(crate) fn new(read: Option<Py<PyAny>>, control: Option<Py<PyAny>>) -> Self {
+        Self { read, control, interrupt: Mutex::new(None), controls: Failure::default() }
     }
 
     /// Keeps an exception that is to be raised in the end.
@@ -30,9 +30,9 @@ impl GivenFiles {
         *self.interrupt.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// The exception that was kept, and where rules say that they have failed.
+    /// The exception that was kept, and where custom controls say that they have failed.
     pub(crate) fn into_parts(self) -> (Option<PyErr>, Failure) {
-        (self.interrupt.into_inner().unwrap_or_else(PoisonError::into_inner), self.rules)
+        (self.interrupt.into_inner().unwrap_or_else(PoisonError::into_inner), self.controls)
     }
 
     /// What an exception says.
@@ -54,11 +54,11 @@ impl ReadFile for GivenFiles {
         })
     }
 
-    fn rule(&self, name: &str, class: Option<&str>, text: &str) -> Result<OwnRule, String> {
-        let make = self.rule.as_ref().ok_or(NONE)?;
+    fn control(&self, name: &str, class: Option<&str>, text: &str) -> Result<CustomControl, String> {
+        let make = self.control.as_ref().ok_or(NONE)?;
         Python::attach(|py| {
-            let rule = make.call1(py, (name, class, text)).map_err(|error| self.said(py, error))?;
-            Ok(own_rule(rule, &self.rules))
+            let control = make.call1(py, (name, class, text)).map_err(|error| self.said(py, error))?;
+            Ok(custom_control(control, &self.controls))
         })
     }
 }

@@ -7,10 +7,10 @@ use crate::interrupt::interruptible;
 use crate::known::Known;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crossfade_experiment::{
-    CaptureConfig, Control, Experiment, IpVersion, Progress, Shard, Task, results_of_groups,
+    CaptureConfig, ExecutionHandle, Experiment, IpVersion, Progress, Shard, Task, results_of_groups,
 };
 use crossfade_scenario::{Overrides, ScenarioError};
-use crossfade_transport::TcpConfig;
+use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::CongestionControl;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -26,8 +26,8 @@ use std::thread::available_parallelism;
 #[pyclass(frozen, module = "crossfade._crossfade")]
 pub(crate) struct Plan {
     experiment: Arc<Experiment>,
-    /// What a window rule in Python raised.
-    rules: Failure,
+    /// What a congestion control in Python raised.
+    controls: Failure,
 }
 
 /// The results of so many points are made before somebody may have pressed Ctrl-C.
@@ -43,7 +43,7 @@ impl Plan {
         &self.experiment
     }
 
-    /// As [`interruptible`]; an exception in a window rule is an error, too.
+    /// As [`interruptible`]; an exception in a congestion control is an error, too.
     fn interruptible<T: Send>(
         &self,
         py: Python<'_>,
@@ -51,14 +51,14 @@ impl Plan {
         work: impl FnOnce() -> T + Send,
         mut on_tick: impl FnMut(Python<'_>) -> PyResult<()> + Send,
     ) -> (T, Option<PyErr>) {
-        self.rules.forget();
+        self.controls.forget();
         interruptible(py, cancel, work, |py| {
             let ticked = on_tick(py);
             if cancel.load(Ordering::Relaxed) {
-                // A rule may loop for ever.
-                py.import("crossfade.files.rules")?.call_method0("interrupt")?;
+                // A control may loop for ever.
+                py.import("crossfade.files.controls")?.call_method0("interrupt")?;
             }
-            self.rules.take().map_or(ticked, Err)
+            self.controls.take().map_or(ticked, Err)
         })
     }
 
@@ -84,9 +84,9 @@ impl Plan {
 #[pymethods]
 impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
-    /// raises `ScenarioError`; `rule` makes a `crossfade.files.rules.Rule` of a file's name, a class in it and its text.
+    /// raises `ScenarioError`; `control` makes a `crossfade.files.controls.PythonControl` of a file's name, a class in it and its text.
     #[staticmethod]
-    #[pyo3(signature = (text, name, overrides, read = None, on_points = None, rule = None))]
+    #[pyo3(signature = (text, name, overrides, read = None, on_points = None, control = None))]
     fn load(
         py: Python<'_>,
         text: &str,
@@ -94,10 +94,10 @@ impl Plan {
         overrides: &str,
         read: Option<Py<PyAny>>,
         on_points: Option<Py<PyAny>>,
-        rule: Option<Py<PyAny>>,
+        control: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
-        let files = GivenFiles::new(read, rule);
+        let files = GivenFiles::new(read, control);
         let goes_on = |done: usize, points: usize| {
             Python::attach(|py| {
                 let told = on_points.as_ref().map_or(Ok(()), |tell| tell.call1(py, (done, points)).map(drop));
@@ -105,12 +105,12 @@ impl Plan {
             })
         };
         let plan = py.detach(|| Experiment::load_while(text, name, &overrides, &files, &goes_on));
-        let (interrupt, rules) = files.into_parts();
+        let (interrupt, controls) = files.into_parts();
         if let Some(error) = interrupt {
             return Err(error);
         }
         let plan = plan.map_err(scenario_error)?;
-        Ok(Self { experiment: Arc::new(plan), rules })
+        Ok(Self { experiment: Arc::new(plan), controls })
     }
 
     /// The plan as JSON text.
@@ -149,7 +149,7 @@ impl Plan {
         let known = known.borrow().now();
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
-        let control = Control::default();
+        let handle = ExecutionHandle::default();
         let (sender, finished) = sync_channel(RUNS_AT_A_TIME);
         let work = || {
             crossfade_experiment::execute_rest(
@@ -157,7 +157,7 @@ impl Plan {
                 &known,
                 jobs,
                 shard,
-                &control,
+                &handle,
                 &mut |rows, progress| {
                     // The receiver outlives the work.
                     let _ = sender.send((rows, progress));
@@ -166,7 +166,7 @@ impl Plan {
         };
         let mut packer = Packer::default();
         let mut last: Option<Progress> = None;
-        let under_way = &control;
+        let under_way = &handle;
         let hand_over = move |py: Python<'_>| {
             let mut batch = Vec::new();
             for (rows, progress) in finished.try_iter().take(RUNS_AT_A_TIME) {
@@ -182,7 +182,7 @@ impl Plan {
             }
             Ok(())
         };
-        match self.interruptible(py, &control.cancel, work, hand_over) {
+        match self.interruptible(py, &handle.cancel, work, hand_over) {
             (complete, None) => complete.map_err(impossible),
             (_, Some(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(false),
             (_, Some(error)) => Err(error),
@@ -205,13 +205,13 @@ impl Plan {
             Ok(Task { point, method, run, key: self.experiment.row_key(point, method, run) })
         };
         let tasks = tasks.into_iter().map(task).collect::<PyResult<Vec<_>>>()?;
-        let control = Control::default();
-        let work = || crossfade_experiment::make(&self.experiment, &tasks, &control);
+        let handle = ExecutionHandle::default();
+        let work = || crossfade_experiment::make(&self.experiment, &tasks, &handle);
         let tell = |py: Python<'_>| match &on_progress {
-            Some(tell) => tell.call1(py, (control.under_way(),)).map(drop),
+            Some(tell) => tell.call1(py, (handle.under_way(),)).map(drop),
             None => Ok(()),
         };
-        match self.interruptible(py, &control.cancel, work, tell) {
+        match self.interruptible(py, &handle.cancel, work, tell) {
             (_, Some(error)) => Err(error),
             (rows, None) => {
                 let mut packer = Packer::default();
@@ -335,9 +335,9 @@ impl Plan {
         let failure = Failure::default();
         let kept = failure.clone();
         let has_info = says(control.bind(py))?;
-        let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
+        let make = move |sender: &SenderConfig| -> Box<dyn CongestionControl> {
             let control = Python::attach(|py| control.clone_ref(py));
-            Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
+            Box::new(PythonControl::new(control, sender.initial_windows(), kept.clone()))
         };
         let (experiment, cancel) = (&self.experiment, &failure.cancel);
         let work =

@@ -7,7 +7,7 @@ use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::{FerCurves, SwitchingTable};
-use crossfade_transport::congestion::OwnRule;
+use crossfade_transport::congestion::CustomControl;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -22,12 +22,12 @@ pub trait ReadFile {
     /// Why it cannot be read, as one line.
     fn text(&self, name: &str) -> Result<String, String>;
 
-    /// The window rule that the `class` of a Python file of this text is, or the only one that it has, or a Rust file
+    /// The congestion control that the `class` of a Python file of this text is, or the only one that it has, or a Rust file
     /// is. Nothing of the file is carried out, or compiled, before a connection begins.
     ///
     /// # Errors
     /// Why there is none, as one line.
-    fn rule(&self, _name: &str, _class: Option<&str>, _text: &str) -> Result<OwnRule, String> {
+    fn control(&self, _name: &str, _class: Option<&str>, _text: &str) -> Result<CustomControl, String> {
         Err("needs Python, which is not here".to_owned())
     }
 }
@@ -39,7 +39,7 @@ impl<F: Fn(&str) -> Result<String, String>> ReadFile for F {
     }
 }
 
-/// The file and the class that the name of a rule says, if it is one of the user's own.
+/// The file and the class that the name of a congestion control says, if it is a custom one.
 pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
     let ends_in = |file: &str, suffix| file.strip_suffix(suffix).is_some_and(|stem: &str| !stem.is_empty());
     let is_python = |file: &str| ends_in(file, ".py");
@@ -73,7 +73,7 @@ pub(crate) struct Parsed {
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
     /// The class is a part of the name.
-    rules: Cache<OwnRule>,
+    controls: Cache<CustomControl>,
 }
 
 type Cache<T> = Mutex<HashMap<String, T>>;
@@ -130,20 +130,20 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.losses, in_cache, key, name, parse)
     }
 
-    /// The window rule called `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
-    pub(crate) fn rule(&self, key: &str, name: &str) -> Result<OwnRule, ScenarioError> {
+    /// The congestion control called `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
+    pub(crate) fn control(&self, key: &str, name: &str) -> Result<CustomControl, ScenarioError> {
         let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
         let (file, class) = file_and_class(name)
             .ok_or_else(|| refuse("must be FILE.py, FILE.py:CLASS or FILE.rs".to_owned()))?;
-        if let Some(found) = lock(&self.parsed.rules).get(name) {
+        if let Some(found) = lock(&self.parsed.controls).get(name) {
             return Ok(found.clone());
         }
         let text = self.read.text(file).map_err(refuse)?;
-        let rule = self.read.rule(file, class, &text).map_err(refuse)?;
+        let control = self.read.control(file, class, &text).map_err(refuse)?;
         let hash = format!("sha256:{}:{}", hex(Sha256::new_with_prefix(&text)), class.unwrap_or_default());
         lock(&self.parsed.hashes).insert(name.to_owned(), hash);
-        lock(&self.parsed.rules).insert(name.to_owned(), rule.clone());
-        Ok(rule)
+        lock(&self.parsed.controls).insert(name.to_owned(), control.clone());
+        Ok(control)
     }
 
     /// The hash of what the file holds, if it was read: another name for it.

@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::Size;
 use crate::tables::mesh::MeshSetup;
-use crate::tables::{FlowSetup, RuleName, Scenario, TrafficSetup};
+use crate::tables::{ControlName, FlowSetup, Scenario, TrafficSetup};
 use crossfade_core::SimTime;
 
 /// What a kind of network makes of the tables that all of them have.
@@ -87,17 +87,17 @@ pub(crate) fn resolve_flows(
     Ok(flows)
 }
 
-/// Gives the flows of `scenario` the window rules that are the user's own.
-pub(crate) fn add_own_rules(
+/// Gives the flows of `scenario` its custom congestion controls.
+pub(crate) fn add_custom_controls(
     scenario: &Scenario,
     flows: &mut [FlowSetup],
     files: &Files<'_>,
 ) -> Result<(), ScenarioError> {
     for flow in flows.iter_mut().filter(|flow| flow.tcp().is_some()) {
         let of_flow = scenario.flows.get(&flow.name).and_then(|named| named.tcp.as_ref());
-        if let Some(RuleName::Own(name)) = &of_flow.unwrap_or(&scenario.tcp).congestion {
+        if let Some(ControlName::Custom(name)) = &of_flow.unwrap_or(&scenario.tcp).congestion {
             let table = of_flow.map_or(String::new(), |_| format!("flows.{}.", flow.name));
-            flow.own_rule = Some(files.rule(&format!("{table}tcp.congestion"), name)?);
+            flow.custom_control = Some(files.control(&format!("{table}tcp.congestion"), name)?);
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::flows::{OnNetwork, add_own_rules};
+use crate::flows::{OnNetwork, add_custom_controls};
 use crate::networks::{self, NetworkSetup, WirelessLink};
 use crate::setup::Setup;
 use crate::stop::End;
@@ -24,7 +24,7 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &network)?;
     }
-    add_own_rules(scenario, &mut flows, files)?;
+    add_custom_controls(scenario, &mut flows, files)?;
     Ok(Setup { slot, packet_size, flows, network, warmup, end, sample })
 }
 

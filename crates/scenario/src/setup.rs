@@ -6,7 +6,7 @@ use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::mesh::MeshSetup;
 use crate::tables::tcp::TcpSetup;
 use crossfade_core::SimTime;
-use crossfade_transport::congestion::OwnRule;
+use crossfade_transport::congestion::CustomControl;
 
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
@@ -40,9 +40,9 @@ impl Setup {
         }
     }
 
-    /// Whether a window rule of the user's own has failed: what runs give is worth nothing then.
-    pub fn own_rule_has_failed(&self) -> bool {
-        self.flows.iter().any(|flow| flow.own_rule.as_ref().is_some_and(OwnRule::has_failed))
+    /// Whether a custom congestion control has failed: what runs give is worth nothing then.
+    pub fn custom_control_has_failed(&self) -> bool {
+        self.flows.iter().any(|flow| flow.custom_control.as_ref().is_some_and(CustomControl::has_failed))
     }
 
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.

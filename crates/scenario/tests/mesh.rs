@@ -35,7 +35,7 @@ fn mesh(set: &Value) -> MeshSetup {
 
 #[test]
 fn the_window_follows_the_hops_of_the_round_trip() {
-    let w_max = |set: Value| setup(&set).flows[0].tcp().unwrap().config.w_max;
+    let w_max = |set: Value| setup(&set).flows[0].tcp().unwrap().config.w_max();
     // 16 hops there and back over 2.8 are 5.7.
     assert_eq!(w_max(json!([])), 6);
     assert_eq!(w_max(json!([["flows.file.to", 1]])), 1);
@@ -47,7 +47,7 @@ fn the_window_follows_the_hops_of_the_round_trip() {
     let id = |limit: Value| load(&json!([["tcp.cwnd_limit", limit]])).unwrap().points.at(0).id.clone();
     assert_eq!(id(json!("unlimited")), id(json!(null)));
     let config = setup(&json!([])).flows[0].tcp().unwrap().config;
-    assert_eq!((config.initial_window, config.initial_ssthresh), (1.0, 6.0));
+    assert_eq!(config.initial_windows(), [1.0, 6.0]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn what_is_usual_with_a_flavour_is_what_a_scenario_gets() {
             set.as_array_mut().unwrap().push(json!(["tcp.rto.fixed", "1 s"]));
         }
         let point = load(&set).unwrap();
-        let got = point.setup.only_bulk_tcp().unwrap().config;
+        let got = *point.setup.only_bulk_tcp().unwrap().config.tcp().unwrap();
         let usual = TcpConfig { rfc: got.rfc, ..TcpConfig::new(flavour, variant, 400) };
         let rto = if flavour == Flavour::Paper { got.rto } else { usual.rto };
         assert_eq!(got, TcpConfig { rto, ..usual }, "{word}, {name}");

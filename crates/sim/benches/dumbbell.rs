@@ -42,7 +42,7 @@ fn tcp(case: &str) -> Tcp {
         )
     };
     let cubic = || Box::new(Cubic::new(1.0, 64.0)) as Box<dyn CongestionControl>;
-    Tcp { config, congestion: (case == "rfc-cubic").then(|| Arc::new(cubic) as _) }
+    Tcp { config: config.into(), congestion: (case == "rfc-cubic").then(|| Arc::new(cubic) as _) }
 }
 
 fn dumbbell(case: &str, segments: u64) -> Network {

@@ -48,7 +48,7 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
         ..TcpConfig::new(Flavour::Ns2, Variant::Tahoe, 4)
     };
     let path = FlowPath { packet_size: 600, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
-    let source = Source::Tcp(Tcp { config, congestion: None });
+    let source = Source::Tcp(Tcp { config: config.into(), congestion: None });
     let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
     let forward = forward
         .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))

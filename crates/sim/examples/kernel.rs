@@ -15,7 +15,7 @@ use crossfade_link::{CoDelConfig, LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, Flavour, RfcConfig, RtoConfig, TcpConfig, Variant};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -38,7 +38,7 @@ fn tcp(handshake: SimTime, profile: &str, variant: &str, acks: &str, segments: O
         other => panic!("profile {other}: must be linux, recommended or rack"),
     };
     if variant == "cubic" {
-        rfc.window_rule = WindowRule::Cubic;
+        rfc.congestion_control = CongestionControlKind::Cubic;
         rfc.hystart = true;
     }
     if acks == "every" {
@@ -69,9 +69,9 @@ fn link(delay: SimTime, queue: Queue, loss: Box<dyn LossProcess>) -> AnyLink {
 
 fn network(flows: Vec<(TcpConfig, SimTime)>, forward: AnyLink, reverse: AnyLink, stop: SimTime) -> Network {
     let path = FlowPath { packet_size: 1500, ack_size: 52, ..FlowPath::default() };
-    let flow = |(config, start)| FlowConfig {
+    let flow = |(config, start): (TcpConfig, SimTime)| FlowConfig {
         name: String::new(),
-        source: Source::Tcp(Tcp { config, congestion: None }),
+        source: Source::Tcp(Tcp { config: config.into(), congestion: None }),
         path,
         start,
     };

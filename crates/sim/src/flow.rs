@@ -7,8 +7,8 @@ use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
 use crossfade_link::Parcel;
-use crossfade_transport::congestion::RuleInfo;
-use crossfade_transport::{Receiver, Sender, TcpConfig};
+use crossfade_transport::congestion::ControlInfo;
+use crossfade_transport::{Receiver, Sender};
 
 /// Both ends of a TCP connection; first what every packet touches.
 #[repr(C)]
@@ -39,7 +39,7 @@ impl Connection {
             ack_timer_at: None,
             rtt_samples: (0.0, 0),
             doubts: Doubts::NONE,
-            last: config.segments.map_or(u64::MAX, |segments| segments.saturating_sub(1)),
+            last: config.segments().map_or(u64::MAX, |segments| segments.saturating_sub(1)),
             write_gap: None,
         }
     }
@@ -51,7 +51,7 @@ impl Connection {
 
     /// One whose application writes a segment every `gap`.
     fn paced(tcp: &Tcp, gap: SimTime) -> Self {
-        let config = TcpConfig { segments: Some(0), ..tcp.config };
+        let config = tcp.config.with_segments(0);
         let connection = Self::new(&Tcp { config, congestion: tcp.congestion.clone() });
         Self { last: u64::MAX, write_gap: Some(gap), ..connection }
     }
@@ -198,10 +198,10 @@ impl Flow {
     }
 
     /// What its congestion control is at.
-    pub(crate) fn info(&self) -> RuleInfo {
+    pub(crate) fn info(&self) -> ControlInfo {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.sender.info(),
-            Endpoints::Udp(_) => RuleInfo::default(),
+            Endpoints::Udp(_) => ControlInfo::default(),
         }
     }
 

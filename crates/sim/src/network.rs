@@ -4,8 +4,8 @@ use crate::error::NetworkError;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_transport::congestion::{CongestionControl, RuleInfo};
-use crossfade_transport::{Opening, Sender, TcpConfig};
+use crossfade_transport::congestion::{CongestionControl, ControlInfo};
+use crossfade_transport::{Opening, Sender, SenderConfig};
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,15 +30,15 @@ pub enum StopRule {
     Delivered(u64),
 }
 
-/// Makes the window rule of a connection.
+/// Makes the congestion control of a connection.
 pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
 
-/// A TCP connection.
+/// A connection of TCP, or of QUIC.
 #[derive(Clone)]
 pub struct Tcp {
-    /// Both ends; it sends [`TcpConfig::segments`] segments, or without end.
-    pub config: TcpConfig,
-    /// Its window rule; `None` is Reno's, as the flavour has it.
+    /// Both ends; it sends [`SenderConfig::segments`] segments, or without end.
+    pub config: SenderConfig,
+    /// Its congestion control; `None` is the one that `config` names.
     pub congestion: Option<CongestionFactory>,
 }
 
@@ -46,16 +46,16 @@ impl Tcp {
     /// A sender that has sent nothing.
     pub(crate) fn sender(&self) -> Sender {
         match &self.congestion {
-            Some(congestion) => Sender::with_congestion_control(&self.config, congestion()),
-            None => Sender::new(&self.config),
+            Some(congestion) => Sender::with_congestion_control(self.config, congestion()),
+            None => Sender::new(self.config),
         }
     }
 
     /// Of a connection whose handshake begins at `start`, or seems to have: what that measures counts its wait.
     pub(crate) fn opened(&self, opening: &Opening, start: SimTime) -> Self {
         let mut tcp = self.clone();
-        let measured = tcp.config.rfc.handshake_rtt;
-        tcp.config.rfc.handshake_rtt = measured.map(|rtt| rtt.saturating_add(opening.wait_of_syn_ack(start)));
+        let handshake_rtt = tcp.config.handshake_rtt();
+        *handshake_rtt = handshake_rtt.map(|rtt| rtt.saturating_add(opening.wait_of_syn_ack(start)));
         tcp
     }
 }
@@ -73,7 +73,7 @@ pub enum Source {
     Tcp(Tcp),
     /// A TCP connection without end whose application writes a segment at a time, at a constant rate.
     PacedTcp {
-        /// The connection; its [`TcpConfig::segments`] do not count.
+        /// The connection; its [`SenderConfig::segments`] do not count.
         tcp: Tcp,
         /// What the application offers, in bit/s of whole packets.
         rate_bps: f64,
@@ -257,7 +257,7 @@ impl Network {
             Source::Udp(_) => None,
         });
         let coming = self.arrivals.iter().map(|arrivals| &arrivals.tcp);
-        lasting.chain(coming).any(|tcp| tcp.sender().info() != RuleInfo::default())
+        lasting.chain(coming).any(|tcp| tcp.sender().info() != ControlInfo::default())
     }
 
     /// The routes that are taken, and by whom.

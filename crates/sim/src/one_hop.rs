@@ -54,7 +54,7 @@ impl From<OneHop> for Network {
         let OneHop { tcp, packet_size, ack_size, sack_block_size, gate, forward, reverse, warmup, stop } =
             config;
         let path = FlowPath { packet_size, ack_size, sack_block_size, ..FlowPath::default() };
-        let source = Source::Tcp(Tcp { config: tcp, congestion: None });
+        let source = Source::Tcp(Tcp { config: tcp.into(), congestion: None });
         let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
         let topology = Topology::path(vec![forward.into()], vec![reverse.into()]);
         // Nothing is drawn for the workload.
@@ -74,7 +74,7 @@ pub fn run<O: Observer>(
     run_network(config.into(), observer, cancel)
 }
 
-/// The same with a window rule in place of Reno's.
+/// The same with a congestion control in place of Reno's.
 ///
 /// # Errors
 /// [`Interrupted`] once `cancel` is true.
@@ -84,7 +84,7 @@ pub fn run_with_congestion_control<O: Observer>(
     observer: O,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
-    let tcp = Tcp { config: config.tcp, congestion: Some(congestion) };
+    let tcp = Tcp { config: config.tcp.into(), congestion: Some(congestion) };
     let mut network = Network::from(config);
     network.flows[0].source = Source::Tcp(tcp);
     run_network(network, observer, cancel)

@@ -2,7 +2,7 @@
 
 use crate::error::NetworkError;
 use crossfade_core::{SimTime, Stream};
-use crossfade_transport::Flavour;
+use crossfade_transport::SenderConfig;
 use rand::Rng;
 
 /// A distribution of sizes or times.
@@ -90,12 +90,11 @@ impl Distribution {
     }
 }
 
-/// In how many segments of `mss` bytes TCP sends `bytes` of data, and by how much the last is shorter. In flavours `paper`
-/// and `ns2` a segment is always whole, as a packet of ns-2's agents is.
-pub fn whole_segments(flavour: Flavour, bytes: u64, mss: u32) -> (u64, u32) {
+/// In how many segments of `mss` bytes a sender sends `bytes` of data, and by how much the last is shorter.
+pub fn whole_segments(sender: &SenderConfig, bytes: u64, mss: u32) -> (u64, u32) {
     let segments = bytes.div_ceil(u64::from(mss));
     let rest = (segments * u64::from(mss) - bytes) as u32;
-    (segments, if matches!(flavour, Flavour::Rfc | Flavour::Quic) { rest } else { 0 })
+    (segments, if sender.ends_short() { rest } else { 0 })
 }
 
 /// When packets follow each other while a source is on.

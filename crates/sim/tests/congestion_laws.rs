@@ -1,4 +1,4 @@
-//! Window rules in whole connections against closed forms: the average window at a given loss rate.
+//! Congestion controls in whole connections against closed forms: the average window at a given loss rate.
 //!
 //! The link takes any number of packets; a round trip is 100 ms.
 

@@ -7,7 +7,7 @@ use crossfade_link::{LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, Pacing, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, Flavour, Pacing, RfcConfig, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const GOLDEN: &str = include_str!("../../../tests/data/golden/kernel/bbr.csv");
@@ -19,7 +19,7 @@ const MS: SimTime = SimTime::from_millis(1);
 fn tcp() -> TcpConfig {
     TcpConfig {
         rfc: RfcConfig {
-            window_rule: WindowRule::BbrV1,
+            congestion_control: CongestionControlKind::BbrV1,
             handshake_rtt: Some(MS * 40),
             pacing: Some(Pacing::default()),
             ..RfcConfig::linux()
@@ -43,7 +43,7 @@ fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<Even
     };
     let flow = FlowConfig {
         name: "f".to_owned(),
-        source: Source::Tcp(Tcp { config: tcp(), congestion: None }),
+        source: Source::Tcp(Tcp { config: tcp().into(), congestion: None }),
         path: FlowPath { packet_size: 1500, ack_size: 52, ..FlowPath::default() },
         start: SimTime::ZERO,
     };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 fn tcp_flow(config: TcpConfig, sender_access: SimTime) -> FlowConfig {
-    let source = Source::Tcp(Tcp { config, congestion: None });
+    let source = Source::Tcp(Tcp { config: config.into(), congestion: None });
     FlowConfig { name: String::new(), source, path: path(sender_access, SimTime::ZERO), start: SimTime::ZERO }
 }
 
@@ -189,7 +189,7 @@ fn poisson_packets_wait_as_pollaczek_and_khinchine_say() {
         network.warmup = MS * 1000;
         network.arrivals = vec![Arrivals {
             name: "files".to_owned(),
-            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
+            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None).into(), congestion: None },
             path: path(SimTime::ZERO, SimTime::ZERO),
             start: SimTime::ZERO,
             rate_per_s: load / service,
@@ -226,7 +226,7 @@ fn sizes_of_files_are_drawn() {
     let mut network = network(Vec::new(), None, StopRule::At(MS * 300_000));
     network.arrivals = vec![Arrivals {
         name: "files".to_owned(),
-        tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 1000, None), congestion: None },
+        tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 1000, None).into(), congestion: None },
         path: path(MS, MS),
         start: MS * 1000,
         rate_per_s: 50.0,
@@ -274,7 +274,7 @@ fn datagrams_arrive_at_their_rate_or_are_dropped() {
 #[test]
 fn a_paced_application_gets_its_rate_or_that_of_the_link() {
     let paced = |rate_bps: f64, flavour: Flavour| {
-        let tcp = Tcp { config: tcp(flavour, Variant::NewReno, 200, None), congestion: None };
+        let tcp = Tcp { config: tcp(flavour, Variant::NewReno, 200, None).into(), congestion: None };
         let flow = FlowConfig { source: Source::PacedTcp { tcp, rate_bps }, ..udp_flow(STEADY) };
         let mut network = network(vec![flow], None, StopRule::At(MS * 60_000));
         network.warmup = MS * 20_000;
@@ -325,12 +325,12 @@ fn a_queue_that_marks_spares_the_losses() {
 }
 
 #[test]
-fn a_flow_has_its_own_window_rule() {
+fn a_flow_has_its_own_congestion_control() {
     // A large bandwidth-delay product: 500 packets, and a loss now and then.
     let reno = tcp(Flavour::Rfc, Variant::Sack, 5000, None);
     let cubic = || Box::new(Cubic::new(1.0, 5000.0)) as Box<dyn CongestionControl>;
     let mut flows = vec![tcp_flow(reno, SimTime::ZERO), tcp_flow(reno, SimTime::ZERO)];
-    flows[0].source = Source::Tcp(Tcp { config: reno, congestion: Some(Arc::new(cubic)) });
+    flows[0].source = Source::Tcp(Tcp { config: reno.into(), congestion: Some(Arc::new(cubic)) });
     let mut network = network(flows, Some(500), StopRule::At(MS * 200_000));
     network.forward[0].rate_bps = Some(50e6);
     network.forward[0].delay = MS * 60;
@@ -418,7 +418,7 @@ fn what_cannot_be_is_refused_in_one_line() {
     let build = || network(vec![flow()], None, StopRule::At(MS));
     let arrivals = Arrivals {
         name: "files".to_owned(),
-        tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
+        tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None).into(), congestion: None },
         path: path(MS, MS),
         start: SimTime::ZERO,
         rate_per_s: 1.0,

@@ -157,7 +157,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
                 if flavour == Flavour::Paper {
                     config.rto.rule = RtoRule::Fixed(MS * 400);
                 }
-                Source::Tcp(Tcp { config, congestion: None })
+                Source::Tcp(Tcp { config: config.into(), congestion: None })
             }
         ),
         1 => (1e4..1e6, 0.01..1.0).prop_map(|(rate_bps, mean)| {
@@ -193,7 +193,7 @@ proptest! {
         };
         let arrivals = Arrivals {
             name: "files".to_owned(),
-            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None), congestion: None },
+            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None).into(), congestion: None },
             path: path(MS, MS),
             start: SimTime::ZERO,
             rate_per_s: 1.0,

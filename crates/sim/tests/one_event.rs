@@ -48,7 +48,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
     let segments = prop::option::of(1_u64..80);
     let source = prop_oneof![
         4 => (flavours, variants, 1_u32..30, segments).prop_map(|(flavour, variant, w_max, segments)| {
-            Source::Tcp(Tcp { config: tcp(flavour, variant, w_max, segments), congestion: None })
+            Source::Tcp(Tcp { config: tcp(flavour, variant, w_max, segments).into(), congestion: None })
         }),
         1 => Just(Source::Udp(OnOff {
             rate_bps: 1e6,
@@ -113,7 +113,7 @@ proptest! {
         let stop = if has_end { stop } else { StopRule::At(MS * 1500) };
         let arrivals = Arrivals {
             name: "files".to_owned(),
-            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None), congestion: None },
+            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None).into(), congestion: None },
             path: path(MS, MS),
             start: SimTime::ZERO,
             rate_per_s: 10.0,

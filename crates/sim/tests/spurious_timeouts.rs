@@ -25,7 +25,7 @@ fn network(flavour: Flavour, data: Box<dyn LossProcess>, acks: Box<dyn LossProce
     };
     let path = FlowPath { packet_size: 1000, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let link = |rate_bps, loss| HopConfig { rate_bps, delay: MS * 10, queue_limit: None, loss }.into();
-    let source = Source::Tcp(Tcp { config: tcp, congestion: None });
+    let source = Source::Tcp(Tcp { config: tcp.into(), congestion: None });
     let flows = vec![FlowConfig { name: "tcp".to_owned(), source, path, start: SimTime::ZERO }];
     let topology = Topology::path(vec![link(Some(8e6), data)], vec![link(None, acks)]);
     Network::new(flows, topology, StopRule::At(MS * 20_000), RunSeed { seed: 1, run: 0 })

@@ -65,7 +65,7 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
     let back =
         HopConfig { rate_bps: None, delay: SimTime::ZERO, queue_limit: None, loss: Box::new(Lossless) };
     let path = FlowPath { packet_size: mss + 40, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
-    let source = Source::Tcp(Tcp { config: tcp, congestion: None });
+    let source = Source::Tcp(Tcp { config: tcp.into(), congestion: None });
     let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
     let topology = Topology::path(vec![link(reading, n, p_e, fd_t, run)], vec![back.into()]);
     let stop = StopRule::At(MS * 1000 * SECONDS);

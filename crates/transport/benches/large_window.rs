@@ -54,8 +54,8 @@ fn due<T>(queue: &mut VecDeque<(SimTime, T)>, now: SimTime) -> Option<T> {
 /// Delivers `segments` in a window of `window` and returns the nanoseconds for each.
 fn run(window: u64, burst: u64, rack: bool, segments: u64) -> f64 {
     let config = config(rack);
-    let mut sender = Sender::with_congestion_control(&config, Box::new(Constant(window as f64)));
-    let mut receiver = Receiver::new(&config);
+    let mut sender = Sender::with_congestion_control(config, Box::new(Constant(window as f64)));
+    let mut receiver = Receiver::new(config);
     let mut data: VecDeque<(SimTime, Segment)> = VecDeque::new();
     let mut acks: VecDeque<(SimTime, Ack)> = VecDeque::new();
     let (spacing, delay) = (SimTime::from_micros(1), SimTime::from_micros(window));

@@ -20,8 +20,8 @@ mod sender;
 pub use accurate_ecn::{AccEcn, ByteCounters};
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
-    BbrConfig, BbrProfile, Flavour, FullPipeRule, Pacing, QuicConfig, RateReduction, ReductionBound,
-    RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
+    BbrConfig, BbrProfile, CongestionControlKind, Flavour, FullPipeRule, Pacing, QuicConfig, RateReduction,
+    ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, SenderConfig, TcpConfig, Variant,
 };
 pub use opening::{Opening, Releases};
 pub use outcome::{AckOutcome, Expired, SenderStatistics};

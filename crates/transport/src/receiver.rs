@@ -1,6 +1,6 @@
 //! The receiving end: keeps what arrives out of order and acknowledges, at once or a little later.
 
-use crate::config::{Flavour, TcpConfig, Variant};
+use crate::config::{Flavour, SenderConfig, TcpConfig, Variant};
 use crate::quic::Numbers;
 use crate::rfc::{Answers, Options, Place};
 use crate::segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
@@ -25,7 +25,7 @@ pub struct Received {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     buffer: Buffer,
-    /// What flavours `rfc` and `quic` add; the others acknowledge every segment at once.
+    /// What flavour `rfc` and QUIC add; the other flavours acknowledge every segment at once.
     answers: Option<Box<Manners>>,
 }
 
@@ -49,14 +49,17 @@ enum Manners {
 }
 
 impl Receiver {
-    /// A receiver that has seen nothing. Only flavours `rfc` and `quic` delay acknowledgements and answer congestion marks;
+    /// A receiver that has seen nothing. Only flavour `rfc` and QUIC delay acknowledgements and answer congestion marks;
     /// the former answers timestamps and duplicates as well.
-    pub fn new(config: &TcpConfig) -> Self {
-        let sends_sack = config.variant == Variant::Sack && config.flavour != Flavour::Quic;
-        let answers = match config.flavour {
-            Flavour::Paper | Flavour::Ns2 => None,
-            Flavour::Rfc => Some(Manners::Rfc(Answers::new(&config.rfc, config.w_max, sends_sack))),
-            Flavour::Quic => Some(Manners::Quic(Numbers::new(&config.rfc))),
+    pub fn new(config: impl Into<SenderConfig>) -> Self {
+        let (sends_sack, answers) = match &config.into() {
+            SenderConfig::Quic(quic) => (false, Some(Manners::Quic(Numbers::new(quic)))),
+            SenderConfig::Tcp(TcpConfig { flavour, variant, w_max, rfc, .. }) => {
+                let sends_sack = *variant == Variant::Sack;
+                let answers =
+                    (*flavour == Flavour::Rfc).then(|| Manners::Rfc(Answers::new(rfc, *w_max, sends_sack)));
+                (sends_sack, answers)
+            }
         };
         Self { buffer: Buffer { rcv_nxt: 0, held: Vec::new(), sends_sack }, answers: answers.map(Box::new) }
     }
@@ -235,7 +238,7 @@ mod tests {
     }
 
     fn at_once() -> Receiver {
-        Receiver::new(&config(Flavour::Ns2))
+        Receiver::new(config(Flavour::Ns2))
     }
 
     fn segment(seq: u64) -> Segment {
@@ -268,7 +271,7 @@ mod tests {
     #[test]
     fn every_second_segment_is_acknowledged_or_after_the_delay() {
         let ms = SimTime::from_millis;
-        let mut receiver = Receiver::new(&config(Flavour::Rfc));
+        let mut receiver = Receiver::new(config(Flavour::Rfc));
         let sent = |seq, at| Segment { seq, timestamp: ms(at), ..Segment::default() };
         assert_eq!(receiver.on_segment(ms(10), &sent(0, 1), false).ack, None);
         let ack = receiver.on_segment(ms(20), &sent(1, 2), false).ack.unwrap();
@@ -289,7 +292,7 @@ mod tests {
     fn linux_acknowledges_the_start_and_the_ends_of_bursts_at_once() {
         let ms = SimTime::from_millis;
         let linux = TcpConfig { rfc: RfcConfig::linux(), ..config(Flavour::Rfc) };
-        let mut receiver = Receiver::new(&linux);
+        let mut receiver = Receiver::new(linux);
         let mut at_once = |seq, push| {
             receiver.on_segment(ms(10), &Segment { seq, push, ..segment(0) }, false).ack.is_some()
         };
@@ -308,7 +311,7 @@ mod tests {
     fn reports_that_wait_leave_before_one_that_hides_them() {
         let ms = SimTime::from_millis;
         let linux = TcpConfig { rfc: RfcConfig::linux(), ..config(Flavour::Rfc) };
-        let mut receiver = Receiver::new(&linux);
+        let mut receiver = Receiver::new(linux);
         (0..26).for_each(|seq| drop(receiver.on_segment(ms(9), &segment(seq), false)));
         (27..30).for_each(|seq| drop(receiver.on_segment(ms(10), &segment(seq), false)));
         let mut told = |seq| receiver.on_segment(ms(10), &segment(seq), false).ack.map(|ack| blocks(&ack));
@@ -326,7 +329,7 @@ mod tests {
 
     #[test]
     fn holes_and_what_fills_them_are_acknowledged_at_once() {
-        let mut receiver = Receiver::new(&config(Flavour::Rfc));
+        let mut receiver = Receiver::new(config(Flavour::Rfc));
         let ms = SimTime::from_millis;
         let sent = |seq, at| Segment { seq, timestamp: ms(at), ..Segment::default() };
         assert_eq!(receiver.on_segment(NOW, &sent(0, 1), false).ack, None);
@@ -339,7 +342,7 @@ mod tests {
 
     #[test]
     fn duplicates_are_reported_first() {
-        let mut receiver = Receiver::new(&config(Flavour::Rfc));
+        let mut receiver = Receiver::new(config(Flavour::Rfc));
         receiver.on_segment(NOW, &segment(0), false);
         // RFC 2883 section 4.1: below the cumulative acknowledgement, and 4.2: inside a block.
         assert_eq!(blocks_after(&mut receiver, 0), [(0, 1)]);
@@ -351,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_echoed_until_the_sender_has_answered() {
-        let mut receiver = Receiver::new(&config(Flavour::Rfc));
+        let mut receiver = Receiver::new(config(Flavour::Rfc));
         let mut echo = |seq: u64, cwr: bool, ce: bool| {
             receiver
                 .on_segment(NOW, &Segment { seq, cwr, ..Segment::default() }, ce)
@@ -368,7 +371,7 @@ mod tests {
     #[test]
     fn accurate_feedback_counts_marks() {
         let accurate = RfcConfig { ecn: true, accurate_ecn: true, ..RfcConfig::default() };
-        let mut receiver = Receiver::new(&TcpConfig { rfc: accurate, ..config(Flavour::Rfc) });
+        let mut receiver = Receiver::new(TcpConfig { rfc: accurate, ..config(Flavour::Rfc) });
         let mut counts = |seq: u64, ce: bool| {
             let ack = receiver.on_segment(NOW, &segment(seq), ce).ack;
             assert!(ack.as_ref().is_none_or(|ack| !ack.ece && ack.accurate.counters().is_none()));
@@ -390,7 +393,7 @@ mod tests {
             growth_acks: None,
             ..RfcConfig::linux()
         };
-        let mut receiver = Receiver::new(&TcpConfig { rfc, ..config(Flavour::Rfc) });
+        let mut receiver = Receiver::new(TcpConfig { rfc, ..config(Flavour::Rfc) });
         let mut leaves = |seq: u64, ce: bool| receiver.on_segment(NOW, &segment(seq), ce).ack.is_some();
         assert!([1, 2, 3].into_iter().all(|seq| leaves(seq, false)), "the first three show the hole");
         assert_eq!(
@@ -411,7 +414,7 @@ mod tests {
             delayed_ack: None,
             ..RfcConfig::default()
         };
-        let mut receiver = Receiver::new(&TcpConfig { rfc, ..config(Flavour::Rfc) });
+        let mut receiver = Receiver::new(TcpConfig { rfc, ..config(Flavour::Rfc) });
         let mut counters = |seq: u64, ce: bool| {
             let sent = Segment { ecn_capable: true, l4s: true, ..segment(seq) };
             let counters = receiver.on_segment(NOW, &sent, ce).ack.unwrap().accurate.counters();

@@ -1,8 +1,8 @@
 //! The sending end.
 
 use crate::classic::Classic;
-use crate::config::{Flavour, TcpConfig};
-use crate::congestion::{CongestionControl, RuleInfo, window_rule};
+use crate::config::{Flavour, SenderConfig};
+use crate::congestion::{CongestionControl, ControlInfo, congestion_control};
 use crate::outcome::{AckOutcome, Expired, SenderStatistics};
 use crate::quic::QuicSender;
 use crate::rfc::RfcSender;
@@ -26,17 +26,23 @@ enum Rules {
 }
 
 impl Sender {
-    /// A sender that has sent nothing; its window follows the rule that `config` names.
-    pub fn new(config: &TcpConfig) -> Self {
-        Self::with_congestion_control(config, window_rule(config))
+    /// A sender that has sent nothing; its congestion control is the one that `config` names.
+    pub fn new(config: impl Into<SenderConfig>) -> Self {
+        let config = config.into();
+        Self::with_congestion_control(config, congestion_control(&config))
     }
 
     /// A sender that has sent nothing, and whose window is that of `congestion`.
-    pub fn with_congestion_control(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
-        Self(match config.flavour {
-            Flavour::Rfc => Rules::Rfc(Box::new(RfcSender::new(config, congestion))),
-            Flavour::Quic => Rules::Quic(Box::new(QuicSender::new(config, congestion))),
-            Flavour::Paper | Flavour::Ns2 => Rules::Classic(Box::new(Classic::new(config, congestion))),
+    pub fn with_congestion_control(
+        config: impl Into<SenderConfig>,
+        congestion: Box<dyn CongestionControl>,
+    ) -> Self {
+        Self(match &config.into() {
+            SenderConfig::Quic(quic) => Rules::Quic(Box::new(QuicSender::new(quic, congestion))),
+            SenderConfig::Tcp(tcp) => match tcp.flavour {
+                Flavour::Rfc => Rules::Rfc(Box::new(RfcSender::new(tcp, congestion))),
+                Flavour::Paper | Flavour::Ns2 => Rules::Classic(Box::new(Classic::new(tcp, congestion))),
+            },
         })
     }
 
@@ -135,8 +141,8 @@ impl Sender {
         }
     }
 
-    /// How many segments the sender takes to be in the network: RFC 6675's pipe in flavour `rfc`, the packets in flight in
-    /// flavour `quic`, the flight size in the others.
+    /// How many segments the sender takes to be in the network: RFC 6675's pipe in flavour `rfc`, QUIC's packets in flight, the
+    /// flight size in the other flavours.
     pub fn pipe(&self) -> u64 {
         match &self.0 {
             Rules::Classic(sender) => sender.state.flight_size(),
@@ -163,7 +169,7 @@ impl Sender {
         }
     }
 
-    /// Gives the window rule its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
+    /// Gives the congestion control its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
     /// sent.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         match &mut self.0 {
@@ -173,8 +179,8 @@ impl Sender {
         }
     }
 
-    /// What the window rule is at.
-    pub fn info(&self) -> RuleInfo {
+    /// What the congestion control is at.
+    pub fn info(&self) -> ControlInfo {
         match &self.0 {
             Rules::Classic(sender) => sender.state.congestion.info(),
             Rules::Rfc(sender) => sender.info(),

@@ -9,9 +9,9 @@ use crossfade_transport::congestion::{BbrV1, BbrV3, CongestionControl};
 /// What the bucket holds: a third of what is in flight, and all of it.
 const BURSTS: [f64; 2] = [10.0, 33.0];
 
-fn policed(burst: f64, rule: Box<dyn CongestionControl>) -> Path {
+fn policed(burst: f64, control: Box<dyn CongestionControl>) -> Path {
     let conditions = Conditions { rate: 10.0 * P10, bucket: Some((P10, burst)), ..Conditions::p10() };
-    let mut path = Path::new(conditions, &linux(&conditions), rule);
+    let mut path = Path::new(conditions, &linux(&conditions), control);
     path.run_until(ms(30_000));
     path
 }

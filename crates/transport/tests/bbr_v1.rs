@@ -6,12 +6,12 @@ use crossfade_core::{SimTime, testing::Runs};
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, CongestionControl, Needs, Phase, RateSample, SendEvent};
 
-fn rule() -> BbrV1 {
+fn control() -> BbrV1 {
     BbrV1::new(10.0, BbrConfig::default(), Some(2))
 }
 
 fn bbr(conditions: Conditions) -> Path {
-    Path::new(conditions, &linux(&conditions), Box::new(rule()))
+    Path::new(conditions, &linux(&conditions), Box::new(control()))
 }
 
 /// State and pacing gain with the time they last, in milliseconds, in order.
@@ -37,13 +37,13 @@ fn gain(row: &Row) -> f64 {
 
 #[test]
 fn before_a_round_trip_is_known_ten_segments_a_millisecond() {
-    let mut rule = rule();
-    assert_eq!(rule.needs(), Needs { samples: true, own_window: true, random: true, ..Needs::default() });
-    let rate = |rule: &BbrV1| rule.pacing_rate().unwrap();
+    let mut control = control();
+    assert_eq!(control.needs(), Needs { samples: true, own_window: true, random: true, ..Needs::default() });
+    let rate = |control: &BbrV1| control.pacing_rate().unwrap();
     let high = 739.0 / 256.0 * 0.99;
-    assert!((rate(&rule) / (high * 10_000.0) - 1.0).abs() < 1e-12);
-    rule.on_send(&SendEvent { srtt: Some(ms(40)), ..SendEvent::default() });
-    assert!((rate(&rule) / (high * 250.0) - 1.0).abs() < 1e-12, "{}", rate(&rule));
+    assert!((rate(&control) / (high * 10_000.0) - 1.0).abs() < 1e-12);
+    control.on_send(&SendEvent { srtt: Some(ms(40)), ..SendEvent::default() });
+    assert!((rate(&control) / (high * 250.0) - 1.0).abs() < 1e-12, "{}", rate(&control));
 }
 
 /// `bbr_tso_segs_goal`: what is paced in 1/1024 s, at least one segment below 1.2 Mbit/s and two above, at most 127.
@@ -51,11 +51,11 @@ fn before_a_round_trip_is_known_ten_segments_a_millisecond() {
 fn the_quantum_is_a_millisecond() {
     let quantum = |segments_per_s: f64| {
         let config = BbrConfig { mss: 1500, ..BbrConfig::default() };
-        let mut rule = BbrV1::new(10.0, config, None);
+        let mut control = BbrV1::new(10.0, config, None);
         // The first rate is 2.887 x 10 segments a round trip, less the margin.
         let srtt = SimTime::from_secs_f64(739.0 / 256.0 * 0.99 * 10.0 / segments_per_s);
-        rule.on_send(&SendEvent { srtt: Some(srtt), ..SendEvent::default() });
-        rule.send_quantum().unwrap()
+        control.on_send(&SendEvent { srtt: Some(srtt), ..SendEvent::default() });
+        control.send_quantum().unwrap()
     };
     // 1.188, 1.212, 12, 35 and 48 Mbit/s, and 12 Gbit/s.
     assert_eq!([99.0, 101.0, 1000.0, 2900.0, 4000.0, 1e6].map(quantum), [1, 2, 2, 2, 3, 127]);
@@ -82,11 +82,11 @@ fn startup_fills_the_pipe_and_three_rounds_more() {
 /// A round whose filter grows by less than a quarter, three times.
 #[test]
 fn the_pipe_is_full_after_three_rounds_without_growth() {
-    let mut rule = rule();
+    let mut control = control();
     let rates = [100.0, 200.0, 260.0, 264.0, 266.0, 270.0];
     let mut states = Vec::new();
     for (round, rate) in (0..).zip(rates) {
-        rule.on_delivery(&RateSample {
+        control.on_delivery(&RateSample {
             now: ms(40 * (round + 1)),
             delivered: 100 * (round + 1),
             prior_delivered: Some(100 * round),
@@ -97,7 +97,7 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
             in_flight: 1000,
             ..RateSample::default()
         });
-        states.push(rule.info().state);
+        states.push(control.info().state);
     }
     assert_eq!(states[..5], ["startup"; 5]);
     assert_eq!(states[5], "drain", "260 is 1.3 times 200; 264, 266, 270 are not 1.25 times 260");
@@ -106,10 +106,10 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
 /// A round trip of 36 years at seventy segments a nanosecond: such as a property test found.
 #[test]
 fn a_target_beyond_what_can_be_counted_does_not_wrap() {
-    let mut rule = rule();
+    let mut control = control();
     let rtt = SimTime::from_nanos(1_136_165_053_340_000_000);
     for round in 1..3 {
-        rule.on_delivery(&RateSample {
+        control.on_delivery(&RateSample {
             now: rtt + ms(round),
             delivered: 10 * round,
             prior_delivered: Some(10 * (round - 1)),
@@ -121,7 +121,7 @@ fn a_target_beyond_what_can_be_counted_does_not_wrap() {
         });
     }
     // The time of the least round trip is over long since.
-    assert_eq!((rule.info().state, rule.cwnd()), ("probe-rtt", 4.0));
+    assert_eq!((control.info().state, control.cwnd()), ("probe-rtt", 4.0));
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn the_cycle_of_eight_lasts_8_2_round_trips() {
 fn the_peak_of_the_queue_grows_with_the_quantum() {
     for (rate, quantum, bdp) in [(10.0 * P10, 5, 333.0), (12.5 * P10, 8, 417.0)] {
         let conditions = Conditions { rate, ..Conditions::p10() };
-        let rule = BbrV1::new(10.0, BbrConfig::default(), Some(quantum));
-        let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule));
+        let control = BbrV1::new(10.0, BbrConfig::default(), Some(quantum));
+        let mut path = Path::new(conditions, &linux(&conditions), Box::new(control));
         path.run_until(ms(4_000));
         let peak = path.rows.iter().filter(|row| row.seconds() > 2.0).map(|row| row.queue).max().unwrap();
         let most = bdp / 4.0 + 3.0 * quantum as f64 + 4.0;
@@ -189,7 +189,7 @@ fn after_ten_seconds_the_round_trip_is_measured_anew() {
 /// The stamp is refreshed by a round trip that equals the estimate.
 #[test]
 fn an_equal_round_trip_postpones_probe_rtt() {
-    let mut rule = rule();
+    let mut control = control();
     let sample = |seconds: u64, rtt| RateSample {
         now: ms(1000 * seconds),
         rtt: Some(ms(rtt)),
@@ -197,23 +197,23 @@ fn an_equal_round_trip_postpones_probe_rtt() {
         in_flight: 50,
         ..RateSample::default()
     };
-    rule.on_delivery(&sample(1, 40));
-    rule.on_delivery(&sample(9, 40));
-    rule.on_delivery(&sample(12, 50));
-    assert_ne!(rule.info().state, "probe-rtt");
-    rule.on_delivery(&sample(18, 50));
-    rule.on_delivery(&sample(20, 50));
-    assert_eq!(rule.info().state, "probe-rtt");
-    assert_eq!(rule.info().min_rtt, Some(ms(50)));
+    control.on_delivery(&sample(1, 40));
+    control.on_delivery(&sample(9, 40));
+    control.on_delivery(&sample(12, 50));
+    assert_ne!(control.info().state, "probe-rtt");
+    control.on_delivery(&sample(18, 50));
+    control.on_delivery(&sample(20, 50));
+    assert_eq!(control.info().state, "probe-rtt");
+    assert_eq!(control.info().min_rtt, Some(ms(50)));
 }
 
 /// After idle time the phases of the cycle do not count: it paces at the bandwidth, less its margin.
 #[test]
 fn after_idle_time_it_paces_at_the_bandwidth() {
-    let mut rule = rule();
+    let mut control = control();
     let mut gains = Vec::new();
     for round in 1..60_u64 {
-        rule.on_delivery(&RateSample {
+        control.on_delivery(&RateSample {
             now: ms(41 * round),
             delivered: 33 * round,
             prior_delivered: Some(33 * (round - 1)),
@@ -221,13 +221,13 @@ fn after_idle_time_it_paces_at_the_bandwidth() {
             interval: ms(40),
             rtt: Some(ms(40)),
             newly_acked: 33,
-            in_flight: if rule.info().state == "drain" { 1 } else { 70 },
+            in_flight: if control.info().state == "drain" { 1 } else { 70 },
             prior_in_flight: 70,
             ..RateSample::default()
         });
-        let gain = rule.info().gains.unwrap().0;
-        if rule.info().state == "probe-bw" && gain != 1.0 {
-            let mut idle = rule.clone();
+        let gain = control.info().gains.unwrap().0;
+        if control.info().state == "probe-bw" && gain != 1.0 {
+            let mut idle = control.clone();
             assert!((idle.pacing_rate().unwrap() / (gain * 0.99 * P10) - 1.0).abs() < 1e-9);
             let send = SendEvent { now: ms(41 * round + 500), after_idle: true, ..SendEvent::default() };
             idle.on_send(&send);
@@ -245,7 +245,7 @@ fn after_idle_time_it_paces_at_the_bandwidth() {
 
 #[test]
 fn recovery_conserves_a_round_and_gives_the_window_back() {
-    let mut rule = rule();
+    let mut control = control();
     let sample = |n: u64, phase| RateSample {
         now: ms(40 + n),
         delivered: 10 + n,
@@ -257,23 +257,23 @@ fn recovery_conserves_a_round_and_gives_the_window_back() {
         ..RateSample::default()
     };
     for n in 0..30 {
-        rule.on_delivery(&sample(n, Phase::Open));
+        control.on_delivery(&sample(n, Phase::Open));
     }
-    let before = rule.cwnd();
-    rule.on_phase(ms(80), Phase::Recovery, 20);
-    rule.on_delivery(&RateSample { newly_lost: 3, ..sample(31, Phase::Recovery) });
-    assert_eq!(rule.cwnd(), 21.0, "what is in flight and what was acknowledged");
-    rule.on_delivery(&sample(32, Phase::Recovery));
-    assert_eq!(rule.cwnd(), 21.0, "conservation");
-    rule.on_delivery(&sample(33, Phase::Open));
-    assert!(rule.cwnd() >= before, "{} after {before}", rule.cwnd());
+    let before = control.cwnd();
+    control.on_phase(ms(80), Phase::Recovery, 20);
+    control.on_delivery(&RateSample { newly_lost: 3, ..sample(31, Phase::Recovery) });
+    assert_eq!(control.cwnd(), 21.0, "what is in flight and what was acknowledged");
+    control.on_delivery(&sample(32, Phase::Recovery));
+    assert_eq!(control.cwnd(), 21.0, "conservation");
+    control.on_delivery(&sample(33, Phase::Open));
+    assert!(control.cwnd() >= before, "{} after {before}", control.cwnd());
     // A timeout leaves one beside what is in flight, each time.
-    rule.on_phase(ms(90), Phase::Loss, 0);
-    assert_eq!(rule.cwnd(), 1.0);
-    rule.on_phase(ms(91), Phase::Loss, 2);
-    assert_eq!(rule.cwnd(), 3.0);
-    rule.on_delivery(&sample(40, Phase::Open));
-    assert!(rule.cwnd() >= before);
+    control.on_phase(ms(90), Phase::Loss, 0);
+    assert_eq!(control.cwnd(), 1.0);
+    control.on_phase(ms(91), Phase::Loss, 2);
+    assert_eq!(control.cwnd(), 3.0);
+    control.on_delivery(&sample(40, Phase::Open));
+    assert!(control.cwnd() >= before);
 }
 
 /// The share of a link that a flow has from 5 s on, for so many seconds.
@@ -281,8 +281,8 @@ fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
     let conditions = Conditions { rate, loss, run, ..Conditions::p10() };
     let config = BbrConfig { policer, ..BbrConfig::default() };
     let quantum = if rate > P10 { 4 } else { 2 };
-    let rule = BbrV1::new(10.0, config, Some(quantum));
-    let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
+    let control = BbrV1::new(10.0, config, Some(quantum));
+    let mut path = Path::new(conditions, &linux(&conditions), Box::new(control)).quiet();
     path.utilisation(ms(5_000), ms(5_000 + 1000 * seconds))
 }
 
@@ -291,7 +291,7 @@ fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
     let ten = |loss| Runs::of(12, |run| share(P10, loss, false, run, 20));
-    // An independent sketch of the rule over the same path, without recovery and without the search for policers.
+    // An independent sketch of the control over the same path, without recovery and without the search for policers.
     for (loss, sketched, off) in
         [(0.01, 1.0, 0.02), (0.05, 0.97, 0.02), (0.1, 0.91, 0.02), (0.15, 0.86, 0.02), (0.2, 0.76, 0.03)]
     {
@@ -328,13 +328,13 @@ fn random_loss_is_taken_for_a_policer() {
 /// Two intervals with the same rate and a fifth lost: their mean at gain 1, for 48 rounds.
 #[test]
 fn a_policer_is_taken_for_what_it_is() {
-    let mut rule = rule();
+    let mut control = control();
     let (mut delivered, mut lost, mut rounds_at_lt) = (0, 0, 0);
     let mut full = 0;
     for round in 0..120_u64 {
         delivered += 80;
         lost += 20;
-        rule.on_delivery(&RateSample {
+        control.on_delivery(&RateSample {
             now: ms(40 * (round + 1)),
             delivered,
             prior_delivered: Some(delivered - 80),
@@ -345,15 +345,15 @@ fn a_policer_is_taken_for_what_it_is() {
             newly_acked: 80,
             newly_lost: 20,
             lost,
-            in_flight: if rule.info().state == "drain" { 1 } else { 100 },
+            in_flight: if control.info().state == "drain" { 1 } else { 100 },
             ..RateSample::default()
         });
-        full += u64::from(rule.info().state == "probe-bw");
-        if rule.info().bandwidth.is_some_and(|bandwidth| bandwidth < 3999.0) {
-            assert!((rule.info().bandwidth.unwrap() - 2000.0).abs() < 1.0, "80 each 40 ms");
+        full += u64::from(control.info().state == "probe-bw");
+        if control.info().bandwidth.is_some_and(|bandwidth| bandwidth < 3999.0) {
+            assert!((control.info().bandwidth.unwrap() - 2000.0).abs() < 1.0, "80 each 40 ms");
             rounds_at_lt += 1;
-            if rule.info().state == "probe-bw" {
-                assert_eq!(rule.info().gains.unwrap().0, 1.0);
+            if control.info().state == "probe-bw" {
+                assert_eq!(control.info().gains.unwrap().0, 1.0);
             }
         }
     }
@@ -367,8 +367,8 @@ fn aggregation_is_allowed_for_up_to_100_ms() {
     let utilisation = |rtt, gap, cap| {
         let conditions = Conditions { rtt: ms(rtt), ack_gap: Some(ms(gap)), ..Conditions::p10() };
         let config = BbrConfig { extra_acked_cap: cap, ..BbrConfig::default() };
-        let rule = BbrV1::new(10.0, config, Some(2));
-        let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
+        let control = BbrV1::new(10.0, config, Some(2));
+        let mut path = Path::new(conditions, &linux(&conditions), Box::new(control)).quiet();
         path.utilisation(ms(15_000), ms(25_000))
     };
     let linux = Some(ms(100));
@@ -447,10 +447,10 @@ fn whole_packets_leave(push_acks: bool) {
     let rate = 43.743e6 / 12_000.0;
     let conditions =
         Conditions { rate, rtt: SimTime::from_micros(5_494), queue: 9, w_max: 20, ..Conditions::p10() };
-    let rule = BbrV1::new(10.0, BbrConfig::default(), None);
+    let control = BbrV1::new(10.0, BbrConfig::default(), None);
     let mut config = linux(&conditions);
     config.rfc.push_acks = push_acks;
-    let mut path = Path::new(conditions, &config, Box::new(rule));
+    let mut path = Path::new(conditions, &config, Box::new(control));
     path.run_until(ms(4_000));
     let rows: Vec<_> = path.rows.iter().filter(|row| row.now > ms(2_000)).collect();
     let left = rows.windows(2).map(|rows| rows[1].sent - rows[0].sent);

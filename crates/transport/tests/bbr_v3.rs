@@ -55,11 +55,11 @@ fn drain_ends_in_cruise_with_the_same_acknowledgement() {
     for (config, before) in
         [(BbrConfig::default(), "probe-bw-cruise"), (BbrConfig::linux_v3(), "probe-bw-down")]
     {
-        let mut rule = BbrV3::new(10.0, config, Some(2));
+        let mut control = BbrV3::new(10.0, config, Some(2));
         let mut round = 0;
         let mut acked = |in_flight, prior_in_flight| {
             round += 1;
-            rule.on_delivery(&RateSample {
+            control.on_delivery(&RateSample {
                 now: ms(40 * round),
                 delivered: 33 * round,
                 prior_delivered: Some(33 * (round - 1)),
@@ -71,7 +71,7 @@ fn drain_ends_in_cruise_with_the_same_acknowledgement() {
                 prior_in_flight,
                 ..RateSample::default()
             });
-            rule.info().state
+            control.info().state
         };
         while acked(79, 80) == "startup" {}
         // 33.3 segments are a product, 34 in whole ones.

@@ -37,7 +37,7 @@ fn losses_end_a_probe_that_the_application_limits() {
         });
         assert_eq!(state, "probe-bw-down");
         fed.ack(80, |sample| (sample.in_flight, sample.prior_in_flight) = (200, 200));
-        assert!(fed.rule.cwnd() >= 159.0, "two products, no bound: {}", fed.rule.cwnd());
+        assert!(fed.control.cwnd() >= 159.0, "two products, no bound: {}", fed.control.cwnd());
     }
 }
 
@@ -52,7 +52,7 @@ fn a_refill_that_the_application_limits_teaches_nothing() {
         });
         assert_eq!(state, "probe-bw-refill");
         assert_eq!(fed.round(|sample| (sample.app_limited, sample.rate) = (true, Some(10.0))), "probe-bw-up");
-        assert_eq!(fed.rule.info().bandwidth, Some(RATE));
+        assert_eq!(fed.control.info().bandwidth, Some(RATE));
     }
 }
 
@@ -62,17 +62,17 @@ fn a_refill_that_the_application_limits_teaches_nothing() {
 fn a_spurious_timeout_in_a_probe_takes_no_bound() {
     for (mut fed, after) in [(Fed::draft(), "probe-bw-refill"), (Fed::linux(), "probe-bw-down")] {
         fed.until("probe-bw-up");
-        fed.rule.on_phase(fed.now, Phase::Loss, 0);
-        assert_eq!(fed.rule.cwnd(), 1.0);
+        fed.control.on_phase(fed.now, Phase::Loss, 0);
+        assert_eq!(fed.control.cwnd(), 1.0);
         fed.lose(70, 100);
         assert_eq!(fed.state(), "probe-bw-down");
-        fed.rule.undo();
-        fed.rule.on_phase(fed.now, Phase::Open, 70);
+        fed.control.undo();
+        fed.control.on_phase(fed.now, Phase::Open, 70);
         assert_eq!(fed.state(), after);
         for _ in 0..3 {
             fed.round(|_| {});
         }
-        assert!(fed.rule.cwnd() >= 160.0, "{}", fed.rule.cwnd());
-        assert_eq!(fed.rule.info().bandwidth, Some(RATE));
+        assert!(fed.control.cwnd() >= 160.0, "{}", fed.control.cwnd());
+        assert_eq!(fed.control.info().bandwidth, Some(RATE));
     }
 }

@@ -17,9 +17,9 @@ fn a_probe_that_loses_lowers_the_longterm_bound_and_the_next_is_cautious() {
     assert_eq!(fed.state(), "probe-bw-down");
     // Of two products 160 the bound leaves 98.98; cruising, 85 % of it.
     fed.ack(1, |sample| sample.in_flight = 200);
-    assert!((fed.rule.cwnd() - 98.98).abs() < 0.01, "{}", fed.rule.cwnd());
+    assert!((fed.control.cwnd() - 98.98).abs() < 0.01, "{}", fed.control.cwnd());
     assert_eq!(fed.round(|_| {}), "probe-bw-cruise");
-    assert!((fed.rule.cwnd() - 0.85 * 98.98).abs() < 0.01, "{}", fed.rule.cwnd());
+    assert!((fed.control.cwnd() - 0.85 * 98.98).abs() < 0.01, "{}", fed.control.cwnd());
     // The next probe ends at the bound, and as it lost nothing, another begins a round later without cruising.
     fed.until("probe-bw-up");
     assert_eq!(fed.round(|sample| sample.in_flight = 97), "probe-bw-up");
@@ -36,9 +36,9 @@ fn linux_cuts_at_two_of_a_hundred() {
     fed.lose(2, 100);
     assert_eq!(fed.state(), "probe-bw-down");
     fed.ack(1, |sample| (sample.in_flight, sample.prior_in_flight) = (200, 200));
-    assert_eq!(fed.rule.cwnd(), 100.0);
+    assert_eq!(fed.control.cwnd(), 100.0);
     assert_eq!(fed.round(|_| {}), "probe-bw-cruise");
-    assert_eq!(fed.rule.cwnd(), 86.0);
+    assert_eq!(fed.control.cwnd(), 86.0);
 }
 
 /// Section 5.3.1.3: six acknowledgements with losses in a round, and more than 2 % lost, also while the application limits.
@@ -46,7 +46,7 @@ fn linux_cuts_at_two_of_a_hundred() {
 fn heavy_loss_ends_startup() {
     for mut fed in [Fed::draft(), Fed::linux()] {
         fed.round(|_| {});
-        fed.rule.on_phase(fed.now, Phase::Recovery, 70);
+        fed.control.on_phase(fed.now, Phase::Recovery, 70);
         let prior = fed.delivered;
         for _ in 0..6 {
             fed.lose(1, 80);
@@ -74,9 +74,9 @@ fn heavy_loss_ends_startup() {
         });
         assert_eq!(state, "drain");
         // The long-term bound is the product, 80, or what was delivered in the round.
-        fed.rule.on_phase(fed.now, Phase::Open, 70);
+        fed.control.on_phase(fed.now, Phase::Open, 70);
         assert_eq!(fed.round(|_| {}), "probe-bw-down");
-        assert!((79.0..=80.0).contains(&fed.rule.cwnd()), "{}", fed.rule.cwnd());
+        assert!((79.0..=80.0).contains(&fed.control.cwnd()), "{}", fed.control.cwnd());
     }
 }
 
@@ -121,7 +121,7 @@ fn five_seconds_without_a_shorter_round_trip() {
         let equal = |sample: &mut RateSample| sample.rtt = Some(MS * 30);
         let rounds = (1..200).find(|_| fed.round(equal) == "probe-rtt").unwrap();
         assert_eq!(rounds, 126, "the first after {began} and 5 s");
-        assert!(fed.rule.cwnd() <= 40.0, "half a product: {}", fed.rule.cwnd());
+        assert!(fed.control.cwnd() <= 40.0, "half a product: {}", fed.control.cwnd());
         // 200 ms and a round, then cruising.
         let small = |sample: &mut RateSample| sample.in_flight = 30;
         let lasts = (1..20).find(|_| fed.round(small) != "probe-rtt").unwrap();
@@ -144,7 +144,7 @@ fn probe_rtt_is_skipped_after_idle_time_and_goes_back_to_startup_where_that_neve
     fed.round(limited);
     fed.now += MS * 6000;
     let idle = SendEvent { now: fed.now, after_idle: true, app_limited: true, ..SendEvent::default() };
-    fed.rule.on_send(&idle);
+    fed.control.on_send(&idle);
     assert_eq!(fed.round(limited), "startup");
 }
 
@@ -153,17 +153,17 @@ fn probe_rtt_is_skipped_after_idle_time_and_goes_back_to_startup_where_that_neve
 fn a_spurious_recovery_in_a_probe_refills() {
     for (mut fed, after) in [(Fed::draft(), "probe-bw-refill"), (Fed::linux(), "probe-bw-down")] {
         fed.until("probe-bw-up");
-        fed.rule.on_phase(fed.now, Phase::Recovery, 70);
-        let before = fed.rule.cwnd();
+        fed.control.on_phase(fed.now, Phase::Recovery, 70);
+        let before = fed.control.cwnd();
         fed.lose(3, 100);
         assert_eq!(fed.state(), "probe-bw-down");
-        fed.rule.undo();
+        fed.control.undo();
         assert_eq!(fed.state(), after);
         // The long-term bound is none again: two products are allowed, at least.
         for _ in 0..3 {
             fed.round(|_| {});
         }
-        assert!(fed.rule.cwnd() >= 160.0 && before >= 160.0, "{before}, then {}", fed.rule.cwnd());
+        assert!(fed.control.cwnd() >= 160.0 && before >= 160.0, "{before}, then {}", fed.control.cwnd());
     }
 }
 
@@ -171,10 +171,10 @@ fn a_spurious_recovery_in_a_probe_refills() {
 #[test]
 fn four_segments_are_the_least() {
     for config in [BbrConfig::default(), BbrConfig::linux_v3()] {
-        let mut rule = BbrV3::new(10.0, config, Some(1));
+        let mut control = BbrV3::new(10.0, config, Some(1));
         let mut states = BTreeSet::new();
         for round in 1..400 {
-            rule.on_delivery(&RateSample {
+            control.on_delivery(&RateSample {
                 now: MS * (100 * round),
                 delivered: round,
                 prior_delivered: Some(round - 1),
@@ -186,7 +186,7 @@ fn four_segments_are_the_least() {
                 departure: MS * (100 * round),
                 ..RateSample::default()
             });
-            let (state, window) = (rule.info().state, rule.cwnd());
+            let (state, window) = (control.info().state, control.cwnd());
             states.insert(state);
             if round > 40 {
                 // Two more while it probes, which come one with each acknowledgement.
@@ -203,20 +203,20 @@ fn four_segments_are_the_least() {
 fn linux_has_gains_of_its_own() {
     let gains = |mut fed: Fed| {
         let stays = |sample: &mut RateSample| (sample.in_flight, sample.prior_in_flight) = (500, 500);
-        let first = fed.rule.info().gains.unwrap().0;
+        let first = fed.control.info().gains.unwrap().0;
         while fed.round(stays) == "startup" {}
-        let drain = fed.rule.info().gains.unwrap().0;
+        let drain = fed.control.info().gains.unwrap().0;
         fed.until("probe-bw-up");
         fed.until("probe-bw-down");
-        [first, drain, fed.rule.info().gains.unwrap().0]
+        [first, drain, fed.control.info().gains.unwrap().0]
     };
     assert_eq!(gains(Fed::draft()), [2.77, 0.5, 0.9]);
     assert_eq!(gains(Fed::linux()), [710.0 / 256.0, 88.0 / 256.0, 232.0 / 256.0]);
     assert_eq!(gains(Fed::new(BbrConfig { drain_gain: 0.4, ..BbrConfig::default() })), [2.77, 0.4, 0.9]);
     // The margin of a percent is in its first rate, too.
     let mut fed = Fed::linux();
-    fed.rule.on_send(&SendEvent { srtt: Some(MS * 40), ..SendEvent::default() });
-    let first = fed.rule.pacing_rate().unwrap();
+    fed.control.on_send(&SendEvent { srtt: Some(MS * 40), ..SendEvent::default() });
+    let first = fed.control.pacing_rate().unwrap();
     assert!((first / (710.0 / 256.0 * 0.99 * 250.0) - 1.0).abs() < 1e-12, "{first}");
 }
 
@@ -226,12 +226,12 @@ fn linux_has_gains_of_its_own() {
 fn linux_sends_longer_bursts_over_short_paths() {
     let quantum = |config: BbrConfig, rtt_us: u64| {
         let config = BbrConfig { mss: 1500, ..config };
-        let mut fed = Fed { rule: BbrV3::new(10.0, config, None), ..Fed::new(config) };
+        let mut fed = Fed { control: BbrV3::new(10.0, config, None), ..Fed::new(config) };
         let rtt = Some(SimTime::from_micros(rtt_us));
         for _ in 0..2 {
             fed.round(|sample| (sample.rate, sample.rtt, sample.srtt) = (Some(1e4), rtt, rtt));
         }
-        fed.rule.send_quantum().unwrap()
+        fed.control.send_quantum().unwrap()
     };
     let quanta = |config| [600, 1100, 40_000].map(|rtt_us| quantum(config, rtt_us));
     assert_eq!(quanta(BbrConfig::default()), [43, 27, 27]);
@@ -272,7 +272,7 @@ fn aggregation_is_allowed_for_from_the_start() {
             fed.now += MS * 200;
             fed.ack(400, |sample| sample.in_flight = 500);
         }
-        fed.rule.cwnd()
+        fed.control.cwnd()
     };
     let linux = BbrConfig::linux_v3();
     let draft = BbrConfig { extra_acked_cap: None, ..BbrConfig::default() };
@@ -312,23 +312,23 @@ fn two_rounds_of_marks_end_startup_in_linux() {
 fn marks_lower_what_is_under_way_once_a_round_in_linux() {
     let mut fed = Fed::linux_with_ecn();
     fed.until("probe-bw-cruise");
-    let info = fed.rule.info();
+    let info = fed.control.info();
     // Rounds without marks since the start, each 240/256 of the last, rounded down.
     let alpha = info.own.as_deref().and_then(|own| own.strip_prefix("ecn_alpha=")).unwrap();
     let alpha = alpha.parse::<f64>().unwrap() * 256.0;
     let averaged = (240.0 * alpha / 256.0).floor() + (16.0_f64 * 128.0 / 256.0).floor();
     let cut = (256.0 - (averaged * 85.0 / 256.0).floor()) / 256.0;
-    let before = fed.rule.cwnd();
+    let before = fed.control.cwnd();
     assert_eq!(fed.round(marked(40)), "probe-bw-cruise");
-    assert_eq!(fed.rule.cwnd(), (cut * before).floor());
-    assert_eq!(fed.rule.info().bandwidth, info.bandwidth);
+    assert_eq!(fed.control.cwnd(), (cut * before).floor());
+    assert_eq!(fed.control.info().bandwidth, info.bandwidth);
     // The rest of the round says nothing new.
-    let after = fed.rule.cwnd();
+    let after = fed.control.cwnd();
     fed.ack(1, |sample| {
         marked(1)(sample);
         sample.prior_delivered = Some(0);
     });
-    assert_eq!(fed.rule.cwnd(), after);
+    assert_eq!(fed.control.cwnd(), after);
 }
 
 /// Where marks came without losses and have ceased, the next probe begins at once.
@@ -361,7 +361,7 @@ fn marks_end_a_probe_in_linux() {
             (sample.tx_in_flight, sample.prior_in_flight, sample.in_flight) = (under_way, 200, 200);
         });
         assert_eq!(state, "probe-bw-down");
-        assert_eq!(fed.rule.cwnd(), bound, "{under_way} under way");
+        assert_eq!(fed.control.cwnd(), bound, "{under_way} under way");
     }
 }
 
@@ -369,11 +369,11 @@ fn marks_end_a_probe_in_linux() {
 #[test]
 fn marks_count_up_to_5_ms() {
     let plain = Fed::linux();
-    assert!(!plain.rule.needs().ect_1 && Fed::linux_with_ecn().rule.needs().ect_1);
+    assert!(!plain.control.needs().ect_1 && Fed::linux_with_ecn().control.needs().ect_1);
     let config = BbrConfig { ecn_max_rtt: Some(MS * 5), ..BbrConfig::linux_v3() };
     let (mut short, mut plain) = (Fed::new(config), Fed::new(BbrConfig::linux_v3()));
     for round in 0..200 {
-        let both = [&mut short, &mut plain].map(|fed| (fed.round(marked(60)), fed.rule.cwnd()));
+        let both = [&mut short, &mut plain].map(|fed| (fed.round(marked(60)), fed.control.cwnd()));
         assert_eq!(both[0], both[1], "round {round}");
     }
 }
@@ -389,12 +389,12 @@ fn a_loss_repaired_by_a_probe_counts_in_linux() {
             fed.now += MS * 40;
             fed.ack(latest, |_| {});
         }
-        fed.rule.on_probe_repaired(fed.now, app_limited);
+        fed.control.on_probe_repaired(fed.now, app_limited);
         let state = fed.state();
         fed.ack(1, |sample| {
             (sample.tx_in_flight, sample.in_flight, sample.prior_in_flight) = (10, 200, 200);
         });
-        (state, fed.rule.cwnd())
+        (state, fed.control.cwnd())
     };
     let unharmed = after(Fed::linux(), 51, false);
     assert_eq!(unharmed.0, "probe-bw-up");
@@ -415,7 +415,7 @@ fn an_ambiguous_answer_to_a_probe_keeps_the_signals_in_linux() {
         fed.ack(1, |sample| (sample.answers_probe, sample.rate) = (answers_probe, Some(10.0)));
         fed.lose(1, 80);
         fed.round(|sample| sample.rate = Some(10.0));
-        fed.rule.info().bandwidth
+        fed.control.info().bandwidth
     };
     assert_eq!((bound(true), bound(false)), (Some(RATE), Some(180.0 / 256.0 * RATE)));
 }

@@ -1,4 +1,4 @@
-//! Window rules against closed forms: the average window at a given loss rate.
+//! Congestion controls against closed forms: the average window at a given loss rate.
 //!
 //! The network is the one of the formulas: a constant round trip, evenly spaced acknowledgements (`cwnd`
 //! segments of them a round trip), losses that are noticed and repaired at once.
@@ -7,9 +7,9 @@ use crossfade_core::{RunSeed, SimTime, testing::Runs};
 use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, HighSpeed, Reno};
 use rand::RngExt;
 
-/// Drives a rule and measures its window.
+/// Drives a control and measures its window.
 struct Drive<R> {
-    rule: R,
+    control: R,
     rtt_s: f64,
     /// Each acknowledgement covers so many segments that not many more of them make a round trip.
     acks_per_rtt: f64,
@@ -18,20 +18,20 @@ struct Drive<R> {
 }
 
 impl<R: CongestionControl> Drive<R> {
-    fn new(rule: R, rtt_s: f64, acks_per_rtt: f64) -> Self {
-        Self { rule, rtt_s, acks_per_rtt, now_s: 0.0, segments: 0.0 }
+    fn new(control: R, rtt_s: f64, acks_per_rtt: f64) -> Self {
+        Self { control, rtt_s, acks_per_rtt, now_s: 0.0, segments: 0.0 }
     }
 
     /// `segments` are acknowledged, then one is lost. Returns the window at the loss.
     fn until_loss(&mut self, segments: u64) -> f64 {
         let mut left = segments;
         while left > 0 {
-            let cwnd = self.rule.cwnd();
+            let cwnd = self.control.cwnd();
             let acked = ((cwnd / self.acks_per_rtt) as u64).clamp(1, left);
             left -= acked;
             self.now_s += self.rtt_s * acked as f64 / cwnd;
             self.segments += acked as f64;
-            self.rule.on_ack(&AckSample {
+            self.control.on_ack(&AckSample {
                 now: SimTime::from_secs_f64(self.now_s),
                 acked,
                 rtt: Some(SimTime::from_secs_f64(self.rtt_s)),
@@ -39,8 +39,8 @@ impl<R: CongestionControl> Drive<R> {
                 ..AckSample::default()
             });
         }
-        let cwnd = self.rule.cwnd();
-        self.rule.on_loss(SimTime::from_secs_f64(self.now_s), cwnd);
+        let cwnd = self.control.cwnd();
+        self.control.on_loss(SimTime::from_secs_f64(self.now_s), cwnd);
         cwnd
     }
 
@@ -80,7 +80,7 @@ fn reno_follows_the_sawtooth() {
             let peak = drive.until_loss(segments);
             // A loss may come just before a step or just after.
             assert!((peak - (8.0 / 3.0 * n).sqrt()).abs() <= 1.0, "peak {peak} of {segments} segments");
-            close("trough", drive.rule.cwnd(), peak / 2.0, 0.0);
+            close("trough", drive.control.cwnd(), peak / 2.0, 0.0);
         }
     }
 }
@@ -102,8 +102,8 @@ fn reno_follows_the_square_root_law() {
     let averages = Runs::of(30, |run| {
         let mut stream = RunSeed { seed: 1, run }.stream("losses");
         let mut segments = || ((1.0 - stream.random::<f64>()).ln() / (1.0 - p).ln()) as u64 + 1;
-        let rule = Reno::new(30.0, 2.0).with_counting(AckCounting::PerAck);
-        let mut drive = Drive::new(rule, 0.1, f64::INFINITY);
+        let control = Reno::new(30.0, 2.0).with_counting(AckCounting::PerAck);
+        let mut drive = Drive::new(control, 0.1, f64::INFINITY);
         drive.average_window(20, &mut segments);
         drive.average_window(2500, &mut segments)
     });
@@ -153,7 +153,7 @@ const TABLES: [(f64, u64, [f64; 3]); 14] = [
 fn cubic_after_loss_at(w_max: f64, c: f64, rtt_s: f64) -> Drive<Cubic> {
     let cubic = Cubic::new(w_max, 1.0).with_c(c).with_counting(AckCounting::PerSegment);
     let mut drive = Drive::new(cubic.without_fast_convergence(), rtt_s, 100.0);
-    drive.rule.on_loss(SimTime::ZERO, w_max);
+    drive.control.on_loss(SimTime::ZERO, w_max);
     drive
 }
 

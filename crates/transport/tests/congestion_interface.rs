@@ -1,9 +1,9 @@
-//! What a rule hears that asks for more than losses and growth, and in which order.
+//! What a control hears that asks for more than losses and growth, and in which order.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_transport::congestion::{
-    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+    AckSample, CongestionControl, ControlInfo, LostSegment, Needs, Phase, RateSample, SendEvent,
 };
 use crossfade_transport::{AccEcn, Ack, Pacing, RfcConfig, Sender, TcpConfig, Variant};
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,7 @@ impl CongestionControl for Listener {
         self.says(format!("timeout at {window}"));
     }
     fn set_cwnd(&mut self, cwnd: f64) {
-        assert!(!self.needs.own_window, "the window is the rule's");
+        assert!(!self.needs.own_window, "the window is the control's");
         self.cwnd = cwnd;
     }
     fn on_ecn(&mut self, _now: SimTime, window: f64) {
@@ -73,8 +73,8 @@ impl CongestionControl for Listener {
             "{newly_acked} acked, {newly_lost} lost, {prior_in_flight} to {in_flight}, ce {ce}{probe}"
         ));
     }
-    fn info(&self) -> RuleInfo {
-        RuleInfo { state: "listening", ..RuleInfo::default() }
+    fn info(&self) -> ControlInfo {
+        ControlInfo { state: "listening", ..ControlInfo::default() }
     }
 }
 
@@ -84,8 +84,8 @@ type Heard = Arc<Mutex<Vec<String>>>;
 
 fn listener(config: &TcpConfig, needs: Needs) -> (Ladder, Heard) {
     let heard = Heard::default();
-    let rule = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
-    (Ladder::with(config, Box::new(rule)), heard)
+    let control = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
+    (Ladder::with(config, Box::new(control)), heard)
 }
 
 fn take(heard: &Heard) -> Vec<String> {
@@ -118,7 +118,7 @@ fn within_an_acknowledgement_events_come_in_one_order() {
         "1 acked, 2 lost, 10 to 7, ce 1",
     ];
     assert_eq!(take(&heard), expected);
-    // The last is repeated in case it was lost too (RFC 6675 section 4, rule 4).
+    // The last is repeated in case it was lost too (RFC 6675 section 4, control 4).
     send!(tcp, 0..2, 11..12);
     assert_eq!(take(&heard), ["send on 7", "send on 8", "send on 9"]);
     ack!(tcp, +100, 12);
@@ -155,8 +155,9 @@ fn marks_are_read_from_three_bits() {
     let rfc = RfcConfig { ecn: true, accurate_ecn: true, ..config.rfc };
     let heard = Heard::default();
     let needs = Needs { ect_1: true, ..ALL };
-    let rule = Listener { heard: Arc::clone(&heard), needs, cwnd: 60.0 };
-    let mut sender = Sender::with_congestion_control(&TcpConfig { rfc, w_max: 60, ..config }, Box::new(rule));
+    let control = Listener { heard: Arc::clone(&heard), needs, cwnd: 60.0 };
+    let mut sender =
+        Sender::with_congestion_control(TcpConfig { rfc, w_max: 60, ..config }, Box::new(control));
     sender.write(60);
     while sender.poll_transmit(ms(0)).is_some() {}
     let mut marks = |now: u64, next_expected: u64, ace: u8| {
@@ -193,7 +194,7 @@ fn a_timeout_tells_losses_then_itself_then_the_phase_each_time() {
     let expected =
         ["timeout at 3", "lost of 1, 1 since", "lost of 2, 2 since", "lost of 3, 3 since", "Loss with 0"];
     assert_eq!(take(&heard), expected);
-    // The window stays what the rule says: all three may be repeated.
+    // The window stays what the control says: all three may be repeated.
     send!(tcp, 0..3);
     let _sent = take(&heard);
     timer!(tcp, +2000, Retransmission);
@@ -214,7 +215,8 @@ fn a_rule_that_asks_for_nothing_hears_what_it_always_did() {
     assert_eq!(tcp.sender.info().state, "listening");
     assert_eq!(tcp.sender.info().bandwidth, None);
     assert_eq!(tcp.sender.info().to_string(), "state=listening");
-    let own = RuleInfo { own: Some("a=1 b=2".to_owned()), gains: Some((1.25, 2.0)), ..RuleInfo::default() };
+    let own =
+        ControlInfo { own: Some("a=1 b=2".to_owned()), gains: Some((1.25, 2.0)), ..ControlInfo::default() };
     assert_eq!(own.to_string(), "pacing_gain=1.25 cwnd_gain=2 a=1 b=2");
 }
 
@@ -240,8 +242,8 @@ fn a_spurious_recovery_is_taken_back_before_the_sample() {
 fn random_numbers_are_given_to_those_who_ask() {
     let heard = Heard::default();
     for (needs, expected) in [(ALL, 1), (Needs::default(), 0)] {
-        let rule = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
-        let mut sender = Sender::with_congestion_control(&config(Variant::Sack), Box::new(rule));
+        let control = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
+        let mut sender = Sender::with_congestion_control(config(Variant::Sack), Box::new(control));
         sender.seed(|| RunSeed { seed: 1, run: 0 }.stream("congestion.flow"));
         assert_eq!(take(&heard).len(), expected);
     }

@@ -8,8 +8,8 @@ use crate::adversary::{Play, RULES};
 use crate::ops::ops;
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
-    Rules, TcpConfig, Variant,
+    BbrConfig, Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
+    TcpConfig, Variant,
 };
 use proptest::prelude::*;
 use tcp::Tcp;
@@ -34,7 +34,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
     let rule = prop::sample::select(RULES.to_vec());
     let options = (any::<[bool; 12]>(), any::<[bool; 8]>(), 0u32..20, pacing, rule);
     (rate_reduction, delayed_ack, options).prop_map(
-        |(rate_reduction, delayed_ack, (on, linux, quick_acks, pacing, window_rule))| {
+        |(rate_reduction, delayed_ack, (on, linux, quick_acks, pacing, congestion_control))| {
             let rules = |i: usize| if linux[i] { Rules::Linux } else { Rules::Rfc };
             let ms = SimTime::from_millis;
             let [timestamps, d_sack, keep_sack_after_timeout, rescue_retransmission, ..] = on;
@@ -50,7 +50,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
             ] = on;
             RfcConfig {
-                window_rule,
+                congestion_control,
                 windows: rules(0),
                 hystart: linux[4],
                 timestamps,
@@ -80,7 +80,6 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
                 pacing,
                 bbr: if linux[2] { BbrConfig::linux_v3() } else { BbrConfig::default() },
-                quic: QuicConfig::default(),
             }
         },
     )

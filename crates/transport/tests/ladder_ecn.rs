@@ -70,7 +70,7 @@ fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
 /// `tcp_dsack_mult`, where segments come one by one.
 #[test]
 fn the_receiver_reports_blocks_and_duplicates() {
-    let mut receiver = Receiver::new(&config(Variant::Sack));
+    let mut receiver = Receiver::new(config(Variant::Sack));
     let mut report = |seq| {
         let received = receiver.on_segment(SimTime::ZERO, &Segment { seq, ..Segment::default() }, false);
         let ack = received.ack.expect("out of order, or a duplicate");

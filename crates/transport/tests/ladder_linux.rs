@@ -1,7 +1,7 @@
 //! What the comparison with a real kernel has shown (docs/kernel.md): bugs that are mended, and Linux's own rules.
 
 use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
-use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 
 /// Profile `linux` over a path with a round trip of 80 ms, every segment acknowledged.
 fn linux(variant: Variant) -> TcpConfig {
@@ -117,7 +117,11 @@ fn without_sack_duplicates_stand_for_reports() {
 
 #[test]
 fn cubic_keeps_whole_windows() {
-    let rfc = RfcConfig { window_rule: WindowRule::Cubic, hystart: true, ..linux(Variant::Sack).rfc };
+    let rfc = RfcConfig {
+        congestion_control: CongestionControlKind::Cubic,
+        hystart: true,
+        ..linux(Variant::Sack).rfc
+    };
     let mut tcp = Ladder::new(&TcpConfig { rfc, ..linux(Variant::Sack) });
     tcp.write(1000);
     send!(tcp, 0..10);

@@ -6,20 +6,18 @@
 use crate::ladder::ms;
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, SackBlock, Sender, TcpConfig,
-    Variant, WindowRule,
+    Ack, AckFrame, AckOutcome, CongestionControlKind, Expired, Pacing, QuicConfig, SackBlock, Sender,
 };
 use std::ops::Range;
 
 /// An initial window of ten packets, no pacing, a round trip of 40 ms known from the handshake.
-fn config() -> TcpConfig {
-    let rfc = RfcConfig { handshake_rtt: Some(ms(40)), ..RfcConfig::default() };
-    TcpConfig { flavour: Flavour::Quic, rfc, ..crate::ladder::config(Variant::Sack) }
-}
-
-fn with(quic: QuicConfig) -> TcpConfig {
-    let config = config();
-    TcpConfig { rfc: RfcConfig { quic, ..config.rfc }, ..config }
+fn config() -> QuicConfig {
+    QuicConfig {
+        initial_ssthresh: f64::INFINITY,
+        segments: Some(0),
+        handshake_rtt: Some(ms(40)),
+        ..QuicConfig::new(1000)
+    }
 }
 
 struct Ladder {
@@ -28,7 +26,7 @@ struct Ladder {
 }
 
 impl Ladder {
-    fn new(config: &TcpConfig) -> Self {
+    fn new(config: &QuicConfig) -> Self {
         Self { sender: Sender::new(config), now: SimTime::ZERO }
     }
 
@@ -124,7 +122,7 @@ fn the_time_threshold() {
 
 #[test]
 fn thresholds_are_as_configured() {
-    let config = with(QuicConfig { packet_threshold: 5, time_threshold: 1.5, ..QuicConfig::default() });
+    let config = QuicConfig { packet_threshold: 5, time_threshold: 1.5, ..config() };
     let mut ladder = Ladder::new(&config);
     ladder.send(10);
     assert_eq!(ladder.ack(40, &[1..5]), AckOutcome::New);
@@ -159,8 +157,7 @@ fn the_probe_timeout() {
 #[test]
 fn the_first_probe_timeout_without_a_round_trip() {
     let config = config();
-    let mut ladder =
-        Ladder::new(&TcpConfig { rfc: RfcConfig { handshake_rtt: None, ..config.rfc }, ..config });
+    let mut ladder = Ladder::new(&QuicConfig { handshake_rtt: None, ..config });
     ladder.send(1);
     assert_eq!(ladder.expire(333 + 4 * 333 / 2 + 25), Some(Expired::Retransmission));
 }
@@ -181,7 +178,7 @@ fn a_late_flight_costs_nothing() {
 
 /// The example of section 7.6.3, its table of packets and times: 1 arrives, 2 to 8 are lost, 9 arrives. The timeout is 2 s, the
 /// duration 6 s: between 2 and 8 are 7 s.
-fn persistent_example(config: &TcpConfig, acked_between: Option<u64>) -> Ladder {
+fn persistent_example(config: &QuicConfig, acked_between: Option<u64>) -> Ladder {
     let mut ladder = Ladder::new(config);
     let sent = |ladder: &mut Ladder, at: u64| {
         ladder.now = ms(at);
@@ -208,9 +205,8 @@ fn persistent_example(config: &TcpConfig, acked_between: Option<u64>) -> Ladder 
 #[test]
 fn persistent_congestion() {
     // A round trip of 200 ms, measured three times: srtt 200 ms, rttvar 56.25 ms, and 200 + 225 + 1575 ms = 2 s.
-    let config = with(QuicConfig { max_ack_delay: ms(1575), ..QuicConfig::default() });
-    let rfc = RfcConfig { handshake_rtt: Some(ms(200)), ..config.rfc };
-    let config = TcpConfig { rfc, initial_window: 20.0, ..config };
+    let config = QuicConfig { max_ack_delay: ms(1575), ..config() };
+    let config = QuicConfig { handshake_rtt: Some(ms(200)), initial_window: 20.0, ..config };
     let ladder = persistent_example(&config, None);
     assert_eq!(ladder.sender.statistics().persistent_congestions, 1);
     // Packet 8 left 7 s after packet 2. The least window, half of the last as threshold; packet 9 lets it grow at once, as
@@ -227,9 +223,7 @@ fn persistent_congestion() {
 /// Section 7.6.2: not without a round trip measured before.
 #[test]
 fn no_persistent_congestion_before_the_first_round_trip() {
-    let config = config();
-    let rfc = RfcConfig { handshake_rtt: None, ..config.rfc };
-    let config = TcpConfig { rfc, ..config };
+    let config = QuicConfig { handshake_rtt: None, ..config() };
     let mut ladder = Ladder::new(&config);
     for _ in 0..6 {
         ladder.sender.write(1);
@@ -265,7 +259,7 @@ fn a_row_found_in_pieces_is_persistent() {
 #[test]
 fn a_spurious_loss() {
     for undo in [false, true] {
-        let mut ladder = Ladder::new(&with(QuicConfig { undo, ..QuicConfig::default() }));
+        let mut ladder = Ladder::new(&QuicConfig { undo, ..config() });
         ladder.send(100);
         ladder.ack(40, &[2..6]);
         assert_eq!(ladder.windows().0, 5.0);
@@ -284,7 +278,7 @@ fn a_spurious_loss() {
 #[test]
 fn marks() {
     let config = config();
-    let mut ladder = Ladder::new(&TcpConfig { rfc: RfcConfig { ecn: true, ..config.rfc }, ..config });
+    let mut ladder = Ladder::new(&QuicConfig { ecn: true, ..config });
     ladder.sender.write(100);
     let first = ladder.sender.poll_transmit(ladder.now).unwrap();
     assert!(first.ecn_capable && !first.l4s);
@@ -374,7 +368,7 @@ fn a_window_not_in_use_does_not_grow() {
     assert_eq!(ladder.windows().0, 10.0);
     let config = config();
     let pacing = Some(Pacing { slow_start_ratio: 1.25, ratio: 1.25, quantum: Some(1) });
-    let mut paced = Ladder::new(&TcpConfig { rfc: RfcConfig { pacing, ..config.rfc }, ..config });
+    let mut paced = Ladder::new(&QuicConfig { pacing, ..config });
     paced.sender.write(100);
     // 1.25 * 10 packets in 40 ms: one each 3.2 ms.
     for number in 0..10 {
@@ -441,19 +435,18 @@ fn nonsense_is_ignored() {
 /// Every congestion control stands on it.
 #[test]
 fn controls_answer_a_loss() {
-    for (window_rule, least) in [
-        (WindowRule::Reno, 5.0),
-        (WindowRule::Cubic, 7.0),
-        (WindowRule::HighSpeed, 5.0),
-        (WindowRule::Dctcp, 5.0),
-        (WindowRule::Prague, 5.0),
-        (WindowRule::BbrV1, 4.0),
-        (WindowRule::BbrV3, 4.0),
+    for (congestion_control, least) in [
+        (CongestionControlKind::Reno, 5.0),
+        (CongestionControlKind::Cubic, 7.0),
+        (CongestionControlKind::HighSpeed, 5.0),
+        (CongestionControlKind::Dctcp, 5.0),
+        (CongestionControlKind::Prague, 5.0),
+        (CongestionControlKind::BbrV1, 4.0),
+        (CongestionControlKind::BbrV3, 4.0),
     ] {
         let config = config();
-        let ecn = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
-        let mut ladder =
-            Ladder::new(&TcpConfig { rfc: RfcConfig { window_rule, ecn, ..config.rfc }, ..config });
+        let ecn = matches!(congestion_control, CongestionControlKind::Dctcp | CongestionControlKind::Prague);
+        let mut ladder = Ladder::new(&QuicConfig { congestion_control, ecn, ..config });
         ladder.sender.write(100);
         // A paced rule needs its time.
         while ladder.sender.pipe() < 10 {
@@ -463,7 +456,7 @@ fn controls_answer_a_loss() {
             }
         }
         ladder.now += ms(30);
-        assert_eq!(ladder.ack_with(&[1..6], 0, 0), AckOutcome::FastRetransmit, "{window_rule:?}");
-        assert!(ladder.windows().0 >= least, "{window_rule:?}: {}", ladder.windows().0);
+        assert_eq!(ladder.ack_with(&[1..6], 0, 0), AckOutcome::FastRetransmit, "{congestion_control:?}");
+        assert!(ladder.windows().0 >= least, "{congestion_control:?}: {}", ladder.windows().0);
     }
 }

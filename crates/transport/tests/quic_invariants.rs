@@ -6,14 +6,14 @@ mod quic;
 use crate::adversary::{Play, RULES};
 use crate::ops::ops;
 use crossfade_core::SimTime;
-use crossfade_transport::{BbrConfig, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, TcpConfig, Variant};
+use crossfade_transport::{BbrConfig, Pacing, QuicConfig};
 use proptest::prelude::*;
 use quic::Numbers;
 
 /// How much the application writes.
 const SEGMENTS: u64 = 80;
 
-fn config() -> impl Strategy<Value = TcpConfig> {
+fn config() -> impl Strategy<Value = QuicConfig> {
     let rule = prop::sample::select(&RULES[..]);
     let pacing =
         prop::option::of((0.5..4.0_f64, prop::option::of(1u64..5)).prop_map(|(ratio, quantum)| Pacing {
@@ -26,7 +26,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let windows = (1u32..40, 1u32..12, 2u32..64);
     (rule, pacing, numbers, answers, windows, any::<[bool; 4]>()).prop_map(
         |(
-            window_rule,
+            congestion_control,
             pacing,
             numbers,
             answers,
@@ -36,7 +36,16 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             let (packet_threshold, time_threshold, persistent_threshold, probes, undo) = numbers;
             let (max_ack_delay, ack_eliciting_threshold, ack_ranges) = answers;
             let ms = SimTime::from_millis;
-            let quic = QuicConfig {
+            QuicConfig {
+                initial_window: f64::from(initial_window),
+                initial_ssthresh: f64::from(ssthresh),
+                segments: Some(SEGMENTS / 2),
+                congestion_control,
+                hystart,
+                pacing,
+                bbr: if linux { BbrConfig::linux_v3() } else { BbrConfig::default() },
+                ecn,
+                handshake_rtt: handshake.then_some(ms(20)),
                 packet_threshold,
                 time_threshold,
                 persistent_threshold,
@@ -46,26 +55,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 max_ack_delay: ms(max_ack_delay),
                 ack_eliciting_threshold,
                 ack_ranges,
-            };
-            let bbr = if linux { BbrConfig::linux_v3() } else { BbrConfig::default() };
-            let handshake_rtt = handshake.then_some(ms(20));
-            TcpConfig {
-                initial_window: f64::from(initial_window),
-                initial_ssthresh: f64::from(ssthresh),
-                limited_transmit: false,
-                segments: Some(SEGMENTS / 2),
-                rfc: RfcConfig {
-                    window_rule,
-                    pacing,
-                    ecn,
-                    hystart,
-                    handshake_rtt,
-                    bbr,
-                    quic,
-                    ..RfcConfig::default()
-                },
-                rto: RtoConfig::fixed(ms(1000)),
-                ..TcpConfig::new(Flavour::Quic, Variant::Sack, w_max)
+                ..QuicConfig::new(w_max)
             }
         },
     )

@@ -129,7 +129,7 @@ impl GoldenChain {
         };
         let mesh = Mesh::new(config, seed).expect("a chain");
         let last = hops as u32;
-        let tcp = Tcp { config: newreno(window), congestion: None };
+        let tcp = Tcp { config: newreno(window).into(), congestion: None };
         let path = FlowPath { packet_size: PACKET_BYTES, ack_size: ACK_BYTES, ..FlowPath::default() };
         let warmup = SimTime::from_millis(2000);
         let source = Source::PacedTcp { tcp, rate_bps: OFFERED_BPS };

@@ -10,7 +10,7 @@ import typer
 
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import read_text
-from crossfade.files.compiled import CompiledRule, rust_version
+from crossfade.files.compiled import CompiledControl, rust_version
 
 
 class Action(StrEnum):
@@ -41,16 +41,16 @@ def control(
     """
     if file.suffix != ".rs":
         raise ScenarioError(f"{shortened(file)}: must be a Rust file, FILE.rs")
-    rule = CompiledRule(str(file), read_text(file, ScenarioError))
+    control = CompiledControl(str(file), read_text(file, ScenarioError))
     if crate is not None:
         _check_empty(crate)
-    path, is_new = rule.build(anew=anew)
-    rule.table()
+    path, is_new = control.build(anew=anew)
+    control.table()
     word = "compiled" if is_new else "was compiled before"
     print(one_line(f"{file.name}: {word} ({rust_version() or 'elsewhere'}): {path}"))
     if crate is not None:
         try:
-            rule.crate(crate)
+            control.crate(crate)
         except OSError as reason:
             raise _cannot_write(crate, reason) from None
         print(one_line(f"{crate}: a crate; cargo build --offline there"))

@@ -67,7 +67,7 @@ publish = false
 _building = threading.Lock()
 
 
-class CompiledRule:
+class CompiledControl:
     """A control in a Rust file, of which each connection gets one of its own.
 
     Raises :class:`ScenarioError` for a text that exports none.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import ClusterError
-from crossfade.files import rules
+from crossfade.files import controls
 
 if TYPE_CHECKING:
     from crossfade._crossfade import PackedRow, Task
@@ -56,7 +56,7 @@ def make(
         if source is None:
             return None
         text, name, overrides, files = source
-        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, rules.rule)
+        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, controls.control)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[plan] = found

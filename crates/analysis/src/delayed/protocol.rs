@@ -295,8 +295,8 @@ mod tests {
                 ..TcpConfig::new(Flavour::Paper, model.variant, model.w_max)
             };
             Self {
-                sender: Sender::new(&config),
-                receiver: Receiver::new(&config),
+                sender: Sender::new(config),
+                receiver: Receiver::new(config),
                 acks: vec![None; ack_delay_slots as usize + 1].into(),
                 slot: 0,
                 events: Vec::new(),

@@ -84,8 +84,8 @@ impl Run {
 
     pub(crate) fn log(&self) -> Log {
         let mut losses = RunSeed { seed: self.seed, run: 0 }.stream("losses");
-        let mut sender = Sender::new(&self.tcp);
-        let mut receiver = Receiver::new(&self.tcp);
+        let mut sender = Sender::new(self.tcp);
+        let mut receiver = Receiver::new(self.tcp);
         let mut queue = EventQueue::default();
         let mut acks = VecDeque::new();
         let mut log = Log::new();

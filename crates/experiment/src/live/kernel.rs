@@ -3,7 +3,7 @@
 use crossfade_core::SimTime;
 use crossfade_live::{Host, LiveError, TcpRoute};
 use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
-use crossfade_transport::{Flavour, RtoRule, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{CongestionControlKind, RtoRule, SenderConfig, TcpConfig, Variant};
 use std::collections::BTreeSet;
 
 /// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set to.
@@ -38,10 +38,10 @@ impl KernelTcp {
         let mut congestion = Vec::new();
         let mut first: Option<(&FlowSetup, HostTcp)> = None;
         for flow in &setup.flows {
-            let tcp = check_flow(flow, setup.packet_size)?;
-            let host = HostTcp::of(tcp)?;
-            check_sizes(setup, tcp)?;
-            congestion.push(congestion_of(tcp.config.rfc.window_rule)?.to_owned());
+            let (tcp, config) = check_flow(flow, setup.packet_size)?;
+            let host = HostTcp::of(config, tcp.mss)?;
+            check_sizes(setup, tcp.mss, config)?;
+            congestion.push(congestion_of(&tcp.config)?.to_owned());
             match &first {
                 None => first = Some((flow, host)),
                 Some((other, of_other)) => {
@@ -100,8 +100,8 @@ impl KernelTcp {
 }
 
 impl HostTcp {
-    fn of(tcp: &TcpSetup) -> Result<Self, ScenarioError> {
-        let TcpConfig { variant, rfc, rto, w_max, initial_window, .. } = tcp.config;
+    fn of(config: &TcpConfig, mss: u32) -> Result<Self, ScenarioError> {
+        let TcpConfig { variant, rfc, rto, w_max, initial_window, .. } = *config;
         let has_sack = match variant {
             Variant::NewReno => false,
             Variant::Sack => true,
@@ -135,7 +135,7 @@ impl HostTcp {
                 ..TcpRoute::default()
             },
             receiver: TcpRoute {
-                window: Some(w_max.saturating_mul(tcp.mss)),
+                window: Some(w_max.saturating_mul(mss)),
                 quick_acks: rfc.delayed_ack.is_none(),
                 ..TcpRoute::default()
             },
@@ -155,16 +155,16 @@ impl HostTcp {
     }
 }
 
-/// What the kernel calls a window rule.
-fn congestion_of(rule: WindowRule) -> Result<&'static str, ScenarioError> {
-    match rule {
-        WindowRule::Reno => Ok("reno"),
-        WindowRule::Cubic => Ok("cubic"),
-        WindowRule::HighSpeed => Ok("highspeed"),
-        WindowRule::Dctcp => Ok("dctcp"),
-        WindowRule::Prague => Ok("prague"),
-        WindowRule::BbrV1 => Ok("bbr"),
-        WindowRule::BbrV3 => {
+/// The name that the kernel has for a congestion control.
+fn congestion_of(sender: &SenderConfig) -> Result<&'static str, ScenarioError> {
+    match sender.congestion_control().unwrap_or(CongestionControlKind::Reno) {
+        CongestionControlKind::Reno => Ok("reno"),
+        CongestionControlKind::Cubic => Ok("cubic"),
+        CongestionControlKind::HighSpeed => Ok("highspeed"),
+        CongestionControlKind::Dctcp => Ok("dctcp"),
+        CongestionControlKind::Prague => Ok("prague"),
+        CongestionControlKind::BbrV1 => Ok("bbr"),
+        CongestionControlKind::BbrV3 => {
             let problem = "method live: the BBR of kernels is version 1, bbr-v1";
             Err(ScenarioError::key("tcp.congestion", problem))
         }
@@ -173,7 +173,7 @@ fn congestion_of(rule: WindowRule) -> Result<&'static str, ScenarioError> {
 
 /// Whose TCP runs for a flow in method live: its sockets are asked, and a run whose sockets have another one fails.
 pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
-    let congestion = congestion_of(flow.tcp()?.config.rfc.window_rule).ok()?;
+    let congestion = congestion_of(&flow.tcp()?.config).ok()?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Some(format!("{congestion} of Linux {}", release.trim()))
 }
@@ -216,11 +216,12 @@ fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
 }
 
 /// The TCP of a flow that built-in transfers can stand for.
-fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioError> {
+fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<(&TcpSetup, &TcpConfig), ScenarioError> {
     let key =
         |key: &str| if flow.name.is_empty() { key.to_owned() } else { format!("flows.{}.{key}", flow.name) };
-    if flow.own_rule.is_some() {
-        let problem = "method live: the kernel has no rule of a Python file; use method simulation";
+    if flow.custom_control.is_some() {
+        let problem =
+            "method live: the kernel has no congestion control of a Python file; use method simulation";
         return Err(ScenarioError::key(key("tcp.congestion"), problem));
     }
     if flow.access_delay > SimTime::ZERO {
@@ -232,12 +233,11 @@ fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioE
         return Err(ScenarioError::key(key("packet_size"), problem));
     }
     match &flow.traffic {
-        TrafficSetup::Tcp(tcp, _) if tcp.config.flavour == Flavour::Quic => {
+        TrafficSetup::Tcp(tcp, _) => tcp.config.tcp().map(|config| (tcp, config)).ok_or_else(|| {
             let problem = "method live: the kernel has no QUIC; use method simulation, or start a program of your own \
                            with crossfade live";
-            Err(ScenarioError::value(key("tcp.flavour"), &serde_json::json!("quic"), problem))
-        }
-        TrafficSetup::Tcp(tcp, _) => Ok(tcp),
+            ScenarioError::value(key("tcp.flavour"), &serde_json::json!("quic"), problem)
+        }),
         _ => Err(ScenarioError::key(
             key("traffic"),
             "method live has \"bulk\" and \"transfer\"; for others start your program with crossfade live",
@@ -246,19 +246,19 @@ fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioE
 }
 
 /// The kernel fills packets of the MTU: segments have what is left of it.
-fn check_sizes(setup: &Setup, tcp: &TcpSetup) -> Result<(), ScenarioError> {
-    let headers = HEADERS + if tcp.config.rfc.timestamps { TIMESTAMPS } else { 0 };
+fn check_sizes(setup: &Setup, mss_given: u32, tcp: &TcpConfig) -> Result<(), ScenarioError> {
+    let headers = HEADERS + if tcp.rfc.timestamps { TIMESTAMPS } else { 0 };
     let mss = setup.packet_size.saturating_sub(headers);
     if !(128..=65_535).contains(&setup.packet_size) {
         let given = format!("link.packet_size = \"{} B\"", setup.packet_size);
         return Err(ScenarioError::key(given, "method live: must be at least 128 B and at most 65535 B"));
     }
-    if tcp.mss != mss {
+    if mss_given != mss {
         let problem = format!(
             "method live: the kernel's headers take {headers} B of {} B: must be \"{mss} B\" (flavour \"rfc\" has it by default)",
             setup.packet_size
         );
-        return Err(ScenarioError::key(format!("tcp.mss = \"{} B\"", tcp.mss), problem));
+        return Err(ScenarioError::key(format!("tcp.mss = \"{mss_given} B\""), problem));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ impl LiveNetwork {
     /// Where the two ways share no link, each is driven for itself. What is more than links goes through the
     /// engine, whole, and so do links that simulated flows share with what comes from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
-        if setup.flows.iter().any(|flow| flow.own_rule.is_some()) {
+        if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
             let problem = "live: a class in Python is too slow for real time; use method simulation";
             return Err(ScenarioError::key("tcp.congestion", problem));
         }

@@ -2,14 +2,14 @@
 
 use super::assumptions::unforeseen;
 use crate::closed_forms::packet_loss;
-use crate::control::Control;
+use crate::handle::ExecutionHandle;
 use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
 use crossfade_core::{OutOfRange, RunSeed, SimTime};
 use crossfade_scenario::{Around, Gate, HopSetup, LinksSetup, Point, Rto, Scenario, ScenarioError, Setup};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, SenderConfig};
 use serde_json::{Value, json};
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -35,9 +35,15 @@ impl Solver for Analysis {
         solvable(point).and_then(|solvable| self.check(&solvable)).err()
     }
 
-    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome> {
+    fn run(
+        &self,
+        point: &Point,
+        _: RunSeed,
+        fitted: &FittedChains,
+        handle: &ExecutionHandle,
+    ) -> Option<Outcome> {
         let (method, point, fitted) = (*self, point.clone(), fitted.clone());
-        let found = unless_cancelled(control, move || method.analyse(&point, &fitted))?;
+        let found = unless_cancelled(handle, move || method.analyse(&point, &fitted))?;
         Some(found.map_err(NoMetrics::from))
     }
 
@@ -53,9 +59,9 @@ impl Solver for Analysis {
 /// How often a solution that takes long looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `control` says so.
+/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `handle` says so.
 fn unless_cancelled<T: Send + 'static>(
-    control: &Control,
+    handle: &ExecutionHandle,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let (sender, result) = channel();
@@ -63,7 +69,7 @@ fn unless_cancelled<T: Send + 'static>(
     loop {
         match result.recv_timeout(TICK) {
             Ok(found) => return Some(found),
-            Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return None,
+            Err(RecvTimeoutError::Timeout) if handle.is_cancelled() => return None,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => match thread.join() {
                 Err(panic) => resume_unwind(panic),
@@ -80,11 +86,11 @@ fn unless_cancelled<T: Send + 'static>(
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
 fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     let Point { scenario, setup, .. } = point;
-    let tcp = only_flow(scenario, setup)?;
+    let sender = only_flow(scenario, setup)?;
     let given = scenario.flows.values().next().and_then(|flow| flow.tcp.as_ref()).unwrap_or(&scenario.tcp);
-    if tcp.flavour != Flavour::Paper {
+    let Some(tcp) = sender.tcp().filter(|tcp| tcp.flavour == Flavour::Paper) else {
         return Err(unmet("tcp.flavour", given.flavour, "flavour \"paper\", the idealised sender"));
-    }
+    };
     let links = setup.links().filter(|links| links.gate == Gate::Slot);
     let Some(LinksSetup { forward, around: Around { reverse, .. }, .. }) = links else {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
@@ -148,7 +154,7 @@ fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
 }
 
 /// The connection, if it is alone on its hop.
-fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
+fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a SenderConfig, ScenarioError> {
     let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
     let is_wired = setup.network.around().is_some_and(|around| around.wired.is_some());
     for (key, is_there) in [("mesh", setup.mesh().is_some()), ("wired", is_wired)] {

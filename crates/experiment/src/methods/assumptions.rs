@@ -4,11 +4,11 @@ use crate::networks;
 use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A mesh, a cell, a link with frames or of another rate at another time, or a window rule of the user's own: `who`
+/// A mesh, a cell, a link with frames or of another rate at another time, or a custom congestion control: `who`
 /// assumes none of them.
 pub(crate) fn unforeseen(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
-    if setup.flows.iter().any(|flow| flow.own_rule.is_some()) {
-        let problem = format!("{who} knows no such rule; use method simulation");
+    if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
+        let problem = format!("{who} knows no such congestion control; use method simulation");
         return Some(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem));
     }
     networks::of(setup).unmet_assumption(scenario, who)

@@ -4,14 +4,14 @@ use super::assumptions::unforeseen;
 use super::bianchi::saturated_star;
 use super::error_rates::error_rates;
 use crate::closed_forms::{packet_loss, radio};
-use crate::control::Control;
+use crate::handle::ExecutionHandle;
 use crate::metrics::{Metrics, rates};
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
-use crossfade_transport::{Flavour, RtoRule, TcpConfig, WindowRule};
+use crossfade_transport::{CongestionControlKind, RtoRule, TcpConfig};
 use serde_json::json;
 
 /// A formula.
@@ -28,7 +28,7 @@ impl Solver for LossFormula {
         }
     }
 
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &ExecutionHandle) -> Option<Outcome> {
         if let Some(mesh) = self.star(point) {
             return Some(saturated_star(point, mesh).map_err(NoMetrics::from));
         }
@@ -62,7 +62,7 @@ impl LossFormula {
     }
 }
 
-/// What is solved: the formula for the window rule of the point, CUBIC having its own and no square-root law, and
+/// What is solved: the formula for the congestion control of the point, CUBIC having its own and no square-root law, and
 /// what it asks for.
 ///
 /// # Errors
@@ -70,16 +70,15 @@ impl LossFormula {
 fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioError> {
     let path = path(point)?;
     let Point { scenario, setup, .. } = point;
-    let tcp = setup.only_bulk_tcp().map(|tcp| tcp.config).filter(|tcp| tcp.flavour == Flavour::Rfc);
-    let rule = tcp.map_or(WindowRule::Reno, |tcp| tcp.rfc.window_rule);
-    match (which, rule) {
-        (Formula::SquareRoot, WindowRule::Cubic) => {
+    let control = setup.only_bulk_tcp().and_then(|tcp| tcp.config.congestion_control());
+    match (which, control.unwrap_or(CongestionControlKind::Reno)) {
+        (Formula::SquareRoot, CongestionControlKind::Cubic) => {
             let problem =
                 "the square-root law is Reno's; use method formula, which has CUBIC's response function";
             Err(ScenarioError::value("tcp.variant", &json!(scenario.tcp.variant), problem))
         }
-        (_, WindowRule::Cubic) => Ok((Formula::Cubic, path)),
-        (other, WindowRule::Reno) => Ok((other, path)),
+        (_, CongestionControlKind::Cubic) => Ok((Formula::Cubic, path)),
+        (other, CongestionControlKind::Reno) => Ok((other, path)),
         _ => {
             let problem = "the formulas are Reno's and CUBIC's; use method simulation";
             Err(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem))
@@ -98,13 +97,13 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
-    if tcp.config.flavour == Flavour::Quic {
+    let Some(config) = tcp.config.tcp() else {
         let problem = "the formulas are TCP's, with its timeouts; use method simulation";
         return Err(ScenarioError::value("tcp.flavour", &json!("quic"), problem));
-    }
+    };
     if let Some((hop, radio)) = radio(setup) {
         let p = packet_loss(hop, setup.packet_size, radio, "a formula")?;
-        return Ok(tcp_path(setup, &tcp.config, p));
+        return Ok(tcp_path(setup, config, p));
     }
     if let Some(error) = unforeseen(scenario, setup, "a formula") {
         return Err(error);
@@ -114,7 +113,7 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
         ScenarioError::value("channel.model", &json!(scenario.channel.model), problem)
     })?;
-    Ok(tcp_path(setup, &tcp.config, p))
+    Ok(tcp_path(setup, config, p))
 }
 
 /// The path of a connection that loses packets with probability `p`.

@@ -1,6 +1,6 @@
 //! One run of a point on the kernel's TCP, in real time.
 
-use crate::control::Control;
+use crate::handle::ExecutionHandle;
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_core::RunSeed;
 use crossfade_scenario::{FlowSetup, Point, ScenarioError};
@@ -20,12 +20,18 @@ impl Solver for Live {
     }
 
     #[cfg(target_os = "linux")]
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
-        crate::live::run(point, seed, &control.cancel).map(|run| run.map_err(NoMetrics::from))
+    fn run(
+        &self,
+        point: &Point,
+        seed: RunSeed,
+        _: &FittedChains,
+        handle: &ExecutionHandle,
+    ) -> Option<Outcome> {
+        crate::live::run(point, seed, &handle.cancel).map(|run| run.map_err(NoMetrics::from))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &ExecutionHandle) -> Option<Outcome> {
         self.refusal(point).map(|error| Err(error.into()))
     }
 

@@ -1,7 +1,7 @@
 //! A batch of frames over the physical layer alone.
 
 use crate::closed_forms::{attempts, refuse_changing};
-use crate::control::{Control, PartDone};
+use crate::handle::{ExecutionHandle, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
 use crate::solver::{FittedChains, Outcome, Solver};
 use crossfade_core::RunSeed;
@@ -13,7 +13,7 @@ use serde_json::json;
 /// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
 pub(super) struct Frames;
 
-/// Frames between two looks at `control`.
+/// Frames between two looks at `handle`.
 const CHUNK: u64 = 50;
 
 impl Solver for Frames {
@@ -21,7 +21,13 @@ impl Solver for Frames {
         radio(point).err()
     }
 
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
+    fn run(
+        &self,
+        point: &Point,
+        seed: RunSeed,
+        _: &FittedChains,
+        handle: &ExecutionHandle,
+    ) -> Option<Outcome> {
         let (links, radio) = match radio(point) {
             Ok(found) => found,
             Err(error) => return Some(Err(error.into())),
@@ -33,9 +39,9 @@ impl Solver for Frames {
             Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()).into())),
         };
         let mut counts = Counts::default();
-        let mut part = PartDone::new(control);
+        let mut part = PartDone::new(handle);
         for first in (0..links.frames).step_by(CHUNK as usize) {
-            if control.is_cancelled() {
+            if handle.is_cancelled() {
                 return None;
             }
             part.is(first as f64 / links.frames as f64);

@@ -1,7 +1,7 @@
 //! One run of a point by simulation: from its setup to its metrics.
 
 use crate::build::network;
-use crate::control::{Control, PartDone};
+use crate::handle::{ExecutionHandle, PartDone};
 use crate::impossible::{Possible, facts, most_of_run};
 use crate::metrics::{ANY_NETWORK, DIED, KEPT, Metrics, distributions};
 use crate::networks;
@@ -21,8 +21,14 @@ impl Solver for Simulation {
         None
     }
 
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
-        let statistics = watched(&point.setup, network(&point.setup, seed), control)?;
+    fn run(
+        &self,
+        point: &Point,
+        seed: RunSeed,
+        _: &FittedChains,
+        handle: &ExecutionHandle,
+    ) -> Option<Outcome> {
+        let statistics = watched(&point.setup, network(&point.setup, seed), handle)?;
         let metrics = metrics(&point.setup, &statistics);
         let most = most_of_run(&point.setup, &statistics);
         let possible = Possible { method: Method::Simulation, seed, most };
@@ -43,11 +49,11 @@ impl Solver for Simulation {
 const PORTION: u32 = 4096;
 
 /// Runs a network that resolving has checked and says how far it is; `None` if it is not wanted any more.
-fn watched(setup: &Setup, network: Network, control: &Control) -> Option<NetworkStatistics> {
+fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<NetworkStatistics> {
     let mut engine =
         Engine::new(network, (), ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
-    let mut done = PartDone::new(control);
-    let is_unwanted = || control.is_cancelled() || setup.own_rule_has_failed();
+    let mut done = PartDone::new(handle);
+    let is_unwanted = || handle.is_cancelled() || setup.custom_control_has_failed();
     while engine.step(PORTION) {
         if is_unwanted() {
             return None;
@@ -56,7 +62,7 @@ fn watched(setup: &Setup, network: Network, control: &Control) -> Option<Network
             done.is(now.as_nanos() as f64 / end.as_nanos() as f64);
         }
     }
-    (!setup.own_rule_has_failed()).then(|| engine.into_statistics())
+    (!setup.custom_control_has_failed()).then(|| engine.into_statistics())
 }
 
 /// Runs a network that resolving has checked; `None` if `cancel` became true.

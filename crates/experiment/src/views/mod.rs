@@ -19,7 +19,7 @@ use crossfade_capture::CaptureConfig;
 use crossfade_core::RunSeed;
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use crossfade_sim::{CongestionFactory, Network, Source};
-use crossfade_transport::TcpConfig;
+use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::CongestionControl;
 use events::{EventsCsv, Lines};
 use pcap::Pcap;
@@ -168,7 +168,7 @@ fn of_all_points(
 /// The plan has several points, or something else than one connection without end.
 pub fn events_with_congestion_control(
     experiment: &Experiment,
-    make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    make: impl Fn(&SenderConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     has_info: bool,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {

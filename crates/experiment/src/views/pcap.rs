@@ -71,8 +71,8 @@ impl<'a> Pcap<'a> {
 
 /// Describes `flow`, which has `bytes` of data to send.
 fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Result<(), CaptureError> {
-    if tcp.config.flavour == Flavour::Quic {
-        file.connect_quic(flow, tcp.mss, tcp.config.rfc.ecn);
+    if let Some(quic) = tcp.config.quic() {
+        file.connect_quic(flow, tcp.mss, quic.ecn);
         return Ok(());
     }
     file.connect(flow, connection(tcp, bytes))
@@ -80,14 +80,15 @@ fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Re
 
 /// A connection that has `bytes` of data to send.
 fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
-    let rfc = tcp.config.flavour == Flavour::Rfc;
+    let config = tcp.config.tcp();
+    let rfc = config.filter(|config| config.flavour == Flavour::Rfc).map(|config| config.rfc);
     Connection {
         mss: tcp.mss,
-        w_max: tcp.config.w_max,
-        timestamps: rfc && tcp.config.rfc.timestamps,
-        sack: tcp.config.variant == Variant::Sack,
-        ecn: match tcp.config.rfc {
-            RfcConfig { ecn: true, accurate_ecn, .. } if rfc => {
+        w_max: tcp.config.w_max(),
+        timestamps: rfc.is_some_and(|rfc| rfc.timestamps),
+        sack: config.is_some_and(|config| config.variant == Variant::Sack),
+        ecn: match rfc {
+            Some(RfcConfig { ecn: true, accurate_ecn, .. }) => {
                 if accurate_ecn {
                     Ecn::Accurate
                 } else {
@@ -97,7 +98,7 @@ fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
             _ => Ecn::Off,
         },
         bytes: bytes.map(|bytes| {
-            let (segments, short_by) = whole_segments(tcp.config.flavour, bytes, tcp.mss);
+            let (segments, short_by) = whole_segments(&tcp.config, bytes, tcp.mss);
             segments * u64::from(tcp.mss) - u64::from(short_by)
         }),
     }

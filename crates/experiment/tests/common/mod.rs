@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use crossfade_core::testing::Runs;
-use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 use std::fs;
@@ -59,7 +59,7 @@ pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Ex
 /// The rows of a plan, made on so many threads, in order.
 pub(crate) fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &Control::default(), &mut |new, _| {
+    let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &ExecutionHandle::default(), &mut |new, _| {
         rows.extend(new);
     });
     assert_eq!(done, Ok(true));

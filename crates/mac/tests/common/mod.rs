@@ -84,7 +84,7 @@ pub(crate) fn run(
     let last = config.positions.len() as Port - 1;
     let mut mesh = Mesh::new(config, seed).unwrap();
     let tcp = newreno(window);
-    let (mut sender, mut receiver) = (Sender::new(&tcp), Receiver::new(&tcp));
+    let (mut sender, mut receiver) = (Sender::new(tcp), Receiver::new(tcp));
     let gap = SimTime::to_transmit(PACKET_BYTES, OFFERED_BPS);
     let mut segments: HashMap<u32, Segment> = HashMap::new();
     let mut acks: HashMap<u32, Ack> = HashMap::new();

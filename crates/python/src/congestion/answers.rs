@@ -2,7 +2,7 @@
 
 use super::failure::Told;
 use crate::error::scenario_error;
-use crossfade_transport::congestion::RuleInfo;
+use crossfade_transport::congestion::ControlInfo;
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -145,7 +145,7 @@ pub(crate) fn says(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// What an object says of itself: the numbers, and words, of the dict that its method `info` gives, by name.
-pub(super) fn info(told: &Told) -> RuleInfo {
+pub(super) fn info(told: &Told) -> ControlInfo {
     let own = told.tell("info", |object| {
         let given = object.call_method0("info")?;
         let class = object.get_type().name()?;
@@ -172,7 +172,7 @@ pub(super) fn info(told: &Told) -> RuleInfo {
         }
         Ok(text)
     });
-    RuleInfo { own: Some(own.unwrap_or_default()), ..RuleInfo::default() }
+    ControlInfo { own: Some(own.unwrap_or_default()), ..ControlInfo::default() }
 }
 
 fn not_a_figure(name: &str, value: &dyn std::fmt::Display) -> String {

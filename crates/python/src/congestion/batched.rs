@@ -5,7 +5,7 @@ use super::answers::{Answers, info, says};
 use super::failure::Told;
 use super::rows::Rows;
 use crossfade_core::SimTime;
-use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
+use crossfade_transport::congestion::{AckSample, CongestionControl, ControlInfo, Needs, Phase, RateSample};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -150,8 +150,8 @@ impl CongestionControl for BatchedControl {
         self.answers.quantum()
     }
 
-    fn info(&self) -> RuleInfo {
-        if self.has_info { info(&self.told) } else { RuleInfo::default() }
+    fn info(&self) -> ControlInfo {
+        if self.has_info { info(&self.told) } else { ControlInfo::default() }
     }
 
     /// A timeout ends a batch at once: no acknowledgement may come for long.

@@ -78,14 +78,18 @@ impl Told {
     }
 }
 
-/// What went wrong in a rule of a file, as one line with its place there.
-pub(super) fn located(rule: &Bound<'_, PyAny>, error: PyErr, of: Option<(&Bound<'_, PyAny>, &str)>) -> PyErr {
-    let py = rule.py();
+/// What went wrong in a control of a file, as one line with its place there.
+pub(super) fn located(
+    control: &Bound<'_, PyAny>,
+    error: PyErr,
+    of: Option<(&Bound<'_, PyAny>, &str)>,
+) -> PyErr {
+    let py = control.py();
     let said = match of {
         Some((object, method)) => {
-            rule.call_method1("problem", (error.value(py), error.traceback(py), object, method))
+            control.call_method1("problem", (error.value(py), error.traceback(py), object, method))
         }
-        None => rule.call_method1("problem", (error.value(py), error.traceback(py))),
+        None => control.call_method1("problem", (error.value(py), error.traceback(py))),
     };
     said.map_or_else(|error| error, scenario_error)
 }

@@ -6,7 +6,7 @@ use super::failure::Failure;
 use crate::error::scenario_error;
 use crossfade_control::{self as abi, Answer, Event, Maybe, Start, Table, Time, VERSION};
 use crossfade_core::{SimTime, Stream};
-use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase, RuleInfo};
+use crossfade_transport::congestion::{self, CongestionControl, ControlInfo, Needs, Phase};
 use pyo3::PyErr;
 use rand::Rng;
 use std::ffi::c_void;
@@ -312,7 +312,7 @@ impl CongestionControl for LoadedControl {
     }
 
     /// None where it says nothing: then it is not asked again.
-    fn info(&self) -> RuleInfo {
-        RuleInfo { own: self.told().filter(|text| !text.is_empty()), ..RuleInfo::default() }
+    fn info(&self) -> ControlInfo {
+        ControlInfo { own: self.told().filter(|text| !text.is_empty()), ..ControlInfo::default() }
     }
 }

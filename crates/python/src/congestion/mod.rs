@@ -3,17 +3,17 @@
 
 mod answers;
 mod batched;
+mod custom;
 mod failure;
 mod loaded;
-mod own;
 mod per_event;
 mod rows;
 mod samples;
 mod shared;
 
 pub(crate) use answers::says;
+pub(crate) use custom::custom_control;
 pub(crate) use failure::Failure;
-pub(crate) use own::own_rule;
 pub(crate) use per_event::PythonControl;
 
 use pyo3::prelude::*;

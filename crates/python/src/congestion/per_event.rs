@@ -4,13 +4,13 @@ use super::answers::{Answers, info, says};
 use super::failure::{Failure, Told};
 use super::samples::{AckSample, LostSegment, RateSample, SendEvent, phase_name};
 use crossfade_core::{SimTime, Stream};
-use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase, RuleInfo};
+use crossfade_transport::congestion::{self, CongestionControl, ControlInfo, Needs, Phase};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use rand::Rng;
 
 /// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each; those of its rate, and
-/// the events that only some rules hear, where it has them.
+/// the events that only some congestion controls hear, where it has them.
 pub(crate) struct PythonControl {
     told: Told,
     answers: Answers,
@@ -61,8 +61,8 @@ impl Has {
 }
 
 impl PythonControl {
-    pub(crate) fn new(object: Py<PyAny>, cwnd: f64, ssthresh: f64, failure: Failure) -> Self {
-        Self::begin(Told::new(object, None, failure), [cwnd, ssthresh])
+    pub(crate) fn new(object: Py<PyAny>, windows: [f64; 2], failure: Failure) -> Self {
+        Self::begin(Told::new(object, None, failure), windows)
     }
 
     pub(super) fn begin(told: Told, [cwnd, ssthresh]: [f64; 2]) -> Self {
@@ -178,7 +178,7 @@ impl CongestionControl for PythonControl {
         self.limits_itself
     }
 
-    fn info(&self) -> RuleInfo {
-        if self.has.info { info(&self.told) } else { RuleInfo::default() }
+    fn info(&self) -> ControlInfo {
+        if self.has.info { info(&self.told) } else { ControlInfo::default() }
     }
 }

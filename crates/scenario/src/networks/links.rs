@@ -120,7 +120,7 @@ fn largest_packet(flows: &[FlowSetup], usual: u32, rate: Rate) -> Result<u32, Sc
 /// How many packets may be under way at once; `None` where no windows limit them.
 fn windows(flows: &[FlowSetup]) -> Option<u64> {
     let window = |flow: &FlowSetup| match &flow.traffic {
-        TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max)),
+        TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max())),
         _ => None,
     };
     flows.iter().map(window).sum()

@@ -4,7 +4,7 @@ use super::base::{absent, json, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, BbrConfig, WindowRule};
+use crossfade_transport::{self as transport, BbrConfig, CongestionControlKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,16 +75,16 @@ pub enum FullPipe {
 absent!(Bbr);
 
 impl Bbr {
-    /// Fills in the defaults, if the rule is BBR's.
+    /// Fills in the defaults, if the congestion control is BBR's.
     pub(crate) fn resolve(
         &mut self,
-        rule: WindowRule,
+        control: CongestionControlKind,
         mss: u32,
         slot: SimTime,
     ) -> Result<BbrConfig, ScenarioError> {
-        let is_first = match rule {
-            WindowRule::BbrV1 => true,
-            WindowRule::BbrV3 => false,
+        let is_first = match control {
+            CongestionControlKind::BbrV1 => true,
+            CongestionControlKind::BbrV3 => false,
             _ if self.is_absent() => return Ok(BbrConfig::default()),
             _ => {
                 let problem = "needs tcp.congestion = \"bbr-v1\" or \"bbr-v3\"";

@@ -1,6 +1,6 @@
-//! The name of a window rule.
+//! The name of a congestion control.
 
-use crossfade_transport::WindowRule;
+use crossfade_transport::CongestionControlKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -27,52 +27,52 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    pub(super) fn rule(self) -> WindowRule {
+    pub(super) fn kind(self) -> CongestionControlKind {
         match self {
-            Self::Reno => WindowRule::Reno,
-            Self::Cubic => WindowRule::Cubic,
-            Self::Highspeed => WindowRule::HighSpeed,
-            Self::Dctcp => WindowRule::Dctcp,
-            Self::Prague => WindowRule::Prague,
-            Self::BbrV1 => WindowRule::BbrV1,
-            Self::BbrV3 => WindowRule::BbrV3,
+            Self::Reno => CongestionControlKind::Reno,
+            Self::Cubic => CongestionControlKind::Cubic,
+            Self::Highspeed => CongestionControlKind::HighSpeed,
+            Self::Dctcp => CongestionControlKind::Dctcp,
+            Self::Prague => CongestionControlKind::Prague,
+            Self::BbrV1 => CongestionControlKind::BbrV1,
+            Self::BbrV3 => CongestionControlKind::BbrV3,
         }
     }
 }
 
-/// A window rule: a built-in one, or one that the user wrote.
+/// A congestion control: a built-in one, or one that the user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum RuleName {
+pub enum ControlName {
     /// One that is compiled in.
     BuiltIn(Congestion),
     /// A class in a Python file beside the scenario, `mine.py`, or `mine.py:Halver` where it has several; or a Rust file
     /// there, `mine.rs`.
-    Own(String),
+    Custom(String),
 }
 
-/// What a name of a rule of the user's own looks like, as a regular expression.
-const OWN: &str = r"\.(py(:[A-Za-z_][A-Za-z_0-9]*)?|rs)$";
+/// What the name of a custom control looks like, as a regular expression.
+const CUSTOM: &str = r"\.(py(:[A-Za-z_][A-Za-z_0-9]*)?|rs)$";
 
-impl JsonSchema for RuleName {
+impl JsonSchema for ControlName {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "RuleName".into()
+        "ControlName".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = Congestion::json_schema(generator);
-        let own = json!({
+        let custom = json!({
             "type": "string",
-            "pattern": OWN,
+            "pattern": CUSTOM,
             "title": "FILE.py or FILE.rs",
             "description": "A class of a Python file beside the scenario, FILE.py:CLASS where it has several; or a Rust file."
         });
         if let Some(Value::Array(words)) = schema.get_mut("oneOf") {
-            words.push(own);
+            words.push(custom);
         }
         schema.insert("x-file".into(), json!("rule"));
         schema

@@ -9,7 +9,7 @@ use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
 use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
-use crossfade_transport::congestion::OwnRule;
+use crossfade_transport::congestion::CustomControl;
 use crossfade_transport::{Opening, Releases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -191,8 +191,8 @@ pub struct FlowSetup {
     pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,
-    /// The window rule of its connections, where it is one of the user's own.
-    pub own_rule: Option<OwnRule>,
+    /// The congestion control of its connections, where it is a custom one.
+    pub custom_control: Option<CustomControl>,
 }
 
 impl FlowSetup {
@@ -222,7 +222,7 @@ impl FlowSetup {
             packet_size,
             ends,
             traffic,
-            own_rule: None,
+            custom_control: None,
         }
     }
 
@@ -400,7 +400,7 @@ impl Flow {
             packet_size,
             ends,
             traffic,
-            own_rule: None,
+            custom_control: None,
         })
     }
 

@@ -51,7 +51,7 @@ pub(crate) use base::{LONGEST_SLOT, json};
 pub use cell::{AllocationWord, Cell, CellArq, CellModel, Preset, Recorded, SchedulerWord};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use combining::PhyCombining;
-pub use congestion::{Congestion, RuleName};
+pub use congestion::{Congestion, ControlName};
 pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};

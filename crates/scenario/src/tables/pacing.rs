@@ -39,7 +39,7 @@ impl Keys<'_> {
         }
     }
 
-    /// Fills in the defaults. A rule that `sets_rate` is paced by it. What is usual stays unsaid.
+    /// Fills in the defaults. A congestion control that `sets_rate` is paced by it. What is usual stays unsaid.
     /// QUIC is paced unless it is told otherwise, at the rate that RFC 9002 section 7.7 has as its example.
     pub(super) fn resolve(
         self,

@@ -4,7 +4,7 @@ use super::base::{absent, json, positive_time, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{QuicConfig, RfcConfig, WindowRule};
+use crossfade_transport::{CongestionControlKind, QuicConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,19 +85,23 @@ pub struct Quic {
 absent!(Quic);
 
 impl Quic {
-    /// Fills in the defaults.
+    /// Fills in the defaults; windows, pacing and BBR follow from other tables.
     pub(super) fn resolve(
         &mut self,
-        window_rule: WindowRule,
+        congestion_control: CongestionControlKind,
         counts_marks: bool,
         slot: SimTime,
-    ) -> Result<RfcConfig, ScenarioError> {
-        let usual = QuicConfig::default();
+    ) -> Result<QuicConfig, ScenarioError> {
+        let usual = QuicConfig::new(1);
         let ecn = *self.ecn.get_or_insert(counts_marks);
         self.handshake.get_or_insert(true);
         let initial_rtt = *self.initial_rtt.get_or_insert(Span::millis(333));
         let packet_threshold = *self.packet_threshold.get_or_insert(usual.packet_threshold as u32);
-        let quic = QuicConfig {
+        let hystart = *self.hystart.get_or_insert(congestion_control == CongestionControlKind::Cubic);
+        Ok(QuicConfig {
+            congestion_control,
+            hystart,
+            ecn,
             packet_threshold: packet_threshold.into(),
             time_threshold: *self.time_threshold.get_or_insert(usual.time_threshold),
             persistent_threshold: *self.persistent_threshold.get_or_insert(usual.persistent_threshold),
@@ -109,9 +113,8 @@ impl Quic {
                 .ack_eliciting_threshold
                 .get_or_insert(usual.ack_eliciting_threshold),
             ack_ranges: *self.ack_ranges.get_or_insert(usual.ack_ranges),
-        };
-        let hystart = *self.hystart.get_or_insert(window_rule == WindowRule::Cubic);
-        Ok(RfcConfig { window_rule, hystart, ecn, accurate_ecn: ecn, quic, ..RfcConfig::default() })
+            ..usual
+        })
     }
 
     fn resolve_max_ack_delay(&mut self, slot: SimTime) -> Result<SimTime, ScenarioError> {

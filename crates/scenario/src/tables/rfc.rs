@@ -4,7 +4,7 @@ use super::base::{absent, json, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, BbrConfig, QuicConfig, ReductionBound, RfcConfig, WindowRule};
+use crossfade_transport::{self as transport, BbrConfig, CongestionControlKind, ReductionBound, RfcConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -207,11 +207,11 @@ pub enum RateReduction {
 const LONGEST_DELAYED_ACK: SimTime = SimTime::from_millis(500);
 
 impl Rfc {
-    /// Fills in the defaults of a sender with SACK or without, and with this window rule, which counts marks or hears of one a round trip.
+    /// Fills in the defaults of a sender with SACK or without, and with this congestion control, which counts marks or hears of one a round trip.
     pub(crate) fn resolve(
         &mut self,
         sack: bool,
-        window_rule: WindowRule,
+        congestion_control: CongestionControlKind,
         counts_marks: bool,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
@@ -234,8 +234,8 @@ impl Rfc {
         // What is usual stays unsaid.
         self.accurate_ecn_option.take_if(|given| !*given);
         let config = RfcConfig {
-            window_rule,
-            hystart: *self.hystart.get_or_insert(window_rule == WindowRule::Cubic),
+            congestion_control,
+            hystart: *self.hystart.get_or_insert(congestion_control == CongestionControlKind::Cubic),
             windows: rules(&mut self.windows, usual.windows),
             timestamps,
             quick_acks: *self.quick_acks.get_or_insert(usual.quick_acks),
@@ -275,7 +275,6 @@ impl Rfc {
             // Of their own tables.
             pacing: None,
             bbr: BbrConfig::default(),
-            quic: QuicConfig::default(),
         };
         let needs = [
             ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),

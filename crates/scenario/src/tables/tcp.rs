@@ -4,7 +4,7 @@ mod sizes;
 
 use super::base::json;
 use super::bbr::Bbr;
-use super::congestion::{Congestion, RuleName};
+use super::congestion::{Congestion, ControlName};
 use super::pacing::{Keys, Pacing};
 use super::quic::Quic;
 use super::rfc::{Profile, Rfc};
@@ -13,7 +13,7 @@ use crate::error::ScenarioError;
 use crate::quantity::{Size, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+    self as transport, CongestionControlKind, QuicConfig, RfcConfig, SackBlocks, SenderConfig, TcpConfig,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Tcp {
     /// class in a Python file beside the scenario.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<RuleName>,
+    pub congestion: Option<ControlName>,
 
     /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3, prague) is always
     /// paced, by itself. Taken by flavours "rfc" and "quic".
@@ -186,7 +186,7 @@ pub enum Gate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpSetup {
     /// Both ends of a connection.
-    pub config: TcpConfig,
+    pub config: SenderConfig,
     /// How the sender meets its link.
     pub gate: Gate,
     /// Whether the handshake measures a round trip.
@@ -202,16 +202,12 @@ pub struct TcpSetup {
 impl TcpSetup {
     /// The handshake over a path whose idle round trip is `rtt`, if it is measured.
     pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
-        self.config.rfc.handshake_rtt = (self.handshake && rtt > SimTime::ZERO).then_some(rtt);
+        *self.config.handshake_rtt() = (self.handshake && rtt > SimTime::ZERO).then_some(rtt);
     }
 
     /// Bytes of the longest acknowledgement on the wire; sizes are below 64 KiB each.
     pub(crate) fn longest_ack(&self) -> u32 {
-        let TcpConfig { flavour, rfc, .. } = &self.config;
-        let more = match flavour {
-            transport::Flavour::Quic => rfc.quic.ack_ranges - 1,
-            _ => SackBlocks::MAX as u32,
-        };
+        let more = self.config.quic().map_or(SackBlocks::MAX as u32, |quic| quic.ack_ranges - 1);
         self.ack_size + more * self.sack_block_size
     }
 }
@@ -233,7 +229,7 @@ impl Tcp {
         let variant = self.variant.ok_or_else(|| {
             ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
         })?;
-        let mut rfc = self.resolve_rfc(flavour, variant, slot)?;
+        let mut config = self.resolve_sender(flavour, variant, slot)?;
         let w_max = self.resolve_w_max(flavour, packet_size)?;
         let w_max = self.limited(w_max, round_trip_hops)?;
         let is_modern = matches!(flavour, Flavour::Rfc | Flavour::Quic);
@@ -256,10 +252,13 @@ impl Tcp {
             }
             gate => *gate,
         };
-        let (dupthresh, limited_transmit, rto) = self.resolve_duplicates(flavour, variant, slot)?;
+        if let SenderConfig::Tcp(tcp) = &mut config {
+            self.resolve_duplicates(tcp, flavour, variant, slot)?;
+        }
         let mss = self.resolve_mss(flavour, packet_size)?;
-        rfc.bbr = self.bbr.resolve(rfc.window_rule, mss, slot)?;
-        if rfc.bbr.ecn_max_rtt.is_some() && !rfc.ecn {
+        let control = config.congestion_control().unwrap_or(CongestionControlKind::Reno);
+        let bbr = self.bbr.resolve(control, mss, slot)?;
+        if bbr.ecn_max_rtt.is_some() && !config.ecn() {
             let needs = if flavour == Flavour::Quic {
                 "needs tcp.quic.ecn = true"
             } else {
@@ -267,33 +266,19 @@ impl Tcp {
             };
             return Err(ScenarioError::value("tcp.bbr.ecn", &json(true), needs));
         }
-        rfc.pacing = self.resolve_pacing(rfc.window_rule, gate)?;
-        let config = TcpConfig {
-            flavour: match flavour {
-                Flavour::Paper => transport::Flavour::Paper,
-                Flavour::Ns2 => transport::Flavour::Ns2,
-                Flavour::Rfc => transport::Flavour::Rfc,
-                Flavour::Quic => transport::Flavour::Quic,
-            },
-            variant: match variant {
-                Variant::OldTahoe => transport::Variant::OldTahoe,
-                Variant::Tahoe => transport::Variant::Tahoe,
-                Variant::Reno => transport::Variant::Reno,
-                Variant::NewReno => transport::Variant::NewReno,
-                Variant::Sack | Variant::Cubic => transport::Variant::Sack,
-            },
-            w_max,
-            initial_window,
-            initial_ssthresh: *self.initial_ssthresh.get_or_insert(f64::from(w_max)),
-            dupthresh,
-            limited_transmit,
-            rto,
-            segments: None,
-            rfc: RfcConfig {
-                growth_acks: rfc.growth_acks.map(|_| mss),
-                accurate_ecn_option: rfc.accurate_ecn_option.map(|_| mss),
-                ..rfc
-            },
+        let pacing = self.resolve_pacing(control, gate)?;
+        let initial_ssthresh = *self.initial_ssthresh.get_or_insert(f64::from(w_max));
+        let config = match config {
+            SenderConfig::Tcp(tcp) => {
+                let rfc = tcp.rfc;
+                let growth_acks = rfc.growth_acks.map(|_| mss);
+                let accurate_ecn_option = rfc.accurate_ecn_option.map(|_| mss);
+                let rfc = RfcConfig { pacing, bbr, growth_acks, accurate_ecn_option, ..rfc };
+                TcpConfig { w_max, initial_window, initial_ssthresh, rfc, ..tcp }.into()
+            }
+            SenderConfig::Quic(quic) => {
+                QuicConfig { w_max, initial_window, initial_ssthresh, pacing, bbr, ..quic }.into()
+            }
         };
         let usual = self.usual_ack_sizes(flavour);
         let ack_size = self.ack_size.get_or_insert(usual[0]).0;
@@ -302,16 +287,36 @@ impl Tcp {
         Ok(TcpSetup { config, gate, handshake, mss, ack_size, sack_block_size })
     }
 
-    /// Fills in the defaults of the table `rfc`, which the other flavours do not take.
+    /// Fills in the defaults of the table of the flavour, `rfc` or `quic`, which the others do not take; windows follow.
+    fn resolve_sender(
+        &mut self,
+        flavour: Flavour,
+        variant: Variant,
+        slot: SimTime,
+    ) -> Result<SenderConfig, ScenarioError> {
+        let rules = match flavour {
+            Flavour::Paper => transport::Flavour::Paper,
+            Flavour::Ns2 => transport::Flavour::Ns2,
+            Flavour::Rfc => transport::Flavour::Rfc,
+            Flavour::Quic => return self.resolve_quic(variant, slot).map(SenderConfig::from),
+        };
+        let recovery = match variant {
+            Variant::OldTahoe => transport::Variant::OldTahoe,
+            Variant::Tahoe => transport::Variant::Tahoe,
+            Variant::Reno => transport::Variant::Reno,
+            Variant::NewReno => transport::Variant::NewReno,
+            Variant::Sack | Variant::Cubic => transport::Variant::Sack,
+        };
+        let rfc = self.resolve_rfc(flavour, variant, slot)?;
+        Ok(TcpConfig { rfc, ..TcpConfig::new(rules, recovery, 1) }.into())
+    }
+
     fn resolve_rfc(
         &mut self,
         flavour: Flavour,
         variant: Variant,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
-        if flavour == Flavour::Quic {
-            return self.resolve_quic(variant, slot);
-        }
         if !self.quic.is_absent() {
             let problem = format!("needs tcp.flavour = \"quic\", not {}", json(flavour));
             return Err(ScenarioError::value("tcp.quic", &json(&self.quic), problem));
@@ -325,11 +330,11 @@ impl Tcp {
                 Variant::Reno | Variant::NewReno => false,
                 Variant::Sack | Variant::Cubic => true,
             };
-            let rule = self.resolve_congestion(variant)?.rule();
-            return self.rfc.resolve(sack, rule, self.counts_marks(rule), slot);
+            let control = self.resolve_congestion(variant)?.kind();
+            return self.rfc.resolve(sack, control, self.counts_marks(control), slot);
         }
         let word = json(flavour);
-        if let Some(congestion @ RuleName::BuiltIn(_)) = &self.congestion {
+        if let Some(congestion @ ControlName::BuiltIn(_)) = &self.congestion {
             let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
             return Err(ScenarioError::value("tcp.congestion", &json(congestion), problem));
         }
@@ -345,7 +350,7 @@ impl Tcp {
     }
 
     /// Fills in the defaults of the table `quic`, and refuses what is TCP's.
-    fn resolve_quic(&mut self, variant: Variant, slot: SimTime) -> Result<RfcConfig, ScenarioError> {
+    fn resolve_quic(&mut self, variant: Variant, slot: SimTime) -> Result<QuicConfig, ScenarioError> {
         if !matches!(variant, Variant::Sack | Variant::Cubic) {
             let problem = "must be sack or cubic for flavour \"quic\", or left out";
             return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
@@ -367,23 +372,20 @@ impl Tcp {
             let reason = "flavour \"quic\" has tcp.quic instead";
             return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
         }
-        let rule = self.resolve_congestion(variant)?.rule();
-        self.quic.resolve(rule, self.counts_marks(rule), slot)
+        let control = self.resolve_congestion(variant)?.kind();
+        self.quic.resolve(control, self.counts_marks(control), slot)
     }
 
-    /// What counts duplicates, and the timeout. Flavour "quic" looks at neither.
+    /// What counts duplicates, and the timeout.
     fn resolve_duplicates(
         &mut self,
+        tcp: &mut TcpConfig,
         flavour: Flavour,
         variant: Variant,
         slot: SimTime,
-    ) -> Result<(u32, bool, RtoConfig), ScenarioError> {
-        if flavour == Flavour::Quic {
-            let rto = RtoConfig { rule: RtoRule::Fixed(SimTime::MAX), backoff: false, max: SimTime::MAX };
-            return Ok((3, false, rto));
-        }
-        let dupthresh = *self.dupthresh.get_or_insert(3);
-        let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
+    ) -> Result<(), ScenarioError> {
+        tcp.dupthresh = *self.dupthresh.get_or_insert(3);
+        tcp.limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
         let usual_rto = match (flavour, self.rfc.profile) {
             (Flavour::Paper, _) => None,
             // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the whole, above 200 ms:
@@ -392,12 +394,13 @@ impl Tcp {
             (Flavour::Rfc, _) => Some([1000, 1000, 1]),
             (Flavour::Ns2 | Flavour::Quic, _) => Some([200, 3000, 10]),
         };
-        Ok((dupthresh, limited_transmit, self.rto.resolve(usual_rto, slot)?))
+        tcp.rto = self.rto.resolve(usual_rto, slot)?;
+        Ok(())
     }
 
     fn resolve_pacing(
         &mut self,
-        rule: WindowRule,
+        control: CongestionControlKind,
         gate: Gate,
     ) -> Result<Option<transport::Pacing>, ScenarioError> {
         let keys = Keys {
@@ -410,7 +413,7 @@ impl Tcp {
         if !is_quic && self.flavour != Some(Flavour::Rfc) {
             return keys.refuse("needs tcp.flavour = \"rfc\" or \"quic\"").map(|()| None);
         }
-        let pacing = keys.resolve(rule.sets_rate(), is_quic)?;
+        let pacing = keys.resolve(control.sets_rate(), is_quic)?;
         if pacing.is_some() && gate == Gate::Slot {
             let reason = "a paced sender waits for its own clock";
             return Err(ScenarioError::contradiction("tcp.gate", "pacing", reason));
@@ -418,11 +421,11 @@ impl Tcp {
         Ok(pacing)
     }
 
-    /// Marks are the window rule's own business, which counts them.
-    fn counts_marks(&self, rule: WindowRule) -> bool {
-        match rule {
-            WindowRule::Dctcp | WindowRule::Prague => true,
-            WindowRule::BbrV3 => self.bbr.ecn == Some(true),
+    /// Marks are the congestion control's own business, which counts them.
+    fn counts_marks(&self, control: CongestionControlKind) -> bool {
+        match control {
+            CongestionControlKind::Dctcp | CongestionControlKind::Prague => true,
+            CongestionControlKind::BbrV3 => self.bbr.ecn == Some(true),
             _ => false,
         }
     }
@@ -430,14 +433,14 @@ impl Tcp {
     /// What is usual stays unsaid: the same sender as without the key has the same results.
     fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
         let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
-        self.congestion.take_if(|given| *given == RuleName::BuiltIn(usual));
+        self.congestion.take_if(|given| *given == ControlName::BuiltIn(usual));
         match &self.congestion {
             Some(_) if variant == Variant::Cubic => {
                 let reason = "variant \"cubic\" is SACK with CUBIC's window; give variant \"sack\"";
                 Err(ScenarioError::contradiction("tcp.congestion", "tcp.variant", reason))
             }
-            Some(RuleName::BuiltIn(other)) => Ok(*other),
-            Some(RuleName::Own(_)) | None => Ok(usual),
+            Some(ControlName::BuiltIn(other)) => Ok(*other),
+            Some(ControlName::Custom(_)) | None => Ok(usual),
         }
     }
 

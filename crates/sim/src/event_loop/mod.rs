@@ -322,7 +322,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
             self.net.pass_where_possible(&ways.collect::<Vec<_>>());
             let comes =
-                self.groups.iter().map(|group| Receiver::new(&group.config.tcp.config).shortest_delay());
+                self.groups.iter().map(|group| Receiver::new(group.config.tcp.config).shortest_delay());
             self.net.tell_late_where_possible(self.flows.iter().map(Flow::shortest_delay).chain(comes));
         }
         if self.warmup == SimTime::ZERO {
@@ -354,8 +354,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let Group { config, ways, sizes, statistics, seed, .. } = &mut self.groups[group as usize];
         let (mut tcp, mss) = (config.tcp.clone(), config.mss);
         let bytes = (config.sizes.sample(sizes).ceil() as u64).max(1);
-        let (segments, last_short_by) = whole_segments(tcp.config.flavour, bytes, mss);
-        tcp.config.segments = Some(segments);
+        let (segments, last_short_by) = whole_segments(&tcp.config, bytes, mss);
+        tcp.config = tcp.config.with_segments(segments);
         let (name, id) = (&config.name, self.next_id);
         let config = FlowConfig {
             name: String::new(),
@@ -425,7 +425,7 @@ mod tests {
         Network {
             arrivals: vec![Arrivals {
                 name: "files".to_owned(),
-                tcp: Tcp { config, congestion: None },
+                tcp: Tcp { config: config.into(), congestion: None },
                 path: FlowPath::default(),
                 start: SimTime::ZERO,
                 rate_per_s: 100.0,

@@ -19,7 +19,7 @@ pub(crate) fn tcp(segments: Option<u64>) -> Source {
         rto: RtoConfig::estimated(MS * 200, MS * 1000, MS),
         ..TcpConfig::new(Flavour::Rfc, Variant::Sack, 20)
     };
-    Source::Tcp(Tcp { config, congestion: None })
+    Source::Tcp(Tcp { config: config.into(), congestion: None })
 }
 
 pub(crate) fn flow(source: Source, path: FlowPath) -> FlowConfig {

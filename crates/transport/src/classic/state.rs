@@ -47,7 +47,7 @@ impl SendState {
     pub fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let timer = match config.flavour {
             Flavour::Paper => RetransmissionTimer::Segments(VecDeque::new()),
-            Flavour::Ns2 | Flavour::Rfc | Flavour::Quic => RetransmissionTimer::Flow(None),
+            Flavour::Ns2 | Flavour::Rfc => RetransmissionTimer::Flow(None),
         };
         Self {
             snd_una: 0,
@@ -129,7 +129,7 @@ impl SendState {
         acked
     }
 
-    /// Tells the window rule of an acknowledgement that measures nothing else.
+    /// Tells the congestion control of an acknowledgement that measures nothing else.
     pub fn grow_window(&mut self, now: SimTime, acked: u64) {
         let (next_expected, snd_max) = (self.snd_una, self.snd_max);
         let sample = AckSample { now, acked, rtt: None, next_expected, snd_max, cwnd_limited: true };

@@ -1,16 +1,18 @@
-//! What a TCP connection is told at the start.
+//! What a connection is told at the start.
 
 mod bbr;
 mod quic;
 mod rfc;
+mod sender;
 
 pub use bbr::{BbrConfig, BbrProfile, FullPipeRule};
 pub use quic::QuicConfig;
-pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
+pub use rfc::{CongestionControlKind, Pacing, RateReduction, ReductionBound, RfcConfig, Rules};
+pub use sender::SenderConfig;
 
 use crossfade_core::SimTime;
 
-/// Whose rules a connection follows.
+/// Whose rules a TCP connection follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
@@ -21,9 +23,6 @@ pub enum Flavour {
     Ns2,
     /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
     Rfc,
-    /// Not TCP: the recovery of QUIC over one stream (RFC 9002). What it leaves open is in [`QuicConfig`]; the window rule, its
-    /// pacing, ECN and the handshake are those of [`RfcConfig`], and the variant, the timeout and `dupthresh` mean nothing.
-    Quic,
 }
 
 /// How a connection recovers from loss.
@@ -81,7 +80,7 @@ impl RtoConfig {
     }
 }
 
-/// Everything a sender and its receiver need to know. Windows and sequence numbers count segments of one MSS.
+/// Everything a sender of TCP and its receiver need to know. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
     /// Whose rules.
@@ -102,19 +101,19 @@ pub struct TcpConfig {
     pub rto: RtoConfig,
     /// How many segments the application has to send; `None` is a source that never runs dry.
     pub segments: Option<u64>,
-    /// What flavours `rfc` and `quic` leave open; the other flavours do not look at it.
+    /// What flavour `rfc` leaves open; the others do not look at it.
     pub rfc: RfcConfig,
 }
 
 impl TcpConfig {
     /// What a scenario has that says no more: a source that never runs dry, three duplicates, a threshold of the whole
     /// window, and what is usual with the flavour: `paper` and `ns2` begin with one segment and have the timeouts of
-    /// ns-2 (those of the paper are [`RtoConfig::fixed`], in slots), the others begin with ten (RFC 6928) and have those of RFC 6298.
+    /// ns-2 (those of the paper are [`RtoConfig::fixed`], in slots), `rfc` begins with ten (RFC 6928) and has those of RFC 6298.
     pub fn new(flavour: Flavour, variant: Variant, w_max: u32) -> Self {
         let ms = SimTime::from_millis;
         let (initial_window, rto) = match flavour {
             Flavour::Paper | Flavour::Ns2 => (1.0, RtoConfig::estimated(ms(200), ms(3000), ms(10))),
-            Flavour::Rfc | Flavour::Quic => (10.0, RtoConfig::estimated(ms(1000), ms(1000), ms(1))),
+            Flavour::Rfc => (10.0, RtoConfig::estimated(ms(1000), ms(1000), ms(1))),
         };
         Self {
             flavour,

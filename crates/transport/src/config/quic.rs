@@ -1,10 +1,33 @@
 //! What a connection with QUIC's recovery is told at the start.
 
+use super::bbr::BbrConfig;
+use super::rfc::{CongestionControlKind, Pacing};
 use crossfade_core::SimTime;
 
-/// What RFC 9002 and RFC 9000 section 13.2 leave to the implementer. The default is what they recommend.
+/// A sender and a receiver of QUIC's recovery over one stream (RFC 9002), and what it and RFC 9000 section 13.2 leave to the
+/// implementer. Windows count packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuicConfig {
+    /// The stream's credit, in packets; at least 1.
+    pub w_max: u32,
+    /// Congestion window at the start; at least 1.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start.
+    pub initial_ssthresh: f64,
+    /// How many packets of data the application has to send; `None` is a source that never runs dry.
+    pub segments: Option<u64>,
+    /// Which congestion control sets the window, unless one is given to the sender.
+    pub congestion_control: CongestionControlKind,
+    /// Leave slow start when round trips grow: HyStart++ (RFC 9406).
+    pub hystart: bool,
+    /// Spread packets over the round trip. A congestion control that sets a rate is paced in any case.
+    pub pacing: Option<Pacing>,
+    /// What BBR leaves open.
+    pub bbr: BbrConfig,
+    /// Packets may be marked instead of dropped (RFC 9000 section 13.4).
+    pub ecn: bool,
+    /// The round trip of the handshake, if it is measured.
+    pub handshake_rtt: Option<SimTime>,
     /// A packet is lost once so many numbers behind one that was acknowledged (RFC 9002 section 6.1.1); at least 1.
     pub packet_threshold: u64,
     /// Or once it left so many round trips before now, and before one that was acknowledged (section 6.1.2); at least 1.
@@ -26,9 +49,20 @@ pub struct QuicConfig {
     pub ack_ranges: u32,
 }
 
-impl Default for QuicConfig {
-    fn default() -> Self {
+impl QuicConfig {
+    /// What RFC 9002 and RFC 9000 recommend, with a credit of `w_max` packets: Reno from ten packets on, unpaced, without end.
+    pub fn new(w_max: u32) -> Self {
         Self {
+            w_max,
+            initial_window: f64::from(w_max).min(10.0),
+            initial_ssthresh: f64::from(w_max),
+            segments: None,
+            congestion_control: CongestionControlKind::Reno,
+            hystart: false,
+            pacing: None,
+            bbr: BbrConfig::default(),
+            ecn: false,
+            handshake_rtt: None,
             packet_threshold: 3,
             time_threshold: 9.0 / 8.0,
             persistent_threshold: 3,

@@ -1,7 +1,6 @@
 //! What the RFCs leave to the implementer.
 
 use super::bbr::BbrConfig;
-use super::quic::QuicConfig;
 use crossfade_core::SimTime;
 
 /// How much is sent for each acknowledgement in fast recovery with SACK.
@@ -25,9 +24,9 @@ pub enum ReductionBound {
     SlowStart,
 }
 
-/// Which rule sets the window.
+/// Which congestion control sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowRule {
+pub enum CongestionControlKind {
     /// RFC 5681.
     Reno,
     /// RFC 9438.
@@ -44,7 +43,7 @@ pub enum WindowRule {
     BbrV3,
 }
 
-impl WindowRule {
+impl CongestionControlKind {
     /// Whether it sets a rate, and is paced by it.
     pub fn sets_rate(self) -> bool {
         matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
@@ -60,54 +59,14 @@ pub enum Rules {
     Linux,
 }
 
-/// Of a kernel with 250 a second.
-const TICK: SimTime = SimTime::from_millis(4);
-
-impl Rules {
-    /// What probes and the reordering timer wait more (`TCP_TIMEOUT_MIN_US`).
-    pub(crate) fn timer_slack(self) -> SimTime {
-        match self {
-            Self::Rfc => SimTime::ZERO,
-            Self::Linux => SimTime::from_millis(2),
-        }
-    }
-
-    /// A span of time as timers keep it: Linux rounds up to ticks.
-    pub(crate) fn whole(self, span: SimTime) -> SimTime {
-        match self {
-            Self::Rfc => span,
-            Self::Linux => TICK.saturating_mul(span.as_nanos().div_ceil(TICK.as_nanos())),
-        }
-    }
-
-    /// When a timer that is started at `now` for `span` expires. Linux's never expires early: it does with the first tick after
-    /// its span in whole ticks, or, from 63 ticks on, with the first that is divided by 8 (from 504 on by 64, and so on:
-    /// `calc_wheel_index`).
-    #[inline]
-    pub(crate) fn expiry(self, now: SimTime, span: SimTime) -> SimTime {
-        match self {
-            Self::Rfc => now.saturating_add(span),
-            Self::Linux => {
-                let ticks = span.as_nanos().div_ceil(TICK.as_nanos());
-                let (mut shift, mut end) = (0, 63);
-                while ticks >= end && shift < 24 {
-                    (shift, end) = (shift + 3, end << 3);
-                }
-                let at = (now.as_nanos() / TICK.as_nanos()).saturating_add(ticks);
-                TICK.saturating_mul(((at >> shift) + 1) << shift)
-            }
-        }
-    }
-}
-
-/// How segments are spread over the round trip where the window rule sets no rate.
+/// How segments are spread over the round trip where the congestion control sets no rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     /// The rate as a multiple of the window a round trip while the window is below half of `ssthresh` (Linux: 2).
     pub slow_start_ratio: f64,
     /// The same for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
     pub ratio: f64,
-    /// How many segments leave back to back; `None`: what the rule says, or segmentation offload would take.
+    /// How many segments leave back to back; `None`: what congestion control says, or segmentation offload would take.
     pub quantum: Option<u64>,
 }
 
@@ -122,8 +81,8 @@ impl Default for Pacing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
 pub struct RfcConfig {
-    /// Which rule sets the window, unless a congestion control is given to the sender.
-    pub window_rule: WindowRule,
+    /// Which congestion control sets the window, unless a congestion control is given to the sender.
+    pub congestion_control: CongestionControlKind,
     /// Linux: windows of whole segments, reduced from the window and not from the FlightSize, no L in slow start, CUBIC's
     /// alpha constant, no second reduction by a timeout in recovery, an undo at once.
     pub windows: Rules,
@@ -193,18 +152,16 @@ pub struct RfcConfig {
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
     /// section 4.3; RFC 9438 section 5.8).
     pub cwnd_validation: bool,
-    /// Spread segments over the round trip. A rule that sets a rate is paced in any case.
+    /// Spread segments over the round trip. A congestion control that sets a rate is paced in any case.
     pub pacing: Option<Pacing>,
     /// What BBR leaves open.
     pub bbr: BbrConfig,
-    /// What flavour `quic` alone looks at.
-    pub quic: QuicConfig,
 }
 
 impl Default for RfcConfig {
     fn default() -> Self {
         Self {
-            window_rule: WindowRule::Reno,
+            congestion_control: CongestionControlKind::Reno,
             windows: Rules::Rfc,
             hystart: false,
             timestamps: true,
@@ -235,7 +192,6 @@ impl Default for RfcConfig {
             cwnd_validation: true,
             pacing: None,
             bbr: BbrConfig::default(),
-            quic: QuicConfig::default(),
         }
     }
 }

@@ -1,59 +1,59 @@
-//! The window rule that a configuration names.
+//! The congestion control that a configuration names.
 
 use super::{
-    AckCounting, BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, Prague,
-    Reno, RenoRule, Rounding, SlowStart,
+    AckCounting, BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, PerAckReno,
+    Prague, Reno, Rounding, SlowStart,
 };
-use crate::config::{Flavour, RfcConfig, Rules, TcpConfig, WindowRule};
+use crate::config::{CongestionControlKind as Kind, Flavour, QuicConfig, Rules, SenderConfig, TcpConfig};
 
-/// The window rule that `config` asks for, as the flavour has it.
-pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
-    let (cwnd, ssthresh, limit) = (config.initial_window, config.initial_ssthresh, f64::from(config.w_max));
-    match config.flavour {
-        Flavour::Paper => Box::new(RenoRule::new(cwnd.min(limit), ssthresh, limit, Rounding::Up)),
-        // ns-2 caps the use of the window, not its growth.
-        Flavour::Ns2 => Box::new(RenoRule::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
-        Flavour::Quic => quic_rule(config),
-        Flavour::Rfc => {
-            let RfcConfig { window_rule, windows, hystart, .. } = config.rfc;
-            let slow_start = if hystart { SlowStart::hystart() } else { SlowStart::standard(1.0) };
-            let quantum = config.rfc.pacing.and_then(|pacing| pacing.quantum);
-            match (windows, window_rule) {
-                (_, WindowRule::BbrV3) => Box::new(BbrV3::new(cwnd, config.rfc.bbr, quantum)),
-                (_, WindowRule::BbrV1) => Box::new(BbrV1::new(cwnd, config.rfc.bbr, quantum)),
-                (Rules::Rfc, WindowRule::Reno) => {
-                    Box::new(Reno::new(cwnd, ssthresh).with_slow_start(slow_start))
-                }
-                (Rules::Rfc, WindowRule::Cubic) => {
-                    Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start))
-                }
-                (_, WindowRule::HighSpeed) => {
-                    Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start))
-                }
-                (_, WindowRule::Dctcp) => Box::new(Dctcp::new(cwnd, ssthresh)),
-                (_, WindowRule::Prague) => Box::new(Prague::new(cwnd, ssthresh)),
-                (Rules::Linux, WindowRule::Reno) => Box::new(LinuxReno::new(cwnd, ssthresh)),
-                (Rules::Linux, WindowRule::Cubic) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),
-            }
-        }
-    }
+/// Whose form of a congestion control.
+#[derive(Clone, Copy)]
+enum Form {
+    Rfc,
+    Linux,
+    /// Slow start counts what is acknowledged, without a limit (RFC 9002 section 7.3.1; RFC 9406 section 4.3, of a paced
+    /// sender), and Reno is the `NewReno` of RFC 9002.
+    Quic,
 }
 
-/// The same under QUIC: slow start counts what is acknowledged, without a limit (RFC 9002 section 7.3.1; RFC 9406 section 4.3,
-/// of a paced sender), and Reno is the `NewReno` of RFC 9002.
-fn quic_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
-    let (cwnd, ssthresh) = (config.initial_window, config.initial_ssthresh);
-    let hystart = config.rfc.hystart.then(SlowStart::hystart);
-    let slow_start = hystart.unwrap_or(SlowStart::standard(1.0)).with_limit(f64::INFINITY);
-    match config.rfc.window_rule {
-        WindowRule::Reno => Box::new(
+/// The congestion control that `config` asks for.
+pub(crate) fn congestion_control(config: &SenderConfig) -> Box<dyn CongestionControl> {
+    let [cwnd, ssthresh] = config.initial_windows();
+    let limit = f64::from(config.w_max());
+    let (kind, form, hystart, bbr, pacing) = match config {
+        SenderConfig::Tcp(TcpConfig { flavour: Flavour::Paper, .. }) => {
+            return Box::new(PerAckReno::new(cwnd.min(limit), ssthresh, limit, Rounding::Up));
+        }
+        // ns-2 caps the use of the window, not its growth.
+        SenderConfig::Tcp(TcpConfig { flavour: Flavour::Ns2, .. }) => {
+            return Box::new(PerAckReno::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down));
+        }
+        SenderConfig::Tcp(TcpConfig { flavour: Flavour::Rfc, rfc, .. }) => {
+            let form = if rfc.windows == Rules::Linux { Form::Linux } else { Form::Rfc };
+            (rfc.congestion_control, form, rfc.hystart, rfc.bbr, rfc.pacing)
+        }
+        SenderConfig::Quic(QuicConfig { congestion_control, hystart, bbr, pacing, .. }) => {
+            (*congestion_control, Form::Quic, *hystart, *bbr, *pacing)
+        }
+    };
+    let slow_start = if hystart { SlowStart::hystart() } else { SlowStart::standard(1.0) };
+    let slow_start = match form {
+        Form::Rfc | Form::Linux => slow_start,
+        Form::Quic => slow_start.with_limit(f64::INFINITY),
+    };
+    let quantum = pacing.and_then(|pacing| pacing.quantum);
+    match (kind, form) {
+        (Kind::Reno, Form::Linux) => Box::new(LinuxReno::new(cwnd, ssthresh)),
+        (Kind::Reno, Form::Rfc) => Box::new(Reno::new(cwnd, ssthresh).with_slow_start(slow_start)),
+        (Kind::Reno, Form::Quic) => Box::new(
             Reno::new(cwnd, ssthresh).with_slow_start(slow_start).with_counting(AckCounting::PerPacket),
         ),
-        WindowRule::Cubic => Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start)),
-        WindowRule::HighSpeed => Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start)),
-        _ => {
-            let rfc = RfcConfig { windows: Rules::Rfc, ..config.rfc };
-            window_rule(&TcpConfig { flavour: Flavour::Rfc, rfc, ..*config })
-        }
+        (Kind::Cubic, Form::Linux) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),
+        (Kind::Cubic, _) => Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start)),
+        (Kind::HighSpeed, _) => Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start)),
+        (Kind::Dctcp, _) => Box::new(Dctcp::new(cwnd, ssthresh)),
+        (Kind::Prague, _) => Box::new(Prague::new(cwnd, ssthresh)),
+        (Kind::BbrV1, _) => Box::new(BbrV1::new(cwnd, bbr, quantum)),
+        (Kind::BbrV3, _) => Box::new(BbrV3::new(cwnd, bbr, quantum)),
     }
 }

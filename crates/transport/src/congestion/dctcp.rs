@@ -73,11 +73,11 @@ mod tests {
     const RTT: SimTime = SimTime::from_millis(40);
 
     /// A window of `acked` segments of which `ce` were marked.
-    fn window_of(rule: &mut Dctcp, delivered: &mut u64, acked: u64, ce: u64) {
+    fn window_of(control: &mut Dctcp, delivered: &mut u64, acked: u64, ce: u64) {
         let prior_delivered = Some(*delivered);
         *delivered += acked;
         let (newly_acked, delivered) = (acked, *delivered);
-        rule.on_delivery(&RateSample {
+        control.on_delivery(&RateSample {
             delivered,
             prior_delivered,
             newly_acked,
@@ -89,18 +89,18 @@ mod tests {
     /// RFC 8257 section 3.3, by hand: alpha = 15/16 alpha + 1/16 M, then cwnd (1 - alpha / 2).
     #[test]
     fn alpha_is_the_average_share_and_half_of_it_is_cut() {
-        let (mut rule, mut delivered) = (Dctcp::new(100.0, 100.0), 0);
-        window_of(&mut rule, &mut delivered, 100, 0);
-        assert_eq!((rule.share.alpha, rule.cwnd()), (15.0 / 16.0, 100.0), "no mark, no cut");
-        window_of(&mut rule, &mut delivered, 100, 100);
+        let (mut control, mut delivered) = (Dctcp::new(100.0, 100.0), 0);
+        window_of(&mut control, &mut delivered, 100, 0);
+        assert_eq!((control.share.alpha, control.cwnd()), (15.0 / 16.0, 100.0), "no mark, no cut");
+        window_of(&mut control, &mut delivered, 100, 100);
         let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0;
-        assert_eq!((rule.share.alpha, rule.cwnd()), (alpha, 100.0 * (1.0 - alpha / 2.0)));
+        assert_eq!((control.share.alpha, control.cwnd()), (alpha, 100.0 * (1.0 - alpha / 2.0)));
         // More marks than segments: reports of the window before. At most all.
-        window_of(&mut rule, &mut delivered, 10, 30);
-        assert!(rule.share.alpha <= 1.0);
+        window_of(&mut control, &mut delivered, 10, 30);
+        assert!(control.share.alpha <= 1.0);
         // Without marks it forgets, down to nothing.
-        (0..2000).for_each(|_| window_of(&mut rule, &mut delivered, 10, 0));
-        assert!(rule.share.alpha < 1e-30);
+        (0..2000).for_each(|_| window_of(&mut control, &mut delivered, 10, 0));
+        assert!(control.share.alpha < 1e-30);
     }
 
     /// W p: 2 where marks come evenly, and x (1 - exp(-x)) = 2, x = 2.24, where they come at random and the window is cut at
@@ -110,20 +110,20 @@ mod tests {
         for (p, evenly, expected) in
             [(0.01, true, 2.0), (0.05, true, 2.0), (0.01, false, 2.27), (0.05, false, 2.24)]
         {
-            let mut rule = Dctcp::new(10.0, 10.0);
-            let wp = p * mean_window(&mut rule, RTT, 400_000, marks(p, evenly));
+            let mut control = Dctcp::new(10.0, 10.0);
+            let wp = p * mean_window(&mut control, RTT, 400_000, marks(p, evenly));
             assert!((wp / expected - 1.0).abs() < 0.05, "p = {p}, evenly {evenly}: {wp} against {expected}");
         }
     }
 
     #[test]
     fn a_loss_halves_and_is_undone_if_it_was_none() {
-        let mut rule = Dctcp::new(40.0, 20.0);
-        rule.on_loss(SimTime::ZERO, 36.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (18.0, 18.0));
-        rule.undo();
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (40.0, 36.0));
-        rule.on_timeout(SimTime::ZERO, 40.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (1.0, 20.0));
+        let mut control = Dctcp::new(40.0, 20.0);
+        control.on_loss(SimTime::ZERO, 36.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (18.0, 18.0));
+        control.undo();
+        assert_eq!((control.cwnd(), control.ssthresh()), (40.0, 36.0));
+        control.on_timeout(SimTime::ZERO, 40.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (1.0, 20.0));
     }
 }

@@ -1,24 +1,24 @@
-//! What a sender tells a rule that sets a rate or a window of its own (as BBR does), event by event.
+//! What a sender tells a congestion control that sets a rate or a window of its own (as BBR does), event by event.
 
 use crossfade_core::SimTime;
 use std::fmt;
 
-/// What a rule wants of its sender beyond the events that every rule gets. The default is what Reno needs.
+/// What a congestion control wants of its sender beyond the events that every congestion control gets. The default is what Reno needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "wishes, each there or not")]
 pub struct Needs {
     /// The sender keeps account of deliveries and tells of each segment sent or lost, of each phase, and of each
     /// acknowledgement with a [`RateSample`].
     pub samples: bool,
-    /// The window is the rule's alone, also in recovery, after a timeout and after idle time: the sender neither inflates it
+    /// The window is the congestion control's alone, also in recovery, after a timeout and after idle time: the sender neither inflates it
     /// nor reduces it by PRR, and never calls `set_cwnd`. Which segments to repeat stays the sender's business.
     pub own_window: bool,
     /// The sender is scalable (RFC 9331): its segments, repetitions as well, say ECT(1), and marks are its own business, told by
     /// [`RateSample::ce`]; `on_ecn` is not called.
     pub ect_1: bool,
-    /// The rule sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
+    /// The congestion control sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
     pub paced: bool,
-    /// The rule draws random numbers: it is given a stream of its own before anything else.
+    /// The congestion control draws random numbers: it is given a stream of its own before anything else.
     pub random: bool,
 }
 
@@ -113,10 +113,10 @@ pub struct RateSample {
     pub departure: SimTime,
 }
 
-/// What a rule is at, for traces and plots. As text it is names and values, `state=startup bandwidth=833.3`, with a space between
+/// What a congestion control is at, for traces and plots. As text it is names and values, `state=startup bandwidth=833.3`, with a space between
 /// two.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct RuleInfo {
+pub struct ControlInfo {
     /// The name of its state, if it has states.
     pub state: &'static str,
     /// Its estimate of the bottleneck's rate, in segments a second.
@@ -131,7 +131,7 @@ pub struct RuleInfo {
     pub own: Option<String>,
 }
 
-impl fmt::Display for RuleInfo {
+impl fmt::Display for ControlInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { state, bandwidth, min_rtt, pacing_rate, gains, own } = self;
         let numbers = [

@@ -124,34 +124,34 @@ mod tests {
 
     #[test]
     fn a_small_window_is_renos() {
-        let mut rule = HighSpeed::new(30.0, 10.0);
-        (0..31).for_each(|_| rule.on_ack(&ack(1)));
-        assert!((rule.cwnd() - 31.0).abs() < 0.03, "{}", rule.cwnd());
-        rule.on_loss(SimTime::ZERO, 20.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (10.0, 10.0));
-        rule.on_loss(SimTime::ZERO, 3.0);
-        assert_eq!(rule.cwnd(), 2.0);
+        let mut control = HighSpeed::new(30.0, 10.0);
+        (0..31).for_each(|_| control.on_ack(&ack(1)));
+        assert!((control.cwnd() - 31.0).abs() < 0.03, "{}", control.cwnd());
+        control.on_loss(SimTime::ZERO, 20.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (10.0, 10.0));
+        control.on_loss(SimTime::ZERO, 3.0);
+        assert_eq!(control.cwnd(), 2.0);
     }
 
     #[test]
     fn a_spurious_reduction_is_undone_once_and_a_mark_never() {
-        let mut rule = HighSpeed::new(1000.0, 100.0);
-        rule.on_loss(SimTime::ZERO, 1000.0);
-        assert!((rule.cwnd() - 1000.0 * (1.0 - decrease(1000.0))).abs() < 1e-9);
-        rule.undo();
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (1000.0, 1000.0));
-        rule.on_ecn(SimTime::ZERO, 1000.0);
-        let reduced = rule.cwnd();
-        rule.undo();
-        assert_eq!(rule.cwnd(), reduced);
+        let mut control = HighSpeed::new(1000.0, 100.0);
+        control.on_loss(SimTime::ZERO, 1000.0);
+        assert!((control.cwnd() - 1000.0 * (1.0 - decrease(1000.0))).abs() < 1e-9);
+        control.undo();
+        assert_eq!((control.cwnd(), control.ssthresh()), (1000.0, 1000.0));
+        control.on_ecn(SimTime::ZERO, 1000.0);
+        let reduced = control.cwnd();
+        control.undo();
+        assert_eq!(control.cwnd(), reduced);
     }
 
     #[test]
     fn a_mark_never_enlarges_a_window() {
         for (window, left) in [(1.0, 1.0), (2.0, 1.0), (3.0, 1.5), (10.0, 5.0)] {
-            let mut rule = HighSpeed::new(window, 100.0);
-            rule.on_ecn(SimTime::ZERO, window);
-            assert_eq!((rule.cwnd(), rule.ssthresh()), (left, (window / 2.0).max(2.0)));
+            let mut control = HighSpeed::new(window, 100.0);
+            control.on_ecn(SimTime::ZERO, window);
+            assert_eq!((control.cwnd(), control.ssthresh()), (left, (window / 2.0).max(2.0)));
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) mod testing {
     /// The mean window of a sender that is never limited by anything else, over a path of one round trip where `is_marked`
     /// tells which acknowledgements carry a mark.
     pub(crate) fn mean_window(
-        rule: &mut dyn CongestionControl,
+        control: &mut dyn CongestionControl,
         rtt: SimTime,
         acks: u32,
         mut is_marked: impl FnMut() -> bool,
@@ -53,7 +53,7 @@ pub(super) mod testing {
         let mut under_way = VecDeque::new();
         let (mut counted, mut began) = (0.0, SimTime::ZERO);
         for ack in 0..acks {
-            while (under_way.len() as f64) < rule.cwnd().floor().max(1.0) {
+            while (under_way.len() as f64) < control.cwnd().floor().max(1.0) {
                 under_way.push_back(delivered);
                 sent += 1;
             }
@@ -61,7 +61,7 @@ pub(super) mod testing {
             let prior_delivered = under_way.pop_front();
             delivered += 1;
             let ce = u64::from(is_marked());
-            rule.on_delivery(&RateSample {
+            control.on_delivery(&RateSample {
                 now,
                 delivered,
                 prior_delivered,
@@ -72,7 +72,7 @@ pub(super) mod testing {
                 phase: Phase::Open,
                 ..RateSample::default()
             });
-            rule.on_ack(&AckSample {
+            control.on_ack(&AckSample {
                 now,
                 acked: 1,
                 rtt: Some(rtt),

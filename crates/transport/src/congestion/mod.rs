@@ -4,6 +4,7 @@
 mod bbr;
 mod choice;
 mod cubic;
+mod custom;
 mod dctcp;
 mod events;
 mod highspeed;
@@ -11,7 +12,6 @@ mod hystart;
 mod linux;
 mod linux_hystart;
 mod marked_share;
-mod own;
 mod per_ack;
 mod prague;
 mod reno;
@@ -20,22 +20,22 @@ mod slow_start;
 mod window;
 
 pub use bbr::{BbrV1, BbrV3};
-pub(crate) use choice::window_rule;
+pub(crate) use choice::congestion_control;
 pub use cubic::Cubic;
+pub use custom::{CustomControl, MakeControl};
 pub use dctcp::Dctcp;
-pub use events::{LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent};
+pub use events::{ControlInfo, LostSegment, Needs, Phase, RateSample, SendEvent};
 pub use highspeed::HighSpeed;
 pub use hystart::HyStart;
 pub use linux::{LinuxCubic, LinuxReno};
-pub use own::{MakeRule, OwnRule};
-pub use per_ack::{RenoRule, Rounding};
+pub use per_ack::{PerAckReno, Rounding};
 pub use prague::Prague;
 pub use reno::{AckCounting, Reno};
 pub use slow_start::SlowStart;
 
 use crossfade_core::{SimTime, Stream};
 
-/// What an acknowledgement of new segments tells a window rule. Sequence numbers count segments.
+/// What an acknowledgement of new segments tells a congestion control. Sequence numbers count segments.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct AckSample {
     /// When it arrived.
@@ -52,11 +52,11 @@ pub struct AckSample {
     pub cwnd_limited: bool,
 }
 
-/// A window rule. Loss recovery tells it what happened; it answers with `cwnd` and `ssthresh`, in segments.
+/// A congestion control. Loss recovery tells it what happened; it answers with `cwnd` and `ssthresh`, in segments.
 ///
 /// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the FlightSize.
 ///
-/// A rule that asks for samples ([`Needs`]) hears more, in flavour `rfc`. Within an acknowledgement the order is:
+/// A congestion control that asks for samples ([`Needs`]) hears more, in flavour `rfc`. Within an acknowledgement the order is:
 ///
 /// 1. [`on_ecn`](Self::on_ecn) for an echoed mark; [`undo`](Self::undo), if the last reduction had no cause;
 /// 2. [`on_segment_lost`](Self::on_segment_lost) for each segment that it shows to be lost;
@@ -68,6 +68,9 @@ pub struct AckSample {
 ///
 /// A timer tells losses, `on_loss` or [`on_timeout`](Self::on_timeout), and the phase in this order. Then segments leave, each
 /// behind its [`on_send`](Self::on_send).
+///
+/// It is one trait, not one for all and one for models: all but six methods have a default, and a second trait would be an empty
+/// `impl` for each congestion control without a model.
 pub trait CongestionControl: Send {
     /// The congestion window.
     fn cwnd(&self) -> f64;
@@ -91,14 +94,14 @@ pub trait CongestionControl: Send {
     fn set_cwnd(&mut self, cwnd: f64);
 
     /// An acknowledgement echoed a congestion mark while `window` segments were under way. At most once a
-    /// round trip (RFC 3168 section 6.1.2). A mark counts as a loss unless the rule knows better.
+    /// round trip (RFC 3168 section 6.1.2). A mark counts as a loss unless the congestion control knows better.
     fn on_ecn(&mut self, now: SimTime, window: f64) {
         self.on_loss(now, window);
     }
 
     /// The last loss or timeout was spurious: nothing had been lost. Restores the state of before it (RFC
     /// 4015 section 3.2, RFC 9438 section 4.9); the sender bounds the burst that this would allow. Without a
-    /// reduction since the last call, nothing happens. A rule that does not remember keeps its window.
+    /// reduction since the last call, nothing happens. A congestion control that does not remember keeps its window.
     fn undo(&mut self) {}
 
     /// The sender is about to send after nothing was under way for `idle` (RFC 5681 section 4.1, RFC 9438
@@ -114,7 +117,7 @@ pub trait CongestionControl: Send {
     fn seed(&mut self, _stream: Stream) {}
 
     /// The pacing rate in segments a second; `None` leaves it to the sender: a multiple of the window a round trip, where
-    /// pacing is on. A rule that has one is always paced. What is no number, or less than a segment in ten seconds, is
+    /// pacing is on. A congestion control that has one is always paced. What is no number, or less than a segment in ten seconds, is
     /// that.
     fn pacing_rate(&self) -> Option<f64> {
         None
@@ -136,7 +139,7 @@ pub trait CongestionControl: Send {
     fn on_probe_repaired(&mut self, _now: SimTime, _app_limited: bool) {}
 
     /// The sender does something else about losses, with `in_flight` segments thought to be in the network. Each timeout is
-    /// told, also of one after another, and to every rule.
+    /// told, also of one after another, and to every congestion control.
     fn on_phase(&mut self, _now: SimTime, _phase: Phase, _in_flight: u64) {}
 
     /// An acknowledgement arrived, in whatever phase.
@@ -149,7 +152,7 @@ pub trait CongestionControl: Send {
     }
 
     /// What it is at, for traces and plots.
-    fn info(&self) -> RuleInfo {
-        RuleInfo::default()
+    fn info(&self) -> ControlInfo {
+        ControlInfo::default()
     }
 }

@@ -1,4 +1,4 @@
-//! The window rule of the paper and of ns-2: slow start, congestion avoidance, halving, one step an
+//! The congestion control of the paper and of ns-2: slow start, congestion avoidance, halving, one step an
 //! acknowledgement. RFC 5681's is [`super::Reno`].
 
 use super::{AckSample, CongestionControl};
@@ -16,7 +16,7 @@ pub enum Rounding {
 
 /// Additive increase, multiplicative decrease (Jacobson 1988), as the flavours `paper` and `ns2` have it.
 #[derive(Clone, Debug)]
-pub struct RenoRule {
+pub struct PerAckReno {
     cwnd: f64,
     ssthresh: f64,
     /// The window does not grow beyond this.
@@ -24,14 +24,14 @@ pub struct RenoRule {
     rounding: Rounding,
 }
 
-impl RenoRule {
-    /// A rule that starts with these windows, in segments.
+impl PerAckReno {
+    /// A control that starts with these windows, in segments.
     pub fn new(cwnd: f64, ssthresh: f64, limit: f64, rounding: Rounding) -> Self {
         Self { cwnd, ssthresh, limit, rounding }
     }
 }
 
-impl CongestionControl for RenoRule {
+impl CongestionControl for PerAckReno {
     fn cwnd(&self) -> f64 {
         self.cwnd
     }
@@ -74,37 +74,37 @@ impl CongestionControl for RenoRule {
 mod tests {
     use super::*;
 
-    fn windows_after_each_ack(mut rule: RenoRule, acks: usize) -> Vec<f64> {
+    fn windows_after_each_ack(mut control: PerAckReno, acks: usize) -> Vec<f64> {
         (0..acks)
             .map(|_| {
-                rule.on_ack(&AckSample::default());
-                rule.cwnd()
+                control.on_ack(&AckSample::default());
+                control.cwnd()
             })
             .collect()
     }
 
     #[test]
     fn slow_start_doubles_then_growth_is_linear() {
-        let rule = RenoRule::new(1.0, 4.0, 100.0, Rounding::Up);
+        let control = PerAckReno::new(1.0, 4.0, 100.0, Rounding::Up);
         // 4 + 1/4 = 17/4, then 17/4 + 4/17 = 305/68.
-        assert_eq!(windows_after_each_ack(rule, 5), [2.0, 3.0, 4.0, 4.25, 305.0 / 68.0]);
+        assert_eq!(windows_after_each_ack(control, 5), [2.0, 3.0, 4.0, 4.25, 305.0 / 68.0]);
         // W_th = 1: congestion avoidance from the first acknowledgement (notes on the paper, section 3).
-        let rule = RenoRule::new(1.0, 1.0, 100.0, Rounding::Up);
-        assert_eq!(windows_after_each_ack(rule, 3), [2.0, 2.5, 2.9]);
+        let control = PerAckReno::new(1.0, 1.0, 100.0, Rounding::Up);
+        assert_eq!(windows_after_each_ack(control, 3), [2.0, 2.5, 2.9]);
     }
 
     #[test]
     fn growth_stops_at_the_limit() {
-        let rule = RenoRule::new(5.0, 100.0, 6.0, Rounding::Up);
-        assert_eq!(windows_after_each_ack(rule, 3), [6.0, 6.0, 6.0]);
+        let control = PerAckReno::new(5.0, 100.0, 6.0, Rounding::Up);
+        assert_eq!(windows_after_each_ack(control, 3), [6.0, 6.0, 6.0]);
     }
 
     #[test]
     fn halving_rounds_as_its_source_does() {
-        let mut paper = RenoRule::new(7.3, 20.0, 24.0, Rounding::Up);
+        let mut paper = PerAckReno::new(7.3, 20.0, 24.0, Rounding::Up);
         paper.on_loss(SimTime::ZERO, 7.3);
         assert_eq!((paper.cwnd(), paper.ssthresh()), (4.0, 4.0));
-        let mut ns2 = RenoRule::new(7.3, 20.0, f64::INFINITY, Rounding::Down);
+        let mut ns2 = PerAckReno::new(7.3, 20.0, f64::INFINITY, Rounding::Down);
         ns2.on_loss(SimTime::ZERO, 7.3);
         assert_eq!((ns2.cwnd(), ns2.ssthresh()), (3.65, 3.0));
         ns2.on_timeout(SimTime::ZERO, 3.65);

@@ -3,7 +3,7 @@
 use super::marked_share::MarkedShare;
 use super::rounds::Rounds;
 use super::window::Window;
-use super::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
+use super::{AckSample, CongestionControl, ControlInfo, Needs, Phase, RateSample};
 use crossfade_core::SimTime;
 use crossfade_core::square;
 
@@ -131,10 +131,10 @@ impl CongestionControl for Prague {
         self.window.undo();
     }
 
-    fn info(&self) -> RuleInfo {
+    fn info(&self) -> ControlInfo {
         let state =
             if self.window.cwnd() < self.window.ssthresh() { "slow start" } else { "congestion avoidance" };
-        RuleInfo { state, pacing_rate: self.pacing_rate(), ..RuleInfo::default() }
+        ControlInfo { state, pacing_rate: self.pacing_rate(), ..ControlInfo::default() }
     }
 }
 
@@ -145,64 +145,64 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    fn delivery(rule: &mut Prague, now: SimTime, ce: u64) {
+    fn delivery(control: &mut Prague, now: SimTime, ce: u64) {
         let srtt = Some(MS * 50);
-        rule.on_delivery(&RateSample { now, srtt, newly_acked: 10, ce, ..RateSample::default() });
+        control.on_delivery(&RateSample { now, srtt, newly_acked: 10, ce, ..RateSample::default() });
     }
 
     #[test]
     fn the_first_mark_halves_and_a_virtual_round_trip_has_one_cut() {
-        let mut rule = Prague::new(100.0, 1000.0);
-        delivery(&mut rule, MS * 10, 0);
-        assert_eq!((rule.cwnd(), rule.share.alpha), (100.0, 0.0));
-        delivery(&mut rule, MS * 20, 1);
-        assert_eq!((rule.cwnd(), rule.ssthresh(), rule.share.alpha), (50.0, 50.0, 1.0));
-        delivery(&mut rule, MS * 69, 10);
-        assert_eq!(rule.cwnd(), 50.0);
+        let mut control = Prague::new(100.0, 1000.0);
+        delivery(&mut control, MS * 10, 0);
+        assert_eq!((control.cwnd(), control.share.alpha), (100.0, 0.0));
+        delivery(&mut control, MS * 20, 1);
+        assert_eq!((control.cwnd(), control.ssthresh(), control.share.alpha), (50.0, 50.0, 1.0));
+        delivery(&mut control, MS * 69, 10);
+        assert_eq!(control.cwnd(), 50.0);
         // 20 acknowledged since, all but ten of them without.
-        delivery(&mut rule, MS * 70, 0);
-        assert_eq!((rule.cwnd(), rule.share.alpha), (50.0, 1.0 - 0.5 / 16.0));
-        delivery(&mut rule, MS * 71, 1);
-        assert_eq!(rule.cwnd(), 50.0 * (1.0 - (1.0 - 0.5 / 16.0) / 2.0));
+        delivery(&mut control, MS * 70, 0);
+        assert_eq!((control.cwnd(), control.share.alpha), (50.0, 1.0 - 0.5 / 16.0));
+        delivery(&mut control, MS * 71, 1);
+        assert_eq!(control.cwnd(), 50.0 * (1.0 - (1.0 - 0.5 / 16.0) / 2.0));
     }
 
     #[test]
     fn only_what_is_not_marked_lets_it_grow() {
-        let mut rule = Prague::new(20.0, 20.0);
+        let mut control = Prague::new(20.0, 20.0);
         let ack = AckSample { acked: 10, cwnd_limited: true, ..AckSample::default() };
-        delivery(&mut rule, MS, 0);
-        rule.on_ack(&ack);
-        assert_eq!(rule.cwnd(), 20.5);
-        rule.cut = Some(MS);
-        delivery(&mut rule, MS * 2, 10);
-        rule.on_ack(&ack);
-        assert_eq!(rule.cwnd(), 20.5);
+        delivery(&mut control, MS, 0);
+        control.on_ack(&ack);
+        assert_eq!(control.cwnd(), 20.5);
+        control.cut = Some(MS);
+        delivery(&mut control, MS * 2, 10);
+        control.on_ack(&ack);
+        assert_eq!(control.cwnd(), 20.5);
     }
 
     /// RFC 9331 appendix A.1.6: at 5 ms it behaves as at 25 ms, once it is settled.
     #[test]
     fn short_round_trips_grow_more_slowly() {
-        let rule = |srtt, rounds| {
-            let mut rule = Prague { srtt: Some(srtt), ..Prague::new(20.0, 20.0) };
-            rule.rounds.count = rounds;
-            rule
+        let control = |srtt, rounds| {
+            let mut control = Prague { srtt: Some(srtt), ..Prague::new(20.0, 20.0) };
+            control.rounds.count = rounds;
+            control
         };
-        assert_eq!(rule(MS * 5, 499).growth(), 1.0);
-        assert!((rule(MS * 5, 500).growth() - 0.04).abs() < 1e-12);
-        assert_eq!(rule(MS * 25, 500).growth(), 1.0);
-        assert_eq!(rule(MS * 5, 0).virtual_rtt(), MS * 25);
-        assert_eq!(rule(MS * 80, 0).virtual_rtt(), MS * 80);
+        assert_eq!(control(MS * 5, 499).growth(), 1.0);
+        assert!((control(MS * 5, 500).growth() - 0.04).abs() < 1e-12);
+        assert_eq!(control(MS * 25, 500).growth(), 1.0);
+        assert_eq!(control(MS * 5, 0).virtual_rtt(), MS * 25);
+        assert_eq!(control(MS * 80, 0).virtual_rtt(), MS * 80);
     }
 
     /// Twice the window a round trip at first, then once; bursts of a quarter of a millisecond.
     #[test]
     fn it_is_paced() {
-        let mut rule = Prague::new(100.0, 1000.0);
-        assert_eq!(rule.pacing_rate(), Some(200_000.0));
-        rule.srtt = Some(MS * 10);
-        assert_eq!((rule.pacing_rate(), rule.send_quantum()), (Some(20_000.0), Some(5)));
-        rule.window.cut(0.5);
-        assert_eq!((rule.pacing_rate(), rule.send_quantum()), (Some(5_000.0), Some(1)));
+        let mut control = Prague::new(100.0, 1000.0);
+        assert_eq!(control.pacing_rate(), Some(200_000.0));
+        control.srtt = Some(MS * 10);
+        assert_eq!((control.pacing_rate(), control.send_quantum()), (Some(20_000.0), Some(5)));
+        control.window.cut(0.5);
+        assert_eq!((control.pacing_rate(), control.send_quantum()), (Some(5_000.0), Some(1)));
     }
 
     /// W p: 2 where marks come evenly (RFC 9331 section 4.3); 1 + sqrt 3, x^2 = 2 x + 2, where they come at random and the
@@ -212,8 +212,8 @@ mod tests {
         for (p, evenly, expected) in
             [(0.01, true, 2.0), (0.05, true, 2.0), (0.01, false, 2.73), (0.05, false, 2.65)]
         {
-            let mut rule = Prague::new(10.0, 10.0);
-            let wp = p * mean_window(&mut rule, MS * 40, 400_000, marks(p, evenly));
+            let mut control = Prague::new(10.0, 10.0);
+            let wp = p * mean_window(&mut control, MS * 40, 400_000, marks(p, evenly));
             assert!((wp / expected - 1.0).abs() < 0.05, "p = {p}, evenly {evenly}: {wp} against {expected}");
         }
     }

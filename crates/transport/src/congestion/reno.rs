@@ -1,4 +1,4 @@
-//! Reno's rule as RFC 5681 has it.
+//! Reno's control as RFC 5681 has it.
 
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
@@ -151,11 +151,11 @@ mod tests {
         AckSample { acked, cwnd_limited: true, ..AckSample::default() }
     }
 
-    fn windows_after(mut rule: Reno, acks: &[u64]) -> Vec<f64> {
+    fn windows_after(mut control: Reno, acks: &[u64]) -> Vec<f64> {
         acks.iter()
             .map(|&acked| {
-                rule.on_ack(&ack(acked));
-                rule.cwnd()
+                control.on_ack(&ack(acked));
+                control.cwnd()
             })
             .collect()
     }
@@ -170,66 +170,66 @@ mod tests {
 
     #[test]
     fn after_a_timeout_l_is_one_until_slow_start_ends() {
-        let mut rule = Reno::new(8.0, 4.0).with_slow_start(SlowStart::standard(2.0));
-        rule.on_timeout(SimTime::ZERO, 8.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (1.0, 4.0));
-        assert_eq!(windows_after(rule.clone(), &[5, 5, 5]), [2.0, 3.0, 4.0]);
+        let mut control = Reno::new(8.0, 4.0).with_slow_start(SlowStart::standard(2.0));
+        control.on_timeout(SimTime::ZERO, 8.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (1.0, 4.0));
+        assert_eq!(windows_after(control.clone(), &[5, 5, 5]), [2.0, 3.0, 4.0]);
         for acked in [5, 5, 5, 1] {
-            rule.on_ack(&ack(acked));
+            control.on_ack(&ack(acked));
         }
-        rule.set_cwnd(1.0); // a restart after idle time
-        assert_eq!(windows_after(rule, &[5]), [3.0]);
+        control.set_cwnd(1.0); // a restart after idle time
+        assert_eq!(windows_after(control, &[5]), [3.0]);
     }
 
     #[test]
     fn congestion_avoidance_adds_a_segment_a_window() {
         // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an
         // acknowledgement.
-        let rule = Reno::new(4.0, 4.0);
-        assert_eq!(windows_after(rule.clone(), &[1; 9]), [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]);
-        assert_eq!(windows_after(rule.clone(), &[2; 5]), [4.0, 5.0, 5.0, 5.0, 6.0]);
+        let control = Reno::new(4.0, 4.0);
+        assert_eq!(windows_after(control.clone(), &[1; 9]), [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]);
+        assert_eq!(windows_after(control.clone(), &[2; 5]), [4.0, 5.0, 5.0, 5.0, 6.0]);
         // Equation (3): 4 + 1/4, whatever is covered.
-        let rule = rule.with_counting(AckCounting::PerAck);
-        assert_eq!(windows_after(rule, &[2, 2]), [4.25, 305.0 / 68.0]);
+        let control = control.with_counting(AckCounting::PerAck);
+        assert_eq!(windows_after(control, &[2, 2]), [4.25, 305.0 / 68.0]);
     }
 
     #[test]
     fn a_window_that_is_not_filled_does_not_grow() {
         for ssthresh in [2.0, 100.0] {
-            let mut rule = Reno::new(4.0, ssthresh);
+            let mut control = Reno::new(4.0, ssthresh);
             for _ in 0..10 {
-                rule.on_ack(&AckSample { cwnd_limited: false, ..ack(1) });
+                control.on_ack(&AckSample { cwnd_limited: false, ..ack(1) });
             }
-            assert_eq!(rule.cwnd(), 4.0);
+            assert_eq!(control.cwnd(), 4.0);
         }
     }
 
     #[test]
     fn half_of_what_is_under_way_becomes_the_threshold() {
-        let mut rule = Reno::new(20.0, 100.0);
-        rule.on_loss(SimTime::ZERO, 11.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (5.5, 5.5));
-        rule.on_loss(SimTime::ZERO, 3.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (2.0, 2.0));
-        rule.on_ecn(SimTime::ZERO, 2.0);
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (1.0, 2.0));
+        let mut control = Reno::new(20.0, 100.0);
+        control.on_loss(SimTime::ZERO, 11.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (5.5, 5.5));
+        control.on_loss(SimTime::ZERO, 3.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (2.0, 2.0));
+        control.on_ecn(SimTime::ZERO, 2.0);
+        assert_eq!((control.cwnd(), control.ssthresh()), (1.0, 2.0));
     }
 
     #[test]
     fn a_spurious_reduction_is_undone_once_and_a_mark_never() {
-        let mut rule = Reno::new(20.0, 100.0);
-        rule.on_timeout(SimTime::ZERO, 20.0);
-        rule.on_ack(&ack(1));
-        rule.undo();
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (20.0, 100.0));
+        let mut control = Reno::new(20.0, 100.0);
+        control.on_timeout(SimTime::ZERO, 20.0);
+        control.on_ack(&ack(1));
+        control.undo();
+        assert_eq!((control.cwnd(), control.ssthresh()), (20.0, 100.0));
         // The threshold was 5 and 18 were under way: a sender that bounds its burst comes back by slow start.
         let mut avoiding = Reno::new(20.0, 5.0);
         avoiding.on_timeout(SimTime::ZERO, 18.0);
         avoiding.undo();
         assert_eq!((avoiding.cwnd(), avoiding.ssthresh()), (20.0, 18.0));
-        rule.on_loss(SimTime::ZERO, 20.0);
-        rule.on_ecn(SimTime::ZERO, 10.0);
-        rule.undo();
-        assert_eq!((rule.cwnd(), rule.ssthresh()), (5.0, 5.0));
+        control.on_loss(SimTime::ZERO, 20.0);
+        control.on_ecn(SimTime::ZERO, 10.0);
+        control.undo();
+        assert_eq!((control.cwnd(), control.ssthresh()), (5.0, 5.0));
     }
 }

@@ -82,7 +82,7 @@ impl QuicSender {
     fn count_marks(&mut self, frame: &AckFrame) -> u64 {
         // One that was overtaken counts fewer.
         let newly = frame.ce.wrapping_sub(self.ce_seen);
-        if !self.config.rfc.ecn || newly > u32::MAX / 2 {
+        if !self.config.ecn || newly > u32::MAX / 2 {
             return 0;
         }
         self.ce_seen = frame.ce;

@@ -28,7 +28,7 @@ impl QuicSender {
             // Section 6.2.4: nothing is known to be lost, and the window stays as it is.
             self.statistics.timeouts += 1;
             self.round_trip.back_off();
-            self.probes = self.quic().probes.max(1);
+            self.probes = self.config.probes.max(1);
             self.probe_from = 0;
             // The next timeout counts from the probes; without any, from here.
             self.last_sent = Some(now);
@@ -72,7 +72,7 @@ impl QuicSender {
         let delay = self.round_trip.loss_delay();
         while let Some((number, packet)) = self.sent.oldest().filter(|(number, _)| *number < largest) {
             let lost_at = packet.sent_at.saturating_add(delay);
-            if lost_at > now && number.saturating_add(self.quic().packet_threshold) > largest {
+            if lost_at > now && number.saturating_add(self.config.packet_threshold) > largest {
                 self.loss_time = Some(lost_at);
                 break;
             }
@@ -119,7 +119,7 @@ impl QuicSender {
         self.told_phase = Phase::Open;
     }
 
-    /// `ce` new marks, of packets up to `largest`: a congestion event like a loss (appendix B.7). A scalable rule answers them
+    /// `ce` new marks, of packets up to `largest`: a congestion event like a loss (appendix B.7). A scalable congestion control answers them
     /// itself.
     pub(super) fn on_marks(&mut self, now: SimTime, ce: u64, largest: u64) {
         if ce > 0 && !self.needs.ect_1 && largest >= self.recovery_end {
@@ -155,7 +155,7 @@ impl QuicSender {
             return;
         }
         self.statistics.spurious_fast_retransmits += 1;
-        if self.quic().undo {
+        if self.config.undo {
             self.congestion.undo();
             self.recovery_end = 0;
             self.phase = Phase::Open;
@@ -168,7 +168,7 @@ impl QuicSender {
         }
     }
 
-    /// The window is not the rule's own.
+    /// Unless congestion control sets a window of its own.
     fn set_cwnd(&mut self, cwnd: f64) {
         if !self.needs.own_window {
             self.congestion.set_cwnd(cwnd);

@@ -29,7 +29,7 @@ mod transmit;
 
 pub(crate) use numbers::Numbers;
 
-use crate::config::{QuicConfig, TcpConfig};
+use crate::config::QuicConfig;
 use crate::congestion::{CongestionControl, Needs, Phase};
 use crate::outcome::SenderStatistics;
 use crate::rfc::{Pacer, WindowUse};
@@ -43,7 +43,7 @@ use stream::SendStream;
 const LEAST_WINDOW: f64 = 2.0;
 
 pub(crate) struct QuicSender {
-    config: TcpConfig,
+    config: QuicConfig,
     needs: Needs,
     /// How many segments the application has written.
     available: u64,
@@ -85,9 +85,9 @@ pub(crate) struct QuicSender {
 }
 
 impl QuicSender {
-    pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
+    pub(crate) fn new(config: &QuicConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let needs = congestion.needs();
-        let is_paced = config.rfc.pacing.is_some() || congestion.pacing_rate().is_some();
+        let is_paced = config.pacing.is_some() || congestion.pacing_rate().is_some();
         Self {
             config: *config,
             needs,
@@ -95,7 +95,7 @@ impl QuicSender {
             sent: Sent::new(needs.samples),
             stream: SendStream::default(),
             congestion,
-            round_trip: RoundTrip::new(&config.rfc.quic, config.rfc.handshake_rtt),
+            round_trip: RoundTrip::new(config),
             largest_acked: None,
             loss_time: None,
             last_sent: None,
@@ -116,10 +116,6 @@ impl QuicSender {
             rtt_samples: 0,
             statistics: SenderStatistics::default(),
         }
-    }
-
-    fn quic(&self) -> &QuicConfig {
-        &self.config.rfc.quic
     }
 
     pub(crate) fn write(&mut self, segments: u64) {

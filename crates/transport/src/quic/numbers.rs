@@ -1,6 +1,6 @@
 //! What the receiver knows of packet numbers, and when it acknowledges them (RFC 9000 section 13.2).
 
-use crate::config::RfcConfig;
+use crate::config::QuicConfig;
 use crate::segment::{AckFrame, SackBlock};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -29,11 +29,11 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    pub(crate) fn new(config: &RfcConfig) -> Self {
+    pub(crate) fn new(config: &QuicConfig) -> Self {
         Self {
-            max_ack_delay: config.quic.max_ack_delay,
-            ack_eliciting_threshold: config.quic.ack_eliciting_threshold,
-            most_ranges: config.quic.ack_ranges.max(1) as usize,
+            max_ack_delay: config.max_ack_delay,
+            ack_eliciting_threshold: config.ack_eliciting_threshold,
+            most_ranges: config.ack_ranges.max(1) as usize,
             counts_marks: config.ecn,
             ranges: VecDeque::new(),
             floor: 0,
@@ -122,7 +122,7 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     fn numbers(quic: QuicConfig) -> Numbers {
-        Numbers::new(&RfcConfig { ecn: true, quic, ..RfcConfig::default() })
+        Numbers::new(&QuicConfig { ecn: true, ..quic })
     }
 
     fn reported(numbers: &mut Numbers) -> Vec<(u64, u64)> {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_second_packet_is_acknowledged_or_after_the_delay() {
-        let mut numbers = numbers(QuicConfig::default());
+        let mut numbers = numbers(QuicConfig::new(64));
         assert_eq!(
             [0, 1, 2].map(|n| numbers.on_packet(MS * 10, n, false)),
             [Some(false), Some(true), Some(true)]
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_gap_what_fills_it_and_a_mark_are_acknowledged_at_once() {
-        let mut numbers = numbers(QuicConfig { ack_eliciting_threshold: 10, ..QuicConfig::default() });
+        let mut numbers = numbers(QuicConfig { ack_eliciting_threshold: 10, ..QuicConfig::new(64) });
         let mut at_once = |number, ce| {
             let at_once = numbers.on_packet(MS, number, ce);
             if at_once == Some(true) {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_latest_ranges_are_kept_and_what_lies_below_is_discarded() {
-        let mut numbers = numbers(QuicConfig { ack_ranges: 2, ..QuicConfig::default() });
+        let mut numbers = numbers(QuicConfig { ack_ranges: 2, ..QuicConfig::new(64) });
         assert_eq!(
             [0, 2, 4].map(|number| numbers.on_packet(MS, number, false)),
             [Some(false), Some(true), Some(true)]
@@ -186,7 +186,7 @@ mod tests {
         /// Against a set of numbers.
         #[test]
         fn ranges_hold_what_has_arrived(arrivals in prop::collection::vec(0u64..60, 0..200)) {
-            let mut numbers = numbers(QuicConfig { ack_ranges: 1000, ..QuicConfig::default() });
+            let mut numbers = numbers(QuicConfig { ack_ranges: 1000, ..QuicConfig::new(64) });
             let mut seen = BTreeSet::new();
             for number in arrivals {
                 prop_assert_eq!(numbers.on_packet(MS, number, false).is_some(), seen.insert(number));

@@ -1,7 +1,7 @@
 //! Round trips (RFC 9002 section 5) and the times that follow from them.
 
-use crate::config::{QuicConfig, RtoConfig, RtoRule, Rules};
-use crate::rfc::Rto;
+use crate::config::{QuicConfig, RtoConfig, RtoRule};
+use crate::rfc::{Rto, RttPolicy, TimerPolicy};
 use crossfade_core::SimTime;
 
 /// `kGranularity` of RFC 9002 section 6.1.2.
@@ -20,14 +20,18 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// `handshake` is the round trip of the handshake, if it was measured.
-    pub(super) fn new(config: &QuicConfig, handshake: Option<SimTime>) -> Self {
+    /// Nothing is measured but the handshake, if that was.
+    pub(super) fn new(config: &QuicConfig) -> Self {
         // Section 6.2.2: the initial round trip and, as its deviation, half of it.
         let initial = config.initial_rtt.saturating_mul(3);
         let rule = RtoRule::Estimated { min: SimTime::ZERO, initial, granularity: GRANULARITY };
-        let rto = Rto::new(RtoConfig { rule, backoff: true, max: SimTime::MAX }, Rules::Rfc, Rules::Rfc);
+        let rto = Rto::new(
+            RtoConfig { rule, backoff: true, max: SimTime::MAX },
+            RttPolicy::rfc(),
+            TimerPolicy::rfc(),
+        );
         let mut this = Self { config: *config, rto, min: None, latest: config.initial_rtt, first_at: None };
-        if let Some(rtt) = handshake {
+        if let Some(rtt) = config.handshake_rtt {
             this.on_sample(SimTime::ZERO, rtt, SimTime::ZERO);
         }
         this
@@ -89,7 +93,7 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     fn measured(samples: &[(u64, u64)]) -> RoundTrip {
-        let mut round_trip = RoundTrip::new(&QuicConfig::default(), None);
+        let mut round_trip = RoundTrip::new(&QuicConfig::new(64));
         for &(rtt, ack_delay) in samples {
             round_trip.on_sample(MS * 1000, MS * rtt, MS * ack_delay);
         }
@@ -121,7 +125,7 @@ mod tests {
 
     #[test]
     fn times_follow_from_the_estimate() {
-        let mut unknown = RoundTrip::new(&QuicConfig::default(), None);
+        let mut unknown = RoundTrip::new(&QuicConfig::new(64));
         assert_eq!(unknown.probe_timeout(), MS * (3 * 333 + 25));
         assert_eq!(unknown.persistent(), None);
         unknown.back_off();

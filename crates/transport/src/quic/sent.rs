@@ -30,7 +30,7 @@ pub(super) struct Sent {
     packets: VecDeque<Packet>,
     in_flight: u64,
     lost: BTreeMap<u64, Lost>,
-    /// The account of deliveries, if the window rule asks for samples.
+    /// The account of deliveries, if the congestion control asks for samples.
     pub(super) deliveries: Option<Box<Deliveries>>,
 }
 

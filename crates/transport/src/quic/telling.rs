@@ -1,9 +1,8 @@
-//! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
+//! What a congestion control hears that asks for more than losses and growth, and how its rate is kept.
 
 use super::QuicSender;
-use crate::config::Rules;
-use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
-use crate::rfc::{Pacer, quantum, usual_rate};
+use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
+use crate::rfc::{Pacer, PacerPolicy, quantum, usual_rate};
 use crossfade_core::{SimTime, Stream};
 
 /// Windows a round trip (RFC 9002 section 7.7).
@@ -101,26 +100,26 @@ impl QuicSender {
             return;
         };
         if let Some(rate) = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate()) {
-            let quantum = quantum(self.config.rfc.pacing.as_ref(), &*self.congestion, Some(rate));
-            pacer.on_sent(now, rate, quantum, Rules::Rfc);
+            let quantum = quantum(self.config.pacing.as_ref(), &*self.congestion, Some(rate));
+            pacer.on_sent(now, rate, quantum, PacerPolicy::rfc());
         }
         self.pacer = Some(pacer);
     }
 
     fn usual_pacing_rate(&self) -> Option<f64> {
-        let (srtt, pacing) = (self.round_trip.srtt()?, self.config.rfc.pacing?);
+        let (srtt, pacing) = (self.round_trip.srtt()?, self.config.pacing?);
         Some(usual_rate(&pacing, &*self.congestion, self.in_flight(), srtt))
     }
 
-    /// Gives the window rule its random numbers.
+    /// Gives the congestion control its random numbers.
     pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if self.needs.random {
             self.congestion.seed(stream());
         }
     }
 
-    /// What the window rule is at.
-    pub(crate) fn info(&self) -> RuleInfo {
+    /// What the congestion control is at.
+    pub(crate) fn info(&self) -> ControlInfo {
         self.congestion.info()
     }
 }

@@ -20,7 +20,7 @@ impl QuicSender {
         self.window_use.on_sent(oldest, number + 1);
         self.last_sent = Some(now);
         self.pace(now);
-        let ecn = self.config.rfc.ecn;
+        let ecn = self.config.ecn;
         Some(Segment {
             seq,
             number,
@@ -78,7 +78,7 @@ impl QuicSender {
         self.pacer.map_or(is_short, |pacer| pacer.is_open(now))
     }
 
-    /// A rule that counts time by its own clock hears of idle time; the window stays as it is.
+    /// A congestion control that counts time by its own clock hears of idle time; the window stays as it is.
     fn end_idle(&mut self, now: SimTime) {
         let Some(last) = self.last_sent.filter(|_| self.in_flight() == 0) else { return };
         let idle = now.saturating_sub(last);

@@ -4,7 +4,7 @@ use super::eifel::Cause;
 use super::frto::{Sent, Verdict};
 use super::news::{Evidence, News};
 use super::{Phase, RfcSender};
-use crate::config::{Rules, Variant};
+use crate::config::Variant;
 use crate::congestion::AckSample;
 use crate::outcome::AckOutcome;
 use crate::segment::{Ack, SackBlocks};
@@ -27,8 +27,7 @@ impl RfcSender {
             self.count_arrivals(&mut news);
         }
         let rtt = self.measure(now, ack, &news);
-        // Linux counts what an acknowledgement of new data reports, and nothing that came with a duplicate.
-        if self.config.rfc.windows == Rules::Rfc || news.acked > 0 {
+        if self.policy.window.duplicates_credit || news.acked > 0 {
             self.uncredited += news.delivered;
         }
         if news.acked > 0 {
@@ -39,7 +38,7 @@ impl RfcSender {
                 self.rto.restart(now, self.flight.size() > 0);
             }
         }
-        if self.config.rfc.timer_rules == Rules::Linux
+        if self.policy.timers.report_restarts
             && let Some(((reported, _), oldest)) = news.sacked_sent.zip(self.flight.oldest_sent_at())
             && news.acked == 0
             && reported < oldest
@@ -67,7 +66,7 @@ impl RfcSender {
             Phase::Loss => self.on_ack_in_loss(),
         };
         if self.phase == Phase::Loss
-            && self.config.rfc.rack_rules == Rules::Linux
+            && self.policy.rack.recovers_after_timeout
             && self.flight.lost_repetitions() > were_repeated
         {
             // What slow start repeats is lost too: a reduction that lasts.
@@ -90,8 +89,7 @@ impl RfcSender {
             self.tell_phase(now, false);
             self.tell_delivery(now, ack, prior_in_flight, prior_lost, ce, answers_probe);
         }
-        // Linux lets the window grow by the acknowledgement that ends a recovery.
-        let ends = (before == Phase::Recovery || taken_back) && self.config.rfc.windows == Rules::Rfc;
+        let ends = (before == Phase::Recovery || taken_back) && !self.policy.window.recovery_end_credits;
         if self.phase == Phase::Recovery || ends {
             self.uncredited = 0;
         } else if news.acked > 0 && !marked {
@@ -100,10 +98,10 @@ impl RfcSender {
         outcome
     }
 
-    /// Something is lost and repeated, and not known to have arrived: to Linux that is reason enough for a recovery, and
-    /// another reduction (`tcp_time_to_recover`).
+    /// Something is lost and repeated, and not known to have arrived, where that is reason enough for a recovery and another
+    /// reduction.
     fn is_repairing(&self) -> bool {
-        self.config.rfc.rack_rules == Rules::Linux && self.flight.is_repairing()
+        self.policy.rack.repairs_begin_recovery && self.flight.is_repairing()
     }
 
     /// Puts what an acknowledgement says on the scoreboard.
@@ -111,7 +109,7 @@ impl RfcSender {
         let sack = if self.uses_sack() { &ack.sack } else { &SackBlocks::NONE };
         let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
         let min_rtt = self.rack.as_ref().and_then(super::rack::Rack::min_rtt);
-        let trusts_sack = self.config.rfc.rack_rules == Rules::Linux;
+        let trusts_sack = self.policy.rack.trusts_reports;
         let evidence =
             Evidence { now, timestamp_echo, min_rtt, trusts_sack, wants_times: self.fixed.wants_times };
         self.flight.on_ack(ack.next_expected, sack, &evidence)
@@ -184,14 +182,14 @@ impl RfcSender {
             has_new: self.next_new().is_some(),
         };
         let verdict = self.frto.on_ack(news, &sent);
-        if verdict == Verdict::Lost && self.config.rfc.windows == Rules::Rfc {
+        if verdict == Verdict::Lost && self.policy.undo.catches_up_slow_start {
             // RFC 5682 section 2.1 step 3a: what slow start would have reached; two are under way.
             self.set_cwnd(3.0);
         }
         let reports_duplicate = news.duplicate.is_some();
         let saw_d_sack = self.saw_d_sack;
         self.saw_d_sack |= reports_duplicate;
-        let (leaves_some, is_linux) = (self.flight.size() > 0, self.config.rfc.windows == Rules::Linux);
+        let leaves_some = self.flight.size() > 0;
         let Some(episode) = &mut self.episode else { return false };
         let by_frto = verdict == Verdict::Spurious && episode.cause == Cause::Timeout;
         let by_eifel = self.config.rfc.eifel
@@ -199,8 +197,8 @@ impl RfcSender {
             && news.acked > 0
             && episode.answers_original(ack.timestamp_echo)
             // RFC 3522 section 3.2 step 5: what acknowledges everything may answer a repetition whose original arrived
-            // and was acknowledged in vain; a receiver that reports duplicates would say so. Linux does not ask.
-            && (is_linux || !reports_duplicate && (saw_d_sack || leaves_some));
+            // and was acknowledged in vain; a receiver that reports duplicates would say so.
+            && (!self.policy.undo.eifel_asks_d_sack || !reports_duplicate && (saw_d_sack || leaves_some));
         let by_d_sack = self.config.rfc.d_sack
             && news.duplicate.is_some_and(|block| {
                 episode.all_were_duplicates(block.start, block.end.saturating_sub(block.start))
@@ -223,9 +221,9 @@ impl RfcSender {
         self.congestion.on_ack(&AckSample { now, acked, rtt, next_expected, snd_max, cwnd_limited });
     }
 
-    /// The round trip that an acknowledgement measures, as Linux does: since the first original that it covers or
-    /// reports left; a timestamp answers where that is ambiguous. The window rule is told of the last one.
-    fn measure_as_linux(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
+    /// The round trip that an acknowledgement or a report measures: since the first original that it covers or
+    /// reports left; a timestamp answers where that is ambiguous. The congestion control is told of the last one.
+    fn measure_by_report(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         let acked = news.acked_sent.filter(|_| !news.repetition_acked);
         let echoed = ack.timestamp_echo.filter(|_| news.acked > 0 && self.config.rfc.timestamps);
         let first = acked.or(news.sacked_sent).map(|(first, _)| first).or(echoed)?;
@@ -238,8 +236,8 @@ impl RfcSender {
 
     /// The round trip that an acknowledgement of new data measures.
     fn measure(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
-        if self.config.rfc.rtt_estimator == Rules::Linux {
-            return self.measure_as_linux(now, ack, news);
+        if self.policy.rtt.from_every_report {
+            return self.measure_by_report(now, ack, news);
         }
         if news.acked == 0 {
             return None;

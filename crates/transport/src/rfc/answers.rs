@@ -5,6 +5,7 @@ use crate::config::RfcConfig;
 use crate::segment::{SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
+use super::policy::TimerPolicy;
 use super::receive_window::ReceiveWindow;
 
 /// So many marks that no acknowledgement has told of make one leave (RFC 9768 section 3.2.2.5.1, "increment-triggered").
@@ -13,6 +14,7 @@ const MOST_UNTOLD: u32 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
     config: RfcConfig,
+    timers: TimerPolicy,
     sends_sack: bool,
     /// For how long an acknowledgement is held back, where nothing is asked of a segment in order but whether one is: marks are
     /// not counted, no window grows, no PSH is looked at.
@@ -50,6 +52,7 @@ impl Answers {
         let is_plain = window.is_none() && !config.accurate_ecn && !config.push_acks;
         Self {
             config: RfcConfig { d_sack: config.d_sack && sends_sack, ..*config },
+            timers: TimerPolicy::of(config.timer_rules),
             sends_sack,
             plain_delay: config.delayed_ack.filter(|_| is_plain),
             quick: config.quick_acks,
@@ -146,7 +149,7 @@ impl Answers {
         if self.deadline.is_some() || ends_burst {
             return false;
         }
-        self.deadline = Some(self.config.timer_rules.expiry(now, delay));
+        self.deadline = Some(self.timers.expiry(now, delay));
         true
     }
 

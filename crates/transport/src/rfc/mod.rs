@@ -27,6 +27,7 @@ mod newreno;
 mod news;
 mod offload;
 mod pacer;
+mod policy;
 mod prr;
 mod rack;
 mod receive_window;
@@ -43,11 +44,12 @@ mod window_use;
 pub(crate) use answers::{Answers, Options, Place};
 pub(crate) use delivery::Deliveries;
 pub(crate) use pacer::{Pacer, quantum, usual_rate};
+pub(crate) use policy::{PacerPolicy, Policy, RttPolicy, TimerPolicy};
 pub(crate) use rto::Rto;
 pub(crate) use window_use::WindowUse;
 
 use crate::accurate_ecn::MarksTold;
-use crate::config::{RateReduction, Rules, TcpConfig, Variant};
+use crate::config::{RateReduction, TcpConfig, Variant};
 use crate::congestion::{CongestionControl, Needs, Phase};
 use crate::outcome::SenderStatistics;
 use crossfade_core::{SimTime, TcpSnapshot};
@@ -66,13 +68,13 @@ use tlp::TailLossProbe;
 struct Fixed {
     uses_sack: bool,
     counts_duplicates: bool,
-    /// RACK, or Linux's rules of time, ask when what has arrived was sent.
+    /// RACK, or what is decided of round trips and timers, asks when what has arrived was sent.
     wants_times: bool,
     needs: Needs,
 }
 
 impl Fixed {
-    fn new(config: &TcpConfig, needs: Needs) -> Self {
+    fn new(config: &TcpConfig, policy: &Policy, needs: Needs) -> Self {
         let TcpConfig { variant, rfc, .. } = config;
         Self {
             uses_sack: *variant == Variant::Sack,
@@ -80,7 +82,8 @@ impl Fixed {
                 && rfc.prr_without_sack
                 && rfc.rate_reduction != RateReduction::Immediate,
             wants_times: (rfc.rack && *variant == Variant::Sack)
-                || [rfc.rtt_estimator, rfc.timer_rules].contains(&Rules::Linux),
+                || policy.rtt.from_every_report
+                || policy.timers.report_restarts,
             needs,
         }
     }
@@ -88,6 +91,7 @@ impl Fixed {
 
 pub(crate) struct RfcSender {
     config: TcpConfig,
+    policy: Policy,
     fixed: Fixed,
     /// How many segments the application has written.
     available: u64,
@@ -130,12 +134,12 @@ pub(crate) struct RfcSender {
     packet: Packet,
     /// New segments that limited transmit has sent beyond the window since the first duplicate.
     limited_sent: u64,
-    /// Segments that arrived and that the window rule was not told of.
+    /// Segments that arrived and that the congestion control was not told of.
     uncredited: u64,
     window_use: WindowUse,
     /// Spreads what the window allows over the round trip.
     pacer: Option<Pacer>,
-    /// The phase that the window rule was last told of.
+    /// The phase that the congestion control was last told of.
     told_phase: Phase,
     /// One past the highest segment sent when the last loss was found: before it is acknowledged not all losses are repaired.
     loss_free_from: u64,
@@ -152,15 +156,16 @@ pub(crate) struct RfcSender {
 impl RfcSender {
     pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
-        let needs = congestion.needs();
+        let (policy, needs) = (Policy::of(&config.rfc), congestion.needs());
         let is_paced = config.rfc.pacing.is_some() || needs.paced || congestion.pacing_rate().is_some();
-        let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator, config.rfc.timer_rules);
+        let mut rto = Rto::new(config.rto, policy.rtt, policy.timers);
         if let Some(rtt) = config.rfc.handshake_rtt {
             rto.on_ack_sample(rtt, 1, 0, 0);
         }
         Self {
             config: *config,
-            fixed: Fixed::new(config, needs),
+            policy,
+            fixed: Fixed::new(config, &policy, needs),
             available: config.segments.unwrap_or(u64::MAX),
             flight: Flight::new(uses_rack, needs.samples),
             right_edge: None,

@@ -19,7 +19,7 @@ pub(super) struct Evidence {
     /// A repetition that is reported has arrived, whatever timestamp is echoed (Linux): the echo is that of the last
     /// segment in order, which is always older.
     pub(super) trusts_sack: bool,
-    /// Somebody asks when what has arrived was sent: RACK, or Linux's rules of time.
+    /// Somebody asks when what has arrived was sent: RACK, or the policies of round trips and timers.
     pub(super) wants_times: bool,
 }
 

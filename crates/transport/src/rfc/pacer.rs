@@ -1,13 +1,14 @@
 //! Pacing: segments leave a quantum at a time, at a rate (draft-ietf-ccwg-bbr section 5.6.2; Linux's `tcp_pacing_check` and
 //! `tcp_update_skb_after_send`).
 
-use crate::config::{Pacing, Rules};
+use super::PacerPolicy;
+use crate::config::Pacing;
 use crate::congestion::CongestionControl;
 use crossfade_core::SimTime;
 
 /// The least pacing rate, in segments a second.
 const LEAST: f64 = 0.1;
-/// Under Linux's rules the burst that comes to so many segments sent is the first that is paced.
+/// Where the first are not paced, the burst that comes to so many segments sent is the first that is.
 const UNPACED: u64 = 10;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,17 +49,15 @@ impl Pacer {
         self.next.max(now)
     }
 
-    /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back. Under Linux's rules a burst
-    /// that is late makes good for it with up to half of its length, and the first ten segments are not paced; else idle time
-    /// earns no credit.
-    pub(crate) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, rules: Rules) {
+    /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back.
+    pub(crate) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, policy: PacerPolicy) {
         // What is no number is the least.
         let length = SimTime::from_secs_f64(1.0 / rate.max(LEAST));
         let mut credit = SimTime::ZERO;
         if self.burst.0 != now || self.burst.1 == 0 {
             self.burst = (now, quantum.max(1));
             self.sent = self.sent.saturating_add(self.burst.1);
-            if rules == Rules::Linux {
+            if policy.credits_late_bursts {
                 let half = SimTime::from_nanos(length.as_nanos() / 2);
                 credit = now.saturating_sub(self.next).min(half.saturating_mul(self.burst.1));
             }
@@ -66,13 +65,13 @@ impl Pacer {
         self.burst.1 -= 1;
         self.waits = false;
         self.next = self.next.max(now);
-        if rules == Rules::Rfc || self.sent >= UNPACED {
+        if !policy.first_ten_unpaced || self.sent >= UNPACED {
             self.next = self.next.saturating_add(length).saturating_sub(credit);
         }
     }
 }
 
-/// The pacing rate of a rule that sets none, in segments a second: a multiple of the window a round trip, with `under_way` on
+/// The pacing rate of a congestion control that sets none, in segments a second: a multiple of the window a round trip, with `under_way` on
 /// their way (Linux's `tcp_update_pacing_rate`; RFC 9002 section 7.7).
 pub(crate) fn usual_rate(
     pacing: &Pacing,
@@ -86,7 +85,7 @@ pub(crate) fn usual_rate(
     ratio * cwnd.max(under_way as f64) / srtt.as_secs_f64()
 }
 
-/// How many segments leave back to back: as the configuration says, or the rule, or what segmentation offload takes in a
+/// How many segments leave back to back: as the configuration says, or congestion control, or what segmentation offload takes in a
 /// 1024th of a second, at least two (Linux's `tcp_tso_autosize`).
 pub(crate) fn quantum(pacing: Option<&Pacing>, congestion: &dyn CongestionControl, rate: Option<f64>) -> u64 {
     let configured = pacing.and_then(|pacing| pacing.quantum);
@@ -102,12 +101,12 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     /// When 12 segments leave that are all ready at 5 ms.
-    fn departures(rate: f64, quantum: u64, rules: Rules) -> Vec<u64> {
+    fn departures(rate: f64, quantum: u64, policy: PacerPolicy) -> Vec<u64> {
         let (mut pacer, mut now) = (Pacer::default(), MS * 5);
         let mut left = Vec::new();
         while left.len() < 12 {
             if pacer.is_open(now) {
-                pacer.on_sent(now, rate, quantum, rules);
+                pacer.on_sent(now, rate, quantum, policy);
                 left.push(now.as_nanos() / 1_000_000);
             } else {
                 now = pacer.waiting(true).deadline().unwrap();
@@ -118,21 +117,21 @@ mod tests {
 
     #[test]
     fn a_quantum_leaves_at_once_and_the_rate_is_kept() {
-        assert_eq!(departures(1000.0, 1, Rules::Rfc), (5..17).collect::<Vec<_>>());
-        assert_eq!(departures(1000.0, 2, Rules::Rfc), [5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15]);
-        assert_eq!(departures(500.0, 5, Rules::Rfc)[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
+        assert_eq!(departures(1000.0, 1, PacerPolicy::rfc()), (5..17).collect::<Vec<_>>());
+        assert_eq!(departures(1000.0, 2, PacerPolicy::rfc()), [5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15]);
+        assert_eq!(departures(500.0, 5, PacerPolicy::rfc())[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
     }
 
     /// `tcp_update_skb_after_send`: the packet by which ten segments have left is the first to hold back another.
     #[test]
     fn linux_does_not_pace_the_first_ten() {
-        let linux = |quantum| departures(1000.0, quantum, Rules::Linux);
+        let linux = |quantum| departures(1000.0, quantum, PacerPolicy::linux());
         assert_eq!(linux(1), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 7]);
         assert_eq!(linux(2), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 7, 7]);
         assert_eq!(linux(4), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]);
         let mut pacer = Pacer::default();
         for now in [MS, MS * 2] {
-            pacer.on_sent(now, 1000.0, u64::MAX, Rules::Linux);
+            pacer.on_sent(now, 1000.0, u64::MAX, PacerPolicy::linux());
         }
         assert_eq!(pacer.departure(MS * 2), MS * 2, "a burst of any length is a late one");
     }
@@ -140,9 +139,9 @@ mod tests {
     #[test]
     fn idle_time_earns_no_credit() {
         let mut pacer = Pacer::default();
-        pacer.on_sent(MS, 1000.0, 1, Rules::Rfc);
+        pacer.on_sent(MS, 1000.0, 1, PacerPolicy::rfc());
         assert!(!pacer.is_open(MS));
-        pacer.on_sent(MS * 100, 1000.0, 1, Rules::Rfc);
+        pacer.on_sent(MS * 100, 1000.0, 1, PacerPolicy::rfc());
         assert_eq!(pacer.departure(MS * 100), MS * 101);
         assert_eq!(pacer.departure(MS * 150), MS * 150);
     }
@@ -151,11 +150,11 @@ mod tests {
     fn whatever_the_rate_is_something_leaves() {
         for rate in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
             let mut pacer = Pacer::default();
-            pacer.on_sent(MS, rate, 0, Rules::Rfc);
+            pacer.on_sent(MS, rate, 0, PacerPolicy::rfc());
             assert_eq!(pacer.departure(MS), MS * 10_001);
         }
         let mut pacer = Pacer::default();
-        pacer.on_sent(MS, f64::INFINITY, 1, Rules::Rfc);
+        pacer.on_sent(MS, f64::INFINITY, 1, PacerPolicy::rfc());
         assert!(pacer.is_open(MS));
     }
 }

@@ -1,7 +1,7 @@
 //! RACK: losses found by the time of transmission (RFC 8985 section 6).
 
 use super::news::{Arrival, News};
-use crate::config::Rules;
+use super::policy::RackPolicy;
 use crossfade_core::SimTime;
 
 /// After so many recoveries without a reported duplicate the reordering window shrinks again (RFC 8985 section
@@ -104,12 +104,12 @@ impl Rack {
         around.srtt.map_or(wnd, |srtt| wnd.min(srtt))
     }
 
-    /// How long before a timeout a segment must have been sent to be lost (section 6.3: `RACK.rtt + RACK.reo_wnd`);
-    /// Linux allows for no reordering then.
-    pub(super) fn lost_on_timeout(&self, around: &Surroundings, rules: Rules) -> SimTime {
-        match rules {
-            Rules::Rfc => self.rtt.saturating_add(self.reo_wnd(around)),
-            Rules::Linux => self.rtt,
+    /// How long before a timeout a segment must have been sent to be lost (section 6.3: `RACK.rtt + RACK.reo_wnd`).
+    pub(super) fn lost_on_timeout(&self, around: &Surroundings, policy: RackPolicy) -> SimTime {
+        if policy.timeout_allows_reordering {
+            self.rtt.saturating_add(self.reo_wnd(around))
+        } else {
+            self.rtt
         }
     }
 
@@ -164,6 +164,6 @@ mod tests {
         (0..9).for_each(|round| rack.on_duplicate(&around(10 * round, 55)));
         assert_eq!(rack.reo_wnd(&around(90, 55)), MS * 55, "not ten quarters, 100 ms");
         assert_eq!(rack.lost_after(&around(90, 55)), None, "nothing has arrived");
-        assert_eq!(rack.lost_on_timeout(&around(90, 55), Rules::Rfc), MS * 95);
+        assert_eq!(rack.lost_on_timeout(&around(90, 55), RackPolicy::rfc()), MS * 95);
     }
 }

@@ -6,7 +6,7 @@ use super::news::News;
 use super::prr::{Entry, Prr};
 use super::sack_recovery::SackRecovery;
 use super::{Phase, RfcSender};
-use crate::config::{RateReduction, Rules, Variant};
+use crate::config::{RateReduction, Variant};
 use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
@@ -53,7 +53,7 @@ impl RfcSender {
                 self.flight.mark_lost(snd_una);
             }
             if self.fixed.needs.own_window {
-                // Nothing is spread: the window is the rule's.
+                // Nothing is spread: the window is congestion control's own.
                 self.rto.restart(now, true);
                 return;
             }
@@ -63,7 +63,7 @@ impl RfcSender {
                 sacked: self.flight.sacked() + self.counted_arrivals,
                 delivered: news.delivered,
                 acked: news.acked,
-                window: (self.config.rfc.windows == Rules::Linux).then_some(cwnd),
+                window: self.policy.window.reduces_from_window.then_some(cwnd),
             };
             self.prr = Some(Prr::start(self.config.rfc.rate_reduction, &entry));
             self.reduce_rate(news.delivered, safe);
@@ -154,13 +154,15 @@ impl RfcSender {
         if restores_window {
             self.congestion.undo();
         }
-        if restores_window && self.config.rfc.windows == Rules::Rfc {
+        if restores_window && self.policy.undo.bounds_burst {
             // Step 5: no burst larger than what was acknowledged, nor than the initial window.
             let burst = (acked as f64).min(self.config.initial_window);
             let bound = (self.flight.pipe() as f64 + burst).max(reduced);
             self.set_cwnd(self.congestion.cwnd().min(bound));
         }
-        if let (Cause::Timeout, Some(rtt), Rules::Rfc) = (episode.cause, rtt, self.config.rfc.rtt_estimator) {
+        if let (Cause::Timeout, Some(rtt), true) =
+            (episode.cause, rtt, self.policy.rtt.spurious_timeout_lengthens)
+        {
             // Step 8: the timeout was too short for such a round trip.
             let srtt = episode.srtt.map_or(rtt, |srtt| srtt.max(rtt));
             let half = SimTime::from_nanos(rtt.as_nanos() / 2);

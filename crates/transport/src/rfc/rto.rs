@@ -1,6 +1,7 @@
 //! The retransmission timeout of RFC 6298, in real time.
 
-use crate::config::{RtoConfig, RtoRule, Rules};
+use super::{RttPolicy, TimerPolicy};
+use crate::config::{RtoConfig, RtoRule};
 use crossfade_core::SimTime;
 
 /// How long to wait, and until when.
@@ -9,10 +10,9 @@ pub(crate) struct Rto {
     config: RtoConfig,
     srtt: Option<SimTime>,
     rttvar: SimTime,
-    /// Linux's estimate, if that is the rule.
-    linux: Option<LinuxDeviation>,
-    /// Whose clock the timer has.
-    timer_rules: Rules,
+    /// The deviation that falls once a round trip, if every report measures.
+    falling: Option<FallingDeviation>,
+    timers: TimerPolicy,
     /// Before back-off.
     base: SimTime,
     backoff: u32,
@@ -23,16 +23,15 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    /// With an estimate by `rules`, and a timer by `timer_rules`.
-    pub(crate) fn new(config: RtoConfig, rules: Rules, timer_rules: Rules) -> Self {
+    pub(crate) fn new(config: RtoConfig, rtt: RttPolicy, timers: TimerPolicy) -> Self {
         let base = match config.rule {
             RtoRule::Fixed(timeout) => timeout,
             // RFC 6298 (2.1): before the first measurement a constant, 1 s as it recommends.
             RtoRule::Estimated { min, initial, .. } => initial.max(min),
         };
         let (srtt, rttvar) = (None, SimTime::ZERO);
-        let linux = (rules == Rules::Linux).then(LinuxDeviation::default);
-        Self { config, srtt, rttvar, linux, timer_rules, base, backoff: 1, current: base, deadline: None }
+        let falling = rtt.from_every_report.then(FallingDeviation::default);
+        Self { config, srtt, rttvar, falling, timers, base, backoff: 1, current: base, deadline: None }
     }
 
     /// The timeout now, back-off included.
@@ -79,12 +78,14 @@ impl Rto {
     /// A round trip `rtt` was measured by an acknowledgement that leaves `snd_una`, with `snd_max` sent; one of `samples`
     /// in a window.
     pub(crate) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
-        let (srtt, Some(linux)) = (self.srtt, &mut self.linux) else { return self.on_sample(rtt, samples) };
+        let (srtt, Some(falling)) = (self.srtt, &mut self.falling) else {
+            return self.on_sample(rtt, samples);
+        };
         let floor = match self.config.rule {
             RtoRule::Estimated { granularity, .. } => granularity,
             RtoRule::Fixed(_) => SimTime::ZERO,
         };
-        let deviation = linux.on_sample(rtt, srtt, floor, snd_una, snd_max);
+        let deviation = falling.on_sample(rtt, srtt, floor, snd_una, snd_max);
         // 1/8 of the error, however many samples a window has.
         let srtt = srtt.map_or(rtt, |srtt| srtt - part(srtt, 8) + part(rtt, 8));
         self.estimate(srtt, part(deviation, 4));
@@ -96,7 +97,7 @@ impl Rto {
         if let RtoRule::Estimated { min, granularity, .. } = self.config.rule {
             // RFC 6298 (2.3) and (2.4): SRTT + max(G, 4 RTTVAR), at least the minimum.
             let timeout = srtt.saturating_add(rttvar.saturating_mul(4).max(granularity));
-            self.base = self.timer_rules.whole(timeout.max(min));
+            self.base = self.timers.whole(timeout.max(min));
         }
         // RFC 6298 section 5: a new measurement ends the back-off.
         self.backoff = 1;
@@ -131,14 +132,14 @@ impl Rto {
 
     /// RFC 6298 (5.2), (5.3), (5.6): restart the timer if anything is under way, stop it otherwise.
     pub(crate) fn restart(&mut self, now: SimTime, under_way: bool) {
-        self.deadline = under_way.then(|| self.timer_rules.expiry(now, self.current));
+        self.deadline = under_way.then(|| self.timers.expiry(now, self.current));
     }
 }
 
 /// Four deviations of the round trip as Linux keeps them: they rise with every sample and fall once a round trip, and
 /// a round trip that gets shorter counts an eighth.
 #[derive(Clone, Copy, Debug, Default)]
-struct LinuxDeviation {
+struct FallingDeviation {
     /// Four mean deviations.
     mean: SimTime,
     /// The largest of them in this round trip.
@@ -149,7 +150,7 @@ struct LinuxDeviation {
     round_end: u64,
 }
 
-impl LinuxDeviation {
+impl FallingDeviation {
     fn on_sample(
         &mut self,
         rtt: SimTime,
@@ -196,7 +197,7 @@ mod tests {
 
     fn rto(min: u64) -> Rto {
         let rule = RtoRule::Estimated { min: MS * min, initial: MS * 1000, granularity: MS };
-        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, Rules::Rfc, Rules::Rfc)
+        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, RttPolicy::rfc(), TimerPolicy::rfc())
     }
 
     #[test]
@@ -244,7 +245,7 @@ mod tests {
     fn linux_takes_an_eighth_of_every_sample_and_lets_the_deviation_fall_once_a_round_trip() {
         let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 200 };
         let config = RtoConfig { rule, backoff: true, max: MS * 60_000 };
-        let mut rto = Rto::new(config, Rules::Linux, Rules::Rfc);
+        let mut rto = Rto::new(config, RttPolicy::linux(), TimerPolicy::rfc());
         rto.on_ack_sample(MS * 80, 1, 0, 10);
         // 80 + max(2 * 80, 200).
         assert_eq!(rto.current(), MS * 280);

@@ -31,10 +31,10 @@ impl RfcSender {
         if let Some(rack) = &mut self.rack
             && let Some((newest, wait)) = rack.lost_after(&around)
         {
-            let rules = self.config.rfc.timer_rules;
+            let timers = self.policy.timers;
             let deadline = self.flight.mark_lost_by_time(newest, wait, now);
-            rack.deadline = deadline
-                .map(|at| rules.expiry(now, at.saturating_sub(now).saturating_add(rules.timer_slack())));
+            rack.deadline =
+                deadline.map(|at| timers.expiry(now, at.saturating_sub(now).saturating_add(timers.slack())));
         }
     }
 

@@ -1,14 +1,13 @@
-//! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
+//! What a congestion control hears that asks for more than losses and growth, and how its rate is kept.
 
 use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
-use crate::config::Rules;
-use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
+use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
 use crate::segment::Ack;
 use crossfade_core::{SimTime, Stream};
 
 impl RfcSender {
-    /// Loss recovery, a timeout or idle time sets the window, unless it is the rule's own.
+    /// Loss recovery, a timeout or idle time sets the window, unless it is congestion control's own.
     pub(super) fn set_cwnd(&mut self, cwnd: f64) {
         if !self.fixed.needs.own_window {
             self.congestion.set_cwnd(cwnd);
@@ -27,7 +26,7 @@ impl RfcSender {
     }
 
     /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`, as with a timeout,
-    /// of which every rule hears.
+    /// of which every congestion control hears.
     #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
         if !self.fixed.needs.samples {
@@ -44,14 +43,14 @@ impl RfcSender {
         }
     }
 
-    /// The phase that the window rule sees. For one that sets its own window a recovery ends as all losses are repaired
+    /// The phase that the congestion control sees. For one that sets its own window a recovery ends as all losses are repaired
     /// (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins another: it would conserve
-    /// packets each time. Linux begins the other at once.
+    /// packets each time.
     fn phase_of_control(&self) -> Phase {
         let lasts = self.phase == Phase::Open
             && self.told_phase == Phase::Recovery
             && self.fixed.needs.own_window
-            && self.config.rfc.rack_rules == Rules::Rfc
+            && self.policy.rack.shows_one_recovery
             && self.flight.snd_una() < self.loss_free_from;
         if lasts { Phase::Recovery } else { self.phase }
     }
@@ -144,7 +143,7 @@ impl RfcSender {
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
         let quantum = quantum(self.config.rfc.pacing.as_ref(), &*self.congestion, rate);
         if let Some((pacer, rate)) = self.pacer.as_mut().zip(rate) {
-            pacer.on_sent(now, rate, quantum, self.config.rfc.timer_rules);
+            pacer.on_sent(now, rate, quantum, self.policy.pacer);
         }
     }
 
@@ -154,15 +153,15 @@ impl RfcSender {
         Some(usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt))
     }
 
-    /// Gives the window rule its random numbers.
+    /// Gives the congestion control its random numbers.
     pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if self.fixed.needs.random {
             self.congestion.seed(stream());
         }
     }
 
-    /// What the window rule is at.
-    pub(crate) fn info(&self) -> RuleInfo {
+    /// What the congestion control is at.
+    pub(crate) fn info(&self) -> ControlInfo {
         self.congestion.info()
     }
 }

@@ -9,7 +9,6 @@ use super::rack::Surroundings;
 use super::sack_recovery::SackRecovery;
 use super::tlp::{Answer, Original};
 use super::{Phase, RfcSender};
-use crate::config::Rules;
 use crate::outcome::Expired;
 use crate::segment::Ack;
 use crossfade_core::SimTime;
@@ -57,18 +56,18 @@ impl RfcSender {
     fn on_retransmission_timeout(&mut self, now: SimTime) {
         self.statistics.timeouts += 1;
         let snd_una = self.flight.snd_una();
-        // RFC 5682 section 2.1 step 1: not if the timeout comes in the recovery from another.
         let is_again = self.timed_out_at == Some(snd_una);
-        let tells_spurious = match self.config.rfc.windows {
-            Rules::Rfc => self.phase != Phase::Loss,
-            // Nor in any other recovery, but again for the same segment (`tcp_enter_loss`).
-            Rules::Linux => self.phase == Phase::Open || is_again,
+        let tells_spurious = if self.policy.undo.f_rto_in_recovery {
+            // RFC 5682 section 2.1 step 1: not if the timeout comes in the recovery from another.
+            self.phase != Phase::Loss
+        } else {
+            self.phase == Phase::Open || is_again
         };
         if is_again {
             // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
             self.set_cwnd(1.0);
-        } else if self.config.rfc.windows == Rules::Linux && self.phase == Phase::Recovery {
-            // Linux reduces once in a window of data, whatever finds the losses.
+        } else if !self.policy.window.timeout_in_recovery_reduces && self.phase == Phase::Recovery {
+            // Once in a window of data, whatever finds the losses.
             self.set_cwnd(1.0);
         } else {
             self.begin_episode(Cause::Timeout);
@@ -103,15 +102,14 @@ impl RfcSender {
         match self.rack.as_mut() {
             Some(rack) => {
                 // RFC 8985 section 6.3: only what has waited long enough, whatever has arrived since.
-                let wait = rack.lost_on_timeout(&around, self.config.rfc.rack_rules);
+                let wait = rack.lost_on_timeout(&around, self.policy.rack);
                 self.flight.mark_lost_by_age(wait, now);
                 rack.deadline = None;
             }
             None => self.flight.mark_all_lost(),
         }
         self.counted_arrivals = 0;
-        if self.config.rfc.windows == Rules::Linux {
-            // The loss window is one segment beside what may still be under way.
+        if self.policy.window.loss_window_beside_flight {
             self.flight.mark_lost(self.flight.snd_una());
             self.set_cwnd((self.flight.pipe() + 1) as f64);
         }
@@ -131,13 +129,12 @@ impl RfcSender {
     }
 
     pub(super) fn surroundings(&self) -> Surroundings {
-        // Linux leaves a recovery before it looks for losses.
-        let linux = self.config.rfc.rack_rules == Rules::Linux;
+        let ends_first = self.policy.rack.ends_recovery_first;
         let is_over = self.recover.is_none_or(|recover| self.flight.snd_una() >= recover);
         Surroundings {
             snd_una: self.flight.snd_una(),
             snd_max: self.flight.snd_max(),
-            in_recovery: self.phase != Phase::Open && !(linux && is_over),
+            in_recovery: self.phase != Phase::Open && !(ends_first && is_over),
             many_sacked: self.flight.sacked() >= u64::from(self.config.dupthresh),
             srtt: self.rto.srtt(),
         }
@@ -147,13 +144,12 @@ impl RfcSender {
     fn on_reordering_timeout(&mut self, now: SimTime) {
         self.find_losses_by_time(now);
         let Some(_) = self.flight.next_lost() else { return };
-        let is_linux = self.config.rfc.rack_rules == Rules::Linux;
-        // Linux counts an arrival then (`tcp_rack_reo_timeout`).
-        let news = News { delivered: u64::from(is_linux), ..News::default() };
+        let arrivals = u64::from(self.policy.rack.timer_counts_arrival);
+        let news = News { delivered: arrivals, ..News::default() };
         match self.phase {
             Phase::Recovery => self.reduce_rate(0, false),
             Phase::Open => self.start_recovery(now, &news, false),
-            Phase::Loss if is_linux => self.start_recovery(now, &news, false),
+            Phase::Loss if self.policy.rack.recovers_after_timeout => self.start_recovery(now, &news, false),
             Phase::Loss => {}
         }
     }
@@ -205,8 +201,8 @@ impl RfcSender {
     /// RFC 8985 section 7.2: not in recovery, and not with reports beyond a hole.
     pub(super) fn schedule_probe(&mut self, now: SimTime) {
         if self.probes && self.phase == Phase::Open && self.flight.sacked() == 0 && self.flight.size() > 0 {
-            let rules = self.config.rfc.timer_rules;
-            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline, rules);
+            let timers = self.policy.timers;
+            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline, timers);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tail loss probes (RFC 8985 section 7).
 
-use crate::config::Rules;
+use super::TimerPolicy;
 use crate::segment::SackBlock;
 use crossfade_core::SimTime;
 
@@ -42,23 +42,23 @@ pub(super) struct TailLossProbe {
 
 impl TailLossProbe {
     /// Starts the timer at `now` with `flight_size` segments under way, before the retransmission timer expires
-    /// (section 7.2, `TLP_calc_PTO`); `rules` are the timer's.
+    /// (section 7.2, `TLP_calc_PTO`).
     pub(super) fn schedule(
         &mut self,
         now: SimTime,
         srtt: Option<SimTime>,
         flight_size: u64,
         rto_deadline: Option<SimTime>,
-        rules: Rules,
+        timers: TimerPolicy,
     ) {
         // Section 7.3: one probe at a time.
         if self.probe.is_some() {
             return;
         }
-        let ack_delay = if flight_size == 1 { MAX_ACK_DELAY } else { rules.timer_slack() };
+        let ack_delay = if flight_size == 1 { MAX_ACK_DELAY } else { timers.slack() };
         let pto =
             srtt.map_or(SimTime::from_millis(1000), |srtt| srtt.saturating_mul(2).saturating_add(ack_delay));
-        let deadline = rules.expiry(now, pto);
+        let deadline = timers.expiry(now, pto);
         self.deadline = Some(rto_deadline.map_or(deadline, |rto| deadline.min(rto)));
     }
 

@@ -3,7 +3,6 @@
 use super::offload::{LARGEST, Packet};
 use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
-use crate::config::Rules;
 use crate::segment::Segment;
 use crossfade_core::SimTime;
 
@@ -44,7 +43,7 @@ impl RfcSender {
         if let Some(prr) = &mut self.prr {
             prr.on_sent();
         }
-        if self.config.rfc.timer_rules == Rules::Linux && retransmission && seq == self.flight.snd_una() {
+        if self.policy.timers.repetition_restarts && retransmission && seq == self.flight.snd_una() {
             // The repetition gets a whole timeout.
             self.rto.restart(now, true);
         } else {
@@ -57,7 +56,7 @@ impl RfcSender {
             self.pace(now);
         }
         // Packets that nobody waits for, and whose ends nobody marks, need no account.
-        let has_packets = self.config.rfc.push_acks || self.config.rfc.windows == Rules::Linux;
+        let has_packets = self.config.rfc.push_acks || self.policy.window.leaves_in_packets;
         let ends_packet = has_packets && !retransmission && self.ends_packet(now);
         self.last_sent = Some(now);
         Some(Segment {
@@ -80,7 +79,7 @@ impl RfcSender {
     /// packet that has begun to leave does not wait.
     fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
         let last = self.pacer.map_or(self.last_sent, |pacer| Some(pacer.due()));
-        if self.config.rfc.windows == Rules::Rfc
+        if !self.policy.window.leaves_in_packets
             || self.phase != Phase::Open
             || last.is_none_or(|at| now.saturating_sub(at) > SOON)
             || self.packet.is_open(now)
@@ -188,8 +187,7 @@ impl RfcSender {
     /// After a timeout that may be spurious.
     #[cold]
     fn choose_as_proof(&mut self, cwnd: u64) -> Option<u64> {
-        // Linux also asks the window.
-        if self.config.rfc.windows == Rules::Linux && self.pipe() >= cwnd {
+        if self.policy.undo.proof_asks_window && self.pipe() >= cwnd {
             return None;
         }
         // RFC 5682 section 2.1 step 2b: up to two new segments, and no repetition.

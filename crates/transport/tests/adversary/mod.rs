@@ -2,17 +2,17 @@
 //! for `fuzz/`.
 
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_transport::{Ack, Receiver, Segment, Sender, TcpConfig, WindowRule};
+use crossfade_transport::{Ack, CongestionControlKind, Receiver, Segment, Sender, SenderConfig};
 
-/// Every rule that there is.
-pub(crate) const RULES: [WindowRule; 7] = [
-    WindowRule::Reno,
-    WindowRule::Cubic,
-    WindowRule::HighSpeed,
-    WindowRule::Dctcp,
-    WindowRule::Prague,
-    WindowRule::BbrV1,
-    WindowRule::BbrV3,
+/// Every congestion control that there is.
+pub(crate) const RULES: [CongestionControlKind; 7] = [
+    CongestionControlKind::Reno,
+    CongestionControlKind::Cubic,
+    CongestionControlKind::HighSpeed,
+    CongestionControlKind::Dctcp,
+    CongestionControlKind::Prague,
+    CongestionControlKind::BbrV1,
+    CongestionControlKind::BbrV3,
 ];
 
 /// Nobody waits any more from here on: 9 years.
@@ -45,14 +45,14 @@ pub(crate) trait Promises: Default {
     /// A segment has reached the receiver.
     fn on_arrival(&mut self, _segment: &Segment) {}
     /// An acknowledgement is about to reach the sender.
-    fn on_ack(&mut self, _config: &TcpConfig, _ack: &Ack) {}
+    fn on_ack(&mut self, _config: &SenderConfig, _ack: &Ack) {}
     /// Something happened.
-    fn check(&self, config: &TcpConfig, sender: &Sender);
+    fn check(&self, config: &SenderConfig, sender: &Sender);
 }
 
 /// A connection and everything that is between its ends.
 pub(crate) struct Play<P> {
-    config: TcpConfig,
+    config: SenderConfig,
     pub(crate) sender: Sender,
     receiver: Receiver,
     pub(crate) now: SimTime,
@@ -68,17 +68,18 @@ pub(crate) struct Play<P> {
 
 impl<P: Promises> Play<P> {
     /// A connection that has `config.segments` to send at first and `total` in the end.
-    pub(crate) fn new(config: TcpConfig, total: u64) -> Self {
-        let mut sender = Sender::new(&config);
+    pub(crate) fn new(config: impl Into<SenderConfig>, total: u64) -> Self {
+        let config = config.into();
+        let mut sender = Sender::new(config);
         sender.seed(|| RunSeed { seed: 1, run: 0 }.stream("congestion"));
         Self {
             config,
             sender,
-            receiver: Receiver::new(&config),
+            receiver: Receiver::new(config),
             now: SimTime::ZERO,
             data: Vec::new(),
             acks: Vec::new(),
-            written: config.segments.expect("a limited source"),
+            written: config.segments().expect("a limited source"),
             total,
             delivered: 0,
             sent_up_to: 0,
@@ -142,7 +143,7 @@ impl<P: Promises> Play<P> {
                 "acknowledged segment {} is sent again",
                 segment.seq
             );
-            let window_end = self.sender.snd_una() + u64::from(self.config.w_max);
+            let window_end = self.sender.snd_una() + u64::from(self.config.w_max());
             assert!(segment.seq < window_end, "{} is beyond the window {window_end}", segment.seq);
             assert!(segment.seq <= self.sent_up_to, "{} leaves a gap", segment.seq);
             assert_eq!(segment.retransmission, segment.seq < self.sent_up_to);

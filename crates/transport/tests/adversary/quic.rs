@@ -1,7 +1,7 @@
 //! What QUIC's recovery promises.
 
 use crate::adversary::Promises;
-use crossfade_transport::{Ack, Segment, Sender, TcpConfig, WindowRule};
+use crossfade_transport::{Ack, CongestionControlKind, Segment, Sender, SenderConfig};
 use std::collections::BTreeSet;
 
 /// Those of QUIC: numbers are never used again, and what is told of them is true.
@@ -28,19 +28,22 @@ impl Promises for Numbers {
         self.arrived.insert(packet.number);
     }
 
-    fn on_ack(&mut self, config: &TcpConfig, ack: &Ack) {
+    fn on_ack(&mut self, config: &SenderConfig, ack: &Ack) {
         let frame = ack.frame.as_ref().expect("an ACK frame");
-        assert!(frame.ranges.len() <= config.rfc.quic.ack_ranges as usize);
+        assert!(frame.ranges.len() <= config.quic().expect("QUIC").ack_ranges as usize);
         for number in frame.ranges.iter().flat_map(|range| range.start..range.end) {
             assert!(self.arrived.contains(&number), "{number} has not arrived");
             self.acknowledged.insert(number);
         }
     }
 
-    fn check(&self, config: &TcpConfig, sender: &Sender) {
+    fn check(&self, config: &SenderConfig, sender: &Sender) {
         let snapshot = sender.snapshot();
-        let is_own = matches!(config.rfc.window_rule, WindowRule::BbrV1 | WindowRule::BbrV3);
-        let least = if is_own { 1.0 } else { config.initial_window.min(2.0) };
+        let is_own = matches!(
+            config.congestion_control(),
+            Some(CongestionControlKind::BbrV1 | CongestionControlKind::BbrV3)
+        );
+        let least = if is_own { 1.0 } else { config.initial_windows()[0].min(2.0) };
         assert!(snapshot.cwnd >= least && snapshot.cwnd.is_finite(), "cwnd {}", snapshot.cwnd);
         assert!(snapshot.ssthresh >= 2.0 && snapshot.backoff >= 1);
         // Whatever was sent is acknowledged, lost, or in flight.

@@ -1,19 +1,19 @@
 //! What TCP promises.
 
 use crate::adversary::Promises;
-use crossfade_transport::{Sender, TcpConfig};
+use crossfade_transport::{Sender, SenderConfig};
 
 /// Those of TCP.
 #[derive(Default)]
 pub(crate) struct Tcp;
 
 impl Promises for Tcp {
-    fn check(&self, config: &TcpConfig, sender: &Sender) {
+    fn check(&self, config: &SenderConfig, sender: &Sender) {
         let tcp = sender.snapshot();
         assert!(tcp.cwnd >= 1.0 && tcp.cwnd.is_finite(), "cwnd {}", tcp.cwnd);
         assert!(tcp.ssthresh >= 1.0, "ssthresh {}", tcp.ssthresh);
         assert!(tcp.backoff >= 1);
-        assert!(tcp.flight_size <= u64::from(config.w_max), "flight size {}", tcp.flight_size);
+        assert!(tcp.flight_size <= u64::from(config.w_max()), "flight size {}", tcp.flight_size);
         // RFC 6675 counts a segment twice while both its transmissions may be under way.
         assert!(sender.pipe() <= 2 * tcp.flight_size, "pipe {}", sender.pipe());
         assert!(tcp.flight_size == 0 || sender.next_timeout().is_some(), "no timer runs");

@@ -3,12 +3,12 @@
 
 use crossfade_core::{SimTime, Stream};
 use crossfade_transport::congestion::{
-    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+    AckSample, CongestionControl, ControlInfo, LostSegment, Needs, Phase, RateSample, SendEvent,
 };
 
 /// Hands everything on to a control and keeps books.
 pub(crate) struct Audited {
-    rule: Box<dyn CongestionControl>,
+    congestion: Box<dyn CongestionControl>,
     /// Transmissions and losses that were told.
     sent: u64,
     lost: u64,
@@ -16,17 +16,17 @@ pub(crate) struct Audited {
 }
 
 impl Audited {
-    pub(crate) fn new(rule: Box<dyn CongestionControl>) -> Self {
-        Self { rule, sent: 0, lost: 0, last: RateSample::default() }
+    pub(crate) fn new(congestion: Box<dyn CongestionControl>) -> Self {
+        Self { congestion, sent: 0, lost: 0, last: RateSample::default() }
     }
 
     fn check_answers(&self) {
-        let cwnd = self.rule.cwnd();
+        let cwnd = self.congestion.cwnd();
         assert!(cwnd.is_finite() && cwnd >= 1.0, "cwnd {cwnd}");
         // A round trip that takes no time lets a rate be infinite.
-        let rate = self.rule.pacing_rate();
+        let rate = self.congestion.pacing_rate();
         assert!(rate.is_none_or(|rate| rate > 0.0), "{rate:?} segments a second");
-        assert!(self.rule.send_quantum().is_none_or(|quantum| quantum > 0));
+        assert!(self.congestion.send_quantum().is_none_or(|quantum| quantum > 0));
     }
 
     /// Conservation: each transmission has arrived, was lost, is in flight or is one too many.
@@ -50,81 +50,81 @@ impl Audited {
 
 impl CongestionControl for Audited {
     fn cwnd(&self) -> f64 {
-        self.rule.cwnd()
+        self.congestion.cwnd()
     }
     fn ssthresh(&self) -> f64 {
-        self.rule.ssthresh()
+        self.congestion.ssthresh()
     }
     fn on_ack(&mut self, ack: &AckSample) {
-        self.rule.on_ack(ack);
+        self.congestion.on_ack(ack);
         self.check_answers();
     }
     fn on_loss(&mut self, now: SimTime, window: f64) {
-        self.rule.on_loss(now, window);
+        self.congestion.on_loss(now, window);
         self.check_answers();
     }
     fn on_timeout(&mut self, now: SimTime, window: f64) {
-        self.rule.on_timeout(now, window);
+        self.congestion.on_timeout(now, window);
         self.check_answers();
     }
     fn set_cwnd(&mut self, cwnd: f64) {
-        self.rule.set_cwnd(cwnd);
+        self.congestion.set_cwnd(cwnd);
     }
     fn on_ecn(&mut self, now: SimTime, window: f64) {
-        self.rule.on_ecn(now, window);
+        self.congestion.on_ecn(now, window);
         self.check_answers();
     }
     fn undo(&mut self) {
-        self.rule.undo();
+        self.congestion.undo();
         self.check_answers();
     }
     fn on_idle_end(&mut self, now: SimTime, idle: SimTime) {
-        self.rule.on_idle_end(now, idle);
+        self.congestion.on_idle_end(now, idle);
     }
     fn needs(&self) -> Needs {
         // Samples tell, and change nothing.
-        Needs { samples: true, ..self.rule.needs() }
+        Needs { samples: true, ..self.congestion.needs() }
     }
     fn seed(&mut self, stream: Stream) {
-        self.rule.seed(stream);
+        self.congestion.seed(stream);
     }
     fn pacing_rate(&self) -> Option<f64> {
-        self.rule.pacing_rate()
+        self.congestion.pacing_rate()
     }
     fn send_quantum(&self) -> Option<u64> {
-        self.rule.send_quantum()
+        self.congestion.send_quantum()
     }
     fn on_send(&mut self, send: &SendEvent) {
         assert!(self.last.delivered + send.in_flight <= self.sent, "{} sent, {send:?}", self.sent);
         self.sent += 1;
-        self.rule.on_send(send);
+        self.congestion.on_send(send);
         self.check_answers();
     }
     fn on_segment_lost(&mut self, lost: &LostSegment) {
         self.lost += 1;
         assert!((1..=self.lost).contains(&lost.lost_since_sent), "{lost:?}");
         assert!((1..=self.sent).contains(&lost.tx_in_flight), "{lost:?}");
-        self.rule.on_segment_lost(lost);
+        self.congestion.on_segment_lost(lost);
         self.check_answers();
     }
     fn on_probe_repaired(&mut self, now: SimTime, app_limited: bool) {
-        self.rule.on_probe_repaired(now, app_limited);
+        self.congestion.on_probe_repaired(now, app_limited);
     }
     fn on_phase(&mut self, now: SimTime, phase: Phase, in_flight: u64) {
         assert!(self.last.delivered + in_flight <= self.sent, "{in_flight} of {} in flight", self.sent);
-        self.rule.on_phase(now, phase, in_flight);
+        self.congestion.on_phase(now, phase, in_flight);
         self.check_answers();
     }
     fn on_delivery(&mut self, sample: &RateSample) {
         self.check_books(sample);
         self.last = *sample;
-        self.rule.on_delivery(sample);
+        self.congestion.on_delivery(sample);
         self.check_answers();
     }
     fn limits_itself(&self) -> bool {
-        self.rule.limits_itself()
+        self.congestion.limits_itself()
     }
-    fn info(&self) -> RuleInfo {
-        self.rule.info()
+    fn info(&self) -> ControlInfo {
+        self.congestion.info()
     }
 }

@@ -3,8 +3,8 @@
 use crossfade_core::SimTime;
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{
-    AckCounting, BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, Prague,
-    Reno, RenoRule, Rounding, SlowStart,
+    AckCounting, BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, PerAckReno,
+    Prague, Reno, Rounding, SlowStart,
 };
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ const CONTROLS: [Control; 9] = [
     // A mark is a loss to it: two segments at the least.
     Control { least_marked: 2.0, ..rfc(|cwnd, ssthresh| Box::new(HighSpeed::new(cwnd, ssthresh))) },
     Control {
-        make: |cwnd, ssthresh| Box::new(RenoRule::new(cwnd, ssthresh, 1e15, Rounding::Up)),
+        make: |cwnd, ssthresh| Box::new(PerAckReno::new(cwnd, ssthresh, 1e15, Rounding::Up)),
         validates: false,
         undoes: false,
         least_ssthresh: 1.0,
@@ -59,7 +59,7 @@ const CONTROLS: [Control; 9] = [
         catches_up: false,
     },
     Control {
-        make: |cwnd, ssthresh| Box::new(RenoRule::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
+        make: |cwnd, ssthresh| Box::new(PerAckReno::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
         validates: false,
         undoes: false,
         least_ssthresh: 2.0,

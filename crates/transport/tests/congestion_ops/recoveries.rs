@@ -6,8 +6,8 @@ use super::operations::{Op, ops};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::congestion::CongestionControl;
 use crossfade_transport::{
-    Ack, AckOutcome, Flavour, Pacing, RateReduction, Receiver, RfcConfig, RtoConfig, Segment, Sender,
-    TcpConfig, Variant,
+    Ack, AckOutcome, Flavour, Pacing, QuicConfig, RateReduction, Receiver, RfcConfig, RtoConfig, Segment,
+    Sender, SenderConfig, TcpConfig, Variant,
 };
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ const SEGMENTS: u64 = 400;
 
 /// A sender, a receiver, and the segments between them. Acknowledgements arrive at once.
 struct Connection {
-    config: TcpConfig,
+    config: SenderConfig,
     own_window: bool,
     sender: Sender,
     receiver: Receiver,
@@ -27,17 +27,18 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(config: TcpConfig, make: Make, seed: u64) -> Self {
-        let congestion = Box::new(Audited::new(make(config.initial_window, config.initial_ssthresh)));
+    fn new(config: SenderConfig, make: Make, seed: u64) -> Self {
+        let [cwnd, ssthresh] = config.initial_windows();
+        let congestion = Box::new(Audited::new(make(cwnd, ssthresh)));
         // A window of its own is not held by recovery.
         let own_window = congestion.needs().own_window;
-        let mut sender = Sender::with_congestion_control(&config, congestion);
+        let mut sender = Sender::with_congestion_control(config, congestion);
         sender.seed(|| RunSeed { seed, run: 0 }.stream("congestion"));
         Self {
             config,
             own_window,
             sender,
-            receiver: Receiver::new(&config),
+            receiver: Receiver::new(config),
             now: SimTime::ZERO,
             under_way: Vec::new(),
             delivered: 0,
@@ -130,8 +131,8 @@ impl Connection {
         assert!(tcp.cwnd >= 1.0 && tcp.cwnd.is_finite(), "cwnd {}", tcp.cwnd);
         assert!(tcp.ssthresh >= 1.0, "ssthresh {}", tcp.ssthresh);
         // QUIC's flight is of packets: a segment may be in any number of them.
-        if self.config.flavour != Flavour::Quic {
-            assert!(tcp.flight_size <= u64::from(self.config.w_max), "flight size {}", tcp.flight_size);
+        if self.config.tcp().is_some() {
+            assert!(tcp.flight_size <= u64::from(self.config.w_max()), "flight size {}", tcp.flight_size);
             assert!(self.sender.pipe() <= 2 * tcp.flight_size, "more in the pipe than every segment twice");
         }
         assert!(self.sender.snd_una() <= self.receiver.rcv_nxt());
@@ -146,9 +147,11 @@ impl Connection {
 
     fn holds_window_in_recovery(&self) -> bool {
         !self.own_window
-            && self.config.flavour == Flavour::Rfc
-            && self.config.variant == Variant::Sack
-            && self.config.rfc.rate_reduction == RateReduction::Immediate
+            && self.config.tcp().is_some_and(|tcp| {
+                tcp.flavour == Flavour::Rfc
+                    && tcp.variant == Variant::Sack
+                    && tcp.rfc.rate_reduction == RateReduction::Immediate
+            })
     }
 
     /// The network behaves from now on: everything must arrive.
@@ -176,13 +179,14 @@ fn take<T>(items: &mut Vec<T>, at: u64) -> Option<T> {
     (!items.is_empty()).then(|| items.remove((at % items.len() as u64) as usize))
 }
 
-fn config() -> impl Strategy<Value = TcpConfig> {
+fn config() -> impl Strategy<Value = SenderConfig> {
     let ms = SimTime::from_millis;
+    // None is QUIC.
     let flavour = prop_oneof![
-        1 => Just(Flavour::Paper),
-        1 => Just(Flavour::Ns2),
-        4 => Just(Flavour::Rfc),
-        3 => Just(Flavour::Quic),
+        1 => Just(Some(Flavour::Paper)),
+        1 => Just(Some(Flavour::Ns2)),
+        4 => Just(Some(Flavour::Rfc)),
+        3 => Just(None),
     ];
     let variant = prop::sample::select(vec![
         Variant::OldTahoe,
@@ -201,14 +205,24 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         .prop_map(|quantum| quantum.map(|quantum| Pacing { quantum, ..Pacing::default() }));
     let ecn = (any::<bool>(), any::<bool>());
     (flavour, variant, 1u32..100, 1u32..20, 1u32..100, ecn, rfc, pacing).prop_map(
-        move |(flavour, variant, w_max, initial_window, ssthresh, (ecn, accurate), rfc, pacing)| TcpConfig {
-            initial_window: f64::from(initial_window.min(w_max)),
-            initial_ssthresh: f64::from(ssthresh),
-            limited_transmit: flavour == Flavour::Rfc,
-            segments: Some(SEGMENTS),
-            rfc: RfcConfig { ecn, accurate_ecn: ecn && accurate, pacing, ..rfc },
-            rto: RtoConfig::estimated(ms(200), ms(1000), ms(1)),
-            ..TcpConfig::new(flavour, variant, w_max)
+        move |(flavour, variant, w_max, initial_window, ssthresh, (ecn, accurate), rfc, pacing)| {
+            let initial_window = f64::from(initial_window.min(w_max));
+            let (initial_ssthresh, segments) = (f64::from(ssthresh), Some(SEGMENTS));
+            let Some(flavour) = flavour else {
+                let usual = QuicConfig::new(w_max);
+                let quic = QuicConfig { initial_window, initial_ssthresh, segments, ecn, pacing, ..usual };
+                return quic.into();
+            };
+            let tcp = TcpConfig {
+                initial_window,
+                initial_ssthresh,
+                limited_transmit: flavour == Flavour::Rfc,
+                segments,
+                rfc: RfcConfig { ecn, accurate_ecn: ecn && accurate, pacing, ..rfc },
+                rto: RtoConfig::estimated(ms(200), ms(1000), ms(1)),
+                ..TcpConfig::new(flavour, variant, w_max)
+            };
+            tcp.into()
         },
     )
 }
@@ -222,7 +236,7 @@ proptest! {
         ops in ops(),
     ) {
         // The flavours without samples give every control its windows.
-        prop_assume!(matches!(config.flavour, Flavour::Rfc | Flavour::Quic) || !make(1.0, 1.0).needs().own_window);
+        prop_assume!(config.congestion_control().is_some() || !make(1.0, 1.0).needs().own_window);
         let mut connection = Connection::new(config, make, seed);
         for op in ops {
             connection.step(op);

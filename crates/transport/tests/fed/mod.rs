@@ -11,9 +11,9 @@ pub const MS: SimTime = SimTime::from_millis(1);
 /// 2000 segments a second and 40 ms: 80 in a bandwidth-delay product.
 pub const RATE: f64 = 2000.0;
 
-/// A rule that hears what the test says.
+/// A control that hears what the test says.
 pub struct Fed {
-    pub rule: BbrV3,
+    pub control: BbrV3,
     pub now: SimTime,
     pub delivered: u64,
     pub lost: u64,
@@ -21,7 +21,7 @@ pub struct Fed {
 
 impl Fed {
     pub fn new(config: BbrConfig) -> Self {
-        Self { rule: BbrV3::new(10.0, config, Some(2)), now: SimTime::ZERO, delivered: 0, lost: 0 }
+        Self { control: BbrV3::new(10.0, config, Some(2)), now: SimTime::ZERO, delivered: 0, lost: 0 }
     }
 
     pub fn draft() -> Self {
@@ -39,7 +39,7 @@ impl Fed {
     }
 
     pub fn state(&self) -> &'static str {
-        self.rule.info().state
+        self.control.info().state
     }
 
     /// A round of one acknowledgement, 40 ms after the last.
@@ -70,7 +70,7 @@ impl Fed {
             ..RateSample::default()
         };
         change(&mut sample);
-        self.rule.on_delivery(&sample);
+        self.control.on_delivery(&sample);
         self.state()
     }
 
@@ -78,7 +78,7 @@ impl Fed {
     pub fn lose(&mut self, count: u64, in_flight: u64) {
         for lost in 1..=count {
             self.lost += 1;
-            self.rule.on_segment_lost(&LostSegment {
+            self.control.on_segment_lost(&LostSegment {
                 now: self.now,
                 tx_in_flight: in_flight,
                 lost_since_sent: lost,

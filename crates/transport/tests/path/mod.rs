@@ -4,7 +4,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use crossfade_core::{RunSeed, SimTime, Stream};
-use crossfade_transport::congestion::{CongestionControl, RuleInfo};
+use crossfade_transport::congestion::{CongestionControl, ControlInfo};
 use crossfade_transport::{
     Ack, Flavour, Receiver, RfcConfig, RtoConfig, Segment, Sender, TcpConfig, Variant,
 };
@@ -75,7 +75,7 @@ pub fn linux(conditions: &Conditions) -> TcpConfig {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub now: SimTime,
-    pub info: RuleInfo,
+    pub info: ControlInfo,
     pub cwnd: u64,
     pub queue: usize,
     /// Of the acknowledgement.

@@ -118,7 +118,7 @@ impl Bounds {
         self.loss_in_round = true;
     }
 
-    /// A round is over: with losses in it the short-term bounds fall, unless the rule probes
+    /// A round is over: with losses in it the short-term bounds fall, unless the control probes
     /// (`BBRAdaptLowerBoundsFromCongestion`); that of what is under way also if marks leave a part of it.
     pub(super) fn end_loss_round(&mut self, may_fall: bool, max_bw: f64, cwnd: f64, by_marks: Option<f64>) {
         let inflight = if self.inflight_shortterm.is_finite() { self.inflight_shortterm } else { cwnd };

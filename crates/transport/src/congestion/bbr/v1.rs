@@ -10,7 +10,7 @@ use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s, in_flight_at_depa
 use crate::config::BbrConfig;
 use crate::congestion::rounds::Rounds;
 use crate::congestion::{
-    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+    AckSample, CongestionControl, ControlInfo, LostSegment, Needs, Phase, RateSample, SendEvent,
 };
 use crossfade_core::{RunSeed, SimTime, Stream};
 use rand::RngExt;
@@ -82,7 +82,7 @@ impl BbrV1 {
     /// A connection that begins with a window of `cwnd` segments. `quantum` segments leave back to back, or a millisecond's
     /// worth as in Linux; targets of the window contain three quanta.
     pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
-        let mut rule = Self {
+        let mut control = Self {
             config,
             quantum,
             random: RunSeed { seed: 0, run: 0 }.stream("congestion"),
@@ -108,8 +108,8 @@ impl BbrV1 {
             policer: Policer::default(),
             last: RateSample::default(),
         };
-        rule.pace_by_rtt(None);
-        rule
+        control.pace_by_rtt(None);
+        control
     }
 
     /// The estimate in use, in segments a second.
@@ -423,14 +423,14 @@ impl CongestionControl for BbrV1 {
         self.state == State::ProbeRtt
     }
 
-    fn info(&self) -> RuleInfo {
+    fn info(&self) -> ControlInfo {
         let state = match self.state {
             State::Startup => "startup",
             State::Drain => "drain",
             State::ProbeBw => "probe-bw",
             State::ProbeRtt => "probe-rtt",
         };
-        RuleInfo {
+        ControlInfo {
             state,
             bandwidth: Some(self.bandwidth()),
             min_rtt: self.min_rtt,

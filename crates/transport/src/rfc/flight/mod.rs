@@ -69,7 +69,7 @@ pub(super) struct Flight {
     by_time: Option<VecDeque<(SimTime, u64)>>,
     /// Room for those of them that are looked at again; empty in between.
     pending: Vec<(SimTime, u64)>,
-    /// The account of deliveries, if the window rule asks for samples.
+    /// The account of deliveries, if the congestion control asks for samples.
     pub(super) deliveries: Option<Box<Deliveries>>,
 }
 

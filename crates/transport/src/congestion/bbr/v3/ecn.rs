@@ -39,16 +39,16 @@ mod tests {
     #[test]
     fn a_probe_after_marks_begins_steeply() {
         let config = BbrConfig { ecn_max_rtt: Some(MS * 5), ..BbrConfig::linux_v3() };
-        let mut rule = BbrV3::new(10.0, config, None);
-        assert_eq!(rule.reprobe(Phase::Open), None);
+        let mut control = BbrV3::new(10.0, config, None);
+        assert_eq!(control.reprobe(Phase::Open), None);
         let marked =
             RateSample { delivered: 10, prior_delivered: Some(0), ce_since_sent: 1, ..RateSample::default() };
-        rule.marks.iter_mut().for_each(|marks| {
+        control.marks.iter_mut().for_each(|marks| {
             marks.update(&marked, true, Some(MS));
             marks.end_ack(&marked);
         });
-        assert_eq!(rule.reprobe(Phase::Open), Some(30));
-        rule.bounds.inflight_longterm = 80.0;
-        assert_eq!(rule.reprobe(Phase::Open), Some(5));
+        assert_eq!(control.reprobe(Phase::Open), Some(30));
+        control.bounds.inflight_longterm = 80.0;
+        assert_eq!(control.reprobe(Phase::Open), Some(5));
     }
 }

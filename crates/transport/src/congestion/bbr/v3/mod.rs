@@ -17,7 +17,7 @@ use super::{INITIAL_CWND, MARGIN, first_rtt_s, in_flight_at_departure};
 use crate::config::BbrConfig;
 use crate::congestion::rounds::Rounds;
 use crate::congestion::{
-    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+    AckSample, CongestionControl, ControlInfo, LostSegment, Needs, Phase, RateSample, SendEvent,
 };
 use crossfade_core::{RunSeed, SimTime, Stream};
 use marks::Marks;
@@ -120,7 +120,7 @@ impl BbrV3 {
     pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
         let profile = Profile::new(&config);
         let bounds = Bounds::new(profile.losses);
-        let mut rule = Self {
+        let mut control = Self {
             config,
             profile,
             quantum,
@@ -157,8 +157,8 @@ impl BbrV3 {
             aggregation: Aggregation::default(),
             extra_acked: MaxFilter::default(),
         };
-        rule.pace_by_rtt(None);
-        rule
+        control.pace_by_rtt(None);
+        control
     }
 
     fn max_bw(&self) -> f64 {
@@ -451,7 +451,7 @@ impl CongestionControl for BbrV3 {
         self.state == State::ProbeRtt
     }
 
-    fn info(&self) -> RuleInfo {
+    fn info(&self) -> ControlInfo {
         let state = match self.state {
             State::Startup => "startup",
             State::Drain => "drain",
@@ -461,7 +461,7 @@ impl CongestionControl for BbrV3 {
             State::Up => "probe-bw-up",
             State::ProbeRtt => "probe-rtt",
         };
-        RuleInfo {
+        ControlInfo {
             state,
             bandwidth: Some(self.bw()),
             min_rtt: self.min_rtt,

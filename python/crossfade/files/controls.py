@@ -22,7 +22,7 @@ from pathlib import PurePath
 from typing import Any
 
 from crossfade.errors import ScenarioError, shortened
-from crossfade.files.compiled import CompiledRule
+from crossfade.files.compiled import CompiledControl
 
 # What a connection calls; teaching.CongestionControl has all of them.
 METHODS = ("start", "on_ack", "on_loss", "on_timeout", "on_ecn", "set_cwnd", "undo", "on_idle_end")
@@ -30,22 +30,22 @@ BASE = "derive it from crossfade.teaching.CongestionControl"
 # The same of a class with on_acks, which hears of many acknowledgements at once.
 BATCHED_METHODS = ("start", "on_acks")
 
-# The names of the files that have rules.
+# The names of the files that have congestion controls.
 _files: set[str] = set()
 
 # A module needs a name of its own while it is made: dataclasses look themselves up by it.
 _numbers = itertools.count()
 
 
-def rule(name: str, class_name: str | None, text: str) -> Rule | CompiledRule:
+def control(name: str, class_name: str | None, text: str) -> PythonControl | CompiledControl:
     """What a file of that name and text is: a class in Python, or a control in Rust.
 
     Raises :class:`ScenarioError` where it is none.
     """
-    return CompiledRule(name, text) if name.endswith(".rs") else Rule(name, class_name, text)
+    return CompiledControl(name, text) if name.endswith(".rs") else PythonControl(name, class_name, text)
 
 
-class Rule:
+class PythonControl:
     """A class of a Python file, of which each connection gets an object of its own.
 
     Raises :class:`ScenarioError` for a text that is no Python, or has no such class.
@@ -82,7 +82,7 @@ class Rule:
         return public[0]
 
     def __call__(self) -> object:
-        """A rule for a connection, of a module of its own."""
+        """A congestion control for a connection, of a module of its own."""
         module = types.ModuleType(f"{PurePath(self._name).stem}_{next(_numbers)}")
         module.__dict__.update(__file__=self._name, __builtins__=builtins)
         sys.modules[module.__name__] = module
@@ -90,17 +90,17 @@ class Rule:
             exec(self._code, module.__dict__)
         finally:
             del sys.modules[module.__name__]
-        rule = getattr(module, self._class)()
-        methods = BATCHED_METHODS if hasattr(rule, "on_acks") else METHODS
-        if lacking := [name for name in methods if not callable(getattr(rule, name, None))]:
+        control = getattr(module, self._class)()
+        methods = BATCHED_METHODS if hasattr(control, "on_acks") else METHODS
+        if lacking := [name for name in methods if not callable(getattr(control, name, None))]:
             raise ScenarioError(f"class {self._class} has no {', '.join(lacking)}; {BASE}")
-        return rule
+        return control
 
     def problem(
         self,
         error: BaseException,
         traceback: types.TracebackType | None,
-        rule: object = None,
+        control: object = None,
         method: str = "",
     ) -> str:
         """An exception as one line: where in the file it comes from, and what it says."""
@@ -114,7 +114,7 @@ class Rule:
             within = "" if function == "<module>" else f", in {function}"
             place = f"{self._name}:{frames[-1].tb_lineno}{within}"
         elif method:
-            code = getattr(getattr(type(rule), method, None), "__code__", None)
+            code = getattr(getattr(type(control), method, None), "__code__", None)
             if code is not None and code.co_filename == self._name:
                 place = f"{self._name}:{code.co_firstlineno}, in {method}"
         return f"{place}: {shortened(' '.join(said.split()))}"
@@ -129,7 +129,7 @@ def _said_by(error: BaseException) -> str:
 
 
 def interrupt() -> None:
-    """Raise KeyboardInterrupt in each rule that a thread is carrying out: it may not end otherwise."""
+    """Raise KeyboardInterrupt in each congestion control that a thread carries out: it may not end else."""
     for thread, innermost in sys._current_frames().items():
         frame: types.FrameType | None = innermost
         while frame is not None and frame.f_code.co_filename not in _files:
@@ -151,13 +151,13 @@ def _frames(step: types.TracebackType | None) -> Iterator[types.TracebackType]:
         step = step.tb_next
 
 
-def text_of(rule: type) -> str:
+def text_of(control: type) -> str:
     """The text of a file that holds a class, with all that it uses of the module that it was written in.
 
     Raises :class:`ScenarioError` where that cannot be told: then the class belongs into a file.
     """
     parts: dict[str, str] = {}
-    _collect(rule, parts, {rule.__name__}, rule.__name__)
+    _collect(control, parts, {control.__name__}, control.__name__)
     return "\n\n".join(parts.values()) + "\n"
 
 

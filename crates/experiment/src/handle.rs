@@ -7,14 +7,14 @@ const PARTS: f64 = 1e6;
 
 /// Shared by those who make runs and the one who waits for them.
 #[derive(Debug, Default)]
-pub struct Control {
+pub struct ExecutionHandle {
     /// Once it is true, runs end soon and without a result.
     pub cancel: AtomicBool,
     /// What of the runs under way is done, in parts of a run.
     parts: AtomicU64,
 }
 
-impl Control {
+impl ExecutionHandle {
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
@@ -27,26 +27,26 @@ impl Control {
 
 /// How far one run is; at its end that is forgotten, as it counts whole or not at all.
 pub(crate) struct PartDone<'a> {
-    control: &'a Control,
+    handle: &'a ExecutionHandle,
     parts: u64,
 }
 
 impl<'a> PartDone<'a> {
-    pub(crate) fn new(control: &'a Control) -> Self {
-        Self { control, parts: 0 }
+    pub(crate) fn new(handle: &'a ExecutionHandle) -> Self {
+        Self { handle, parts: 0 }
     }
 
     /// Says that `share` of the run is done: never less than before.
     pub(crate) fn is(&mut self, share: f64) {
         let parts = ((share.min(1.0) * PARTS) as u64).max(self.parts);
-        self.control.parts.fetch_add(parts - self.parts, Ordering::Relaxed);
+        self.handle.parts.fetch_add(parts - self.parts, Ordering::Relaxed);
         self.parts = parts;
     }
 }
 
 impl Drop for PartDone<'_> {
     fn drop(&mut self) {
-        self.control.parts.fetch_sub(self.parts, Ordering::Relaxed);
+        self.handle.parts.fetch_sub(self.parts, Ordering::Relaxed);
     }
 }
 
@@ -56,16 +56,16 @@ mod tests {
 
     #[test]
     fn runs_under_way_add_up_and_leave_nothing() {
-        let control = Control::default();
-        let (mut one, mut two) = (PartDone::new(&control), PartDone::new(&control));
+        let handle = ExecutionHandle::default();
+        let (mut one, mut two) = (PartDone::new(&handle), PartDone::new(&handle));
         one.is(0.5);
         two.is(0.25);
         one.is(0.4);
-        assert_eq!(control.under_way(), 0.75);
+        assert_eq!(handle.under_way(), 0.75);
         drop(one);
         two.is(7.0);
-        assert_eq!(control.under_way(), 1.0);
+        assert_eq!(handle.under_way(), 1.0);
         drop(two);
-        assert_eq!(control.under_way(), 0.0);
+        assert_eq!(handle.under_way(), 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The rules alone.
+//! Congestion controls alone.
 
 use super::controls::{Control, control};
 use super::operations::{Op, ops};
@@ -6,7 +6,7 @@ use crossfade_core::SimTime;
 use crossfade_transport::congestion::{AckSample, CongestionControl};
 use proptest::prelude::*;
 
-/// What the flow of [`RuleAlone`] is doing about losses.
+/// What the flow of [`ControlAlone`] is doing about losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Open,
@@ -20,9 +20,9 @@ enum Phase {
     },
 }
 
-/// The simplest flow that tells a rule what happened: no segments, only counts.
-struct RuleAlone {
-    rule: Box<dyn CongestionControl>,
+/// The simplest flow that tells a congestion control what happened: no segments, only counts.
+struct ControlAlone {
+    congestion: Box<dyn CongestionControl>,
     control: Control,
     now: SimTime,
     snd_una: u64,
@@ -39,10 +39,10 @@ struct RuleAlone {
     unused: f64,
 }
 
-impl RuleAlone {
+impl ControlAlone {
     fn new(control: Control, cwnd: f64, ssthresh: f64) -> Self {
         Self {
-            rule: (control.make)(cwnd, ssthresh),
+            congestion: (control.make)(cwnd, ssthresh),
             control,
             now: SimTime::ZERO,
             snd_una: 0,
@@ -61,14 +61,14 @@ impl RuleAlone {
     }
 
     fn windows(&self) -> (f64, f64) {
-        (self.rule.cwnd(), self.rule.ssthresh())
+        (self.congestion.cwnd(), self.congestion.ssthresh())
     }
 
     fn step(&mut self, op: Op) {
-        let before = self.rule.cwnd();
+        let before = self.congestion.cwnd();
         match op {
             Op::Sent(segments) => {
-                let window = (self.rule.cwnd() as u64).saturating_sub(self.flight_size());
+                let window = (self.congestion.cwnd() as u64).saturating_sub(self.flight_size());
                 self.snd_max += segments.min(window);
             }
             Op::Acked(segments) if self.flight_size() > 0 => self.acked(1 + segments % self.flight_size()),
@@ -85,7 +85,7 @@ impl RuleAlone {
                 self.now = self.now.saturating_add(idle);
                 if self.flight_size() == 0 {
                     let before = self.windows();
-                    self.rule.on_idle_end(self.now, idle);
+                    self.congestion.on_idle_end(self.now, idle);
                     assert_eq!(self.windows(), before, "the restart window is the sender's business");
                 }
             }
@@ -102,7 +102,7 @@ impl RuleAlone {
     }
 
     fn acked(&mut self, segments: u64) {
-        let cwnd_limited = self.flight_size() >= self.rule.cwnd() as u64;
+        let cwnd_limited = self.flight_size() >= self.congestion.cwnd() as u64;
         self.snd_una += segments;
         self.sacked = self.sacked.saturating_sub(segments);
         self.timed_out = false;
@@ -110,7 +110,7 @@ impl RuleAlone {
             Phase::Recovery { until } => {
                 if self.snd_una >= until {
                     self.phase = Phase::Open;
-                    self.rule.set_cwnd(self.rule.ssthresh());
+                    self.congestion.set_cwnd(self.congestion.ssthresh());
                 }
                 return;
             }
@@ -118,7 +118,7 @@ impl RuleAlone {
             Phase::Open | Phase::Loss { .. } => {}
         }
         let before = self.windows();
-        self.rule.on_ack(&AckSample {
+        self.congestion.on_ack(&AckSample {
             now: self.now,
             acked: segments,
             // Any round trip will do, also an absurd one.
@@ -130,7 +130,7 @@ impl RuleAlone {
         let (cwnd, ssthresh) = self.windows();
         assert!(cwnd >= before.0, "an acknowledgement took the window from {} to {cwnd}", before.0);
         let unused = if self.control.catches_up { self.unused } else { 0.0 };
-        assert!(cwnd <= before.0 + segments as f64 + unused, "no rule is faster than slow start");
+        assert!(cwnd <= before.0 + segments as f64 + unused, "none is faster than slow start");
         self.unused = (unused + segments as f64 - (cwnd - before.0)).max(0.0);
         assert!(ssthresh == before.1 || ssthresh == cwnd, "only the end of slow start sets a threshold");
         if self.control.validates && !cwnd_limited {
@@ -143,7 +143,7 @@ impl RuleAlone {
             return;
         }
         let (now, flight_size, before) = (self.now, self.flight_size() as f64, self.windows());
-        self.rule.on_loss(now, flight_size);
+        self.congestion.on_loss(now, flight_size);
         self.check_reduction(before, 2.0);
         self.before = Some((before, self.flight_size(), self.phase));
         self.phase = Phase::Recovery { until: self.snd_max };
@@ -155,7 +155,7 @@ impl RuleAlone {
             return;
         }
         let (now, flight_size, before) = (self.now, self.flight_size() as f64, self.windows());
-        self.rule.on_ecn(now, flight_size);
+        self.congestion.on_ecn(now, flight_size);
         self.check_reduction(before, self.control.least_marked);
         self.before = None;
         self.marks_from = self.snd_max;
@@ -164,14 +164,14 @@ impl RuleAlone {
     fn timeout(&mut self) {
         let before = self.windows();
         if self.timed_out {
-            self.rule.set_cwnd(1.0);
-            assert_eq!(self.rule.ssthresh(), before.1, "RFC 5681 section 3.1: held constant");
+            self.congestion.set_cwnd(1.0);
+            assert_eq!(self.congestion.ssthresh(), before.1, "RFC 5681 section 3.1: held constant");
         } else {
-            self.rule.on_timeout(self.now, self.flight_size() as f64);
+            self.congestion.on_timeout(self.now, self.flight_size() as f64);
             self.check_reduction(before, 1.0);
             self.before = Some((before, self.flight_size(), self.phase));
         }
-        assert_eq!(self.rule.cwnd(), 1.0);
+        assert_eq!(self.congestion.cwnd(), 1.0);
         self.timed_out = true;
         self.phase = Phase::Loss { until: self.snd_max };
         self.sacked = 0;
@@ -182,19 +182,23 @@ impl RuleAlone {
     fn spurious(&mut self) {
         let before = self.before.take();
         let reduced = self.windows();
-        self.rule.undo();
+        self.congestion.undo();
         match before {
             Some(((cwnd, ssthresh), flight_size, phase)) if self.control.undoes && reduced.0 < cwnd => {
-                assert_eq!(self.rule.cwnd(), cwnd);
+                assert_eq!(self.congestion.cwnd(), cwnd);
                 // RFC 4015 section 3.2, `pipe_prev`.
                 let range = ssthresh..=ssthresh.max(flight_size as f64);
-                assert!(range.contains(&self.rule.ssthresh()), "{} not in {range:?}", self.rule.ssthresh());
+                assert!(
+                    range.contains(&self.congestion.ssthresh()),
+                    "{} not in {range:?}",
+                    self.congestion.ssthresh()
+                );
                 self.phase = phase;
             }
             _ => assert_eq!(self.windows(), reduced),
         }
         let restored = self.windows();
-        self.rule.undo();
+        self.congestion.undo();
         assert_eq!(self.windows(), restored, "a reduction is undone once");
     }
 
@@ -214,7 +218,7 @@ proptest! {
         initial_ssthresh in prop_oneof![2 => Just(f64::INFINITY), 2 => 2.0..1e4_f64, 1 => 2.0..1e12_f64],
         ops in ops(),
     ) {
-        let mut flow = RuleAlone::new(control, initial_window, initial_ssthresh);
+        let mut flow = ControlAlone::new(control, initial_window, initial_ssthresh);
         for op in ops {
             flow.step(op);
         }
