@@ -1,6 +1,7 @@
 //! What an experiment is made of: a path of links that flows share, and what the flows send.
 
 use crate::error::NetworkError;
+use crate::shortcuts::Shortcuts;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
@@ -182,6 +183,8 @@ pub struct Network {
     /// Of the random streams of the workloads, which have the names of the flows: one flow more shifts
     /// nobody's draws.
     pub seed: RunSeed,
+    /// What is left out where no result depends on it: all that can be, but in tests.
+    pub shortcuts: Shortcuts,
 }
 
 impl Network {
@@ -198,6 +201,7 @@ impl Network {
             warmup: SimTime::ZERO,
             stop,
             seed,
+            shortcuts: Shortcuts::ALL,
         }
     }
 
@@ -286,12 +290,13 @@ impl Network {
             && !is_shared
     }
 
-    /// Whether it is one flow over one drop-tail hop each way, and no more.
+    /// Whether it is one flow over one drop-tail hop each way and no more, and may be simulated as such.
     pub(crate) fn is_single_hop(&self) -> bool {
         let [FlowConfig { path, .. }] = &self.flows[..] else { return false };
         let Topology { media, routes } = &self.topology;
         let ([data], [acks]) = (&routes[path.data][..], &routes[path.acks][..]) else { return false };
-        self.arrivals.is_empty()
+        self.shortcuts.single_hop
+            && self.arrivals.is_empty()
             && self.passages.is_empty()
             && path.sender_access == SimTime::ZERO
             && path.receiver_access == SimTime::ZERO

@@ -1,0 +1,77 @@
+//! What the engine leaves out because it changes no result.
+
+use crate::error::NetworkError;
+use crate::medium::{Medium, NamedMedium};
+use crate::network::{Network, SenderGate};
+
+/// Which events, and which code, the engine spares where the network lets it. No result depends on any of them
+/// (`docs/engine.md#shortcuts`): a test runs a network with and without.
+///
+/// Each but [`single_hop`](Self::single_hop) builds on the one above it, and is off where that one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortcuts {
+    /// A drop-tail hop knows each packet's fate as it takes the packet, and has no event as a transmission begins. Off, its
+    /// queue decides as packets leave it, like any other; but where a sender waits for its slots.
+    pub fates: bool,
+    /// One flow over one hop each way has tables of one place, which the compiler knows.
+    pub single_hop: bool,
+    /// The only hop of a direction and the line behind it are passed with one event.
+    pub direct: bool,
+    /// The line before that hop is passed with the same event, where the hop loses and drops nothing.
+    pub foreseen: bool,
+    /// Receivers are told of many segments with one event, where acknowledgements are foreseen.
+    pub late_receivers: bool,
+}
+
+impl Shortcuts {
+    /// What one runs with.
+    pub const ALL: Self =
+        Self { fates: true, single_hop: true, direct: true, foreseen: true, late_receivers: true };
+    /// An event for everything.
+    pub const NONE: Self =
+        Self { fates: false, single_hop: false, direct: false, foreseen: false, late_receivers: false };
+
+    /// All, each without one of them, and none.
+    pub fn each_off() -> [Self; 6] {
+        let all = Self::ALL;
+        [
+            Self { fates: false, ..all },
+            Self { single_hop: false, ..all },
+            Self { direct: false, ..all },
+            Self { foreseen: false, ..all },
+            Self { late_receivers: false, ..all },
+            Self::NONE,
+        ]
+    }
+}
+
+impl Default for Shortcuts {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl Network {
+    /// Without [`Shortcuts::fates`] a hop becomes a link like any other.
+    ///
+    /// # Errors
+    /// A hop whose limit lets no packet wait.
+    pub(crate) fn with_shortcuts(mut self) -> Result<Self, NetworkError> {
+        // A sender that waits for slots asks its hop when it is idle.
+        if self.shortcuts.fates || self.gate == SenderGate::Slot {
+            return Ok(self);
+        }
+        let media = self.topology.media.into_iter().map(|NamedMedium { name, medium }| {
+            let medium = match medium {
+                Medium::Link(link) => match link.without_fates() {
+                    Ok(link) => Medium::Link(link),
+                    Err(error) => return Err(NetworkError(format!("{name}: {error}"))),
+                },
+                fabric @ Medium::Fabric(_) => fabric,
+            };
+            Ok(NamedMedium { name, medium })
+        });
+        self.topology.media = media.collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+}
