@@ -135,7 +135,7 @@ proptest! {
         let text = |statistics: &NetworkStatistics| format!("{statistics:?}");
         prop_assert_eq!(text(&run_network(build())), text(&ours.0));
         prop_assert_eq!(text(&ours.0), text(&statistics));
-        prop_assert_eq!(ours.2, links);
+        prop_assert_eq!(&ours.2, &links);
         prop_assert!(ours.1 == events, "other events");
         for shortcuts in Shortcuts::each_off() {
             let without = told(Network { shortcuts, ..build() }, false, &looks);
