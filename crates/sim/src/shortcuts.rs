@@ -7,8 +7,10 @@ use crate::network::{Network, SenderGate};
 /// Which events, and which code, the engine spares where the network lets it. No result depends on any of them
 /// (`docs/engine.md#shortcuts`): a test runs a network with and without.
 ///
-/// Each but [`single_hop`](Self::single_hop) builds on the one above it, and is off where that one is.
+/// All need [`fates`](Self::fates); [`foreseen`](Self::foreseen) needs [`direct`](Self::direct), and
+/// [`late_receivers`](Self::late_receivers) needs both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub struct Shortcuts {
     /// A drop-tail hop knows each packet's fate as it takes the packet, and has no event as a transmission begins. Off, its
     /// queue decides as packets leave it, like any other; but where a sender waits for its slots.
@@ -31,7 +33,7 @@ impl Shortcuts {
     pub const NONE: Self =
         Self { fates: false, single_hop: false, direct: false, foreseen: false, late_receivers: false };
 
-    /// All, each without one of them, and none.
+    /// All but one, for each of them, and none: what a test compares with [`ALL`](Self::ALL).
     pub fn each_off() -> [Self; 6] {
         let all = Self::ALL;
         [
