@@ -1,5 +1,6 @@
 //! What the engine leaves out changes no result: shipped scenarios and random ones count the same, bit for bit, with all shortcuts,
-//! with each of them off, and without any.
+//! with each of them off, and without any. Receivers of a scenario have no access line, so `foreseen` and `late_receivers` apply to none:
+//! `crates/sim/tests/one_event.rs` and `late_receivers.rs` compare these.
 
 use crate::common::{plan, shipped_scenarios};
 use crate::drop_tail::{Draft, any_draft};

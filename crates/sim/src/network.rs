@@ -1,6 +1,7 @@
 //! What an experiment is made of: a path of links that flows share, and what the flows send.
 
 use crate::error::NetworkError;
+use crate::medium::{Medium, NamedMedium};
 use crate::shortcuts::Shortcuts;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
@@ -252,6 +253,29 @@ impl Network {
             );
         }
         Ok(())
+    }
+
+    /// Without [`Shortcuts::fates`] a hop becomes a link like any other.
+    ///
+    /// # Errors
+    /// A hop whose limit lets no packet wait.
+    pub(crate) fn with_shortcuts(mut self) -> Result<Self, NetworkError> {
+        // A sender that waits for slots asks its hop when it is idle.
+        if self.shortcuts.fates || self.gate == SenderGate::Slot {
+            return Ok(self);
+        }
+        let media = self.topology.media.into_iter().map(|NamedMedium { name, medium }| {
+            let medium = match medium {
+                Medium::Link(link) => match link.without_fates() {
+                    Ok(link) => Medium::Link(link),
+                    Err(error) => return Err(NetworkError(format!("{name}: {error}"))),
+                },
+                fabric @ Medium::Fabric(_) => fabric,
+            };
+            Ok(NamedMedium { name, medium })
+        });
+        self.topology.media = media.collect::<Result<_, _>>()?;
+        Ok(self)
     }
 
     /// Whether a congestion control says what it is at.

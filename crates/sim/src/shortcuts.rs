@@ -1,9 +1,5 @@
 //! What the engine leaves out because it changes no result.
 
-use crate::error::NetworkError;
-use crate::medium::{Medium, NamedMedium};
-use crate::network::{Network, SenderGate};
-
 /// Which events, and which code, the engine spares where the network lets it. No result depends on any of them
 /// (`docs/engine.md#shortcuts`): a test runs a network with and without.
 ///
@@ -50,30 +46,5 @@ impl Shortcuts {
 impl Default for Shortcuts {
     fn default() -> Self {
         Self::ALL
-    }
-}
-
-impl Network {
-    /// Without [`Shortcuts::fates`] a hop becomes a link like any other.
-    ///
-    /// # Errors
-    /// A hop whose limit lets no packet wait.
-    pub(crate) fn with_shortcuts(mut self) -> Result<Self, NetworkError> {
-        // A sender that waits for slots asks its hop when it is idle.
-        if self.shortcuts.fates || self.gate == SenderGate::Slot {
-            return Ok(self);
-        }
-        let media = self.topology.media.into_iter().map(|NamedMedium { name, medium }| {
-            let medium = match medium {
-                Medium::Link(link) => match link.without_fates() {
-                    Ok(link) => Medium::Link(link),
-                    Err(error) => return Err(NetworkError(format!("{name}: {error}"))),
-                },
-                fabric @ Medium::Fabric(_) => fabric,
-            };
-            Ok(NamedMedium { name, medium })
-        });
-        self.topology.media = media.collect::<Result<_, _>>()?;
-        Ok(self)
     }
 }
