@@ -5,7 +5,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{Distribution, End, FlowSetup, Gaps, Gate, Setup, Shape, TcpSetup, TrafficSetup};
 use crossfade_sim::{
     Arrivals, CongestionFactory, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Network,
-    OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
+    OnOff, SenderGate, Shortcuts, Source, StopRule, Tcp, Topology, whole_segments,
 };
 use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::{CustomControl, MakeControl};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// The network of `setup` in the run of `seed`.
 ///
-/// Streams are named after the direction, and are the same at every point of a plan.
-pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
+/// Streams are named after the direction, and are the same at every point of a plan. All shortcuts are on.
+pub fn network(setup: &Setup, seed: RunSeed) -> Network {
     let mut network = Network {
         flows: Vec::new(),
         arrivals: Vec::new(),
@@ -32,6 +32,7 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
             End::Delivered(segments) => StopRule::Delivered(segments),
         },
         seed,
+        shortcuts: Shortcuts::ALL,
     };
     // Flows with the same custom control may share what it makes for a run.
     let mut controls: Vec<(&CustomControl, Arc<MakeControl>)> = Vec::new();

@@ -37,6 +37,7 @@ mod survey;
 mod views;
 mod warnings;
 
+pub use build::network;
 pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, execute_rest, make};
 pub use experiment::Experiment;

@@ -21,9 +21,9 @@ fn queue(limit: &str, is_codel: bool) -> Value {
 
 /// A scenario but for its queues, and their limits: of the wireless link, the wired one, the way back.
 #[derive(Clone, Debug)]
-struct Draft {
-    tables: Value,
-    limits: [Option<String>; 3],
+pub(crate) struct Draft {
+    pub(crate) tables: Value,
+    pub(crate) limits: [Option<String>; 3],
 }
 
 impl Draft {
@@ -138,7 +138,7 @@ fn any_run() -> impl Strategy<Value = Value> {
     prop_oneof![4 => ends, 1 => counts]
 }
 
-fn any_draft() -> impl Strategy<Value = Draft> {
+pub(crate) fn any_draft() -> impl Strategy<Value = Draft> {
     let wired = (select(vec!["1.3 Mbit/s", "4 Mbit/s", "8 Mbit/s"]), 0_u32..20)
         .prop_map(|(rate, delay)| json!({ "rate": rate, "one_way_delay": format!("{delay} ms") }));
     let back = (select(vec!["0.1 Mbit/s", "0.32 Mbit/s", "2 Mbit/s"]), 0_u32..20)

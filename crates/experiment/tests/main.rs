@@ -15,6 +15,7 @@ mod radio;
 mod radio_policy;
 mod random_loss;
 mod results;
+mod shortcuts;
 mod simulation;
 mod traces;
 mod udp;

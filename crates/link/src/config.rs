@@ -1,7 +1,7 @@
 //! Links of constant rate, and their queues, as a scenario chooses them.
 
 use crate::hop::{Hop, HopConfig};
-use crate::limit::QueueLimit;
+use crate::limit::{QueueLimit, UNLIMITED};
 use crate::link::Link;
 use crate::queue::{
     CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, FqCoDel, FqCoDelConfig, Pie, PieConfig,
@@ -57,8 +57,6 @@ pub enum QueueConfig {
     /// Coupled queues for scalable and classic traffic.
     DualPi2(DualPi2Config),
 }
-
-const UNLIMITED: QueueLimit = QueueLimit::Packets(usize::MAX);
 
 impl QueueConfig {
     /// The queue, which draws from `stream` if it draws at all.

@@ -1,14 +1,16 @@
 //! One hop: a queue, a rate, a delay and a channel that loses.
 
 use crate::event::{EventLog, LinkEvent, QueueChange};
-use crate::limit::QueueLimit;
+use crate::limit::{QueueLimit, UNLIMITED};
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
+use crate::queue::DropTail;
+use crate::queued_link::QueuedLink;
 use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crate::transmitter::Transmitter;
 use crossfade_channel::LossProcess;
-use crossfade_core::SimTime;
+use crossfade_core::{OutOfRange, SimTime};
 use std::collections::VecDeque;
 
 /// What a [`Hop`] is made of.
@@ -81,6 +83,15 @@ impl Hop {
             statistics: LinkStatistics::default(),
             log: EventLog::default(),
         }
+    }
+
+    /// The same link with a queue that decides as packets leave it, of one that has taken nothing.
+    ///
+    /// # Errors
+    /// The limit lets no packet in.
+    pub fn into_queued(self) -> Result<QueuedLink<DropTail>, OutOfRange> {
+        let queue = DropTail::new(self.queue_limit.unwrap_or(UNLIMITED))?;
+        Ok(QueuedLink::new(queue, self.transmitter, self.delay, self.loss))
     }
 
     /// When the transmitter has sent everything it holds: `now` or earlier if it is idle.

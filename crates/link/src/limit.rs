@@ -14,6 +14,9 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
+/// What never turns a packet away.
+pub(crate) const UNLIMITED: QueueLimit = QueueLimit::Packets(usize::MAX);
+
 impl QueueLimit {
     /// Whether a queue of `packets` with `queued_bytes` in all takes another packet of `bytes`.
     pub fn admits(self, packets: usize, queued_bytes: u64, bytes: u32) -> bool {

@@ -496,8 +496,8 @@ mod tests {
             let rate_bps = has_rate.then_some(8e6);
             let hop = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
             let mut hop = Hop::new(hop);
-            let queue = DropTail::new(limit).unwrap();
-            let mut link = QueuedLink::new(queue, Transmitter::new(rate_bps), MS * 20, loss());
+            let again = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
+            let mut link = Hop::new(again).into_queued().unwrap();
             let polls = |i: usize| polls >> (i % 64) & 1 == 1;
             let mut expected = drive(&mut hop, &packets, polls);
             let mut outcome = drive(&mut link, &packets, polls);

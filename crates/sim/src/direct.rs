@@ -12,6 +12,7 @@ use crate::layout::Layout;
 use crate::line::LineTable;
 use crate::packets::Data;
 use crate::routing::{Place, Step};
+use crate::shortcuts::Shortcuts;
 use crate::state::{Kind, NetworkState};
 use crossfade_core::{Observer, SimTime};
 use crossfade_link::LinkReport;
@@ -30,9 +31,10 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let is_only_link = ways.iter().all(|ways| first(ways) == Step::Link(0));
         let line = lines().next().map_or(LineTable::NONE, |(entry, _)| entry);
         let comes_by_one = line != LineTable::NONE && lines().all(|(entry, _)| entry == line);
+        let Shortcuts { direct, foreseen, .. } = self.shortcuts;
         let path = D::path(self);
-        path.is_direct = goes_on && is_only_link && path.can_be_direct();
-        path.is_foreseen = path.is_direct && comes_by_one && path.links[0].is_certain();
+        path.is_direct = direct && goes_on && is_only_link && path.can_be_direct();
+        path.is_foreseen = foreseen && path.is_direct && comes_by_one && path.links[0].is_certain();
     }
 
     /// The lines out of which packets come now, in their order, where `line` is not the only one.

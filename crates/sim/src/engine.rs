@@ -81,6 +81,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
     /// A network that cannot be ([`Network::check`]).
     pub fn new(network: Network, observer: O, capture: C) -> Result<Self, NetworkError> {
         network.check()?;
+        let network = network.with_shortcuts()?;
         let event_loop = if network.is_single_hop() {
             Layouts::Single(Box::new(EventLoop::new(network, observer, capture)))
         } else {

@@ -30,7 +30,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     /// Nothing has happened yet: from now on receivers are told late, where that can be done. No acknowledgement is held back
     /// for less than one of the `waits`.
     pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
-        if O::ENABLED || !self.forward.is_direct || !self.reverse.is_foreseen {
+        let is_wanted = self.shortcuts.late_receivers && !O::ENABLED;
+        if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
             return;
         }
         // Later than all that could be scheduled on the way back, or by a receiver that waits.

@@ -30,6 +30,7 @@ mod packets;
 mod path;
 mod path_link;
 mod routing;
+mod shortcuts;
 mod snapshot;
 mod state;
 mod statistics;
@@ -46,6 +47,7 @@ pub use network::{
     Arrivals, CongestionFactory, FlowConfig, FlowPath, Network, STALL, SenderGate, Source, StopRule, Tcp,
 };
 pub use one_hop::{OneHop, RunStatistics, run, run_with_congestion_control};
+pub use shortcuts::Shortcuts;
 pub use snapshot::{FlowSnapshot, Snapshot};
 pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
 pub use topology::{Leg, Passage, Route, Topology};

@@ -66,6 +66,19 @@ pub enum AnyLink {
     Other(Box<dyn Link + Send>),
 }
 
+impl AnyLink {
+    /// The same link, which has taken nothing yet, with an event for each transmission that packets wait for.
+    ///
+    /// # Errors
+    /// The limit of its queue lets no packet in.
+    pub(crate) fn without_fates(self) -> Result<Self, OutOfRange> {
+        match self {
+            Self::Hop(hop) => Ok(Self::Other(Box::new(hop.into_queued()?))),
+            other @ Self::Other(_) => Ok(other),
+        }
+    }
+}
+
 impl From<HopConfig> for AnyLink {
     fn from(config: HopConfig) -> Self {
         Self::Hop(Hop::new(config))

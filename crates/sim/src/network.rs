@@ -1,6 +1,8 @@
 //! What an experiment is made of: a path of links that flows share, and what the flows send.
 
 use crate::error::NetworkError;
+use crate::medium::{Medium, NamedMedium};
+use crate::shortcuts::Shortcuts;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
@@ -182,6 +184,8 @@ pub struct Network {
     /// Of the random streams of the workloads, which have the names of the flows: one flow more shifts
     /// nobody's draws.
     pub seed: RunSeed,
+    /// What is left out where no result depends on it: all that can be, but in tests.
+    pub shortcuts: Shortcuts,
 }
 
 impl Network {
@@ -198,6 +202,7 @@ impl Network {
             warmup: SimTime::ZERO,
             stop,
             seed,
+            shortcuts: Shortcuts::ALL,
         }
     }
 
@@ -250,6 +255,29 @@ impl Network {
         Ok(())
     }
 
+    /// Without [`Shortcuts::fates`] a hop becomes a link like any other.
+    ///
+    /// # Errors
+    /// A hop whose limit lets no packet wait.
+    pub(crate) fn with_shortcuts(mut self) -> Result<Self, NetworkError> {
+        // A sender that waits for slots asks its hop when it is idle.
+        if self.shortcuts.fates || self.gate == SenderGate::Slot {
+            return Ok(self);
+        }
+        let media = self.topology.media.into_iter().map(|NamedMedium { name, medium }| {
+            let medium = match medium {
+                Medium::Link(link) => match link.without_fates() {
+                    Ok(link) => Medium::Link(link),
+                    Err(error) => return Err(NetworkError(format!("{name}: {error}"))),
+                },
+                fabric @ Medium::Fabric(_) => fabric,
+            };
+            Ok(NamedMedium { name, medium })
+        });
+        self.topology.media = media.collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
     /// Whether a congestion control says what it is at.
     pub fn has_info(&self) -> bool {
         let lasting = self.flows.iter().filter_map(|flow| match &flow.source {
@@ -286,12 +314,13 @@ impl Network {
             && !is_shared
     }
 
-    /// Whether it is one flow over one drop-tail hop each way, and no more.
+    /// Whether it is one flow over one drop-tail hop each way and no more, and may be simulated as such.
     pub(crate) fn is_single_hop(&self) -> bool {
         let [FlowConfig { path, .. }] = &self.flows[..] else { return false };
         let Topology { media, routes } = &self.topology;
         let ([data], [acks]) = (&routes[path.data][..], &routes[path.acks][..]) else { return false };
-        self.arrivals.is_empty()
+        self.shortcuts.single_hop
+            && self.arrivals.is_empty()
             && self.passages.is_empty()
             && path.sender_access == SimTime::ZERO
             && path.receiver_access == SimTime::ZERO

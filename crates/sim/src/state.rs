@@ -10,6 +10,7 @@ use crate::packets::Data;
 use crate::path::Path;
 use crate::path_link::PathFabric;
 use crate::routing::Routing;
+use crate::shortcuts::Shortcuts;
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::LinkEvent;
 use crossfade_transport::Ack;
@@ -92,6 +93,8 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) is_over: bool,
     pub(crate) observer: O,
     pub(crate) capture: C,
+    /// What may be left out.
+    pub(crate) shortcuts: Shortcuts,
 }
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {

@@ -10,8 +10,8 @@ use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, Snapshot, Source, StopRule,
-    Tcp,
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, Shortcuts, Snapshot, Source,
+    StopRule, Tcp,
 };
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Flavour, QuicConfig, RfcConfig, RtoRule, TcpConfig, Variant};
@@ -188,6 +188,12 @@ proptest! {
         let [on_time, late] = [true, false].map(|is_traced| told(build(), is_traced, &looks));
         for (late, on_time) in late.iter().zip(&on_time) {
             prop_assert_eq!(late, on_time);
+        }
+        for shortcuts in Shortcuts::each_off() {
+            let without = told(Network { shortcuts, ..build() }, false, &looks);
+            for (without, on_time) in without.iter().zip(&on_time) {
+                prop_assert_eq!(without, on_time, "{:?}", shortcuts);
+            }
         }
         prop_assert_eq!(late.last().unwrap(), &format!("{:?}", run_network(build())));
     }

@@ -8,8 +8,8 @@ use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime};
 use crossfade_link::{HopConfig, LinkStatistics, QueueLimit};
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, NetworkStatistics, OnOff, Source,
-    StopRule, Tcp,
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, NetworkStatistics, OnOff, Shortcuts,
+    Source, StopRule, Tcp,
 };
 use crossfade_transport::{Flavour, Variant};
 use proptest::prelude::*;
@@ -135,7 +135,14 @@ proptest! {
         let text = |statistics: &NetworkStatistics| format!("{statistics:?}");
         prop_assert_eq!(text(&run_network(build())), text(&ours.0));
         prop_assert_eq!(text(&ours.0), text(&statistics));
-        prop_assert_eq!(ours.2, links);
+        prop_assert_eq!(&ours.2, &links);
         prop_assert!(ours.1 == events, "other events");
+        for shortcuts in Shortcuts::each_off() {
+            let without = told(Network { shortcuts, ..build() }, false, &looks);
+            prop_assert_eq!(text(&without.0), text(&statistics), "{:?}", shortcuts);
+            prop_assert_eq!(&without.2, &links, "{:?}", shortcuts);
+            // A queue that decides as packets leave tells of what happens in one nanosecond in another order.
+            prop_assert!(without.1 == events || !shortcuts.fates, "other events: {shortcuts:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::parse::{GoldenError, Pattern, Patterns, SendRow, parse_name, parse_pa
 use crossfade_channel::{DropList, Lossless};
 use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
 use crossfade_link::HopConfig;
-use crossfade_sim::{OneHop, SenderGate, StopRule, run};
+use crossfade_sim::{Network, OneHop, SenderGate, Shortcuts, StopRule, simulate};
 use crossfade_transport::{Flavour, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
@@ -55,15 +55,16 @@ impl GoldenTrace {
             let difference = Some("the file has no rows of this pattern".to_owned());
             return CaseReport { case, rows: 0, found: None, difference };
         };
-        let ours = self.simulate(pattern);
+        let ours = self.simulate(pattern, Shortcuts::ALL);
         CaseReport { case, rows: theirs.len(), found: None, difference: first_difference(theirs, &ours) }
     }
 
-    fn simulate(&self, pattern: &Pattern) -> Vec<SendRow> {
+    fn simulate(&self, pattern: &Pattern, shortcuts: Shortcuts) -> Vec<SendRow> {
         let drops = DropList::new(pattern.drops.clone()).expect("checked when it was read");
         let config = connection(self.variant, self.limited_transmit, self.patterns.npackets, drops);
         let mut sends = Sends::default();
-        run(config, &mut sends, &AtomicBool::new(false)).expect("nobody cancels");
+        let network = Network { shortcuts, ..config.into() };
+        simulate(network, &mut sends, (), &AtomicBool::new(false)).expect("nobody cancels");
         sends.rows
     }
 }
@@ -189,6 +190,26 @@ mod tests {
             reports,
             [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, found: None, difference: None }]
         );
+    }
+
+    /// Of the loss patterns of the ns-2 traces.
+    #[test]
+    fn shortcuts_move_no_send() {
+        let patterns = include_str!("../../../tests/data/golden/ns2/patterns.json");
+        for agent in ["tahoe", "reno", "newreno", "sack1"] {
+            let name = format!("sends_lt_{agent}.csv");
+            let trace = GoldenTrace::parse(patterns, &name, &HEADER.join(",")).unwrap();
+            for pattern in &trace.patterns.list {
+                let usual = trace.simulate(pattern, Shortcuts::ALL);
+                for shortcuts in Shortcuts::each_off() {
+                    assert!(
+                        trace.simulate(pattern, shortcuts) == usual,
+                        "{agent}, {}: {shortcuts:?}",
+                        pattern.name
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -54,8 +54,18 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     // Here and below: what happens once a flow or less stays out of the loop, whose code is as fast as it is short.
     #[inline(never)]
     pub(crate) fn new(network: Network, observer: O, capture: C) -> Self {
-        let Network { flows, arrivals, topology, passages, gate, measures_delays, warmup, stop, seed } =
-            network;
+        let Network {
+            flows,
+            arrivals,
+            topology,
+            passages,
+            gate,
+            measures_delays,
+            warmup,
+            stop,
+            seed,
+            shortcuts,
+        } = network;
         let paths = flows.iter().map(|flow| flow.path).chain(arrivals.iter().map(|come| come.path));
         let mut uses: Vec<(Use, usize)> =
             paths.flat_map(|path| [(Use::Data, path.data), (Use::Acks, path.acks)]).collect();
@@ -97,6 +107,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             free: Vec::new(),
             groups,
             net: NetworkState {
+                shortcuts,
                 forward: Path::new(senders.delays(), tables.forward, receivers.delays()),
                 reverse: Path::new(receivers.delays(), tables.reverse, senders.delays()),
                 late: Late::default(),
