@@ -8,8 +8,8 @@
 //! [`FrameRadio`] does this for single frames, addressed by the numbers of payload and transmission ([`Transceiver`]
 //! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
 //! errors over many. [`Combining`] says how receptions of the same frame are combined.
-//! [`closed_form`] and [`symbol_error`] are what theory knows, [`FerTable`] what somebody measured ([`FerCurves`] of
-//! several schemes), [`SwitchingTable`] which scheme is best at which ratio.
+//! [`closed_form`] and [`symbol_error`] are what theory knows, [`ErrorRateTable`] what somebody measured, by mode, size and
+//! attempt, [`SwitchingTable`] which scheme is best at which ratio.
 //!
 //! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
 //!
@@ -27,8 +27,8 @@ mod combining;
 mod constellation;
 mod detector;
 mod error;
-mod fer_curves;
-mod fer_table;
+mod error_rate_curve;
+mod error_rate_table;
 mod frame_radio;
 mod hermitian;
 mod joint;
@@ -55,8 +55,8 @@ pub use combining::{Accept, Combining, Stage, Weights};
 pub use constellation::Modulation;
 pub use detector::Detector;
 pub use error::PhyError;
-pub use fer_curves::{FerCurves, NoCurve};
-pub use fer_table::{FerTable, TableError};
+pub use error_rate_curve::{ErrorRateCurve, TableError};
+pub use error_rate_table::{BlockSizes, ErrorRateTable, ErrorRates, NoCurve};
 pub use frame_radio::{FrameRadio, Received};
 pub use monte_carlo::{AttemptCounts, Counts, MonteCarlo};
 pub use scheme::{Scheme, StbcPower};

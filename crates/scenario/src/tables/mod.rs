@@ -16,7 +16,7 @@ pub(crate) mod cell;
 pub(crate) mod channel;
 pub(crate) mod combining;
 pub(crate) mod congestion;
-pub(crate) mod fer_curve;
+pub(crate) mod error_rate_curve;
 pub(crate) mod figure;
 pub(crate) mod flow;
 pub(crate) mod frames;
