@@ -9,7 +9,7 @@
 //! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
 //! errors over many. [`Combining`] says how receptions of the same frame are combined.
 //! [`closed_form`] and [`symbol_error`] are what theory knows, [`ErrorRateTable`] what somebody measured, by mode, size and
-//! attempt, [`SwitchingTable`] which scheme is best at which ratio.
+//! attempt, [`MutualInformation`] at which one ratio a block fares as at many, [`SwitchingTable`] which scheme is best at which ratio.
 //!
 //! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
 //!
@@ -21,6 +21,7 @@
 // matrices are addressed by row and column.
 #![allow(clippy::inline_always, clippy::needless_range_loop)]
 
+mod block_errors;
 pub mod closed_form;
 mod combiner;
 mod combining;
@@ -36,13 +37,13 @@ mod layout;
 mod linear;
 mod ml;
 mod monte_carlo;
+mod mutual_information;
 mod osic;
 pub mod printed_codes;
 mod reception;
 mod scheme;
 mod snr;
 mod soft_frame;
-pub mod soft_output;
 mod sphere;
 mod switching;
 pub mod symbol_error;
@@ -50,6 +51,7 @@ mod symbols;
 mod table_lines;
 mod transceiver;
 
+pub use block_errors::BlockErrors;
 pub use combiner::{Kept, MOST_RECEPTIONS};
 pub use combining::{Accept, Combining, Stage, Weights};
 pub use constellation::Modulation;
@@ -59,6 +61,7 @@ pub use error_rate_curve::{ErrorRateCurve, TableError};
 pub use error_rate_table::{BlockSizes, ErrorRateTable, ErrorRates, NoCurve};
 pub use frame_radio::{FrameRadio, Received};
 pub use monte_carlo::{AttemptCounts, Counts, MonteCarlo};
+pub use mutual_information::MutualInformation;
 pub use scheme::{Scheme, StbcPower};
 pub use snr::{Snr, from_db, to_db};
 pub use soft_frame::SoftFrame;

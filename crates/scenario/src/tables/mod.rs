@@ -16,6 +16,7 @@ pub(crate) mod cell;
 pub(crate) mod channel;
 pub(crate) mod combining;
 pub(crate) mod congestion;
+pub(crate) mod error_rate;
 pub(crate) mod error_rate_curve;
 pub(crate) mod figure;
 pub(crate) mod flow;

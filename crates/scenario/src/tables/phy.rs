@@ -376,7 +376,7 @@ impl Phy {
             }
         };
         if phy.combining.is_some() {
-            refuse_combining(frames)?;
+            refuse_combining(frames, "phy.combining")?;
         }
         let mut radio = RadioConfig { phy, policy, correlation, motion, snr_db, shadowing, table: None };
         radio.table = self.resolve_table(&radio, channel, files)?;
