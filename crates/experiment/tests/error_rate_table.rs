@@ -230,3 +230,66 @@ fn another_table_is_another_scenario() {
     assert_eq!(id(TABLE, json!([])), id(TABLE, json!([["channel.table", "other-name.csv"]])));
     assert_ne!(id(TABLE, json!([])), id(&TABLE.replace("0.9", "0.8"), json!([])));
 }
+
+/// One user whose recorded ratio is constant, on one bin for good.
+const CELL: &str = r#"
+    schema = 2
+    run = { duration = "100 s", runs = 20, warmup = "0 s" }
+    cell = { table = "bler.csv", allocation = "static", radio = { trace = "bler.csv" }, levels = { target_nmse = 0 } }
+    link = { packet_size = "500 B", queue = { limit = "100 packets" } }
+    flows = { a = { traffic = "udp", rate = "20 kbit/s" } }
+"#;
+
+/// A cell whose recorded ratio is 9 dB, and whose table is `table`.
+fn cell(set: Value, table: &str) -> Result<Experiment, String> {
+    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+    let text = CELL.replace("trace = \"bler.csv\"", "trace = \"sinr.csv\"");
+    let table = table.to_owned();
+    let read = move |name: &str| {
+        Ok(if name == "sinr.csv" { "time_s,sinr_db\n0,9\n".to_owned() } else { table.clone() })
+    };
+    Experiment::load_with_files(&text, "test.toml", &overrides, &read).map_err(|error| error.to_string())
+}
+
+#[test]
+fn frames_of_a_cell_fail_as_the_table_says() {
+    // 108 symbols of QPSK are 216 bits, 27 bytes: as in the table. At 9 dB half of the way from 0.1 to 0.4 in the logarithm:
+    // 0.2, and 1.6 bits a symbol arrive; 16-QAM has 0.9 and 0.4. One user, one frame a slot.
+    let table = "mode,bytes,snr_db,error_rate\nqpsk,27,6,0.4\nqpsk,27,12,0.1\n16-qam,54,0,1\n16-qam,54,9,0.9\n\
+                 16-qam,54,30,0.001\n";
+    let run = |set, table: &str| {
+        let points = solve(&cell(set, table).unwrap());
+        let value = |name: &str| {
+            let (_, found) = points[0].metrics.iter().find(|(known, _)| *known == name).unwrap();
+            // 1.96 or a little more standard errors are half of the interval: three times it is 6 of them.
+            (found.value, found.ci95.map_or(0.0, |half| half / 2.0))
+        };
+        [value("initial_frame_error_rate"), value("modulation_share_2"), value("modulation_share_1")]
+    };
+    let [rate, qpsk, bpsk] = run(json!([]), table);
+    close(rate, 0.2, "QPSK at 9 dB");
+    assert_eq!((qpsk.0, bpsk.0), (1.0, 0.0));
+    let thirds = "mode,bytes,snr_db,error_rate\n8-star,9,0,1\nqpsk,9,6,0.4\nqpsk,9,12,0.1\nbpsk,9,0,1\n";
+    let [rate, ..] = run(json!([]), thirds);
+    close(rate, 1.0 - 0.8_f64.powi(3), "three blocks of 9 bytes");
+}
+
+#[test]
+fn a_table_that_a_cell_cannot_use_is_refused() {
+    let said = |table: &str| cell(json!([]), table).map(|_| ()).unwrap_err();
+    assert_eq!(
+        said("mode,snr_db,error_rate\nmcs-0,0,1\nmcs-1,0,1\n"),
+        "cell.table = \"bler.csv\": has no mode \"bpsk\": must be one of mcs-0, mcs-1"
+    );
+    assert_eq!(
+        said("snr_db,error_rate\n0,1\n"),
+        "cell.table = \"bler.csv\": has no mode \"bpsk\": must be one of none: the table has no column mode"
+    );
+    assert_eq!(
+        said("mode,snr_db,error_rate\nbpsk,0,1\n16-qam,0,1\n"),
+        "cell.arq.split = true: must be false, or 8-star in the table: rests of frames that are split need it"
+    );
+    let set = json!([["cell.table", null], ["cell.block_sizes", "nearest"]]);
+    let error = cell(set, TABLE).map(|_| ()).unwrap_err();
+    assert_eq!(error, "cell.table: missing; a file, with cell.block_sizes");
+}
