@@ -1,7 +1,8 @@
-"""Mutual information of BICM by adaptive quadrature, for ``crates/phy``: ``tests/data/mutual_information.csv``.
+"""Mutual information of BICM by adaptive quadrature: ``tests/data/mutual_information.csv``.
 
-Written apart from the Rust code, on complex constellation points with their labels: for a square constellation of Gray
-labelled points the integral over each dimension is taken by ``scipy.integrate.quad`` between the kinks of the integrand.
+Written apart from the Rust code, with labels by reflection: for a square constellation of Gray labelled
+points the integral over each dimension is taken by ``scipy.integrate.quad`` between the
+kinks of the integrand.
 Needs scipy: ``python scripts/reference_mutual_information.py > tests/data/mutual_information.csv``.
 """
 
@@ -44,7 +45,9 @@ def information(name: str, es_n0_db: float) -> float:
 
         kinks = (levels[:-1] + levels[1:]) / 2
         kinks = [k for k in (kinks - x) / sigma if -10 < k < 10][:40]
-        value, _ = integrate.quad(integrand, -10, 10, points=kinks or None, limit=400, epsabs=1e-13, epsrel=1e-12)
+        value, _ = integrate.quad(
+            integrand, -10, 10, points=kinks or None, limit=400, epsabs=1e-13, epsrel=1e-12
+        )
         lost += value
     return dimensions * (bits - lost / len(levels))
 

@@ -48,6 +48,9 @@ pub struct ErrorRateLoss {
 /// Parts of a step at most.
 pub const MOST_PARTS: u32 = 64;
 
+/// Of the sum over shadowing, on either side, over 6 standard deviations.
+const STEPS: i32 = 48;
+
 /// Where in the stream of the channel shadowing and verdicts are drawn: far from the gains, and from each other.
 const SHADOWING: u128 = 1 << 100;
 const VERDICTS: u128 = 1 << 101;
@@ -132,8 +135,7 @@ impl ErrorRateLoss {
             Some(_) => self.over_fading(mean, if self.shadowing.is_some() { 1 << 10 } else { 1 << 15 }),
         };
         let Some(shadowing) = self.shadowing else { return Some(at(ratio(self.snr_db))) };
-        // The trapezoidal rule over 6 standard deviations to both sides.
-        const STEPS: i32 = 48;
+        // The trapezoidal rule.
         let (mut sum, mut weights) = (0.0, 0.0);
         for i in -STEPS..=STEPS {
             let z = 6.0 * f64::from(i) / f64::from(STEPS);
@@ -243,8 +245,8 @@ mod tests {
         ErrorRateLoss { fading, ..ErrorRateLoss::new(Arc::new(Exponential), 10.0, 100) }
     }
 
-    fn moving(fd_t: f64) -> Option<Motion> {
-        Some(Motion::Moving { fd_t, clock: Clock::Slot(SLOT) })
+    fn moving(fd_t: f64) -> Motion {
+        Motion::Moving { fd_t, clock: Clock::Slot(SLOT) }
     }
 
     fn losses(config: &ErrorRateLoss, n: u64, bytes: u32) -> f64 {
@@ -270,14 +272,14 @@ mod tests {
             check(losses(&config, n, 100), exact);
         }
         check(losses(&config(None), n, 200), 1.0 - (1.0 - constant) * (1.0 - constant));
-        assert!(!config(moving(0.01)).is_independent());
-        assert!((config(moving(0.01)).rate().unwrap() - faded).abs() < 1e-4 * faded);
+        assert!(!config(Some(moving(0.01))).is_independent());
+        assert!((config(Some(moving(0.01))).rate().unwrap() - faded).abs() < 1e-4 * faded);
     }
 
     #[test]
     fn moving_gains_lose_in_bursts_and_in_the_mean_alike() {
         // Each run is one draw of the gains of 200 steps: the spread over runs tells the error of their mean.
-        let config = config(moving(0.02));
+        let config = config(Some(moving(0.02)));
         let share = |run: u64| {
             let stream = RunSeed { seed: 5, run }.stream("channel.dl");
             let mut losses = ErrorRateLosses::new(config.clone(), stream).unwrap();
@@ -294,7 +296,7 @@ mod tests {
 
     #[test]
     fn parts_average_within_a_step_and_any_order_gives_the_same() {
-        let one = config(moving(0.3));
+        let one = config(Some(moving(0.3)));
         let eight = ErrorRateLoss { parts: 8, ..one.clone() };
         let stream = RunSeed { seed: 3, run: 0 }.stream("channel.dl");
         let mut ratios = eight.ratios(&stream).unwrap();
@@ -330,7 +332,7 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let said = |config: ErrorRateLoss| config.check().unwrap_err().to_string();
         assert_eq!(
-            said(ErrorRateLoss { parts: 65, ..config(moving(0.1)) }),
+            said(ErrorRateLoss { parts: 65, ..config(Some(moving(0.1))) }),
             "parts = 65.0: must be between 1 and 64"
         );
         assert_eq!(
@@ -341,6 +343,6 @@ mod tests {
             said(ErrorRateLoss { snr_db: 61.0, ..config(None) }),
             "snr_db = 61.0: must be between -50 and 60"
         );
-        assert!(said(config(moving(-1.0))).starts_with("fd_t = "));
+        assert!(said(config(Some(moving(-1.0)))).starts_with("fd_t = "));
     }
 }

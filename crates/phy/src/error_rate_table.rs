@@ -210,13 +210,12 @@ impl ErrorRateTable {
     fn listed(&self) -> String {
         let names = self.names();
         let more = names.len().saturating_sub(NAMED_MODES);
-        let mut listed = names.iter().take(NAMED_MODES).copied().collect::<Vec<_>>().join(", ");
-        if names.is_empty() {
-            listed = "none: the table has no column mode".into();
-        } else if more > 0 {
-            listed += &format!(" and {more} more");
+        let listed = names.iter().take(NAMED_MODES).copied().collect::<Vec<_>>().join(", ");
+        match (names.is_empty(), more) {
+            (true, _) => "none: the table has no column mode".into(),
+            (_, 0) => listed,
+            (_, more) => format!("{listed} and {more} more"),
         }
-        listed
     }
 }
 

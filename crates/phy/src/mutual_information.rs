@@ -4,7 +4,7 @@
 //! mutual information at each (mutual-information effective SINR mapping, MIESM; Brueninghaus et al., "Link performance
 //! models for system level simulations of broadband radio access", PIMRC 2005; per bit it is called RBIR).
 //!
-//! Of a Gray labelled pulse-amplitude modulation in real noise of variance s^2, with X_b the levels whose bit i is b,
+//! Of a Gray labelled pulse-amplitude modulation in real noise of variance s^2, with `X_b` the levels whose bit i is b,
 //!
 //! ```text
 //! I = sum over bits i of 1 - E log2( sum over all x' of exp(-(y - x')^2 / 2 s^2) / sum over x' in X_b )   (Caire et al. 1998)

@@ -18,6 +18,7 @@ pub(crate) mod combining;
 pub(crate) mod congestion;
 pub(crate) mod error_rate;
 pub(crate) mod error_rate_curve;
+pub(crate) mod error_rate_loss;
 pub(crate) mod figure;
 pub(crate) mod flow;
 pub(crate) mod frames;
