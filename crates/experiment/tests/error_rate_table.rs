@@ -16,7 +16,7 @@ const LINK: &str = r#"
 /// A decade in 4 dB, and a floor of 0.02.
 const TABLE: &str = "snr_db,error_rate\n0,0.9\n4,0.9\n10,0.02\n14,0.02\n";
 
-fn load(text: &str, set: Value, table: &str) -> Result<Experiment, String> {
+fn load(text: &str, set: &Value, table: &str) -> Result<Experiment, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let table = table.to_owned();
     let read = move |_: &str| Ok(table.clone());
@@ -31,7 +31,7 @@ fn solve(experiment: &Experiment) -> Vec<PointResult> {
 
 /// A metric over the runs: its mean and the standard error of that.
 fn over_runs(set: Value, table: &str, metric: &str) -> (f64, f64) {
-    let plan = load(LINK, set, table).unwrap();
+    let plan = load(LINK, &set, table).unwrap();
     let (control, mut rows) = (Control::default(), Vec::new());
     assert!(execute(&plan, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
     let values: Vec<f64> = rows.iter().map(|row| row.metrics.get(metric).unwrap()).collect();
@@ -134,7 +134,7 @@ fn analysis_takes_independent_losses_and_refuses_what_moves() {
         json!(all.as_array().unwrap().iter().chain(set.as_array().unwrap()).collect::<Vec<_>>())
     };
     for set in [json!([]), json!([["channel.fading", "rayleigh"], ["channel.snr_db", 16]])] {
-        let points = solve(&load(LINK, tcp(set), TABLE).unwrap());
+        let points = solve(&load(LINK, &tcp(set), TABLE).unwrap());
         let of = |method| points.iter().find(|point| point.method == method).unwrap();
         let value = |method| {
             let (_, found) =
@@ -145,7 +145,7 @@ fn analysis_takes_independent_losses_and_refuses_what_moves() {
         assert!((exact - mean).abs() < 1.5 * (high - low), "{exact}: {mean} ({low} to {high})");
     }
     let moving = json!([["channel.fd_t", 0.1], ["methods", ["analysis"]]]);
-    let error = load(LINK, tcp(moving), TABLE).map(|_| ()).unwrap_err();
+    let error = load(LINK, &tcp(moving), TABLE).map(|_| ()).unwrap_err();
     assert!(
         error.contains("loses by an error-rate table at a ratio that moves in time: simulate it"),
         "{error}"
@@ -154,7 +154,7 @@ fn analysis_takes_independent_losses_and_refuses_what_moves() {
 
 #[test]
 fn what_does_not_fit_is_refused_in_one_line() {
-    let said = |set: Value, table: &str| load(LINK, set, table).map(|_| ()).unwrap_err();
+    let said = |set: Value, table: &str| load(LINK, &set, table).map(|_| ()).unwrap_err();
     let modes = "mode,snr_db,error_rate\nmcs-0,0,1\nmcs-1,0,1\n";
     for (set, table, expected) in [
         (
@@ -226,7 +226,7 @@ fn what_does_not_fit_is_refused_in_one_line() {
 
 #[test]
 fn another_table_is_another_scenario() {
-    let id = |table: &str, set: Value| load(LINK, set, table).unwrap().points.id(0);
+    let id = |table: &str, set: Value| load(LINK, &set, table).unwrap().points.id(0);
     assert_eq!(id(TABLE, json!([])), id(TABLE, json!([["channel.table", "other-name.csv"]])));
     assert_ne!(id(TABLE, json!([])), id(&TABLE.replace("0.9", "0.8"), json!([])));
 }
@@ -241,7 +241,7 @@ const CELL: &str = r#"
 "#;
 
 /// A cell whose recorded ratio is 9 dB, and whose table is `table`.
-fn cell(set: Value, table: &str) -> Result<Experiment, String> {
+fn cell(set: &Value, table: &str) -> Result<Experiment, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let text = CELL.replace("trace = \"bler.csv\"", "trace = \"sinr.csv\"");
     let table = table.to_owned();
@@ -258,7 +258,7 @@ fn frames_of_a_cell_fail_as_the_table_says() {
     let table = "mode,bytes,snr_db,error_rate\nqpsk,27,6,0.4\nqpsk,27,12,0.1\n16-qam,54,0,1\n16-qam,54,9,0.9\n\
                  16-qam,54,30,0.001\n";
     let run = |set, table: &str| {
-        let points = solve(&cell(set, table).unwrap());
+        let points = solve(&cell(&set, table).unwrap());
         let value = |name: &str| {
             let (_, found) = points[0].metrics.iter().find(|(known, _)| *known == name).unwrap();
             // 1.96 or a little more standard errors are half of the interval: three times it is 6 of them.
@@ -276,7 +276,7 @@ fn frames_of_a_cell_fail_as_the_table_says() {
 
 #[test]
 fn a_table_that_a_cell_cannot_use_is_refused() {
-    let said = |table: &str| cell(json!([]), table).map(|_| ()).unwrap_err();
+    let said = |table: &str| cell(&json!([]), table).map(|_| ()).unwrap_err();
     assert_eq!(
         said("mode,snr_db,error_rate\nmcs-0,0,1\nmcs-1,0,1\n"),
         "cell.table = \"bler.csv\": has no mode \"bpsk\": must be one of mcs-0, mcs-1"
@@ -290,6 +290,6 @@ fn a_table_that_a_cell_cannot_use_is_refused() {
         "cell.arq.split = true: must be false, or 8-star in the table: rests of frames that are split need it"
     );
     let set = json!([["cell.table", null], ["cell.block_sizes", "nearest"]]);
-    let error = cell(set, TABLE).map(|_| ()).unwrap_err();
+    let error = cell(&set, TABLE).map(|_| ()).unwrap_err();
     assert_eq!(error, "cell.table: missing; a file, with cell.block_sizes");
 }
