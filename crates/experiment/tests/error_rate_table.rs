@@ -30,8 +30,8 @@ fn solve(experiment: &Experiment) -> Vec<PointResult> {
 }
 
 /// A metric over the runs: its mean and the standard error of that.
-fn over_runs(set: Value, table: &str, metric: &str) -> (f64, f64) {
-    let plan = load(LINK, &set, table).unwrap();
+fn over_runs(set: &Value, table: &str, metric: &str) -> (f64, f64) {
+    let plan = load(LINK, set, table).unwrap();
     let (control, mut rows) = (Control::default(), Vec::new());
     assert!(execute(&plan, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
     let values: Vec<f64> = rows.iter().map(|row| row.metrics.get(metric).unwrap()).collect();
@@ -51,7 +51,7 @@ fn close((found, error): (f64, f64), exact: f64, what: &str) {
 fn a_constant_ratio_loses_what_the_table_says() {
     // 0.9 (0.02 / 0.9)^(4/6) at 8 dB; the floor; below the table all; two blocks of 250 bytes, one of 1000 halved.
     let at_8 = 0.9 * (0.02_f64 / 0.9).powf(4.0 / 6.0);
-    let lost = |set, table: &str| over_runs(set, table, "frame_error_rate");
+    let lost = |set, table: &str| over_runs(&set, table, "frame_error_rate");
     close(lost(json!([]), TABLE), at_8, "8 dB");
     close(lost(json!([["channel.snr_db", 30]]), TABLE), 0.02, "beyond the table");
     assert_eq!(lost(json!([["channel.snr_db", -1]]), TABLE).0, 1.0);
@@ -66,7 +66,7 @@ fn a_constant_ratio_loses_what_the_table_says() {
 fn fading_slow_against_a_block_loses_the_mean_over_its_distribution() {
     // Means of the table over an exponential ratio of mean 8, 12 and 20 dB, and over a log-normal one of 4 dB around 8,
     // by scipy.integrate.quad between the points of the table.
-    let lost = |set| over_runs(set, TABLE, "frame_error_rate");
+    let lost = |set| over_runs(&set, TABLE, "frame_error_rate");
     let faded = |snr_db: f64, fd_t: f64| lost(json!([["channel.snr_db", snr_db], ["channel.fd_t", fd_t]]));
     close(faded(8.0, 0.02), 0.413_731_533, "8 dB, f_d T 0.02");
     close(faded(12.0, 0.1), 0.205_979_364, "12 dB, f_d T 0.1");
@@ -81,7 +81,7 @@ fn fading_slow_against_a_block_loses_the_mean_over_its_distribution() {
     // 500 bytes are two blocks of 250.
     let table = "bytes,snr_db,error_rate\n250,0,0.9\n250,4,0.9\n250,10,0.02\n250,14,0.02\n";
     let set = json!([["channel.snr_db", 12], ["channel.fd_t", 0.1]]);
-    close(over_runs(set, table, "frame_error_rate"), 0.258_177_863, "two blocks");
+    close(over_runs(&set, table, "frame_error_rate"), 0.258_177_863, "two blocks");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn fading_loses_in_bursts_and_a_fast_one_averages_within_a_block() {
     // A step function at 8 dB under a mean of 8 dB loses where the gain is below 1: 1 - 1/e. With QPSK of many parts in a
     // step of fast fading the effective ratio hardly moves: below 8 dB, since mutual information is concave.
     let step = "snr_db,error_rate\n8,0\n9,0\n";
-    let lost = |set| over_runs(set, step, "frame_error_rate");
+    let lost = |set| over_runs(&set, step, "frame_error_rate");
     close(lost(json!([["channel.fd_t", 0.1]])), 1.0 - (-1.0_f64).exp(), "a threshold");
     let parts = json!([
         ["channel.fd_t", 20],
@@ -115,7 +115,7 @@ fn copies_of_frames_are_combined() {
             ["flows.a.rate", "100 kbit/s"],
         ])
     };
-    let residual = |combining| over_runs(arq(combining), TABLE, "residual_frame_error_rate");
+    let residual = |combining| over_runs(&arq(combining), TABLE, "residual_frame_error_rate");
     let together = 0.9 * (0.02_f64 / 0.9).powf(10.0 * 2.0_f64.log10() / 6.0);
     close(residual("chase"), together, "combined");
     close(residual("none"), 0.81, "apart");
