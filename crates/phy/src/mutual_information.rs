@@ -247,7 +247,7 @@ mod tests {
         let qpsk = MutualInformation::named("qpsk").unwrap();
         assert_eq!(qpsk.effective(&[3.7, 3.7, 3.7]), 3.7);
         assert_eq!((qpsk.effective(&[]), qpsk.effective(&[0.0, 0.0])), (0.0, 0.0));
-        // Half of the symbols meet nothing, and half all there is: half of the bits, which QPSK has at -0.7 dB or so.
+        // Half of the symbols meet nothing, and half all there is: half of the bits, which QPSK has at 0.187 dB.
         let half = qpsk.effective(&[0.0, 1e6]);
         assert!((half - qpsk.inverse(1.0)).abs() < 1e-9);
         // Information is concave: the effective ratio is below the mean ratio.
