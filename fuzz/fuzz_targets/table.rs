@@ -7,7 +7,7 @@ mod texts;
 
 use crossfade_cell::SinrTrace;
 use crossfade_mac::parse_positions;
-use crossfade_phy::{FerCurves, SwitchingTable};
+use crossfade_phy::{ErrorRateTable, SwitchingTable};
 use crossfade_verify::{GoldenChain, verify_weights};
 use draw::Draw;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
@@ -26,17 +26,20 @@ const READERS: [fn(&str); 6] = [
         look(text.parse::<SinrTrace>().map(|trace| assert!(trace.columns() > 0 && !trace.mean_db().is_nan())))
     },
     |text| look(parse_positions(text).map(|positions| assert!(!positions.is_empty()))),
-    |text| look(FerCurves::parse(text)),
+    |text| look(ErrorRateTable::parse(text)),
     |text| look(SwitchingTable::parse(text)),
     |text| look(GoldenChain::parse("equal.csv", text)),
     |text| look(verify_weights("vectors.json", text)),
 ];
 
 /// What stands in tables beside numbers.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 27] = [
     "snr_db",
     "transmissions",
     "residual",
+    "error_rate",
+    "mode",
+    "bytes",
     "scheme",
     "detector",
     "correlation",

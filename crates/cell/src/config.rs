@@ -86,6 +86,12 @@ impl CellConfig {
             return out_of_range("users", self.users.len(), format!("between 1 and {MOST_USERS}"));
         }
         for user in &self.users {
+            if let Some(bits) = user.levels.success().missing_rest().filter(|_| self.arq.split) {
+                let rest = user.levels.success().modulation(bits).name();
+                let allowed =
+                    format!("false, or {rest} in the table: rests of frames that are split need it");
+                return out_of_range("arq.split", "true", allowed);
+            }
             if let Some(trace) = &user.trace {
                 if trace.columns() != 1 && trace.columns() != self.bins {
                     let allowed = format!("a time and 1 or {} ratios, the bins, on each line", self.bins);

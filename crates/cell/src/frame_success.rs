@@ -1,9 +1,9 @@
-//! How likely a frame of uncoded symbols is received without an error.
+//! How likely a frame is received without an error: uncoded symbols, or a user's error-rate table.
 
 use crossfade_core::square;
 use crossfade_link::MOST_BITS;
-use crossfade_phy::Modulation;
 use crossfade_phy::symbol_error::symbol_error;
+use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, Modulation, NoCurve, to_db};
 use std::sync::{Arc, OnceLock};
 
 /// The table is over the root of the signal-to-noise ratio, in which all modulations rise alike.
@@ -17,9 +17,19 @@ const ENTRIES: usize = 18_000;
 pub struct FrameSuccess {
     symbols: u32,
     modulations: [Modulation; MOST_BITS],
+    /// In place of uncoded symbols.
+    measured: Option<Measured>,
     /// Modulation by modulation, so that the ratios at which one is used stay in the cache; those who have it from each
     /// other share it.
     table: Arc<OnceLock<Vec<f32>>>,
+}
+
+/// What a table of error rates says of each modulation.
+#[derive(Clone, Debug)]
+struct Measured {
+    /// Of 1 bit a symbol, 2, ...; `None` where the table does not have it.
+    rates: [Option<Arc<ErrorRates>>; MOST_BITS],
+    sizes: BlockSizes,
 }
 
 impl FrameSuccess {
@@ -27,14 +37,72 @@ impl FrameSuccess {
     pub fn new(symbols: u32, eight: Modulation) -> Self {
         use Modulation::{Bpsk, Cross32, Cross128, Qam16, Qam64, Qam256, Qpsk};
         let modulations = [Bpsk, Qpsk, eight, Qam16, Cross32, Qam64, Cross128, Qam256];
-        Self { symbols, modulations, table: Arc::default() }
+        Self { symbols, modulations, measured: None, table: Arc::default() }
+    }
+
+    /// Of frames of `symbols` symbols whose error rates are those of a table: its modes are modulations by name, and a frame
+    /// is a block of as many bytes as its bits fill, sent once. A modulation that is not in the table is not used.
+    ///
+    /// # Errors
+    /// No mode of the table is one of the cell's modulations, or they are told apart by other columns than `mode`.
+    pub fn measured(
+        symbols: u32,
+        eight: Modulation,
+        table: &ErrorRateTable,
+        sizes: BlockSizes,
+    ) -> Result<Self, NoCurve> {
+        let uncoded = Self::new(symbols, eight);
+        let names = table.names();
+        let of = |modulation: Modulation| {
+            let name = modulation.name();
+            names.contains(&name).then(|| table.mode(Some(name))).transpose()
+        };
+        let mut rates = [const { None }; MOST_BITS];
+        for (rates, modulation) in rates.iter_mut().zip(uncoded.modulations) {
+            *rates = of(modulation)?;
+        }
+        if rates.iter().all(Option::is_none) {
+            // Says what there is, or which columns differ.
+            table.mode(Some(uncoded.modulations[0].name()))?;
+        }
+        Ok(Self { measured: Some(Measured { rates, sizes }), ..uncoded })
+    }
+
+    /// Whether frames of so many bits a symbol, 1 to 8, can be sent.
+    pub fn has(&self, bits: u32) -> bool {
+        self.measured.as_ref().is_none_or(|measured| measured.rates[bits as usize - 1].is_some())
+    }
+
+    /// The fewest and the most bits a symbol.
+    pub fn range(&self) -> (u32, u32) {
+        let all = || (1..=MOST_BITS as u32).filter(|&bits| self.has(bits));
+        (all().next().unwrap_or(1), all().next_back().unwrap_or(MOST_BITS as u32))
+    }
+
+    /// Bits of a symbol that a frame may be sent with and its rest would have after a split, but cannot be sent with.
+    pub fn missing_rest(&self) -> Option<u32> {
+        let has = |bits: &u32| self.has(*bits);
+        let pairs = (1..=MOST_BITS as u32).filter(has).flat_map(|f| (1..f).filter(has).map(move |k| f - k));
+        pairs.into_iter().find(|rest| !self.has(*rest))
+    }
+
+    /// What the table of error rates says of a frame; `None` without one.
+    fn of_table(&self, bits: u32, sinr: f64) -> Option<f64> {
+        let measured = self.measured.as_ref()?;
+        let Some(rates) = &measured.rates[bits as usize - 1] else { return Some(0.0) };
+        let bytes = (bits * self.symbols).div_ceil(8);
+        Some(1.0 - rates.error_rate(to_db(sinr), bytes, measured.sizes))
     }
 
     /// The entries of 1 bit, of 2 bits, ...
     fn table(&self) -> &[f32] {
         let column = |modulation: Modulation| {
             let sinr = |i: usize| square(i as f64 * STEP);
-            (0..ENTRIES).map(move |i| exact(modulation, sinr(i), self.symbols) as f32)
+            let bits = modulation.bits();
+            let of = move |sinr| {
+                self.of_table(bits, sinr).unwrap_or_else(|| exact(modulation, sinr, self.symbols))
+            };
+            (0..ENTRIES).map(move |i| of(sinr(i)) as f32)
         };
         self.table.get_or_init(|| self.modulations.into_iter().flat_map(column).collect())
     }
@@ -57,10 +125,10 @@ impl FrameSuccess {
         std::array::from_fn(|modulation| between(table, modulation, below, part))
     }
 
-    /// The same at the ratio `sinr`.
+    /// The same at the ratio `sinr`; of a table of error rates itself, without a grid.
     #[inline]
     pub fn at(&self, bits: u32, sinr: f64) -> f64 {
-        self.at_root(bits, sinr.sqrt())
+        self.of_table(bits, sinr).unwrap_or_else(|| self.at_root(bits, sinr.sqrt()))
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Levels {
     rule: LevelRule,
     kind: PredictedSinr,
     success: FrameSuccess,
+    /// The fewest bits a symbol.
+    lowest: u32,
     table: Vec<OnceLock<[f64; MOST_BITS]>>,
 }
 
@@ -95,7 +97,8 @@ impl Levels {
         }
         let entries =
             if rule.depends_on_mean() { ((HIGHEST_DB - LOWEST_DB) * PER_DB) as usize + 1 } else { 1 };
-        Ok(Self { rule, kind, success, table: (0..entries).map(|_| OnceLock::new()).collect() })
+        let (lowest, _) = success.range();
+        Ok(Self { rule, kind, success, lowest, table: (0..entries).map(|_| OnceLock::new()).collect() })
     }
 
     /// How frames succeed.
@@ -125,7 +128,25 @@ impl Levels {
         (bits.max(1), bits == 0)
     }
 
+    /// The bits a symbol for a predicted ratio at a local mean in dB: at least those of the lowest modulation there is.
+    #[inline]
+    pub(crate) fn bits(&self, local_mean_db: f64, predicted: f64) -> (u32, bool) {
+        let (bits, is_below) = Self::choose(self.at(local_mean_db), predicted);
+        (bits.max(self.lowest), is_below)
+    }
+
+    /// What cannot be sent is never reached: its level is that of the next that can.
     fn solve(&self, local_mean_db: f64) -> [f64; MOST_BITS] {
+        let mut levels = self.solve_all(local_mean_db);
+        let mut next = f64::INFINITY;
+        for (below, level) in levels.iter_mut().enumerate().rev() {
+            next = if self.success.has(below as u32 + 1) { *level } else { next };
+            *level = next;
+        }
+        levels
+    }
+
+    fn solve_all(&self, local_mean_db: f64) -> [f64; MOST_BITS] {
         let mean = from_db(local_mean_db);
         let error = match &self.rule {
             LevelRule::Custom(levels) => {

@@ -1,7 +1,6 @@
 //! Outer-loop link adaptation: what acknowledgements teach about predictions.
 
 use crate::error::{CellError, out_of_range};
-use crossfade_link::MOST_BITS;
 use std::collections::VecDeque;
 
 /// An offset in dB that is added to what a ratio is predicted to be before a modulation is chosen: a step down after each new
@@ -54,6 +53,8 @@ impl OuterLoopConfig {
 /// The loop of one user.
 pub(crate) struct OuterLoop {
     config: OuterLoopConfig,
+    lowest: u32,
+    highest: u32,
     offset_db: f64,
     /// Acknowledgements under way: the slot in which each is there, the bits a symbol of its frame, whether that was good.
     under_way: VecDeque<(u64, u32, bool)>,
@@ -61,8 +62,9 @@ pub(crate) struct OuterLoop {
 
 impl OuterLoop {
     /// Nothing learnt yet.
-    pub(crate) fn new(config: OuterLoopConfig) -> Self {
-        Self { config, offset_db: 0.0, under_way: VecDeque::new() }
+    /// The modulations have so many bits a symbol, from and to.
+    pub(crate) fn new(config: OuterLoopConfig, (lowest, highest): (u32, u32)) -> Self {
+        Self { config, lowest, highest, offset_db: 0.0, under_way: VecDeque::new() }
     }
 
     /// The offset in `slot`, in dB.
@@ -71,8 +73,8 @@ impl OuterLoop {
             self.under_way.pop_front();
             let OuterLoopConfig { step_up_db, step_down_db, limit_db } = self.config;
             let step_db = match is_good {
-                true if (bits as usize) < MOST_BITS => step_up_db,
-                false if bits > 1 => -step_down_db,
+                true if bits < self.highest => step_up_db,
+                false if bits > self.lowest => -step_down_db,
                 _ => 0.0,
             };
             self.offset_db = (self.offset_db + step_db).clamp(-limit_db, limit_db);
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn steps_come_late_and_stop_at_the_ends() {
         let config = OuterLoopConfig { step_up_db: 0.25, step_down_db: 2.0, limit_db: 3.0 };
-        let mut outer = OuterLoop::new(config);
+        let mut outer = OuterLoop::new(config, (1, 8));
         outer.learn(3, 4, true);
         outer.learn(4, 4, false);
         assert_eq!([2, 3, 4, 9].map(|slot| outer.offset_db(slot)), [0.0, 0.25, -1.75, -1.75]);

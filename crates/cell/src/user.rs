@@ -2,7 +2,7 @@
 
 use crate::config::{CellConfig, UserConfig};
 use crate::error::CellError;
-use crate::levels::{Levels, from_db};
+use crate::levels::from_db;
 use crate::outer_loop::OuterLoop;
 use crate::receiver::{Packet, Receiver, lose};
 use crate::reports::Reports;
@@ -71,7 +71,7 @@ impl User {
         Ok(Self {
             channel,
             reports,
-            outer_loop: cell.outer_loop.map(OuterLoop::new),
+            outer_loop: cell.outer_loop.map(|outer| OuterLoop::new(outer, config.levels.success().range())),
             feedback_slots: cell.arq.delay_slots,
             errors: seed.stream(&format!("error.cell.{number}")),
             powers: vec![0.0; response.padded()],
@@ -157,7 +157,7 @@ impl User {
             None => (self.channel.mean() * self.channel.predicted_power(bin), self.channel.mean_db()),
         };
         let offset = self.outer_loop.as_mut().map_or(1.0, |outer| from_db(outer.offset_db(slot)));
-        let (bits, is_below) = Levels::choose(self.config.levels.at(mean_db), known * offset);
+        let (bits, is_below) = self.config.levels.bits(mean_db, known * offset);
         let sent = self.sender.take(slot, bits)?;
         if sent.is_new {
             self.leave_queue(now);

@@ -1,5 +1,6 @@
 //! Loss processes as data: which one, with which parameters. This is the one list of those that there are.
 
+use crate::error_rate_loss::{ErrorRateLoss, ErrorRateLosses};
 use crate::{
     ChannelError, Clock, DropList, FiniteStateChannel, FiniteStateLoss, Iid, LossProcess, LossTrace,
     Lossless, MarkovFit, MarkovLoss, MarkovView, NotMarkov, ParsedTrace, RayleighLoss, TraceLoss,
@@ -41,6 +42,8 @@ pub enum LossConfig {
         /// What makes the process step.
         clock: Clock,
     },
+    /// Those that an error rate loses at a ratio that fades.
+    ErrorRate(Box<ErrorRateLoss>),
     /// The transmissions listed.
     DropList(DropList),
     /// Those that a record lost.
@@ -88,6 +91,7 @@ impl LossConfig {
                 Box::new(FiniteStateLoss::new(channel.clone(), *clock, stream))
             }
             Self::Rayleigh { p_e, fd_t, clock } => Box::new(RayleighLoss::new(*p_e, *fd_t, *clock, stream)?),
+            Self::ErrorRate(config) => Box::new(ErrorRateLosses::new((**config).clone(), stream)?),
             Self::DropList(drops) => Box::new(drops.clone()),
             Self::Trace { losses, clock } => Box::new(TraceLoss::new(Arc::clone(&losses.trace), *clock)),
         })
@@ -101,13 +105,17 @@ impl LossConfig {
             Self::Markov { chain, .. } => Some(chain.p_e()),
             Self::FiniteState { channel, .. } => Some(channel.p_e()),
             Self::Trace { losses, .. } => Some(losses.trace.losses() as f64 / losses.trace.packets() as f64),
+            Self::ErrorRate(config) => config.rate(),
             Self::DropList(_) => None,
         }
     }
 
     /// Whether the parameters let packets be lost at all.
     pub fn may_lose(&self) -> bool {
-        matches!(self, Self::DropList(_)) || self.rate().is_some_and(|rate| rate > 0.0)
+        // Of blocks of several parts the rate is not known.
+        matches!(self, Self::DropList(_))
+            || matches!(self, Self::ErrorRate(config) if config.parts > 1)
+            || self.rate().is_some_and(|rate| rate > 0.0)
     }
 
     /// Whether, sooner or later, every packet is lost.
@@ -145,6 +153,10 @@ impl LossConfig {
             Self::FiniteState { channel, .. } => {
                 Err(NotMarkov::States { states: channel.stationary().len() })
             }
+            Self::ErrorRate(config) => match config.rate() {
+                Some(p_e) if config.is_independent() => MarkovView::iid(p_e),
+                _ => Err(NotMarkov::ErrorRate),
+            },
             Self::DropList(_) => Err(NotMarkov::DropList),
             Self::Trace { clock: Clock::Transmission, .. } => Err(NotMarkov::StepsPerTransmission),
             Self::Trace { losses, .. } => (*losses.view).clone(),

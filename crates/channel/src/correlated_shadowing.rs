@@ -30,6 +30,11 @@ impl CorrelatedShadowing {
         Ok(Self { std_db, decorrelation, step })
     }
 
+    /// The standard deviation in dB.
+    pub fn std_db(self) -> f64 {
+        self.std_db
+    }
+
     /// A realisation of it, drawn from `stream`.
     pub fn process(self, stream: Stream) -> ShadowingProcess {
         let correlation = libm::exp(-self.step.as_secs_f64() / self.decorrelation.as_secs_f64());

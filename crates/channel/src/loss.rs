@@ -33,6 +33,12 @@ pub trait LossProcess: Send {
     /// time and the number of the transmission, not of how often it was asked before.
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
 
+    /// The same of a transmission of `bytes`, where the size of what is sent matters.
+    fn lost_of(&mut self, now: SimTime, transmission: u64, bytes: u32) -> bool {
+        let _ = bytes;
+        self.lost(now, transmission)
+    }
+
     /// Whether it loses nothing, ever: then it need not be asked in time.
     fn is_lossless(&self) -> bool {
         false

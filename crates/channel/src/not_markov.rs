@@ -21,6 +21,12 @@ pub enum NotMarkov {
     /// It is a list.
     #[error("assumes random losses that go on for ever, and a drop list is fixed and ends: simulate it")]
     DropList,
+    /// It is an error rate at a ratio that moves in time.
+    #[error(
+        "assumes a chain of a good and a bad state, and this channel loses by an error-rate table at a ratio that moves \
+         in time: simulate it"
+    )]
+    ErrorRate,
     /// It changes too rarely for a fit.
     #[error("assumes a two-state chain, and none can be fitted to this channel ({0}): simulate it")]
     NoFit(FitError),

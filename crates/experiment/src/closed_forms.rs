@@ -100,12 +100,17 @@ pub(crate) fn packet_loss(
 }
 
 /// More than the share of packets whose frames all arrive can be: each symbol is received as if it were alone and all its
-/// copies were combined, over antennas that are not correlated at all or that are one, whichever is better.
+/// copies were combined, over antennas that are not correlated at all or that are one, whichever is better. With a table
+/// of error rates it is what the table says.
 pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &RadioConfig) -> f64 {
     let phy = radio.phy;
     let frames = hop.frames().map_or(1, |frames| frames.segmentation.frames(packet_size));
     let copies = if phy.combining.is_some() { attempts(hop) } else { 1 };
     let tries = if phy.combining.is_some() { 1 } else { attempts(hop) };
+    let share = |fer: f64| libm::pow(1.0 - libm::pow(fer, f64::from(tries)), f64::from(frames));
+    if let Some(table) = &radio.table {
+        return share(table.error_rate(radio.snr_db, copies));
+    }
     let power = from_db(radio.snr_db) * phy.scheme.power(phy.stbc_power) / phy.scheme.rate(phy.n_t);
     // The energy of a symbol at all antennas, over as many paths as it takes.
     let paths = (phy.n_r * if phy.scheme == Scheme::Blast { 1 } else { phy.n_t }) as u32 * copies;
@@ -114,7 +119,5 @@ pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &Radi
         let scale = energy / f64::from(diversity);
         Diversity { diversity, scale }.frame_error(phy.modulation, phy.frame_bits)
     };
-    let fer = fails(paths).min(fails(1));
-    let arrives = 1.0 - libm::pow(fer, f64::from(tries));
-    libm::pow(arrives, f64::from(frames))
+    share(fails(paths).min(fails(1)))
 }

@@ -4,6 +4,7 @@ mod aggregation;
 mod analysis;
 mod common;
 mod drop_tail;
+mod error_rate_table;
 mod frames;
 mod jitter;
 mod l4s;

@@ -404,3 +404,19 @@ fn an_snr_at_which_nothing_can_arrive_is_said() {
         ["phy.scheme", "stbc-2"]
     ])));
 }
+
+#[test]
+fn with_a_table_it_is_the_table_that_says_whether_anything_can_arrive() {
+    // Symbols at -10 dB: nothing. A table of 1 %, or of 99.99 % a frame of some 20 of a packet, knows better.
+    let warned = |residual: &str| {
+        let table = format!("snr_db,transmissions,residual\n-20,1,{residual}\n20,1,{residual}\n");
+        let set = json!([["phy.fidelity", "table"], ["phy.table", "fer.csv"], ["channel.snr_db", -10]]);
+        let warnings = with_table(RADIO, &set, table).unwrap().warnings();
+        warnings.into_iter().find(|warning| warning.contains("nothing can arrive"))
+    };
+    assert_eq!(warned("0.01"), None);
+    assert_eq!(
+        warned("0.9999").as_deref(),
+        Some("channel.snr_db: nothing can arrive: less than one packet in 10000 would, says phy.table")
+    );
+}

@@ -157,7 +157,7 @@ impl Hop {
             self.spared += 1;
             false
         } else {
-            self.loss.lost(start, transmission - self.spared)
+            self.loss.lost_of(start, transmission - self.spared, bytes)
         };
         self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission, is_lost));
         if is_lost { Err(self.lose(now, parcel)) } else { Ok(end + self.delay) }

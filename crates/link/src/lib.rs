@@ -13,6 +13,7 @@
 mod aggregation;
 pub mod arq;
 mod config;
+mod error_rate_frames;
 mod event;
 mod fabric;
 mod hop;
@@ -39,6 +40,7 @@ mod user;
 
 pub use aggregation::{Aggregated, AggregationConfig};
 pub use config::{LinkConfig, Queue, QueueConfig};
+pub use error_rate_frames::{ErrorRateCopies, ErrorRateFrames};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
 pub use fabric::{Fabric, PointToPoint, Port};
 pub use hop::{Hop, HopConfig};

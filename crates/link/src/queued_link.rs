@@ -114,7 +114,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
             self.spared += 1;
             false
         } else {
-            self.loss.lost(now, transmission - self.spared)
+            self.loss.lost_of(now, transmission - self.spared, packet.bytes())
         };
         self.log.push(|| LinkEvent::packet(now, packet.user(), transmission, is_lost));
         if is_lost {

@@ -7,8 +7,8 @@ use crossfade_channel::{
 };
 use crossfade_core::{SimTime, Stream};
 use crossfade_phy::{
-    FerTable, FrameRadio, MonteCarlo, PhyConfig, PhyError, Received, SoftFrame, SwitchingTable, TableError,
-    from_db, to_db,
+    ErrorRateCurve, FrameRadio, MonteCarlo, PhyConfig, PhyError, Received, SoftFrame, SwitchingTable,
+    TableError, from_db, to_db,
 };
 use rand::RngExt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct RadioConfig {
     /// How that moves.
     pub shadowing: Option<CorrelatedShadowing>,
     /// The rates that stand for symbols; `None` detects every symbol.
-    pub table: Option<Arc<FerTable>>,
+    pub table: Option<Arc<ErrorRateCurve>>,
 }
 
 /// A scheme for each signal-to-noise ratio, which the sender knows at the start of each frame: the mean one of the moment,
@@ -244,7 +244,7 @@ impl TableFrames {
     ///
     /// # Errors
     /// A ratio outside the table.
-    pub fn new(radio: &RadioConfig, table: &FerTable, stream: Stream) -> Result<Self, TableError> {
+    pub fn new(radio: &RadioConfig, table: &ErrorRateCurve, stream: Stream) -> Result<Self, TableError> {
         let residual: Result<Vec<f64>, _> =
             (1..=MOST_TRANSMISSIONS).map(|copies| table.residual(radio.snr_db, copies)).collect();
         let conditions = Conditions { snr_db: Some(radio.snr_db), scheme: Some(radio.phy.scheme.name()) };

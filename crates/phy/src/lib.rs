@@ -8,8 +8,8 @@
 //! [`FrameRadio`] does this for single frames, addressed by the numbers of payload and transmission ([`Transceiver`]
 //! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
 //! errors over many. [`Combining`] says how receptions of the same frame are combined.
-//! [`closed_form`] and [`symbol_error`] are what theory knows, [`FerTable`] what somebody measured ([`FerCurves`] of
-//! several schemes), [`SwitchingTable`] which scheme is best at which ratio.
+//! [`closed_form`] and [`symbol_error`] are what theory knows, [`ErrorRateTable`] what somebody measured, by mode, size and
+//! attempt, [`MutualInformation`] at which one ratio a block fares as at many, [`SwitchingTable`] which scheme is best at which ratio.
 //!
 //! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
 //!
@@ -21,14 +21,15 @@
 // matrices are addressed by row and column.
 #![allow(clippy::inline_always, clippy::needless_range_loop)]
 
+mod block_errors;
 pub mod closed_form;
 mod combiner;
 mod combining;
 mod constellation;
 mod detector;
 mod error;
-mod fer_curves;
-mod fer_table;
+mod error_rate_curve;
+mod error_rate_table;
 mod frame_radio;
 mod hermitian;
 mod joint;
@@ -36,13 +37,13 @@ mod layout;
 mod linear;
 mod ml;
 mod monte_carlo;
+mod mutual_information;
 mod osic;
 pub mod printed_codes;
 mod reception;
 mod scheme;
 mod snr;
 mod soft_frame;
-pub mod soft_output;
 mod sphere;
 mod switching;
 pub mod symbol_error;
@@ -50,15 +51,17 @@ mod symbols;
 mod table_lines;
 mod transceiver;
 
+pub use block_errors::BlockErrors;
 pub use combiner::{Kept, MOST_RECEPTIONS};
 pub use combining::{Accept, Combining, Stage, Weights};
 pub use constellation::Modulation;
 pub use detector::Detector;
 pub use error::PhyError;
-pub use fer_curves::{FerCurves, NoCurve};
-pub use fer_table::{FerTable, TableError};
+pub use error_rate_curve::{ErrorRateCurve, TableError};
+pub use error_rate_table::{BlockSizes, ErrorRateTable, ErrorRates, NoCurve};
 pub use frame_radio::{FrameRadio, Received};
 pub use monte_carlo::{AttemptCounts, Counts, MonteCarlo};
+pub use mutual_information::MutualInformation;
 pub use scheme::{Scheme, StbcPower};
 pub use snr::{Snr, from_db, to_db};
 pub use soft_frame::SoftFrame;

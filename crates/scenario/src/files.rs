@@ -6,7 +6,7 @@ use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
-use crossfade_phy::{FerCurves, SwitchingTable};
+use crossfade_phy::{ErrorRateTable, SwitchingTable};
 use crossfade_transport::congestion::CustomControl;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -68,7 +68,7 @@ pub(crate) struct Parsed {
     sinr_traces: Cache<SinrTrace>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
-    fer_curves: Cache<Arc<FerCurves>>,
+    error_rates: Cache<Arc<ErrorRateTable>>,
     switching: Cache<Arc<SwitchingTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
@@ -109,9 +109,9 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.attenuations, name.to_owned(), key, name, str::parse)
     }
 
-    pub(crate) fn fer_curves(&self, key: &str, name: &str) -> Result<Arc<FerCurves>, ScenarioError> {
-        let parse = |text: &str| FerCurves::parse(text).map(Arc::new);
-        self.of(&self.parsed.fer_curves, name.to_owned(), key, name, parse)
+    pub(crate) fn error_rates(&self, key: &str, name: &str) -> Result<Arc<ErrorRateTable>, ScenarioError> {
+        let parse = |text: &str| ErrorRateTable::parse(text).map(Arc::new);
+        self.of(&self.parsed.error_rates, name.to_owned(), key, name, parse)
     }
 
     pub(crate) fn switching(&self, key: &str, name: &str) -> Result<Arc<SwitchingTable>, ScenarioError> {

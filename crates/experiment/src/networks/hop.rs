@@ -6,8 +6,8 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, Jittered, LinkConfig, Policed, QueueConfig, RadioConfig, SymbolFrames, TableFrames,
-    TokenBucket,
+    Aggregated, ErrorRateFrames, Jittered, LinkConfig, Policed, QueueConfig, RadioConfig, SymbolFrames,
+    TableFrames, TokenBucket,
 };
 use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, Setup};
 use crossfade_sim::{AnyLink, Medium, NamedMedium};
@@ -46,6 +46,10 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
             let queue = queue(waiting);
             let link = match errors {
+                FrameErrors::Lost(LossConfig::ErrorRate(loss)) if loss.combines => {
+                    let frames = ErrorRateFrames::new((**loss).clone(), stream("channel")).expect("checked");
+                    config.build(queue, frames, feedback)
+                }
                 FrameErrors::Lost(loss) => config.build(queue, LossyFrames { loss: lost(loss) }, feedback),
                 FrameErrors::Radio(radio) => match &radio.table {
                     None => config.build(queue, symbols(radio, stream), feedback),

@@ -214,12 +214,11 @@ fn short_queue(path: &LinksSetup, setup: &Setup) -> Option<String> {
     })
 }
 
-/// An SNR at which no packet comes through, by a receiver better than there can be.
+/// An SNR at which no packet comes through, by the table of error rates or a receiver better than there can be.
 fn nothing_arrives(path: &LinksSetup, packet_size: u32) -> Option<String> {
     const FEW: f64 = 1e-4;
     let radio = path.forward.radio().filter(|radio| radio.shadowing.is_none() && radio.policy.is_none())?;
-    (best_packet_success(&path.forward, packet_size, radio) < FEW).then(|| {
-        "channel.snr_db: nothing can arrive: less than one packet in 10000 would, even if its symbols did not interfere"
-            .to_owned()
-    })
+    let even = if radio.table.is_some() { "says phy.table" } else { "even if its symbols did not interfere" };
+    (best_packet_success(&path.forward, packet_size, radio) < FEW)
+        .then(|| format!("channel.snr_db: nothing can arrive: less than one packet in 10000 would, {even}"))
 }

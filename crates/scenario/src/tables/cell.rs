@@ -2,12 +2,13 @@
 
 use super::adaptation::{CellFeedback, OuterLoop};
 use super::base::{absent, json, named, positive_time};
-use super::prediction::{LevelKeys, Prediction};
+use super::error_rate::BlockSizesWord;
+use super::prediction::{LevelKeys, Measured, Prediction};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::quantity::{Frequency, Retransmissions, Span};
+use crate::quantity::{FileName, Frequency, Retransmissions, Span};
 use crossfade_cell::{Allocation, ArqConfig, CellConfig, UserConfig};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -94,6 +95,17 @@ pub struct Cell {
     /// From which predicted signal-to-noise ratio on which modulation is used.
     #[serde(skip_serializing_if = "LevelKeys::is_absent")]
     pub levels: LevelKeys,
+
+    /// File of error rates over the signal-to-noise ratio, in place of those of uncoded symbols: CSV with the columns mode
+    /// (bpsk, qpsk, 16-qam, ... as levels has them), snr_db and error_rate, and perhaps bytes. A modulation that it does
+    /// not have is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<FileName>,
+
+    /// Error rate of a frame whose size is not in the table.
+    #[schemars(extend("x-default" = "scaled, with table"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_sizes: Option<BlockSizesWord>,
 
     /// What the base station knows of the channels.
     #[serde(skip_serializing_if = "Prediction::is_absent")]
@@ -244,7 +256,8 @@ impl Cell {
         let symbols = self.symbols.unwrap_or_default();
         let feedback = self.feedback.resolve(slot)?;
         let outer_loop = self.outer_loop.resolve(self.levels.target_fer)?;
-        let mut levels = self.levels.resolve(&mut self.prediction, symbols)?;
+        let measured = self.resolve_table(files)?;
+        let mut levels = self.levels.resolve(&mut self.prediction, symbols, measured.as_ref())?;
         let (mut users, mut recorded) = (Vec::new(), Vec::new());
         self.radio.check("cell.radio")?;
         for (table, radio, count) in radios {
@@ -299,6 +312,19 @@ impl Cell {
             is_prediction_given: prediction.is_given,
             recorded,
         })
+    }
+
+    /// The error rates that somebody measured, with the name of their file, if there are.
+    fn resolve_table(&mut self, files: &Files<'_>) -> Result<Option<Measured>, ScenarioError> {
+        let Some(FileName(name)) = &self.table else {
+            return match self.block_sizes {
+                Some(_) => Err(ScenarioError::missing("cell.table", "a file, with cell.block_sizes")),
+                None => Ok(None),
+            };
+        };
+        let table = files.error_rates("cell.table", name)?;
+        let sizes = (*self.block_sizes.get_or_insert(BlockSizesWord::Scaled)).into();
+        Ok(Some(Measured { name: name.clone(), table, sizes }))
     }
 
     fn resolve_allocation(&mut self, slot: SimTime) -> Result<Allocation, ScenarioError> {

@@ -2,6 +2,7 @@
 
 use super::antennas::Antennas;
 use super::base::{json, time};
+use super::error_rate::{BlockSizesWord, CopiesWord, FadingWord, GrayModulation};
 use super::tagged::{Tag, foreign, given, refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
@@ -118,6 +119,43 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decorrelation: Option<Span>,
 
+    /// File of error rates over the signal-to-noise ratio: CSV with the columns snr_db and error_rate, and perhaps mode,
+    /// bytes and transmissions (the attempt). Between ratios the logarithm of the rate is interpolated; below the first
+    /// every block fails, beyond the last the last line goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<FileName>,
+
+    /// Modulation and coding: which lines of the table, by its column mode.
+    #[schemars(extend("x-default" = "the only one of the table"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+
+    /// Error rate of a block whose size is not in the table.
+    #[schemars(extend("x-default" = "scaled, of error-rate-table"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_sizes: Option<BlockSizesWord>,
+
+    /// Fading of the signal-to-noise ratio.
+    #[schemars(extend("x-default" = "rayleigh with fd_t, otherwise none"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fading: Option<FadingWord>,
+
+    /// Parts of a step of the channel whose gains differ. The effective ratio of a block is that of their mean mutual
+    /// information.
+    #[schemars(range(min = 1, max = 64), extend("x-default" = "1, of error-rate-table"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<u32>,
+
+    /// Constellation of the mode, of which mutual information is.
+    #[schemars(extend("x-default" = "none: required with parts"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modulation: Option<GrayModulation>,
+
+    /// Combining of the receptions of a frame that is sent several times. On links with frames.
+    #[schemars(extend("x-default" = "none, of error-rate-table"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combining: Option<CopiesWord>,
+
     /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
     /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
     /// about correlated losses around.
@@ -147,6 +185,12 @@ tag! {
         DropList [drops],
         /// Loses what a record lost: file, and clock.
         Trace [file, format, clock] "file, format and clock",
+        /// Loses each block (a packet, or a frame of a link with frames) with the probability that an error-rate table
+        /// gives at its signal-to-noise ratio, which is constant or fades.
+        ErrorRateTable [table, mode, block_sizes, fading, parts, modulation, combining, snr_db, shadowing_db,
+            decorrelation, fd_t, speed, carrier, clock]
+            "table and snr_db, mode, block_sizes, fading, fd_t (or speed and carrier) with clock, shadowing_db with \
+             decorrelation, parts with modulation, and combining",
         /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
         /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
         /// spectrum), without it each transmission has gains of its own; shadowing_db and decorrelation move the
@@ -218,18 +262,18 @@ pub struct DopplerSetup {
 impl Channel {
     /// Fills in the defaults of the table called `table`.
     ///
-    /// Its steps in time are slots, or on a link with frames the times of frames.
+    /// Its steps in time are slots, or on a link with frames the times of frames; what it loses has usually `bytes`.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
-        slot: SimTime,
+        (slot, bytes): (SimTime, u32),
         frame_time: Option<SimTime>,
         files: &Files<'_>,
     ) -> Result<LossConfig, ScenarioError> {
         let model = self.model.ok_or_else(|| {
             ScenarioError::missing(
                 &join(table, "model"),
-                "one of none, iid, markov, finite-state, rayleigh, drop-list, trace, block-rayleigh",
+                "one of none, iid, markov, finite-state, rayleigh, drop-list, trace, error-rate-table, block-rayleigh",
             )
         })?;
         self.refuse_foreign_keys(table, model)?;
@@ -272,6 +316,10 @@ impl Channel {
                     "is a channel of frames: it needs link.frame_size, and stands in the table channel";
                 Err(ScenarioError::value(join(table, "model"), &json(model), problem))
             }
+            ChannelModel::ErrorRateTable => {
+                let loss = self.resolve_error_rate(table, bytes, slot, frame_time, files)?;
+                Ok(LossConfig::ErrorRate(Box::new(loss)))
+            }
             ChannelModel::Trace => {
                 let Some(FileName(name)) = self.file.clone() else {
                     return Err(self.incomplete(table, model));
@@ -294,7 +342,12 @@ impl Channel {
         table: &str,
         step: SimTime,
     ) -> Result<Option<DopplerSetup>, ScenarioError> {
-        let moves = [ChannelModel::Markov, ChannelModel::Rayleigh, ChannelModel::BlockRayleigh];
+        let moves = [
+            ChannelModel::Markov,
+            ChannelModel::Rayleigh,
+            ChannelModel::ErrorRateTable,
+            ChannelModel::BlockRayleigh,
+        ];
         let Some(model) = self.model.filter(|model| moves.contains(model)) else { return Ok(None) };
         self.refuse_foreign_keys(table, model)?;
         self.refuse_exclusive(table)?;

@@ -101,14 +101,15 @@ impl PhyCombining {
 }
 
 /// Receptions cannot be combined on every link.
-pub(super) fn refuse_combining(frames: &FrameSetup) -> Result<(), ScenarioError> {
+pub(super) fn refuse_combining(frames: &FrameSetup, key: &str) -> Result<(), ScenarioError> {
     if frames.header == FrameHeader::Lost {
-        let problem = "must be \"readable\" with phy.combining: the receiver must know which frame a spoiled copy \
-                       belongs to";
+        let problem = format!(
+            "must be \"readable\" with {key}: the receiver must know which frame a spoiled copy belongs to"
+        );
         return Err(ScenarioError::value("link.framing.header", &json("lost"), problem));
     }
     if frames.protocol == ArqProtocol::None {
-        let problem = "must be one that repeats frames, with phy.combining: there is one copy of each";
+        let problem = format!("must be one that repeats frames, with {key}: there is one copy of each");
         return Err(ScenarioError::value("link.arq.protocol", &json("none"), problem));
     }
     Ok(())

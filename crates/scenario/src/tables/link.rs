@@ -4,6 +4,7 @@ use super::aggregation::Aggregation;
 use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
+use super::combining::refuse_combining;
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
 use super::jitter::Jitter;
 use super::phy::{Layers, Phy};
@@ -247,6 +248,10 @@ impl Hop<'_> {
         }
         let frame_time = frames.map(|frames| frames.frame_time);
         let doppler = channel.settle_speed(channel_table, frame_time.unwrap_or(slot))?;
+        if channel.combines_copies() && frames.is_none() {
+            let problem = format!("needs {}: whole packets are sent once", key("frame_size"));
+            return Err(ScenarioError::value(join(channel_table, "combining"), &json("chase"), problem));
+        }
         let carrier = match (trace, frames, waiting) {
             (Some(trace), _, queue) => {
                 let has_losses = trace.table().is_some();
@@ -254,7 +259,7 @@ impl Hop<'_> {
                     let (key, trace) = (join(channel_table, "model"), key("trace"));
                     return Err(ScenarioError::contradiction(&key, &trace, "the table has the losses"));
                 }
-                let loss = channel.resolve(channel_table, slot, None, files)?;
+                let loss = channel.resolve(channel_table, (slot, packets.usual), None, files)?;
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
             (None, Some(frames), queue) => {
@@ -262,13 +267,18 @@ impl Hop<'_> {
                     let radio = phy.resolve_radio(layers, channel, &frames, slot, files)?;
                     FrameErrors::Radio(Box::new(radio))
                 } else {
-                    FrameErrors::Lost(channel.resolve(channel_table, slot, frame_time, files)?)
+                    let bytes = frames.frame_size;
+                    let loss = channel.resolve(channel_table, (slot, bytes), frame_time, files)?;
+                    if channel.combines_copies() {
+                        refuse_combining(&frames, &join(channel_table, "combining"))?;
+                    }
+                    FrameErrors::Lost(loss)
                 };
                 // Frames need a rate: those keys were refused without one.
                 Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), queue, frames, errors }
             }
             (None, None, queue) => {
-                let loss = channel.resolve(channel_table, slot, None, files)?;
+                let loss = channel.resolve(channel_table, (slot, packets.usual), None, files)?;
                 match shaper {
                     Some(shaper) => Carrier::Shaped { rate_bps, shaper, queue, loss },
                     None => Carrier::Packets { rate_bps, queue, loss },

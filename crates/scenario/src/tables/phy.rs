@@ -3,7 +3,7 @@
 use super::base::{absent, json};
 use super::channel::{Channel, ChannelModel, refuse};
 use super::combining::{PhyCombining, refuse_combining};
-use super::fer_curve::fer_table;
+use super::error_rate_curve::error_rate_curve;
 use super::frames::FrameSetup;
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -11,7 +11,7 @@ use crate::quantity::{FileName, Rate, SymbolRate};
 use crossfade_channel::{Motion, RayleighFading};
 use crossfade_core::SimTime;
 use crossfade_link::{Policy, RadioConfig};
-use crossfade_phy::{self as phy, FerTable, PhyConfig, PhyError, SchemeChoice, Snr, SwitchingTable};
+use crossfade_phy::{self as phy, ErrorRateCurve, PhyConfig, PhyError, SchemeChoice, Snr, SwitchingTable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -376,7 +376,7 @@ impl Phy {
             }
         };
         if phy.combining.is_some() {
-            refuse_combining(frames)?;
+            refuse_combining(frames, "phy.combining")?;
         }
         let mut radio = RadioConfig { phy, policy, correlation, motion, snr_db, shadowing, table: None };
         radio.table = self.resolve_table(&radio, channel, files)?;
@@ -389,7 +389,7 @@ impl Phy {
         radio: &RadioConfig,
         channel: &Channel,
         files: &Files<'_>,
-    ) -> Result<Option<Arc<FerTable>>, ScenarioError> {
+    ) -> Result<Option<Arc<ErrorRateCurve>>, ScenarioError> {
         let fidelity = *self.fidelity.get_or_insert(PhyFidelity::Symbol);
         let curves = match (fidelity, &self.table) {
             (PhyFidelity::Symbol, None) => return Ok(None),
@@ -399,7 +399,7 @@ impl Phy {
             (PhyFidelity::Table, None) => {
                 return Err(ScenarioError::missing("phy.table", "a file, with phy.fidelity = \"table\""));
             }
-            (PhyFidelity::Table, Some(FileName(name))) => files.fer_curves("phy.table", name)?,
+            (PhyFidelity::Table, Some(FileName(name))) => files.error_rates("phy.table", name)?,
         };
         for (key, is_given, reason) in [
             (
@@ -418,7 +418,7 @@ impl Phy {
                 return Err(ScenarioError::contradiction("phy.fidelity", key, reason));
             }
         }
-        let table = fer_table(&curves, &radio.phy, channel.antennas.correlation)?;
+        let table = error_rate_curve(&curves, &radio.phy, channel.antennas.correlation)?;
         table
             .residual(radio.snr_db, 1)
             .map_err(|error| ScenarioError::key("phy.table", error.to_string()))?;

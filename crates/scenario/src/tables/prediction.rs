@@ -6,7 +6,7 @@ use crate::quantity::{Share, Span};
 use crossfade_cell::{FrameSuccess, LevelRule, Levels, PredictedSinr};
 use crossfade_channel::wiener_nmse;
 use crossfade_core::SimTime;
-use crossfade_phy::Modulation;
+use crossfade_phy::{BlockSizes, ErrorRateTable, Modulation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -77,6 +77,14 @@ pub enum SinrWord {
     Raw,
 }
 
+/// Error rates that somebody measured.
+pub(super) struct Measured {
+    /// The file.
+    pub(super) name: String,
+    pub(super) table: Arc<ErrorRateTable>,
+    pub(super) sizes: BlockSizes,
+}
+
 /// Slots from which a predictor knows the channel.
 const OBSERVATIONS: usize = 32;
 
@@ -123,6 +131,7 @@ impl LevelKeys {
         &mut self,
         prediction: &mut Prediction,
         symbols: u32,
+        measured: Option<&Measured>,
     ) -> Result<LevelsByError, ScenarioError> {
         let usual = prediction.nmse;
         let Self { target_nmse, target_fer, custom_db, eight } = &mut *self;
@@ -144,7 +153,12 @@ impl LevelKeys {
             SinrWord::Unbiased => PredictedSinr::Unbiased,
             SinrWord::Raw => PredictedSinr::Raw,
         };
-        let (keys, success) = (self.clone(), FrameSuccess::new(symbols, eight));
+        let success = match measured {
+            None => FrameSuccess::new(symbols, eight),
+            Some(Measured { name, table, sizes }) => FrameSuccess::measured(symbols, eight, table, *sizes)
+                .map_err(|error| ScenarioError::value("cell.table", &json(name), error.to_string()))?,
+        };
+        let keys = self.clone();
         Ok(LevelsByError { keys, kind, success, made: Vec::new() })
     }
 }

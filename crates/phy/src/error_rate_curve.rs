@@ -1,9 +1,14 @@
-//! Frame error rates from a table, for runs that do not simulate symbols.
+//! The error rate of one modulation and coding at one block size, over the signal-to-noise ratio.
 //!
-//! A table is CSV: a line with the names of the columns, then a line for each pair of signal-to-noise ratio and
-//! number of transmissions. `snr_db`, `transmissions` and `residual` must be there: the share of frames that
-//! still fail after so many transmissions, all combined that are. Other columns (`scheme`, `frames`, ...) are
-//! left alone. Empty lines and lines from `#` on are skipped. Any simulator or measurement can write it.
+//! Points come from a table ([`crate::ErrorRateTable`] says what that is): for each ratio the share of blocks that
+//! still fail after 1, 2, ... transmissions.
+//!
+//! - **Between ratios** the logarithm of the rate is a straight line over the ratio in dB; where one of the two rates is
+//!   0, which has no logarithm, the rate itself is.
+//! - **Below the first ratio** every block fails: rate 1.
+//! - **Beyond the last ratio** the line through the last two points goes on. A last rate of 0 stays 0; one that is not
+//!   below the rate before it is an error floor and stays.
+//! - Rates need not fall with the ratio: a measured curve may have a floor, or noise.
 
 use crate::table_lines::table_lines;
 use std::collections::BTreeMap;
@@ -14,7 +19,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum TableError {
     /// No line with the names of columns, or one that lacks some.
-    #[error("the table has no column {column}: needed are snr_db, transmissions, residual")]
+    #[error("the table has no column {column}: needed are snr_db and error_rate (or residual)")]
     NoColumn {
         /// The one that lacks.
         column: &'static str,
@@ -89,6 +94,20 @@ pub enum TableError {
     /// Nothing in it.
     #[error("the table has no lines")]
     Empty,
+    /// More points than are read.
+    #[error("line {line}: the table has more than {most} points: must be at most so many")]
+    TooLong {
+        /// The first line too many.
+        line: usize,
+        /// Points that a table may have.
+        most: usize,
+    },
+    /// Two columns for one thing.
+    #[error("line {line}: columns error_rate and residual are one thing: give one of them")]
+    TwoRates {
+        /// Where.
+        line: usize,
+    },
     /// A ratio that the table does not reach.
     #[error("snr_db = {snr_db:?} is outside the table, which reaches from {from:?} to {to:?} dB")]
     Outside {
@@ -101,20 +120,22 @@ pub enum TableError {
     },
 }
 
-/// Residual frame error rates over the signal-to-noise ratio.
+/// Error rates after 1, 2, ... transmissions of a block, over the signal-to-noise ratio.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FerTable {
+pub struct ErrorRateCurve {
     /// `snr_db` in increasing order, and the residual after 1, 2, ... transmissions at each.
     points: Vec<(f64, Vec<f64>)>,
 }
 
 const COLUMNS: [&str; 3] = ["snr_db", "transmissions", "residual"];
+/// Another name of the last.
+const ERROR_RATE: &str = "error_rate";
 
-impl FerTable {
+impl ErrorRateCurve {
     /// From points (`snr_db`, residual after 1, 2, ... transmissions).
     ///
     /// # Errors
-    /// What [`parse`](FerTable::parse) refuses of the same points, with lines as they would be written.
+    /// What [`parse`](ErrorRateCurve::parse) refuses of the same points, with lines as they would be written.
     pub fn new(points: &[(f64, Vec<f64>)]) -> Result<Self, TableError> {
         Self::parse(&to_csv(points))
     }
@@ -134,23 +155,30 @@ impl FerTable {
         (line, header): (usize, &[&str]),
         lines: impl IntoIterator<Item = (usize, Vec<&'a str>)>,
     ) -> Result<Self, TableError> {
-        let mut places = [0; 3];
-        for (place, column) in places.iter_mut().zip(COLUMNS) {
+        let place = |column: &'static str| {
             let mut found = header.iter().enumerate().filter(|(_, name)| **name == column);
-            *place = found.next().ok_or(TableError::NoColumn { column })?.0;
-            if found.next().is_some() {
-                return Err(TableError::ColumnTwice { line, column });
-            }
-        }
+            let first = found.next().map(|(place, _)| place);
+            if found.next().is_some() { Err(TableError::ColumnTwice { line, column }) } else { Ok(first) }
+        };
+        let snr_place = place("snr_db")?.ok_or(TableError::NoColumn { column: "snr_db" })?;
+        let transmissions_place = place("transmissions")?;
+        let (rate_column, rate_place) = match (place(ERROR_RATE)?, place("residual")?) {
+            (Some(_), Some(_)) => return Err(TableError::TwoRates { line }),
+            (Some(place), None) => (ERROR_RATE, place),
+            (None, Some(place)) => ("residual", place),
+            (None, None) => return Err(TableError::NoColumn { column: ERROR_RATE }),
+        };
         let mut points: BTreeMap<(Ordered, u32), (usize, f64)> = BTreeMap::new();
         for (line, fields) in lines {
             if fields.len() != header.len() {
                 return Err(TableError::Fields { line, found: fields.len(), columns: header.len() });
             }
-            let [snr_db, transmissions, residual] = places.map(|place| fields[place]);
-            let wrong = |column: usize, value: &str, allowed| TableError::Value {
+            // Without the column all points are of the first transmission.
+            let transmissions = transmissions_place.map_or("1", |place| fields[place]);
+            let (snr_db, residual) = (fields[snr_place], fields[rate_place]);
+            let wrong = |column: &'static str, value: &str, allowed| TableError::Value {
                 line,
-                column: COLUMNS[column],
+                column,
                 value: value.into(),
                 allowed,
             };
@@ -158,17 +186,16 @@ impl FerTable {
                 .parse()
                 .ok()
                 .filter(|db: &f64| db.is_finite())
-                .ok_or_else(|| wrong(0, snr_db, "a number of dB"))?;
-            let transmissions = transmissions
-                .parse()
-                .ok()
-                .filter(|count| (1..=1000).contains(count))
-                .ok_or_else(|| wrong(1, transmissions, "a whole number between 1 and 1000"))?;
+                .ok_or_else(|| wrong("snr_db", snr_db, "a number of dB"))?;
+            let transmissions =
+                transmissions.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(|| {
+                    wrong("transmissions", transmissions, "a whole number between 1 and 1000")
+                })?;
             let residual = residual
                 .parse()
                 .ok()
                 .filter(|share| (0.0..=1.0).contains(share))
-                .ok_or_else(|| wrong(2, residual, "a share between 0 and 1"))?;
+                .ok_or_else(|| wrong(rate_column, residual, "a share between 0 and 1"))?;
             // -0 and 0 are the same ratio.
             let key = (Ordered(snr_db + 0.0), transmissions);
             if let Some((first, _)) = points.insert(key, (line, residual)) {
@@ -229,21 +256,48 @@ impl FerTable {
         if !(from..=to).contains(&snr_db) {
             return Err(TableError::Outside { snr_db, from, to });
         }
+        Ok(self.between(snr_db, transmissions))
+    }
+
+    /// The error rate after `transmissions` at any ratio: below the first 1, beyond the last on the line through the
+    /// last two points.
+    pub fn error_rate(&self, snr_db: f64, transmissions: u32) -> f64 {
+        let (from, to) = self.range_db();
+        if snr_db.is_nan() || snr_db < from {
+            return 1.0;
+        }
+        if snr_db <= to || transmissions == 0 {
+            return self.between(snr_db.min(to), transmissions);
+        }
+        let last = extended(&self.points[self.points.len() - 1].1, transmissions);
+        let Some((before_db, before)) = self.points.len().checked_sub(2).map(|i| &self.points[i]) else {
+            return last;
+        };
+        let before = extended(before, transmissions);
+        if last <= 0.0 || before <= last {
+            return last;
+        }
+        let (before_log, last_log) = (libm::log(before), libm::log(last));
+        libm::exp(last_log + (last_log - before_log) / (to - before_db) * (snr_db - to))
+    }
+
+    /// Within the range.
+    fn between(&self, snr_db: f64, transmissions: u32) -> f64 {
         if transmissions == 0 {
-            return Ok(1.0);
+            return 1.0;
         }
         let above = self.points.partition_point(|(db, _)| *db <= snr_db).min(self.points.len() - 1);
         let (left, right) = (&self.points[above.saturating_sub(1)], &self.points[above]);
         let (a, b) = (extended(&left.1, transmissions), extended(&right.1, transmissions));
         if left.0 == right.0 || snr_db == right.0 {
-            return Ok(b);
+            return b;
         }
         let share = (snr_db - left.0) / (right.0 - left.0);
-        Ok(if a > 0.0 && b > 0.0 {
+        if a > 0.0 && b > 0.0 {
             libm::exp((1.0 - share) * libm::log(a) + share * libm::log(b))
         } else {
             (1.0 - share) * a + share * b
-        })
+        }
     }
 
     /// The probability that a frame fails in transmission number `transmission` (from 1) at `snr_db`, given
@@ -315,7 +369,7 @@ mod tests {
 
     #[test]
     fn points_are_interpolated_in_decibels_and_logarithms() {
-        let table = FerTable::parse(TABLE).unwrap();
+        let table = ErrorRateCurve::parse(TABLE).unwrap();
         assert_eq!((table.range_db(), table.transmissions()), ((10.0, 20.0), 2));
         assert_eq!(table.residual(10.0, 1), Ok(0.5));
         assert_eq!(table.residual(20.0, 2), Ok(0.001));
@@ -330,8 +384,35 @@ mod tests {
     }
 
     #[test]
+    fn beyond_the_points_blocks_fail_below_and_the_last_line_goes_on_above() {
+        let table = ErrorRateCurve::parse(TABLE).unwrap();
+        assert_eq!([9.999, -500.0, f64::NEG_INFINITY, f64::NAN].map(|db| table.error_rate(db, 1)), [1.0; 4]);
+        assert_eq!(
+            [10.0, 15.0, 20.0].map(|db| Ok(table.error_rate(db, 2))),
+            [10.0, 15.0, 20.0].map(|db| table.residual(db, 2))
+        );
+        // A decade in 10 dB: 0.05 at 20 dB, 0.005 at 30 dB, 0.0005 at 40 dB.
+        assert!((table.error_rate(30.0, 1) / 0.005 - 1.0).abs() < 1e-12);
+        assert!((table.error_rate(40.0, 1) / 0.0005 - 1.0).abs() < 1e-12);
+        assert_eq!(table.error_rate(f64::INFINITY, 1), 0.0);
+        // A floor stays, 0 stays, and one point has no line.
+        let curve = |rates: &str| {
+            let lines = rates.split(' ').enumerate().map(|(db, rate)| format!("{db},{rate}\n"));
+            ErrorRateCurve::parse(&format!("snr_db,error_rate\n{}", lines.collect::<String>())).unwrap()
+        };
+        assert_eq!(curve("1 0.1 0.01 0.01").error_rate(50.0, 1), 0.01);
+        assert_eq!(curve("1 0.1 0.01 0.02").error_rate(50.0, 1), 0.02);
+        assert_eq!(curve("1 0.1 0").error_rate(50.0, 1), 0.0);
+        assert_eq!((curve("0.3").error_rate(0.0, 1), curve("0.3").error_rate(9.0, 1)), (0.3, 0.3));
+        // Towards 0 there is no logarithm: the rate itself is a line.
+        assert!((curve("1 0.1 0").error_rate(1.25, 1) - 0.075).abs() < 1e-15);
+        assert_eq!(curve("0 0").error_rate(0.5, 1), 0.0);
+    }
+
+    #[test]
     fn wrong_lines_are_named() {
-        let wrong = |from: &str, to: &str| FerTable::parse(&TABLE.replace(from, to)).unwrap_err().to_string();
+        let wrong =
+            |from: &str, to: &str| ErrorRateCurve::parse(&TABLE.replace(from, to)).unwrap_err().to_string();
         assert_eq!(wrong("0.05\n", "5 %\n"), "line 6: residual = \"5 %\": must be a share between 0 and 1");
         assert_eq!(wrong("0.05\n", "1.05\n"), "line 6: residual = \"1.05\": must be a share between 0 and 1");
         assert_eq!(wrong("blast,20,1", "blast,x,1"), "line 6: snr_db = \"x\": must be a number of dB");
@@ -341,10 +422,23 @@ mod tests {
         assert!(wrong("0.1\n", "0.6\n").starts_with("line 4: residual = 0.6"));
         assert!(wrong("blast,20,2,0.001\n", "").contains("snr_db = 20.0 lacks transmissions = 2"));
         assert!(wrong("blast,20,1,0.05\n", "").contains("snr_db = 20.0 lacks transmissions = 1"));
-        assert!(wrong("residual", "fer").contains("no column residual"));
+        assert_eq!(
+            wrong("residual", "fer"),
+            "the table has no column error_rate: needed are snr_db and error_rate (or residual)"
+        );
+        assert!(
+            wrong("scheme", "error_rate").contains("line 2: columns error_rate and residual are one thing")
+        );
+        for value in ["nan", "NaN", "-0.1", "inf", ""] {
+            assert!(
+                wrong("0.05\n", &format!("{value}\n")).contains("must be a share between 0 and 1"),
+                "{value}"
+            );
+        }
+        assert!(wrong("blast,20,1", "blast,nan,1").contains("snr_db = \"nan\": must be a number of dB"));
         assert!(wrong("scheme", "snr_db").contains("line 2: column snr_db is there twice"));
-        assert_eq!(FerTable::parse(""), Err(TableError::Empty));
-        assert_eq!(FerTable::parse("snr_db,transmissions,residual\n"), Err(TableError::Empty));
+        assert_eq!(ErrorRateCurve::parse(""), Err(TableError::Empty));
+        assert_eq!(ErrorRateCurve::parse("snr_db,transmissions,residual\n"), Err(TableError::Empty));
     }
 
     proptest! {
@@ -354,14 +448,14 @@ mod tests {
                 .into_iter()
                 .map(|(db, fer)| (f64::from(db) / 7.0, vec![fer, fer * 0.3, fer * 0.1]))
                 .collect();
-            let table = FerTable::new(&points).unwrap();
-            prop_assert_eq!(FerTable::parse(&table.to_csv()).unwrap(), table);
+            let table = ErrorRateCurve::new(&points).unwrap();
+            prop_assert_eq!(ErrorRateCurve::parse(&table.to_csv()).unwrap(), table);
         }
 
         #[test]
         fn no_text_panics(text in "[snr_db,transmio 0-9.e\n-]{0,80}") {
-            let _ = FerTable::parse(&text);
-            let _ = FerTable::parse(&format!("snr_db,transmissions,residual\n{text}"));
+            let _ = ErrorRateCurve::parse(&text);
+            let _ = ErrorRateCurve::parse(&format!("snr_db,transmissions,residual\n{text}"));
         }
     }
 }

@@ -3,15 +3,15 @@
 use super::antennas::Correlation;
 use super::base::json;
 use crate::error::ScenarioError;
-use crossfade_phy::{Detector, FerCurves, FerTable, PhyConfig, Stage, StbcPower, Weights};
+use crossfade_phy::{Detector, ErrorRateCurve, ErrorRateTable, PhyConfig, Stage, StbcPower, Weights};
 use std::sync::Arc;
 
 /// The table of lines that say of their scheme and receiver what `phy` is.
-pub(super) fn fer_table(
-    curves: &FerCurves,
+pub(super) fn error_rate_curve(
+    curves: &ErrorRateTable,
     phy: &PhyConfig,
     correlation: Option<Correlation>,
-) -> Result<Arc<FerTable>, ScenarioError> {
+) -> Result<Arc<ErrorRateCurve>, ScenarioError> {
     let word = |column: &str| match column {
         "scheme" => phy.scheme.name().to_owned(),
         "detector" => phy.detector.name().to_owned(),
@@ -25,9 +25,11 @@ pub(super) fn fer_table(
         "combining" => combining(phy).0.to_owned(),
         "combining_stage" => combining(phy).1.to_owned(),
         "frame_bits" => phy.frame_bits.to_string(),
+        "mode" => phy.modulation.name().to_owned(),
         other => unreachable!("{other} tells no tables apart"),
     };
-    curves.table(word).map_err(|error| ScenarioError::key("phy.table", error.to_string()))
+    let rates = curves.rates(word).map_err(|error| ScenarioError::key("phy.table", error.to_string()))?;
+    Ok(Arc::clone(rates.nearest(phy.frame_bits / 8)))
 }
 
 /// What stands in the columns `combining` and `combining_stage`.

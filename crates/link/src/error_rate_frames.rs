@@ -1,0 +1,145 @@
+//! Frames that fail by an error-rate table at a ratio that fades, and whose copies are combined.
+
+use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
+use crossfade_channel::{ChannelError, ErrorRate, ErrorRateLoss, FadingRatio};
+use crossfade_core::Stream;
+use std::sync::Arc;
+
+/// Frames of which the receiver keeps what it has of those that fail, and adds up the ratios of their copies.
+///
+/// One uniform draw a payload decides: after l copies it still fails if the draw is below the error rate of l copies. So
+/// each number of copies fails as often as its rate says, and one more copy never spoils what was good. A later copy
+/// passes its check by itself by a draw of its own.
+pub struct ErrorRateFrames {
+    config: ErrorRateLoss,
+    ratios: FadingRatio,
+    stream: Stream,
+    conditions: Conditions,
+}
+
+/// Draws of payloads lie beyond those of transmissions.
+const PAYLOADS: u128 = 1 << 64;
+
+impl ErrorRateFrames {
+    /// Gains, shadowing and verdicts are drawn from `stream`, as those of losses without combining.
+    ///
+    /// # Errors
+    /// What [`ErrorRateLoss::check`] refuses.
+    pub fn new(config: ErrorRateLoss, stream: Stream) -> Result<Self, ChannelError> {
+        Ok(Self { ratios: config.ratios(&stream)?, config, stream, conditions: Conditions::default() })
+    }
+}
+
+impl FrameChannel for ErrorRateFrames {
+    type Soft = ErrorRateCopies;
+
+    fn transmit(&mut self, transmission: Transmission) -> Reception<ErrorRateCopies> {
+        let Transmission { number, at, sdu, attempt } = transmission;
+        let rates = &self.config.rates;
+        let ratio = rates.effective(self.ratios.at(at, number));
+        self.conditions.snr_db = Some(10.0 * libm::log10(ratio)).filter(|db| db.is_finite());
+        let bytes = self.config.bytes;
+        let rate = rates.error_rate(ratio, 1, bytes);
+        let passes = |draw: u128| ErrorRateLoss::verdict(&self.stream, draw) >= rate;
+        let Some(sdu) = sdu else {
+            return if passes(u128::from(number)) { Reception::Good } else { Reception::Corrupt };
+        };
+        let payload = PAYLOADS + u128::from(sdu);
+        let passes_alone = passes(if attempt == 0 { payload } else { u128::from(number) });
+        let needs = ErrorRateLoss::verdict(&self.stream, payload);
+        Reception::Soft(ErrorRateCopies {
+            rates: Arc::clone(rates),
+            bytes,
+            sum: ratio,
+            copies: 1,
+            least_rate: rate,
+            needs,
+            passes_alone,
+        })
+    }
+
+    fn combines(&self) -> bool {
+        true
+    }
+
+    fn conditions(&self) -> Conditions {
+        self.conditions
+    }
+}
+
+/// What a receiver has of a frame.
+#[derive(Clone, Debug)]
+pub struct ErrorRateCopies {
+    rates: Arc<dyn ErrorRate>,
+    bytes: u32,
+    /// Of the ratios of its copies.
+    sum: f64,
+    copies: u32,
+    /// Of as many copies or fewer.
+    least_rate: f64,
+    /// The draw that the rate is held against.
+    needs: f64,
+    passes_alone: bool,
+}
+
+impl SoftValue for ErrorRateCopies {
+    fn passes_alone(&self) -> bool {
+        self.passes_alone
+    }
+
+    fn combine(&mut self, copy: Self) -> bool {
+        self.sum += copy.sum;
+        self.copies = self.copies.saturating_add(copy.copies);
+        let rate = self.rates.error_rate(self.sum, self.copies, self.bytes);
+        self.least_rate = self.least_rate.min(copy.least_rate).min(rate);
+        self.needs >= self.least_rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::{RunSeed, SimTime};
+    use crossfade_phy::{BlockErrors, BlockSizes, ErrorRateTable};
+
+    /// How often a payload fails after each of four copies at 0 dB.
+    fn residuals(table: &str) -> [f64; 4] {
+        let rates = ErrorRateTable::parse(table).unwrap().mode(None).unwrap();
+        let errors = BlockErrors { rates, sizes: BlockSizes::Scaled, modulation: None };
+        let config = ErrorRateLoss::new(Arc::new(errors), 0.0, 30);
+        let stream = RunSeed { seed: 2, run: 0 }.stream("channel.dl");
+        let mut frames = ErrorRateFrames::new(config, stream).unwrap();
+        let (mut failed, mut number) = ([0; 4], 0);
+        for sdu in 0..20_000 {
+            let mut kept: Option<ErrorRateCopies> = None;
+            for attempt in 0..4 {
+                let transmission = Transmission { number, at: SimTime::ZERO, sdu: Some(sdu), attempt };
+                number += 1;
+                let Reception::Soft(copy) = frames.transmit(transmission) else { panic!() };
+                let is_good = match &mut kept {
+                    None => copy.passes_alone(),
+                    Some(kept) => kept.combine(copy.clone()),
+                };
+                kept.get_or_insert(copy);
+                failed[attempt as usize] += u32::from(!is_good);
+            }
+        }
+        failed.map(|failed| f64::from(failed) / 20_000.0)
+    }
+
+    #[test]
+    fn copies_fail_as_often_as_their_rate_says() {
+        // Chase combining: l copies at 0 dB are one at 10 lg l dB, on a line of a decade in 5 dB from 0.8.
+        let one = residuals("snr_db,error_rate\n0,0.8\n10,0.008\n");
+        let chase = |l: f64| 0.8 * libm::pow(l, -2.0);
+        // Curves of each attempt, the fourth from the third at four thirds of its ratio.
+        let each = residuals(
+            "snr_db,transmissions,error_rate\n0,1,0.8\n0,2,0.4\n0,3,0.1\n10,1,0.08\n10,2,0.04\n10,3,0.01\n",
+        );
+        let rates = [[0.8, chase(2.0), chase(3.0), chase(4.0)], [0.8, 0.4, 0.1, 0.1 * 0.75]];
+        for (found, exact) in one.into_iter().chain(each).zip(rates.into_iter().flatten()) {
+            let error = 5.0 * (exact * (1.0 - exact) / 20_000.0).sqrt();
+            assert!((found - exact).abs() < error, "{found} {exact}");
+        }
+    }
+}

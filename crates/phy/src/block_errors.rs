@@ -1,0 +1,58 @@
+//! A mode of an error-rate table as what a fading channel asks.
+
+use crate::error_rate_table::{BlockSizes, ErrorRates};
+use crate::mutual_information::MutualInformation;
+use crate::snr::to_db;
+use crossfade_channel::ErrorRate;
+use std::sync::Arc;
+
+/// The verdict of a table on the blocks of one mode.
+#[derive(Clone, Debug)]
+pub struct BlockErrors {
+    /// The rates of the mode.
+    pub rates: Arc<ErrorRates>,
+    /// How sizes fare that are not in the table.
+    pub sizes: BlockSizes,
+    /// Its constellation, which makes one ratio of those of the parts of a block; blocks of one part need none.
+    pub modulation: Option<&'static MutualInformation>,
+}
+
+impl ErrorRate for BlockErrors {
+    fn effective(&self, ratios: &[f64]) -> f64 {
+        match (ratios, self.modulation) {
+            ([one], _) => *one,
+            (many, Some(modulation)) => modulation.effective(many),
+            // The worst part decides where nothing says what a bit is worth.
+            (many, None) => many.iter().copied().fold(f64::INFINITY, f64::min),
+        }
+    }
+
+    fn error_rate(&self, sum: f64, copies: u32, bytes: u32) -> f64 {
+        if copies == 1 {
+            self.rates.error_rate(to_db(sum), bytes, self.sizes)
+        } else {
+            self.rates.combined(sum, copies, bytes, self.sizes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorRateTable, from_db};
+
+    #[test]
+    fn parts_count_with_their_mutual_information() {
+        let table = ErrorRateTable::parse("snr_db,error_rate\n-10,1\n0,0.1\n10,0.01\n").unwrap();
+        let modulation = MutualInformation::named("qpsk").ok();
+        let errors = BlockErrors { rates: table.mode(None).unwrap(), sizes: BlockSizes::Scaled, modulation };
+        let half = errors.effective(&[from_db(-30.0), from_db(30.0)]);
+        // QPSK carries half of its bits at Es/N0 = 0.187 dB, the limit of rate 1/2; no Gaussian input does below 0 dB.
+        assert!((0.187..0.21).contains(&to_db(half)), "{}", to_db(half));
+        assert!((errors.error_rate(1.0, 1, 40) - 0.1).abs() < 1e-12);
+        assert!((errors.error_rate(10.0, 1, 40) - 0.01).abs() < 1e-12);
+        assert!((errors.error_rate(10.0, 2, 40) - 0.01).abs() < 1e-12, "two copies of half the ratio");
+        let worst = BlockErrors { modulation: None, ..errors };
+        assert_eq!(worst.effective(&[3.0, 2.0, 5.0]), 2.0);
+    }
+}
