@@ -40,18 +40,24 @@ impl<'a> Path<'a> {
     /// The way back and the wired parts around a hop of that delay.
     pub(crate) fn around(around: &'a Around, delay: SimTime) -> Self {
         let wired = || around.wired.iter().flatten();
-        let delays = wired().map(|hop| hop.delay).chain([delay, around.reverse.delay]);
+        let delays = wired().map(|hop| hop.delay).chain([delay, longest_delay(&around.reverse)]);
         let delays_s = delays.map(SimTime::as_secs_f64).sum();
         Self { rate_bps: None, delays_s, on_the_way: wired().take(1).collect() }
     }
 
     /// A whole path of links.
     pub(crate) fn of_links(links: &'a LinksSetup) -> Self {
-        let mut path = Self::around(&links.around, links.forward.delay);
+        let mut path = Self::around(&links.around, longest_delay(&links.forward));
         path.rate_bps = links.forward.rate_bps();
         path.on_the_way.push(&links.forward);
         path
     }
+}
+
+/// The propagation delay of a hop, at most.
+fn longest_delay(hop: &HopSetup) -> SimTime {
+    let recorded = hop.recorded_delays().map_or(SimTime::ZERO, |delays| delays.series.range()[1]);
+    hop.delay.saturating_add(recorded)
 }
 
 /// Bytes of the frame that is detected at a time, symbol by symbol.
