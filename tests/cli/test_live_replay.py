@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -124,6 +125,28 @@ def test_a_program_is_one_user_of_a_cell_among_others(tmp_path: Path, cli: Cli) 
     every = scenario.read_text().replace('{ traffic = "outside" }', "{}")
     scenario.write_text(every)
     expect_one_line(cli("run", scenario, "--method", "live"), "one of the 20 places", "outside")
+
+
+def test_recorded_packets_share_the_links_with_a_program(tmp_path: Path, cli: Cli) -> None:
+    need_live()
+    (tmp_path / "sends.csv").write_text("0,1000\n0,500\n0,1000\n0.03,200\n0.031,1500\n")
+    scenario = tmp_path / "call.toml"
+    scenario.write_text(
+        'schema = 2\nrun = { duration = "2 s", runs = 1 }\nchannel = { model = "none" }\n'
+        'link = { rate = "1 Mbit/s", packet_size = "1500 B", delay = "10 ms" }\nreverse = { delay = "10 ms" }\n'
+        '[flows]\nyou = { traffic = "outside" }\n'
+        'call = { traffic = "recorded", record = "sends.csv", record_period = "100 ms" }\n'
+    )
+    journal, events = tmp_path / "run.cfj", tmp_path / "events.csv"
+    done = live(scenario, "--quiet", "--record", journal, "--", "sleep", "1")
+    assert done.returncode == 0, done.stderr
+    replay = cli("live", "--replay", journal, "--link-events", events, "--quiet")
+    assert replay.code == 0, replay.err
+    with events.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["link"] == "forward"]
+    # Of the first round by hand: 8, 4 and 8 ms one after the other, 1.6 ms from 30 ms on, 12 ms; exact, by replay.
+    sent = [float(row["time_s"]) * 1e3 for row in rows if row["event"] == "dequeue"][:5]
+    assert sent == pytest.approx([0, 8, 12, 30, 31.6], abs=1e-6)
 
 
 def test_a_replay_needs_a_journal(cli: Cli, scenario: Path, tmp_path: Path) -> None:

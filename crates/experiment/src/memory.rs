@@ -104,6 +104,9 @@ pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
     // Without a rate nothing waits, and acknowledgements are no more than windows hold.
     let queues = path.on_the_way.iter().filter(|hop| hop.rate_bps().is_some());
+    // What a record sends faster than it is carried waits, however little it sends in the long run.
+    let bursts: f64 = setup.flows.iter().map(|flow| burst(flow, carried)).sum();
+    let too_many = too_many + bursts;
     let limits = queues.map(|hop| match hop.queue().limit() {
         None => f64::INFINITY,
         Some(QueueLimit::Packets(packets)) => packets as f64,
@@ -126,8 +129,23 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
                 on_off.as_ref().map_or(1.0, |[on, off]: &[Distribution; 2]| on.mean / (on.mean + off.mean));
             f64::from(flow.count) * rate_bps * on / 8.0 / f64::from(setup.packet_size)
         }
+        TrafficSetup::Recorded(record) => {
+            let (packets, _) = record.totals(seconds(setup));
+            f64::from(flow.count) * packets / seconds(setup)
+        }
         TrafficSetup::Saturated => 2.0 * f64::from(flow.count) / setup.slot.as_secs_f64(),
         TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => rate_per_s * sizes.mean / f64::from(tcp.mss),
+    }
+}
+
+/// The most recorded packets of flows that are alike that may wait at once, where so many are carried in a second.
+fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
+    match &flow.traffic {
+        TrafficSetup::Recorded(record) => {
+            let of_each = packets_per_s / f64::from(flow.count);
+            f64::from(flow.count) * record.largest_backlog(of_each)
+        }
+        _ => 0.0,
     }
 }
 

@@ -14,6 +14,7 @@ mod plan;
 mod radio;
 mod radio_policy;
 mod random_loss;
+mod recorded;
 mod results;
 mod simulation;
 mod traces;

@@ -4,7 +4,7 @@ use crate::digest::hex;
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
-use crossfade_link::trace::{AttenuationTable, DelaySeries, OpportunityTrace, RateTable};
+use crossfade_link::trace::{AttenuationTable, DelaySeries, OpportunityTrace, RateTable, SendRecord};
 use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::{FerCurves, SwitchingTable};
 use crossfade_transport::congestion::OwnRule;
@@ -66,6 +66,7 @@ pub(crate) struct Parsed {
     opportunities: Cache<OpportunityTrace>,
     rates: Cache<RateTable>,
     delays: Cache<DelaySeries>,
+    sends: Cache<SendRecord>,
     sinr_traces: Cache<SinrTrace>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
@@ -100,6 +101,10 @@ impl<'a> Files<'a> {
 
     pub(crate) fn delays(&self, key: &str, name: &str) -> Result<DelaySeries, ScenarioError> {
         self.of(&self.parsed.delays, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn sends(&self, key: &str, name: &str) -> Result<SendRecord, ScenarioError> {
+        self.of(&self.parsed.sends, name.to_owned(), key, name, str::parse)
     }
 
     pub(crate) fn sinr_trace(&self, key: &str, name: &str) -> Result<SinrTrace, ScenarioError> {

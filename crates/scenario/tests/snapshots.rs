@@ -106,9 +106,9 @@ fn lines_about_flows() {
     let keys = json!({
         "count": 2, "start": "1 s", "stagger": "1 s", "access_delay": "1 ms", "size": "50 kB", "sizes": "fixed",
         "arrivals_per_s": 1, "rate": "10 kbit/s", "on": "1 s", "off": "1 s", "times": "pareto",
-        "jitter": "10 %", "start_within": "1 s", "tcp": { "w_max": 12 },
+        "jitter": "10 %", "start_within": "1 s", "record": "s.csv", "record_period": "1 s", "tcp": { "w_max": 12 },
     });
-    let traffics = words("null bulk transfer arrivals udp poisson saturated");
+    let traffics = words("null bulk transfer arrivals udp poisson recorded saturated");
     assert_snapshot!(lines(every("flows.a", "traffic", &traffics, &keys, &json!([]), true)));
 }
 

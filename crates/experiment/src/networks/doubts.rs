@@ -206,6 +206,12 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
             let share = on_off.map_or(1.0, |[on, off]| on.mean / (on.mean + off.mean));
             f64::from(flow.count) * rate_bps * share
         }
+        // While there is something of the record.
+        TrafficSetup::Recorded(record) => {
+            let lasts_s = record.period().unwrap_or(record.last_time()).as_secs_f64();
+            let (_, bytes) = record.totals(lasts_s);
+            if lasts_s > 0.0 { f64::from(flow.count) * bytes * 8.0 / lasts_s } else { 0.0 }
+        }
         TrafficSetup::PacedTcp(_, rate_bps) => f64::from(flow.count) * rate_bps,
         TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
         TrafficSetup::Outside => 0.0,

@@ -2,7 +2,8 @@
 //!
 //! [`OpportunityTrace`] is the common format of cellular traces: when how many bytes may leave. [`RateTable`]
 //! says what rate, delay and loss hold from when on; [`LinkBudget`] makes one from the attenuation of a path. A
-//! [`DelaySeries`] is the propagation delay over time, recorded beside a capacity.
+//! [`DelaySeries`] is the propagation delay over time, recorded beside a capacity; a [`SendRecord`]
+//! is when packets were sent over a path.
 //! [`TraceLinkConfig`] builds a [`QueuedLink`](crate::QueuedLink) that follows either, behind any queue.
 
 mod budget;
@@ -12,6 +13,7 @@ pub mod error;
 mod opportunity;
 mod rate_table;
 mod schedule;
+mod sends;
 #[cfg(test)]
 mod tests;
 
@@ -22,3 +24,4 @@ pub use error::TraceError;
 pub use opportunity::{OpportunityService, OpportunityTrace};
 pub use rate_table::{RateRow, RateService, RateTable, TableLoss};
 pub use schedule::Schedule;
+pub use sends::{RecordedSend, SendRecord};
