@@ -121,7 +121,7 @@ def test_a_recorded_flow_is_captured_at_its_recorded_times(tmp_path: Path) -> No
         seconds, nanoseconds, kept, length = struct.unpack("<IIII", data[place : place + 16])
         packet = data[place + 16 : place + 16 + kept]
         # IPv4 says how long it is; 17 is UDP.
-        assert struct.unpack("!H", packet[2:4]) == (length,) and packet[9] == 17
+        assert (struct.unpack("!H", packet[2:4]), packet[9]) == ((length,), 17)
         found.append((seconds * 10**9 + nanoseconds, length))
         place += 16 + kept
     assert found == [(round((1 + time) * 1e9), bytes_) for time, bytes_ in sends]
