@@ -3,6 +3,7 @@
 mod aggregation;
 mod analysis;
 mod common;
+mod draws;
 mod drop_tail;
 mod frames;
 mod jitter;

@@ -18,11 +18,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What keys that name a file end in.
-const FILE_KEYS: [&str; 9] = [
+const FILE_KEYS: [&str; 10] = [
     ".file",
     ".opportunities",
     ".delays",
     ".record",
+    ".draws",
     ".rates",
     ".attenuation",
     ".table",

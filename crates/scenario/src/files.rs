@@ -1,6 +1,7 @@
 //! The files that a scenario names: the caller reads them, and each is understood once.
 
 use crate::digest::hex;
+use crate::draws::{self, DrawTable};
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
@@ -67,6 +68,7 @@ pub(crate) struct Parsed {
     rates: Cache<RateTable>,
     delays: Cache<DelaySeries>,
     sends: Cache<SendRecord>,
+    draws: Cache<DrawTable>,
     sinr_traces: Cache<SinrTrace>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
@@ -105,6 +107,10 @@ impl<'a> Files<'a> {
 
     pub(crate) fn sends(&self, key: &str, name: &str) -> Result<SendRecord, ScenarioError> {
         self.of(&self.parsed.sends, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn draws(&self, name: &str) -> Result<DrawTable, ScenarioError> {
+        self.of(&self.parsed.draws, name.to_owned(), draws::KEY, name, str::parse)
     }
 
     pub(crate) fn sinr_trace(&self, key: &str, name: &str) -> Result<SinrTrace, ScenarioError> {

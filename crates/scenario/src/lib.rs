@@ -10,6 +10,7 @@
 
 mod digest;
 mod document;
+mod draws;
 mod error;
 mod files;
 mod flows;
