@@ -1,7 +1,6 @@
 //! The files that a scenario names: the caller reads them, and each is understood once.
 
 use crate::digest::hex;
-use crate::draws::{self, DrawTable};
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
@@ -12,6 +11,7 @@ use crossfade_transport::congestion::OwnRule;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -68,7 +68,7 @@ pub(crate) struct Parsed {
     rates: Cache<RateTable>,
     delays: Cache<DelaySeries>,
     sends: Cache<SendRecord>,
-    draws: Cache<DrawTable>,
+    texts: Cache<Arc<str>>,
     sinr_traces: Cache<SinrTrace>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
@@ -109,8 +109,9 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.sends, name.to_owned(), key, name, str::parse)
     }
 
-    pub(crate) fn draws(&self, name: &str) -> Result<DrawTable, ScenarioError> {
-        self.of(&self.parsed.draws, name.to_owned(), draws::KEY, name, str::parse)
+    /// What is in the file, for a reader that knows the schema, which knows this file.
+    pub(crate) fn text(&self, key: &str, name: &str) -> Result<Arc<str>, ScenarioError> {
+        self.of(&self.parsed.texts, name.to_owned(), key, name, |text| Ok::<_, Infallible>(text.into()))
     }
 
     pub(crate) fn sinr_trace(&self, key: &str, name: &str) -> Result<SinrTrace, ScenarioError> {

@@ -10,9 +10,10 @@ use crate::schema::check;
 use crate::setup::Setup;
 use crate::sweep::{Axis, count, values_at};
 use crate::tables::{Method, Scenario};
+use crossfade_link::trace::TraceError;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One point of a plan: a scenario without choice.
 #[derive(Clone, Debug)]
@@ -196,6 +197,7 @@ pub(crate) struct Pattern {
     /// No point needs more runs.
     runs: u64,
     parsed: Parsed,
+    tables: Mutex<HashMap<String, DrawTable>>,
 }
 
 impl Pattern {
@@ -205,7 +207,19 @@ impl Pattern {
         fixed: Vec<(String, Value)>,
         runs: u64,
     ) -> Self {
-        Self { root, axes, fixed, runs, parsed: Parsed::default() }
+        Self { root, axes, fixed, runs, parsed: Parsed::default(), tables: Mutex::default() }
+    }
+
+    /// The table of draws in the file of that name, understood once.
+    fn table(&self, name: &str, files: &Files<'_>) -> Result<DrawTable, ScenarioError> {
+        let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = tables().get(name) {
+            return Ok(found.clone());
+        }
+        let refuse = |error: TraceError| ScenarioError::value(draws::KEY, &name.into(), error.to_string());
+        let table: DrawTable = files.text(draws::KEY, name)?.parse().map_err(refuse)?;
+        tables().insert(name.to_owned(), table.clone());
+        Ok(table)
     }
 
     /// How many draws runs of `scenario` may take: one where there is no table.
@@ -254,7 +268,7 @@ impl Pattern {
             }
             let drawn = document.get("run").and_then(|run| run.get("draws")).and_then(Value::as_str);
             if let Some(name) = drawn.map(str::to_owned) {
-                let table = files.draws(&name)?;
+                let table = self.table(&name, files)?;
                 self.check_draws(&name, &table)?;
                 table.set(&mut document, run)?;
             }
