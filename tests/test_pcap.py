@@ -109,6 +109,27 @@ def test_what_has_no_capture_is_one_line(cli: Cli, tmp_path: Path) -> None:
         cf.pcap(udp)
 
 
+def test_a_recorded_flow_is_captured_at_its_recorded_times(tmp_path: Path) -> None:
+    sends = [(0.0, 1500), (0.0, 200), (0.012345678, 1400), (0.5, 28)]
+    (tmp_path / "sends.csv").write_text("".join(f"{time:.9f},{bytes_}\n" for time, bytes_ in sends))
+    scenario = tmp_path / "call.toml"
+    flow = '[flows.call]\ntraffic = "recorded"\nrecord = "sends.csv"\nstart = "1 s"\n'
+    scenario.write_text(LINK + flow)
+    data = cf.pcap(scenario)
+    place, found = 24, []
+    while place < len(data):
+        seconds, nanoseconds, kept, length = struct.unpack("<IIII", data[place : place + 16])
+        packet = data[place + 16 : place + 16 + kept]
+        # IPv4 says how long it is; 17 is UDP.
+        assert (struct.unpack("!H", packet[2:4]), packet[9]) == ((length,), 17)
+        found.append((seconds * 10**9 + nanoseconds, length))
+        place += 16 + kept
+    assert found == [(round((1 + time) * 1e9), bytes_) for time, bytes_ in sends]
+    if TSHARK is not None:
+        (tmp_path / "call.pcap").write_bytes(data)
+        assert tshark(tmp_path / "call.pcap", "udp && !_ws.malformed") == len(sends)
+
+
 def test_as_many_bytes_are_kept_as_are_asked_for(cli: Cli, tmp_path: Path) -> None:
     scenario, file = tmp_path / "link.toml", tmp_path / "short.pcap"
     scenario.write_text(LINK)

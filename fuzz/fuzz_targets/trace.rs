@@ -2,7 +2,7 @@
 #![no_main]
 
 use crossfade_core::SimTime;
-use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
+use crossfade_link::trace::{AttenuationTable, DelaySeries, Interpolation, OpportunityTrace, RateTable, SendRecord};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -13,7 +13,16 @@ fuzz_target!(|text: &str| {
     });
     let rates = text.parse::<RateTable>().map(|table| assert!(table.at(now).1 > now));
     let attenuation = text.parse::<AttenuationTable>().map(|table| assert!(table.at(now).is_finite()));
-    for error in [opportunities, rates, attenuation].into_iter().filter_map(Result::err) {
+    let delays = text.parse::<DelaySeries>().map(|series| {
+        let [least, largest] = series.range();
+        let line = series.clone().interpolated(Interpolation::Linear);
+        assert!([series, line].iter().all(|series| (least..=largest).contains(&series.at(now))));
+    });
+    let sends = text.parse::<SendRecord>().map(|record| {
+        let last = record.packets() as u64 - 1;
+        assert!(record.packet(last).is_some() && record.packet(last + 1).is_none());
+    });
+    for error in [opportunities, rates, attenuation, delays, sends].into_iter().filter_map(Result::err) {
         assert!(!error.to_string().contains('\n'));
     }
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -35,6 +36,7 @@ phy = { modulation = "qpsk", symbol_rate = "250 kBd", scheme = "blast", detector
 """
 LINKS = {
     "trace": (IID, "trace = { opportunities = 'opportunities.trace' }"),
+    "delays": (IID, "trace = { opportunities = 'opportunities.trace', delays = 'delays.csv' }"),
     "table": ("", "trace = { rates = 'rates.csv', period = '1 s' }"),
     "MIMO": (MIMO, "frame_size = '60 B'\narq = { protocol = 'selective-repeat', window = 512 }"),
 }
@@ -83,6 +85,7 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
 def test_a_link_of_any_kind_is_replayed(name: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "opportunities.trace").write_text("1\n2\n2\n5\n9\n9\n10\n")
     (tmp_path / "rates.csv").write_text("time_s,rate_bps,delay_s,loss\n0,8e6,0.01,0.02\n0.4,2e6,0,0.1\n")
+    (tmp_path / "delays.csv").write_text("time_s,delay_s\n0,0.002\n0.004,0.01\n0.007,0.001\n")
     channel, keys = LINKS[name]
     scenario, journal = tmp_path / "link.toml", tmp_path / "rec.cfj"
     scenario.write_text(
@@ -124,6 +127,28 @@ def test_a_program_is_one_user_of_a_cell_among_others(tmp_path: Path, cli: Cli) 
     every = scenario.read_text().replace('{ traffic = "outside" }', "{}")
     scenario.write_text(every)
     expect_one_line(cli("run", scenario, "--method", "live"), "one of the 20 places", "outside")
+
+
+def test_recorded_packets_share_the_links_with_a_program(tmp_path: Path) -> None:
+    need_live()
+    (tmp_path / "sends.csv").write_text("0,1000\n0,500\n0,1000\n0.03,200\n0.031,1500\n")
+    scenario = tmp_path / "call.toml"
+    scenario.write_text(
+        'schema = 2\nrun = { duration = "2 s", runs = 1 }\nchannel = { model = "none" }\n'
+        'link = { rate = "1 Mbit/s", packet_size = "1500 B", delay = "10 ms" }\n'
+        'reverse = { delay = "10 ms" }\n[flows]\nyou = { traffic = "outside" }\n'
+        'call = { traffic = "recorded", record = "sends.csv", record_period = "100 ms" }\n'
+    )
+    journal, events = tmp_path / "run.cfj", tmp_path / "events.csv"
+    done = live(scenario, "--quiet", "--record", journal, "--link-events", events, "--", "sleep", "1")
+    assert done.returncode == 0, done.stderr
+    with events.open() as file:
+        starts = [float(row["time_s"]) for row in csv.DictReader(file) if row["event"] == "frame"]
+    # Of a round by hand: 8 and 4 ms, one after the other; 1.6 ms from 30 ms on. Late wake-ups move no
+    # time of the link.
+    assert [1e3 * start for start in starts if 0.1 <= start < 0.2] == pytest.approx(
+        [100, 108, 112, 130, 131.6], abs=1e-6
+    )
 
 
 def test_a_replay_needs_a_journal(cli: Cli, scenario: Path, tmp_path: Path) -> None:

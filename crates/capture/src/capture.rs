@@ -2,11 +2,12 @@
 
 use crate::error::CaptureError;
 use crate::flow::{Connection, Flow};
-use crate::packet::{HEADERS_ONLY, IpVersion};
+use crate::packet::{Direction, Endpoints, HEADERS_ONLY, IpVersion, UDP_HEADER};
 use crate::pcap::{LINKTYPE_RAW, Pcap};
 use crate::quic::QuicFlow;
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, Segment};
+use etherparse::IpEcn;
 use std::collections::HashMap;
 
 /// Keep every byte of every packet: tools can verify checksums (tcpdump's default snapshot length).
@@ -47,12 +48,16 @@ impl Default for CaptureConfig {
 /// A flow of QUIC's recovery ([`connect_quic`](Self::connect_quic)) is a flow of UDP datagrams, as long as the link counted
 /// them, without a handshake. They hold a short header, a STREAM or an ACK frame as RFC 9000 lays them out, in the clear: there
 /// are no keys. The connection id is the number of the flow. They go to the discard port too, lest tools take them for protected.
+///
+/// A datagram without feedback ([`on_datagram_sent`](Self::on_datagram_sent)) is one of UDP whose payload is zeros.
 #[derive(Clone, Debug)]
 pub struct Capture {
     ip: IpVersion,
     connection: Connection,
     flows: HashMap<u32, Flow>,
     quic: HashMap<u32, QuicFlow>,
+    /// IPv4 identification of the next datagram of a flow without feedback.
+    datagrams: HashMap<u32, u16>,
     pcap: Pcap,
 }
 
@@ -73,6 +78,7 @@ impl Capture {
             connection,
             flows: HashMap::new(),
             quic: HashMap::new(),
+            datagrams: HashMap::new(),
             pcap: Pcap::new(snaplen, LINKTYPE_RAW),
         })
     }
@@ -120,6 +126,17 @@ impl Capture {
     pub fn on_ack_received(&mut self, now: SimTime, flow: u32, ack: &Ack) {
         let (flow, pcap) = self.flow(flow);
         flow.ack(pcap, now, ack);
+    }
+
+    /// The sender of `flow`, which is UDP without feedback, handed a datagram of `bytes` to its interface at `now`. What is shorter
+    /// than its headers is shown as these.
+    pub fn on_datagram_sent(&mut self, now: SimTime, flow: u32, bytes: u32) {
+        let endpoints = Endpoints::new(self.ip, flow);
+        let number = self.datagrams.entry(flow).or_default();
+        let zeros = bytes.saturating_sub(endpoints.ip_header_len() + UDP_HEADER);
+        let datagram = endpoints.datagram(Direction::ToReceiver, IpEcn::NotEct, *number, &[], zeros);
+        *number = number.wrapping_add(1);
+        self.pcap.push(now, &datagram, zeros);
     }
 
     /// What was encoded since the last [`clear`](Self::clear); it begins with the header of the file.

@@ -35,6 +35,9 @@ const FLOWS_PER_HOST: u32 = 7_000;
 /// The time to live of a packet that nobody has forwarded yet (the default of RFC 1700, also Linux's).
 const TIME_TO_LIVE: u8 = 64;
 
+/// Bytes of a header of UDP.
+pub(crate) const UDP_HEADER: u32 = 8;
+
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {

@@ -1,6 +1,6 @@
 //! One flow of QUIC's recovery: packets and acknowledgements become UDP datagrams.
 
-use crate::packet::{Direction, Endpoints, IpVersion};
+use crate::packet::{Direction, Endpoints, IpVersion, UDP_HEADER};
 use crate::pcap::Pcap;
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, AckFrame, Segment};
@@ -85,7 +85,7 @@ impl QuicFlow {
 
     /// Bytes in front of the payload of UDP.
     fn overhead(&self) -> u32 {
-        self.endpoints.ip_header_len() + 8
+        self.endpoints.ip_header_len() + UDP_HEADER
     }
 
     /// A datagram of `bytes` as the link counted it, or longer if its headers do not fit in that.

@@ -107,6 +107,7 @@ fn add_flow(
             };
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
+        TrafficSetup::Recorded(record) => Source::Recorded(record.clone()),
         TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
         TrafficSetup::Outside => return,
     };

@@ -106,17 +106,18 @@ impl<'a> Maker<'a> {
         Self { experiment, make_run, names: NameSets::default(), last: None }
     }
 
-    fn point(&mut self, index: usize) -> Arc<Point> {
-        match self.last.take().filter(|last| last.index == index) {
+    fn point(&mut self, index: usize, run: u64) -> Arc<Point> {
+        let is_that = |last: &Arc<Point>| last.index == index && last.scenario.run.draws.is_none();
+        match self.last.take().filter(is_that) {
             Some(last) => Arc::clone(self.last.insert(last)),
-            None => Arc::clone(self.last.insert(self.experiment.points.at(index))),
+            None => Arc::clone(self.last.insert(self.experiment.points.at_run(index, run))),
         }
     }
 
     /// The row of `task`; `None` if it was interrupted.
     fn row(&mut self, task: &Task) -> Result<Option<Row>, ImpossibleResult> {
         let began = Instant::now();
-        let point = self.point(task.point);
+        let point = self.point(task.point, task.run);
         let seed = RunSeed { seed: self.experiment.seed, run: task.run };
         let outcome = (self.make_run)(&point, task.method, seed);
         let seconds = began.elapsed().as_secs_f64();

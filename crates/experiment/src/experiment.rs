@@ -70,8 +70,23 @@ impl Experiment {
         let plan = Plan::load_while(text, name, overrides, read, goes_on, &mut |point| survey.see(point))?;
         let experiment = Self { plan, survey: Arc::new(survey), fitted: FittedChains::default() };
         experiment.refuse_unknown_metric()?;
+        experiment.refuse_draws_of_what_is_solved_once()?;
         experiment.survey.refuse_hopeless()?;
         Ok(experiment)
+    }
+
+    /// A method without randomness solves one scenario: of draws it would see the first alone.
+    fn refuse_draws_of_what_is_solved_once(&self) -> Result<(), ScenarioError> {
+        match self.methods.iter().find(|method| !solver(**method).is_random()) {
+            Some(method) if self.points.may_have_draws() => {
+                let problem = format!(
+                    "method {} solves one scenario, not its draws; use method simulation",
+                    method.name()
+                );
+                Err(ScenarioError::key("run.draws", problem))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn refuse_unknown_metric(&self) -> Result<(), ScenarioError> {

@@ -4,7 +4,7 @@ use crate::kinds::is_share;
 use crate::parts::PATH;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{QueueConfig, QueueLimit};
-use crossfade_scenario::{Carrier, HopSetup, LinksSetup, Method, Setup};
+use crossfade_scenario::{Carrier, FlowSetup, HopSetup, LinksSetup, Method, Setup};
 use crossfade_sim::NetworkStatistics;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -68,7 +68,7 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
     let ns = |time: SimTime| time.as_nanos() as f64;
     // Of packets of several sizes, as if all had the one that fares best.
     let best = |of_size: &dyn Fn(u32) -> Option<f64>| {
-        let sizes = setup.flows.iter().map(|flow| flow.packet_size).chain([setup.packet_size]);
+        let sizes = setup.flows.iter().flat_map(FlowSetup::packet_sizes).copied().chain([setup.packet_size]);
         sizes.map(of_size).reduce(|one, other| Some(one?.max(other?)))?
     };
     let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };

@@ -40,18 +40,24 @@ impl<'a> Path<'a> {
     /// The way back and the wired parts around a hop of that delay.
     pub(crate) fn around(around: &'a Around, delay: SimTime) -> Self {
         let wired = || around.wired.iter().flatten();
-        let delays = wired().map(|hop| hop.delay).chain([delay, around.reverse.delay]);
+        let delays = wired().map(|hop| hop.delay).chain([delay, longest_delay(&around.reverse)]);
         let delays_s = delays.map(SimTime::as_secs_f64).sum();
         Self { rate_bps: None, delays_s, on_the_way: wired().take(1).collect() }
     }
 
     /// A whole path of links.
     pub(crate) fn of_links(links: &'a LinksSetup) -> Self {
-        let mut path = Self::around(&links.around, links.forward.delay);
+        let mut path = Self::around(&links.around, longest_delay(&links.forward));
         path.rate_bps = links.forward.rate_bps();
         path.on_the_way.push(&links.forward);
         path
     }
+}
+
+/// The propagation delay of a hop, at most.
+fn longest_delay(hop: &HopSetup) -> SimTime {
+    let recorded = hop.recorded_delays().map_or(SimTime::ZERO, |delays| delays.series.range()[1]);
+    hop.delay.saturating_add(recorded)
 }
 
 /// Bytes of the frame that is detected at a time, symbol by symbol.
@@ -98,6 +104,9 @@ pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
     // Without a rate nothing waits, and acknowledgements are no more than windows hold.
     let queues = path.on_the_way.iter().filter(|hop| hop.rate_bps().is_some());
+    // What a record sends faster than it is carried waits, however little it sends in the long run.
+    let bursts: f64 = setup.flows.iter().map(|flow| burst(flow, carried)).sum();
+    let too_many = too_many + bursts;
     let limits = queues.map(|hop| match hop.queue().limit() {
         None => f64::INFINITY,
         Some(QueueLimit::Packets(packets)) => packets as f64,
@@ -120,8 +129,23 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
                 on_off.as_ref().map_or(1.0, |[on, off]: &[Distribution; 2]| on.mean / (on.mean + off.mean));
             f64::from(flow.count) * rate_bps * on / 8.0 / f64::from(setup.packet_size)
         }
+        TrafficSetup::Recorded(record) => {
+            let (packets, _) = record.totals(seconds(setup));
+            f64::from(flow.count) * packets / seconds(setup)
+        }
         TrafficSetup::Saturated => 2.0 * f64::from(flow.count) / setup.slot.as_secs_f64(),
         TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => rate_per_s * sizes.mean / f64::from(tcp.mss),
+    }
+}
+
+/// The most recorded packets of flows that are alike that may wait at once, where so many are carried in a second.
+fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
+    match &flow.traffic {
+        TrafficSetup::Recorded(record) => {
+            let of_each = packets_per_s / f64::from(flow.count);
+            f64::from(flow.count) * record.largest_backlog(of_each)
+        }
+        _ => 0.0,
     }
 }
 

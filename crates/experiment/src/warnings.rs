@@ -6,7 +6,7 @@ use crate::networks::{self, percent};
 use crate::row::Row;
 use crossfade_channel::LossConfig;
 use crossfade_core::{Estimate, MethodKind, SimTime};
-use crossfade_scenario::{FlowSetup, Method, Point, Setup, StopRule};
+use crossfade_scenario::{End, FlowSetup, Method, Point, Setup, StopRule, TrafficSetup};
 use crossfade_transport::{RtoRule, SenderConfig, Variant};
 
 /// Doubts that a point of a plan raises before anything runs.
@@ -46,8 +46,13 @@ pub(crate) fn new_flow(name: &str, first: &Point) -> String {
 
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
-    let of_flow =
-        |flow| [early_timeout(setup, flow).or_else(|| slow_recovery(setup, flow)), narrow_window(flow)];
+    let of_flow = |flow| {
+        [
+            early_timeout(setup, flow).or_else(|| slow_recovery(setup, flow)),
+            narrow_window(flow),
+            short_record(setup, flow),
+        ]
+    };
     let of_flows = setup.flows.iter().flat_map(of_flow);
     of_flows.flatten().chain(networks::of(setup).warnings(setup)).collect()
 }
@@ -66,6 +71,17 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
     warnings.extend(unfinished(stop, rows));
     warnings.extend(equal_runs(&point.setup, rows));
     warnings
+}
+
+/// A run outlasts the recorded packets of a flow.
+fn short_record(setup: &Setup, flow: &FlowSetup) -> Option<String> {
+    let (TrafficSetup::Recorded(record), End::At(end)) = (&flow.traffic, setup.end) else { return None };
+    let lasts = record.period().unwrap_or(record.last_time());
+    let consequence =
+        if record.period().is_some() { "it begins again" } else { "nothing is sent from there on" };
+    let name = &flow.name;
+    (flow.start.saturating_add(lasts) < end)
+        .then(|| format!("flows.{name}.record lasts {lasts} and a run {end}: {consequence}"))
 }
 
 /// The key of a flow's TCP.
@@ -158,8 +174,10 @@ fn unfinished_flows(rows: &[&Row]) -> Option<String> {
 /// A record is the same in every run: where nothing else is drawn, the runs say nothing of the spread.
 fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let forward = setup.links().map(|links| &links.forward);
-    let is_record = forward
-        .is_some_and(|hop| matches!(hop.loss(), Some(LossConfig::Trace { .. })) || hop.trace().is_some());
+    let is_sent = setup.flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Recorded(_)));
+    let is_record = is_sent
+        || forward
+            .is_some_and(|hop| matches!(hop.loss(), Some(LossConfig::Trace { .. })) || hop.trace().is_some());
     let [first, others @ ..] = rows else { return None };
     let are_equal = !others.is_empty() && others.iter().all(|row| row.metrics == first.metrics);
     (is_record && are_equal).then(|| {

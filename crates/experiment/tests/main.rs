@@ -3,6 +3,7 @@
 mod aggregation;
 mod analysis;
 mod common;
+mod draws;
 mod drop_tail;
 mod error_rate_table;
 mod frames;
@@ -15,6 +16,7 @@ mod plan;
 mod radio;
 mod radio_policy;
 mod random_loss;
+mod recorded;
 mod results;
 mod shortcuts;
 mod simulation;

@@ -18,8 +18,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What keys that name a file end in.
-const FILE_KEYS: [&str; 7] =
-    [".file", ".opportunities", ".rates", ".attenuation", ".table", ".policy", ".radio.trace"];
+const FILE_KEYS: [&str; 10] = [
+    ".file",
+    ".opportunities",
+    ".delays",
+    ".record",
+    ".draws",
+    ".rates",
+    ".attenuation",
+    ".table",
+    ".policy",
+    ".radio.trace",
+];
 
 /// A run is given up, and counted so, after this time.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -61,6 +61,106 @@ fn a_trace_names_the_mean_rate_of_its_slots_and_is_used_up() {
     assert_eq!(result.warnings, expected);
 }
 
+/// Synthetic records of capacity and delay, with handovers every 15 s (what they are, their first lines say).
+const RECORDED: [(&str, &str); 2] = [
+    ("leo.up", include_str!("recorded/leo-synthetic.up")),
+    ("leo.delay", include_str!("recorded/leo-synthetic.delay")),
+];
+
+fn recorded_pair(set: &[Value]) -> Experiment {
+    let trace = json!({ "opportunities": "leo.up", "delays": "leo.delay" });
+    let common = [json!(["link.trace", trace]), json!(["link.delay", "1 ms"])];
+    plan_with(UDP, &json!([&common[..], set].concat()), &RECORDED)
+}
+
+/// Before the end of the first slot, in it (nothing is sent), and in the second: 29, 9, 29, 31 and 11 ms and 1 ms beside them,
+/// in order always. The source is faster than the link, so that a packet leaves at each line of the capacity.
+#[test]
+fn a_recorded_pair_delivers_at_its_opportunities_and_after_its_delays() {
+    let set = |end: &str| [json!(["run.duration", end])];
+    let arrivals = arrivals_ms(&recorded_pair(&set("16 s")));
+    let sent = RECORDED[0].1.lines().filter_map(|line| line.parse::<f64>().ok());
+    let delay_ms = |at: f64| match at {
+        ..50.0 | 14_950.0..15_000.0 => 29.0,
+        15_000.0..15_050.0 => 31.0,
+        15_050.0.. => 11.0,
+        _ => 9.0,
+    };
+    let mut last = 0.0;
+    let expected = sent.map(|at| {
+        last = f64::max(last, at + delay_ms(at) + 1.0);
+        last
+    });
+    let expected: Vec<f64> = expected.take_while(|at| *at <= 16_000.0).collect();
+    assert_eq!(expected[..3], [95.0, 140.0, 178.0]);
+    assert_eq!(arrivals, expected);
+    // Again, with the capacity: at 60.085 s as at 0.085 s. And not, where the last delay, 30 ms, holds.
+    let again = arrivals_ms(&recorded_pair(&set("61 s")));
+    assert!(again.contains(&60_095.0) && !again.contains(&60_116.0), "the delays begin again");
+    let held = [json!(["run.duration", "61 s"]), json!(["link.trace.delays_end", "hold"])];
+    let held = arrivals_ms(&recorded_pair(&held));
+    assert!(held.contains(&60_116.0) && !held.contains(&60_095.0), "the last delay holds");
+}
+
+#[test]
+fn a_recorded_delay_is_a_part_of_what_is_said_of_a_path() {
+    let plan = recorded_pair(&[json!(["run.duration", "1 s"])]);
+    let setup = &plan.points.at(0).setup;
+    // Of 60 s each slot has 100 ms with 20 ms more: 9.5 + 20 x 0.4 / 60, and link.delay.
+    let round_trip_s = setup.round_trip(&setup.flows[0]).as_secs_f64() - setup.slot.as_secs_f64();
+    assert!((round_trip_s - (0.0095 + 0.020 * 0.4 / 60.0 + 0.001)).abs() < 1e-8, "{round_trip_s}");
+    assert!(result(&plan).warnings.iter().all(|line| !line.contains("delays")));
+    let longer = [RECORDED[0], ("leo.delay", "0 0.01\n100 0.02\n")];
+    let trace =
+        json!([["link.trace", { "opportunities": "leo.up", "delays": "leo.delay" }], ["run.runs", 1]]);
+    assert!(result(&plan_with(UDP, &trace, &longer)).warnings.contains(
+        &"link.trace.delays goes on to 100 s, beyond the capacity, which begins again after 60 s: rows from then on are left out"
+            .to_owned()
+    ));
+    let shorter = [RECORDED[0], ("leo.delay", "0 0.01\n10 0.02\n20 0.01\n")];
+    assert!(result(&plan_with(UDP, &trace, &shorter)).warnings.contains(
+        &"link.trace.delays ends at 20 s and the capacity begins again after 60 s: its last delay holds for 40 s".to_owned()
+    ));
+}
+
+#[test]
+fn what_is_in_a_record_of_delays_decides_and_a_wrong_line_is_refused() {
+    let with = |keys: Value, delays: &str| {
+        let trace = json!([["link.trace", { "opportunities": "cell.up" }], ["link.trace", keys]]);
+        load(UDP, &trace, &[("cell.up", "12\n24\n"), ("d", delays), ("e", delays)])
+    };
+    let id = |keys, delays| with(keys, delays).unwrap().points.id(0);
+    let same = id(json!({ "delays": "d" }), "0 0.01\n");
+    assert_eq!(
+        same,
+        id(json!({ "delays": "e", "interpolation": "step", "delays_end": "repeat" }), "0 0.01\n")
+    );
+    assert_ne!(same, id(json!({ "delays": "d" }), "0 0.02\n"));
+    assert_ne!(same, id(json!({ "delays": "d", "interpolation": "linear" }), "0 0.01\n"));
+    assert_ne!(same, id(json!({}), ""));
+    for (keys, text, said) in [
+        (
+            json!({ "delays": "d" }),
+            "0 0.1\n0.02\n",
+            "link.trace.delays = \"d\": line 2: \"0.02\": must be 2 numbers: time_s, delay_s",
+        ),
+        (
+            json!({ "delays": "d" }),
+            "0.1 0.1\n",
+            "link.trace.delays = \"d\": the first row is at 0.1 s: must be before 0.024 s, after which it begins again",
+        ),
+        (json!({ "interpolation": "linear" }), "", "link.trace.interpolation: needs link.trace.delays"),
+        (
+            json!({ "opportunities": null, "rates": "d", "delays": "e" }),
+            "0 1e6 0 0\n",
+            "link.trace.delays contradicts link.trace.rates: it takes period",
+        ),
+    ] {
+        let found = with(keys, text).map(|_| ()).unwrap_err();
+        assert_eq!(found, said);
+    }
+}
+
 #[test]
 fn a_table_has_rates_delays_and_losses() {
     // A byte a microsecond; an outage; half the rate, far away and with losses.
@@ -248,7 +348,7 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
         ),
         (
             trace(json!({ "rates": "good.csv", "opportunities": "cell.up" })),
-            "link.trace.rates contradicts link.trace.opportunities: it takes no other key",
+            "link.trace.rates contradicts link.trace.opportunities: it takes delays, interpolation, delays_end",
         ),
         (trace(json!({ "period": "5 s" })), "link.trace: missing; one of opportunities, rates, attenuation"),
         (

@@ -143,7 +143,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
                 let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
                 let trace = text.parse().map_err(|error| format!("{path}: {error}"))?;
                 let schedule = Schedule::Opportunities(trace);
-                return Ok(TraceLinkConfig { schedule, delay, queue, loss }.build()?);
+                return Ok(TraceLinkConfig { schedule, delay, delays: None, queue, loss }.build()?);
             }
             Ok(LinkConfig { rate_bps: Some(self.rate), delay, queue, loss }.build()?)
         }

@@ -4,13 +4,14 @@ use crate::digest::hex;
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
-use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
+use crossfade_link::trace::{AttenuationTable, DelaySeries, OpportunityTrace, RateTable, SendRecord};
 use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::{ErrorRateTable, SwitchingTable};
 use crossfade_transport::congestion::CustomControl;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -65,6 +66,9 @@ pub(crate) struct Parsed {
     hashes: Cache<String>,
     opportunities: Cache<OpportunityTrace>,
     rates: Cache<RateTable>,
+    delays: Cache<DelaySeries>,
+    sends: Cache<SendRecord>,
+    texts: Cache<Arc<str>>,
     sinr_traces: Cache<SinrTrace>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
@@ -95,6 +99,19 @@ impl<'a> Files<'a> {
 
     pub(crate) fn rates(&self, key: &str, name: &str) -> Result<RateTable, ScenarioError> {
         self.of(&self.parsed.rates, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn delays(&self, key: &str, name: &str) -> Result<DelaySeries, ScenarioError> {
+        self.of(&self.parsed.delays, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn sends(&self, key: &str, name: &str) -> Result<SendRecord, ScenarioError> {
+        self.of(&self.parsed.sends, name.to_owned(), key, name, str::parse)
+    }
+
+    /// What is in the file, for a reader that knows the schema, which knows this file.
+    pub(crate) fn text(&self, key: &str, name: &str) -> Result<Arc<str>, ScenarioError> {
+        self.of(&self.parsed.texts, name.to_owned(), key, name, |text| Ok::<_, Infallible>(text.into()))
     }
 
     pub(crate) fn sinr_trace(&self, key: &str, name: &str) -> Result<SinrTrace, ScenarioError> {

@@ -3,6 +3,7 @@
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::Size;
+use crate::tables::flow::AroundFlow;
 use crate::tables::mesh::MeshSetup;
 use crate::tables::{ControlName, FlowSetup, Scenario, TrafficSetup};
 use crossfade_core::SimTime;
@@ -52,6 +53,7 @@ pub(crate) fn resolve_flows(
     slot: SimTime,
     one_hop: bool,
     mesh: Option<&MeshSetup>,
+    files: &Files<'_>,
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
     if scenario.flows.is_empty() {
         let ends: Vec<[u32; 2]> = mesh.map(MeshSetup::outermost).into_iter().collect();
@@ -67,7 +69,8 @@ pub(crate) fn resolve_flows(
             let problem = "a flow's name has letters, digits, - and _";
             return Err(ScenarioError::key(format!("flows.{name:?}"), problem));
         }
-        flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone, mesh)?);
+        let around = AroundFlow { tcp: &scenario.tcp, packet_size, slot, alone, mesh, files };
+        flows.push(flow.resolve(name, &around)?);
     }
     if flows.iter().all(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
         let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";

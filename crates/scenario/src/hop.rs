@@ -4,7 +4,7 @@ use crate::error::join;
 use crate::tables::channel::DopplerSetup;
 use crate::tables::frames::FrameSetup;
 use crate::tables::shaper::ShaperSetup;
-use crate::tables::trace::TraceSetup;
+use crate::tables::trace::{DelaySetup, TraceSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
@@ -175,7 +175,12 @@ impl HopSetup {
         }
     }
 
-    /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
+    /// The propagation delay over time beside [`delay`](Self::delay), if there is one.
+    pub fn recorded_delays(&self) -> Option<&DelaySetup> {
+        self.trace().and_then(|trace| trace.delays.as_ref())
+    }
+
+    /// How long a packet of `bytes` takes that waits for nothing and loses nothing; of recorded delays their mean.
     pub fn transit(&self, bytes: u32) -> SimTime {
         let rate_bps = match self.carrier {
             // The bucket is full.
@@ -187,7 +192,8 @@ impl HopSetup {
             (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
             (None, None) => SimTime::ZERO,
         };
-        self.delay + transmission
+        let recorded = self.recorded_delays().map_or(SimTime::ZERO, |delays| delays.series.mean());
+        self.delay.saturating_add(recorded) + transmission
     }
 
     /// For how long frames may be repeated; zero where they are not.

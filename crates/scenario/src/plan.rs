@@ -4,7 +4,7 @@ use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::files::{ReadFile, no_files};
 use crate::migrate::migrate;
-use crate::points::{Point, Points, read_checked};
+use crate::points::{Pattern, Point, Points, read_checked};
 use crate::schema::check;
 use crate::stop::StopRule;
 use crate::sweep::{axes, count, take_methods};
@@ -127,7 +127,9 @@ impl Plan {
         refuse_rows(count(&axes)?, stop.most_runs())?;
         let steps = axes.iter().map(|axis| (axis.name(), axis.steps.len())).collect();
         let names = axes.iter().flat_map(|axis| axis.keys.clone()).collect();
-        let points = Points::read(root, axes, read, goes_on, see)?;
+        let fixed = overrides.set.iter().map(|(key, value)| (key.trim().to_owned(), value.clone())).collect();
+        let pattern = Pattern::new(root, axes, fixed, stop.most_runs());
+        let points = Points::read(pattern, read, goes_on, see)?;
         let methods = points.at(0).scenario.methods.clone().unwrap_or_default();
         Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed, new_flows })
     }

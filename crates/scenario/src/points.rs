@@ -1,5 +1,7 @@
 //! The points of a plan. There may be many: of each is kept who it is, and it is made again when it is asked for.
 
+use crate::document::{leaves, overlap};
+use crate::draws::{self, DrawTable};
 use crate::error::ScenarioError;
 use crate::files::{Files, Parsed, ReadFile, no_files};
 use crate::identity::Identity;
@@ -8,9 +10,10 @@ use crate::schema::check;
 use crate::setup::Setup;
 use crate::sweep::{Axis, count, values_at};
 use crate::tables::{Method, Scenario};
+use crossfade_link::trace::TraceError;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One point of a plan: a scenario without choice.
 #[derive(Clone, Debug)]
@@ -19,7 +22,7 @@ pub struct Point {
     pub index: usize,
     /// The values of the axes, by dotted key, as they were written.
     pub axes: Map<String, Value>,
-    /// The scenario, all defaults filled in.
+    /// The scenario, all defaults filled in; where runs take draws, that of run 0.
     pub scenario: Scenario,
     /// The same in the terms of the models.
     pub setup: Setup,
@@ -58,14 +61,12 @@ impl Points {
     /// # Errors
     /// What is wrong with the first faulty point that is met; more than 100,000 points; that it was interrupted.
     pub(crate) fn read(
-        root: Map<String, Value>,
-        axes: Vec<Axis>,
+        pattern: Pattern,
         read: &dyn ReadFile,
         goes_on: &dyn Fn(usize, usize) -> bool,
         see: &mut dyn FnMut(&Point),
     ) -> Result<Self, ScenarioError> {
-        let all = count(&axes)?;
-        let pattern = Pattern { root, axes, parsed: Parsed::default() };
+        let all = count(&pattern.axes)?;
         let files = Files::new(read, &pattern.parsed);
         let go_on = |done: usize| {
             let asked = done.is_multiple_of(POINTS_AT_A_TIME);
@@ -75,14 +76,19 @@ impl Points {
         go_on(0)?;
         for (tried, index) in pattern.along_axes(all).into_iter().enumerate() {
             go_on(tried + 1)?;
-            pattern.resolve(index, &files)?;
+            pattern.resolve(index, 0, &files)?;
         }
         let (mut identities, mut kept) = (Vec::with_capacity(all), Vec::new());
         for index in 0..all {
-            let (axes, scenario, setup) = pattern.resolve(index, &files)?;
+            let (axes, scenario, setup) = pattern.resolve(index, 0, &files)?;
             let identity = Identity::of(&scenario, &files);
             let point = Point { index, axes, id: identity.id(), scenario, setup };
             see(&point);
+            for run in 1..pattern.draws(&point.scenario) {
+                go_on(index + 1)?;
+                let (axes, scenario, setup) = pattern.resolve(index, run, &files)?;
+                see(&Point { index, axes, id: point.id.clone(), scenario, setup });
+            }
             identities.push(identity);
             if index < KEPT {
                 kept.push(Arc::new(point));
@@ -110,9 +116,29 @@ impl Points {
         if let Some(point) = self.kept.get(index) {
             return Arc::clone(point);
         }
+        self.made_again(index, 0)
+    }
+
+    /// Whether runs of some point may take draws.
+    pub fn may_have_draws(&self) -> bool {
+        let Pattern { root, axes, .. } = &self.pattern;
+        let is_given = root.get("run").is_some_and(|run| run.get("draws").is_some());
+        is_given || axes.iter().flat_map(|axis| &axis.keys).any(|key| overlap(key, draws::KEY))
+    }
+
+    /// The point of that number as `run` has it: with its draw, where runs take draws.
+    ///
+    /// # Panics
+    /// There is no such point, or no such run.
+    pub fn at_run(&self, index: usize, run: u64) -> Arc<Point> {
+        let first = self.at(index);
+        if run == 0 || first.scenario.run.draws.is_none() { first } else { self.made_again(index, run) }
+    }
+
+    fn made_again(&self, index: usize, run: u64) -> Arc<Point> {
         let id = self.id(index);
         let files = Files::new(&no_files, &self.pattern.parsed);
-        let again = self.pattern.resolve(index, &files);
+        let again = self.pattern.resolve(index, run, &files);
         let (axes, scenario, setup) = again.expect("what was read once is read again");
         Arc::new(Point { index, axes, scenario, setup, id })
     }
@@ -163,17 +189,75 @@ impl Points {
 
 /// What all points are made of.
 #[derive(Debug)]
-struct Pattern {
+pub(crate) struct Pattern {
     root: Map<String, Value>,
     axes: Vec<Axis>,
+    /// What was set beside the file.
+    fixed: Vec<(String, Value)>,
+    /// No point needs more runs.
+    runs: u64,
     parsed: Parsed,
+    tables: Mutex<HashMap<String, DrawTable>>,
 }
 
 impl Pattern {
-    /// The scenario at one point of the sweep.
+    pub(crate) fn new(
+        root: Map<String, Value>,
+        axes: Vec<Axis>,
+        fixed: Vec<(String, Value)>,
+        runs: u64,
+    ) -> Self {
+        Self { root, axes, fixed, runs, parsed: Parsed::default(), tables: Mutex::default() }
+    }
+
+    /// The table of draws in the file of that name, understood once.
+    fn table(&self, name: &str, files: &Files<'_>) -> Result<DrawTable, ScenarioError> {
+        let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = tables().get(name) {
+            return Ok(found.clone());
+        }
+        let refuse = |error: TraceError| ScenarioError::value(draws::KEY, &name.into(), error.to_string());
+        let table: DrawTable = files.text(draws::KEY, name)?.parse().map_err(refuse)?;
+        tables().insert(name.to_owned(), table.clone());
+        Ok(table)
+    }
+
+    /// How many draws runs of `scenario` may take: one where there is no table.
+    fn draws(&self, scenario: &Scenario) -> u64 {
+        if scenario.run.draws.is_some() { self.runs } else { 1 }
+    }
+
+    /// Refuses draws of what is set otherwise, and more runs than there are draws.
+    fn check_draws(&self, name: &str, table: &DrawTable) -> Result<(), ScenarioError> {
+        for axis in &self.axes {
+            if let Some(key) = axis.keys.iter().find_map(|key| table.touches(key)) {
+                let (key, axis) = (format!("axis {:?}", axis.name()), key.to_owned());
+                let reason = format!("each run takes {axis} from the table");
+                return Err(ScenarioError::contradiction(&key, draws::KEY, reason));
+            }
+        }
+        for (key, value) in self.fixed.iter().filter(|(key, _)| key != draws::KEY) {
+            if let Some(drawn) = leaves(key, value).iter().find_map(|leaf| table.touches(leaf)) {
+                let reason = format!("each run takes {drawn} from the table");
+                return Err(ScenarioError::contradiction(&format!("{key} (set)"), draws::KEY, reason));
+            }
+        }
+        if self.runs > table.len() {
+            let problem = format!(
+                "has {} draws, and there may be {} runs: give run.runs, or run.max_runs, of at most as many",
+                table.len(),
+                self.runs
+            );
+            return Err(ScenarioError::value(draws::KEY, &name.into(), problem));
+        }
+        Ok(())
+    }
+
+    /// The scenario at one point of the sweep, of that run.
     fn resolve(
         &self,
         index: usize,
+        run: u64,
         files: &Files<'_>,
     ) -> Result<(Map<String, Value>, Scenario, Setup), ScenarioError> {
         let axes = values_at(&self.axes, index);
@@ -181,6 +265,12 @@ impl Pattern {
             let mut document = self.root.clone();
             for (key, value) in &axes {
                 crate::document::set(&mut document, key, value)?;
+            }
+            let drawn = document.get("run").and_then(|run| run.get("draws")).and_then(Value::as_str);
+            if let Some(name) = drawn.map(str::to_owned) {
+                let table = self.table(&name, files)?;
+                self.check_draws(&name, &table)?;
+                table.set(&mut document, run)?;
             }
             let document = Value::Object(document);
             check(&document)?;
@@ -191,6 +281,7 @@ impl Pattern {
         })();
         match resolved {
             Ok((scenario, setup)) => Ok((axes, scenario, setup)),
+            Err(error) if run > 0 => Err(ScenarioError { at: Some(format!("draw {run}")), ..error }),
             Err(error) => Err(locate(error, &axes)),
         }
     }

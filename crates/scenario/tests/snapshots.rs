@@ -106,16 +106,16 @@ fn lines_about_flows() {
     let keys = json!({
         "count": 2, "start": "1 s", "stagger": "1 s", "access_delay": "1 ms", "size": "50 kB", "sizes": "fixed",
         "arrivals_per_s": 1, "rate": "10 kbit/s", "on": "1 s", "off": "1 s", "times": "pareto",
-        "jitter": "10 %", "start_within": "1 s", "tcp": { "w_max": 12 },
+        "jitter": "10 %", "start_within": "1 s", "record": "s.csv", "record_period": "1 s", "tcp": { "w_max": 12 },
     });
-    let traffics = words("null bulk transfer arrivals udp poisson saturated");
+    let traffics = words("null bulk transfer arrivals udp poisson recorded saturated");
     assert_snapshot!(lines(every("flows.a", "traffic", &traffics, &keys, &json!([]), true)));
 }
 
 #[test]
 fn lines_about_traces() {
     let keys = json!({
-        "opportunities": "o.txt", "rates": "r.csv", "attenuation": "a.csv", "period": "10 s", "modcod": "dvb-s2",
+        "opportunities": "o.txt", "delays": "d.csv", "interpolation": "linear", "delays_end": "hold", "rates": "r.csv", "attenuation": "a.csv", "period": "10 s", "modcod": "dvb-s2",
         "budget": { "margin_db": 1 },
     });
     let base = json!([["link.rate", null]]);

@@ -114,7 +114,7 @@ fn transfer(pattern: &str, config: &TcpConfig) -> Vec<EventRecord> {
             let table = RateTable::new(vec![row(0, 1e7), row(350, 0.0), row(850, 1e7)]).expect("a table");
             let queue = drop_tail(queue);
             let schedule = Schedule::Rates(table);
-            let config = TraceLinkConfig { schedule, delay: MS * 40, queue, loss };
+            let config = TraceLinkConfig { schedule, delay: MS * 40, delays: None, queue, loss };
             config.build().expect("a link").into()
         } else {
             link(MS * 40, drop_tail(queue), loss)

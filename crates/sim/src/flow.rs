@@ -1,5 +1,6 @@
 //! The two hosts of a flow, and what the engine keeps about them.
 
+use crate::datagrams::Datagrams;
 use crate::doubts::Doubts;
 use crate::network::{FlowConfig, Source, Tcp};
 use crate::routing::Step;
@@ -55,12 +56,6 @@ impl Connection {
         let connection = Self::new(&Tcp { config, congestion: tcp.congestion.clone() });
         Self { last: u64::MAX, write_gap: Some(gap), ..connection }
     }
-}
-
-/// A source of datagrams.
-pub(crate) struct Datagrams {
-    pub(crate) source: OnOffSource,
-    pub(crate) next_seq: u64,
 }
 
 pub(crate) enum Endpoints {
@@ -141,15 +136,13 @@ impl Flow {
                 let tcp = tcp.opened(&opening, start);
                 Endpoints::Tcp(Connection::paced(&tcp, gap.max(SimTime::from_nanos(1))))
             }
-            Source::Udp(on_off) => Endpoints::Udp(Datagrams {
-                source: OnOffSource::new(
-                    *on_off,
-                    config.path.packet_size,
-                    stream("workload.on-off"),
-                    stream("workload.gaps"),
-                ),
-                next_seq: 0,
-            }),
+            Source::Udp(on_off) => Endpoints::Udp(Datagrams::on_off(OnOffSource::new(
+                *on_off,
+                config.path.packet_size,
+                stream("workload.on-off"),
+                stream("workload.gaps"),
+            ))),
+            Source::Recorded(record) => Endpoints::Udp(Datagrams::recorded(record.clone())),
         };
         if let Endpoints::Tcp(tcp) = &mut endpoints {
             tcp.sender.seed(|| stream("congestion"));

@@ -188,9 +188,10 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         match &mut flow.endpoints {
             Endpoints::Tcp(tcp) if tcp.write_gap.is_some() => self.write(flow),
             Endpoints::Tcp(_) => self.resume(flow),
-            Endpoints::Udp(udp) => match udp.source.first_after(self.now) {
-                first if first <= self.now => self.send_datagram(flow),
-                first => self.schedule(first, Kind::Datagram, flow.place),
+            Endpoints::Udp(udp) => match udp.first_after(self.now) {
+                Some(first) if first <= self.now => self.send_datagram(flow),
+                Some(first) => self.schedule(first, Kind::Datagram, flow.place),
+                None => {}
             },
         }
     }
@@ -272,15 +273,17 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     #[inline(never)]
     pub(crate) fn send_datagram(&mut self, flow: &mut Flow) {
         let Endpoints::Udp(udp) = &mut flow.endpoints else { unreachable!("TCP sends segments") };
-        let segment = Segment { seq: udp.next_seq, timestamp: self.now, ..Segment::default() };
-        udp.next_seq += 1;
-        let next = udp.source.next_after(self.now);
+        let (seq, bytes) = udp.take(flow.packet.bytes());
+        let next = udp.next_after(self.now);
+        let segment = Segment { seq, timestamp: self.now, ..Segment::default() };
         flow.counts.segments_sent += 1;
         if C::ENABLED {
-            self.capture.datagram(self.now, flow.id, flow.packet.bytes(), segment.seq);
+            self.capture.datagram(self.now, flow.id, bytes, seq);
         }
-        self.send(flow, flow.packet, segment);
-        self.schedule(next, Kind::Datagram, flow.place);
+        self.send(flow, flow.packet.sized(bytes), segment);
+        if let Some(next) = next {
+            self.schedule(next, Kind::Datagram, flow.place);
+        }
     }
 
     #[inline(always)]

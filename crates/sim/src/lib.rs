@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod capture;
+mod datagrams;
 mod direct;
 mod direction;
 mod doubts;

@@ -6,6 +6,7 @@ use crate::shortcuts::Shortcuts;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::trace::SendRecord;
 use crossfade_transport::congestion::{CongestionControl, ControlInfo};
 use crossfade_transport::{Opening, Sender, SenderConfig};
 use std::fmt;
@@ -82,6 +83,8 @@ pub enum Source {
     },
     /// Datagrams without feedback.
     Udp(OnOff),
+    /// Datagrams without feedback at recorded times after the start, of recorded sizes.
+    Recorded(SendRecord),
 }
 
 /// What the packets of a flow are like, and which way they go.
@@ -224,9 +227,9 @@ impl Network {
             return error("flows and arrivals are empty: nobody sends");
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            match flow.source {
-                Source::Tcp(_) => {}
-                Source::PacedTcp { rate_bps, .. } if rate_bps > 0.0 && rate_bps.is_finite() => {}
+            match &flow.source {
+                Source::Tcp(_) | Source::Recorded(_) => {}
+                Source::PacedTcp { rate_bps, .. } if *rate_bps > 0.0 && rate_bps.is_finite() => {}
                 Source::PacedTcp { rate_bps, .. } => {
                     return Err(NetworkError(format!("flows[{i}].rate_bps = {rate_bps:?}: must be above 0")));
                 }
@@ -282,7 +285,7 @@ impl Network {
     pub fn has_info(&self) -> bool {
         let lasting = self.flows.iter().filter_map(|flow| match &flow.source {
             Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } => Some(tcp),
-            Source::Udp(_) => None,
+            Source::Udp(_) | Source::Recorded(_) => None,
         });
         let coming = self.arrivals.iter().map(|arrivals| &arrivals.tcp);
         lasting.chain(coming).any(|tcp| tcp.sender().info() != ControlInfo::default())

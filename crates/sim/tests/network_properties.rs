@@ -82,7 +82,9 @@ impl Draft {
         let loss: Box<dyn LossProcess> = Box::new(Iid::new(p_e, stream(name, seed)).unwrap());
         match self.kind.clone() {
             Kind::Constant(rate_bps) => LinkConfig { rate_bps, delay, queue, loss }.try_into().unwrap(),
-            Kind::Trace(schedule) => TraceLinkConfig { schedule, delay, queue, loss }.build().unwrap().into(),
+            Kind::Trace(schedule) => {
+                TraceLinkConfig { schedule, delay, delays: None, queue, loss }.build().unwrap().into()
+            }
             Kind::Arq(protocol, packing, clock) => {
                 let config = ArqLinkConfig {
                     rate_bps: 4e6,

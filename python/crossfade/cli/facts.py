@@ -66,6 +66,9 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     table = scenario.get(name, {})
     rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
     parts = [rate, time_text(link["delay_s"])]
+    if "recorded_delay_s" in link:
+        least, mean, largest = map(time_text, link["recorded_delay_s"])
+        parts.append(f"recorded delays of {least} to {largest}, mean {mean}")
     if (frame := link["frame_s"]) is not None:
         arq = table.get("arq", {}).get("protocol", "none")
         repeats = "not repeated" if arq == "none" else arq

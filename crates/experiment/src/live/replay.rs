@@ -197,5 +197,9 @@ fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
     if header.point >= experiment.points.len() {
         return Err(ScenarioError::key("journal", format!("its scenario has no point {}", header.point)));
     }
-    Ok(experiment.points.at(header.point))
+    let first = experiment.points.at(header.point);
+    if first.scenario.run.draws.is_some() && header.run >= experiment.stop.most_runs() {
+        return Err(ScenarioError::key("journal", format!("its scenario has no draw {}", header.run)));
+    }
+    Ok(experiment.points.at_run(header.point, header.run))
 }

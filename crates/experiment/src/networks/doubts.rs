@@ -4,7 +4,9 @@ use crate::row::Row;
 use crossfade_channel::{Clock, LossConfig};
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
-use crossfade_scenario::{End, FlowSetup, Gaps, HopSetup, Setup, TraceSetup, TrafficSetup, WirelessLink};
+use crossfade_scenario::{
+    DelaySetup, End, FlowSetup, Gaps, HopSetup, Setup, TraceSetup, TrafficSetup, WirelessLink,
+};
 
 /// Doubts that the wireless links of a network raise before anything runs.
 pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
@@ -13,6 +15,7 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
             coarse_times(setup, table, hop),
             hasty_link(table, hop),
             short_trace(setup, hop),
+            uneven_delays(setup, hop),
             short_record(setup, channel, hop),
             open_record(channel, hop),
         ]
@@ -91,6 +94,26 @@ fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
         if schedule.repeats() { "it begins again" } else { "what holds then holds for the rest" };
     (lasts > SimTime::ZERO && lasts < end)
         .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
+}
+
+/// The record of a link's delay and that of its capacity, or the run, end at different times.
+fn uneven_delays(setup: &Setup, hop: &HopSetup) -> Option<String> {
+    let DelaySetup { series, file_ends, key } = hop.recorded_delays()?;
+    let Some(period) = series.period() else {
+        let End::At(end) = setup.end else { return None };
+        let is_short = *file_ends > SimTime::ZERO && *file_ends < end;
+        return is_short
+            .then(|| format!("{key} ends at {file_ends} and a run lasts {end}: its last delay holds"));
+    };
+    if *file_ends >= period {
+        return Some(format!(
+            "{key} goes on to {file_ends}, beyond the capacity, which begins again after {period}: rows from then on are left out"
+        ));
+    }
+    // What is written once in a while is not missing so soon.
+    let held = period - *file_ends;
+    (series.longest_gap() > SimTime::ZERO && held > series.longest_gap() * 2)
+        .then(|| format!("{key} ends at {file_ends} and the capacity begins again after {period}: its last delay holds for {held}"))
 }
 
 /// A run outlasts the recorded losses of a channel.
@@ -182,6 +205,12 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
         TrafficSetup::Udp { rate_bps, on_off, .. } => {
             let share = on_off.map_or(1.0, |[on, off]| on.mean / (on.mean + off.mean));
             f64::from(flow.count) * rate_bps * share
+        }
+        // While there is something of the record.
+        TrafficSetup::Recorded(record) => {
+            let lasts_s = record.period().unwrap_or(record.last_time()).as_secs_f64();
+            let (_, bytes) = record.totals(lasts_s);
+            if lasts_s > 0.0 { f64::from(flow.count) * bytes * 8.0 / lasts_s } else { 0.0 }
         }
         TrafficSetup::PacedTcp(_, rate_bps) => f64::from(flow.count) * rate_bps,
         TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,

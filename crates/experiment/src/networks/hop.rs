@@ -69,7 +69,8 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
                 (None, Schedule::Opportunities(_)) => Box::new(Lossless),
             };
             let (schedule, queue) = (trace.schedule.clone(), queue(waiting));
-            let config = TraceLinkConfig { schedule, delay, queue, loss };
+            let delays = trace.delays.as_ref().map(|delays| delays.series.clone());
+            let config = TraceLinkConfig { schedule, delay, delays, queue, loss };
             config.build().expect("checked").into()
         }
     }

@@ -120,6 +120,9 @@ pub(super) struct LinkFacts {
     rate_bps: Option<f64>,
     /// Propagation delay in seconds.
     delay_s: f64,
+    /// The least, mean and largest recorded delay in seconds beside it, where there is a record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_delay_s: Option<[f64; 3]>,
     /// How much may wait, as a scenario says it; none is without limit.
     queue_limit: Option<String>,
     /// How long a frame takes, in seconds, where packets are sent as frames.
@@ -175,6 +178,10 @@ fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
         name,
         rate_bps: hop.rate_bps(),
         delay_s: hop.delay.as_secs_f64(),
+        recorded_delay_s: hop.recorded_delays().map(|delays| {
+            let [least, largest] = delays.series.range();
+            [least, delays.series.mean(), largest].map(SimTime::as_secs_f64)
+        }),
         queue_limit: hop.queue().limit().map(|limit| limit.to_string()),
         frame_s: hop.frames().map(|frames| frames.frame_time).map(SimTime::as_secs_f64),
         loss_rate: hop.loss().and_then(LossConfig::rate),

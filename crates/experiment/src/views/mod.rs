@@ -232,6 +232,12 @@ pub fn opportunities(
         let problem = format!("there is no number {number}: {} are simulated, counted from 0", sizes.len());
         return Err(ScenarioError::key("flows", problem));
     };
+    let bytes = bytes.ok_or_else(|| {
+        ScenarioError::key(
+            "flows",
+            format!("number {number} sends packets of several sizes, of which no trace is made"),
+        )
+    })?;
     let seed = RunSeed { seed: experiment.seed, run: 0 };
     let network = network(&point.setup, seed);
     match opportunities::opportunities(network, number, bytes, cancel) {

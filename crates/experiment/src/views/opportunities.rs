@@ -7,12 +7,13 @@ use crossfade_scenario::{FlowSetup, Setup, TrafficSetup};
 use crossfade_sim::Network;
 use std::sync::atomic::AtomicBool;
 
-/// What a packet takes of each flow that a run simulates from its beginning on, in their order.
-pub(super) fn packet_sizes(setup: &Setup) -> Vec<u32> {
+/// What a packet takes of each flow that a run simulates from its beginning on, in their order; `None` where packets differ.
+pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     let comes_later =
         |flow: &&FlowSetup| matches!(flow.traffic, TrafficSetup::Arrivals { .. } | TrafficSetup::Outside);
     let lasting = setup.flows.iter().filter(|flow| !comes_later(flow));
-    lasting.flat_map(|flow| std::iter::repeat_n(flow.packet_size, flow.count as usize)).collect()
+    let size = |flow: &FlowSetup| Some(flow.packet_size).filter(|_| flow.packet_sizes().len() == 1);
+    lasting.flat_map(|flow| std::iter::repeat_n(size(flow), flow.count as usize)).collect()
 }
 
 /// The opportunities that flow `number`, with packets of `bytes`, used in a run of `network`; `None` once `cancel` is true.

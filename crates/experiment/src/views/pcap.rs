@@ -3,17 +3,24 @@
 use super::sink::{PORTION_BYTES, Sink};
 use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection, Ecn};
 use crossfade_core::SimTime;
-use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
+use crossfade_scenario::{FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, RfcConfig, Segment, Variant};
+use std::ops::Range;
 
-/// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery.
+/// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery and recorded packets.
 pub(crate) struct Pcap<'a> {
     file: File,
     sink: &'a mut Sink<'a>,
     /// What flows that arrive at random are like.
-    arrivals: TcpSetup,
+    arrivals: Option<TcpSetup>,
+    /// The numbers of flows whose datagrams are shown.
+    recorded: Vec<Range<u32>>,
 }
+
+/// Of a capture without TCP.
+const NO_CONNECTION: Connection =
+    Connection { mss: 1, w_max: 1, timestamps: false, sack: false, ecn: Ecn::Off, bytes: None };
 
 impl<'a> Pcap<'a> {
     /// An empty capture that knows the connections of `setup` and hands the file over to `sink`, piece by piece.
@@ -26,14 +33,17 @@ impl<'a> Pcap<'a> {
         sink: &'a mut Sink<'a>,
     ) -> Result<Self, ScenarioError> {
         let refuse = |error: CaptureError| ScenarioError::key("pcap", error.to_string());
-        let Some(first) = setup.flows.iter().find_map(|flow| flow.tcp()) else {
+        let first = setup.flows.iter().find_map(|flow| flow.tcp());
+        let is_recorded = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Recorded(_));
+        if first.is_none() && !setup.flows.iter().any(is_recorded) {
             return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
-        };
+        }
         // Flows that arrive at random are numbered after those that are there from the start.
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
-        let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
-        let arrivals = *usual;
-        let mut file = File::new(config, connection(usual, None)).map_err(refuse)?;
+        let arrivals = arrivals.and_then(|flow| flow.tcp()).or(first).copied();
+        let usual = arrivals.as_ref().map_or(NO_CONNECTION, |tcp| connection(tcp, None));
+        let mut file = File::new(config, usual).map_err(refuse)?;
+        let mut recorded = Vec::new();
         let mut number = 0;
         for flow in &setup.flows {
             match &flow.traffic {
@@ -49,11 +59,15 @@ impl<'a> Pcap<'a> {
                     }
                     number += flow.count;
                 }
+                TrafficSetup::Recorded(_) => {
+                    recorded.push(number..number + flow.count);
+                    number += flow.count;
+                }
                 TrafficSetup::Udp { .. } | TrafficSetup::Saturated => number += flow.count,
                 TrafficSetup::Arrivals { .. } | TrafficSetup::Outside => {}
             }
         }
-        Ok(Self { file, sink, arrivals })
+        Ok(Self { file, sink, arrivals, recorded })
     }
 
     /// Hands over the last packets.
@@ -106,7 +120,8 @@ fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
 
 impl Capture for Pcap<'_> {
     fn arrival(&mut self, flow: u32, bytes: u64) {
-        connect(&mut self.file, flow, &self.arrivals, Some(bytes)).expect("checked, and new");
+        let tcp = self.arrivals.as_ref().expect("connections arrive");
+        connect(&mut self.file, flow, tcp, Some(bytes)).expect("checked, and new");
     }
 
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
@@ -123,6 +138,11 @@ impl Capture for Pcap<'_> {
         self.hand_over();
     }
 
-    /// The capture is one of TCP.
-    fn datagram(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _seq: u64) {}
+    /// The capture is one of TCP and of what is recorded.
+    fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, _seq: u64) {
+        if self.recorded.iter().any(|numbers| numbers.contains(&flow)) {
+            self.file.on_datagram_sent(now, flow, bytes);
+            self.hand_over();
+        }
+    }
 }

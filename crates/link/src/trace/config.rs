@@ -1,10 +1,12 @@
 //! Trace-driven links as a scenario chooses them.
 
+use super::delays::{DelaySeries, DelayedService};
 use super::opportunity::OpportunityService;
 use super::rate_table::RateService;
 use super::schedule::Schedule;
 use crate::config::Queue;
 use crate::link::Link;
+use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{OutOfRange, SimTime};
 
@@ -14,6 +16,8 @@ pub struct TraceLinkConfig {
     pub schedule: Schedule,
     /// Propagation delay, added to that of a table.
     pub delay: SimTime,
+    /// Propagation delay over time, added to both.
+    pub delays: Option<DelaySeries>,
     /// What waits, and what is dropped. (Random early detection is told a rate of its own.)
     pub queue: Queue,
     /// Which transmissions are lost: [`TableLoss`](super::TableLoss) for those of a table.
@@ -26,10 +30,17 @@ impl TraceLinkConfig {
     /// # Errors
     /// A parameter of the queue outside its range.
     pub fn build(self) -> Result<Box<dyn Link + Send>, OutOfRange> {
-        let Self { schedule, delay, queue, loss } = self;
-        match schedule {
-            Schedule::Opportunities(trace) => queue.before(OpportunityService::new(trace), delay, loss),
-            Schedule::Rates(table) => queue.before(RateService::new(table), delay, loss),
-        }
+        let Self { schedule, delay, delays, queue, loss } = self;
+        let Some(delays) = delays else {
+            return match schedule {
+                Schedule::Opportunities(trace) => queue.before(OpportunityService::new(trace), delay, loss),
+                Schedule::Rates(table) => queue.before(RateService::new(table), delay, loss),
+            };
+        };
+        let service: Box<dyn Service> = match schedule {
+            Schedule::Opportunities(trace) => Box::new(OpportunityService::new(trace)),
+            Schedule::Rates(table) => Box::new(RateService::new(table)),
+        };
+        queue.before(DelayedService::new(service, delays), delay, loss)
     }
 }

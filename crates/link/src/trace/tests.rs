@@ -1,6 +1,9 @@
 //! Links that follow a trace, against the rule of the format and against a hop.
 
-use super::{OpportunityService, OpportunityTrace, RateService, RateTable, Schedule, TraceLinkConfig};
+use super::{
+    DelaySeries, Interpolation, OpportunityService, OpportunityTrace, RateService, RateTable, Schedule,
+    TraceLinkConfig,
+};
 use crate::testing::{EveryThird, plain};
 use crate::{CoDelConfig, Departure, DropTail, Hop, HopConfig, Link, Push, Queue, QueueLimit, QueuedLink};
 use crossfade_channel::Lossless;
@@ -11,7 +14,9 @@ use std::collections::VecDeque;
 const MS: SimTime = SimTime::from_millis(1);
 
 fn link(schedule: Schedule, queue: Queue) -> Box<dyn Link + Send> {
-    TraceLinkConfig { schedule, delay: SimTime::ZERO, queue, loss: Box::new(Lossless) }.build().unwrap()
+    TraceLinkConfig { schedule, delay: SimTime::ZERO, delays: None, queue, loss: Box::new(Lossless) }
+        .build()
+        .unwrap()
 }
 
 fn opportunities(text: &str) -> Schedule {
@@ -100,6 +105,29 @@ fn delays_of_a_table_do_not_reorder() {
     let table: RateTable = "0 16e6 0.100 0\n0.001 16e6 0.010 0\n".parse().unwrap();
     let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &packets);
     assert_eq!(arrived, [(100_500, 0), (100_500, 1), (210_500, 2)]);
+}
+
+/// Opportunities at 1, 2, 4 and 10 ms of every 10; 20 ms of delay, from 4 ms on 5, from 8 ms on 30. Packets at 0 are sent at 1,
+/// 2, 4 and 10 ms: they would come out at 21, 22, 9 and 30 ms (at 10 ms the series begins again).
+#[test]
+fn recorded_delays_hold_at_the_end_of_a_transmission_and_do_not_reorder() {
+    let delays = || "0 0.020\n0.004 0.005\n0.008 0.030\n".parse::<DelaySeries>().unwrap();
+    let arrivals = |delays: DelaySeries| {
+        let link = TraceLinkConfig {
+            schedule: opportunities("1\n2\n4\n10\n"),
+            delay: MS,
+            delays: Some(delays),
+            queue: Queue::DropTail(None),
+            loss: Box::new(Lossless),
+        };
+        replay(link.build().unwrap(), &[(0, 1500); 4]).into_iter().map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    assert_eq!(arrivals(delays().repeating(MS * 10).unwrap()), [22_000, 23_000, 23_000, 31_000]);
+    // The last delay holds.
+    assert_eq!(arrivals(delays()), [22_000, 23_000, 23_000, 41_000]);
+    // At 1 and 2 ms 16.25 and 12.5 ms, at 4 ms 5 ms: each comes out when the one before has.
+    let lines = delays().repeating(MS * 10).unwrap().interpolated(Interpolation::Linear);
+    assert_eq!(arrivals(lines), [18_250, 18_250, 18_250, 31_000]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::testbed::{MS, arq, emulate, hop, iid, random_bytes, undisturbed};
 use crossfade_channel::Lossless;
 use crossfade_core::SimTime;
 use crossfade_link::arq::{ArqProtocol, StopAndWaitConfig};
+use crossfade_link::trace::{Schedule, TraceLinkConfig};
 use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Parcel, Push, Queue, QueueLimit};
 use crossfade_live::{PumpConfig, PumpReport};
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 pub(crate) const ALL: &[Case] = &[
     ("ping_through_a_hop", ping_through_a_hop),
+    ("ping_through_recorded_delays", ping_through_recorded_delays),
     ("ping_through_arq_in_steps", ping_through_arq_in_steps),
     ("packets_arrive_as_they_were_sent", packets_arrive_as_they_were_sent),
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
@@ -53,6 +55,29 @@ fn ping_through_a_hop() {
             assert_eq!((direction.packets, direction.link.arrivals), (u64::from(count), u64::from(count)));
         }
         check_luckiest(&lateness(&rtt, &vec![expected_s; rtt.len()]))
+    });
+}
+
+/// 20 ms, from half a second on 60 ms, and up to 1 ms until the next opportunity: pings take the one, then the other.
+fn ping_through_recorded_delays() {
+    undisturbed(|| {
+        let forward = TraceLinkConfig {
+            schedule: Schedule::Opportunities("1\n".parse().unwrap()),
+            delay: SimTime::ZERO,
+            delays: Some("0 0.020\n0.5 0.060\n".parse().unwrap()),
+            queue: Queue::DropTail(None),
+            loss: Box::new(Lossless),
+        };
+        let (rtt, _) =
+            emulate(forward.build().unwrap(), hop(None, MS), PumpConfig::default(), |[near, far]| {
+                ping(near, far.address(), 40)
+            });
+        let first = rtt.iter().take_while(|rtt| **rtt < Duration::from_millis(61)).count();
+        let (early, late) = rtt.split_at(first);
+        // From at most half a second of 21 ms and more, and all the rest.
+        assert!(first <= 24 && late.len() >= 16, "{rtt:?}");
+        check_luckiest(&lateness(early, &vec![0.021; first]))?;
+        check_luckiest(&lateness(late, &vec![0.061; late.len()]))
     });
 }
 

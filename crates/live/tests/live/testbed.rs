@@ -83,7 +83,7 @@ pub(crate) fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: 
 /// 10 packets in 15 ms, then again.
 pub(crate) fn trace(queue: Queue, loss: Box<dyn LossProcess>) -> TraceLinkConfig {
     let schedule = Schedule::Opportunities("1\n1\n3\n4\n4\n4\n9\n10\n12\n15\n".parse().unwrap());
-    TraceLinkConfig { schedule, delay: MS * 5, queue, loss }
+    TraceLinkConfig { schedule, delay: MS * 5, delays: None, queue, loss }
 }
 
 /// Repeats an experiment until the machine has had time for it: what happened at the wrong time is an error,

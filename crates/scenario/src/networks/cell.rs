@@ -58,7 +58,7 @@ pub(super) fn resolve(
     let slot = scenario.cell.resolve_slot()?;
     scenario.run.resolve_frames(false)?;
     let usual = resolve_packet_size(scenario)?.0;
-    let mut flows = resolve_flows(scenario, usual, slot, false, None)?;
+    let mut flows = resolve_flows(scenario, usual, slot, false, None, files)?;
     let mut users = 0;
     for flow in &mut flows {
         flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();

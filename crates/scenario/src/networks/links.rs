@@ -89,7 +89,7 @@ fn resolve_links(
     let mut flows = if has_no_transport {
         Vec::new()
     } else {
-        resolve_flows(scenario, packet_size.0, slot, one_hop, None)?
+        resolve_flows(scenario, packet_size.0, slot, one_hop, None, files)?
     };
     let largest = largest_packet(&flows, packet_size.0, rate)?;
     let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));

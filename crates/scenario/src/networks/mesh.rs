@@ -42,7 +42,7 @@ pub(super) fn resolve(
             "too slow: a packet would take more than 1 h",
         ));
     }
-    let mut flows = resolve_flows(scenario, packet_size.0, slot, false, Some(&mesh))?;
+    let mut flows = resolve_flows(scenario, packet_size.0, slot, false, Some(&mesh), files)?;
     for flow in &mut flows {
         if let Some(tcp) = flow.tcp() {
             check_frame("tcp.ack_size", tcp.longest_ack())?;

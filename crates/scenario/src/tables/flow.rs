@@ -7,8 +7,10 @@ use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
+use crate::files::Files;
+use crate::quantity::{Bytes, FileName, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
+use crossfade_link::trace::SendRecord;
 use crossfade_transport::congestion::CustomControl;
 use crossfade_transport::{Opening, Releases};
 use schemars::JsonSchema;
@@ -93,6 +95,15 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
 
+    /// Table of sent packets: time_s, since the start of the flow, and bytes on the wire. Required for recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<FileName>,
+
+    /// After this time the record begins again.
+    #[schemars(extend("x-default" = "none: the flow is silent after the last packet of its record"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_period: Option<Span>,
+
     /// How long a UDP source is on, in the mean. With off; without the two it is always on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
@@ -141,6 +152,8 @@ tag! {
         Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
         Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio],
+        /// Packets of UDP at the times and of the sizes of a record, whatever becomes of them (record, record_period).
+        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
         Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio],
@@ -184,7 +197,7 @@ pub struct FlowSetup {
     pub request: u32,
     /// What comes before its first data, once the path is known.
     pub opening: Opening,
-    /// Bytes of a data packet on the wire.
+    /// Bytes of a data packet on the wire, of recorded ones the largest.
     pub packet_size: u32,
     /// The nodes of the mesh, or the ports of the cell, that it goes from and to, of several flows in turn; none of a path of
     /// links.
@@ -252,7 +265,18 @@ impl FlowSetup {
             TrafficSetup::Tcp(tcp, _)
             | TrafficSetup::PacedTcp(tcp, _)
             | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
-            TrafficSetup::Udp { .. } | TrafficSetup::Saturated | TrafficSetup::Outside => None,
+            TrafficSetup::Udp { .. }
+            | TrafficSetup::Recorded(_)
+            | TrafficSetup::Saturated
+            | TrafficSetup::Outside => None,
+        }
+    }
+
+    /// The sizes that its data packets have, but for the last one of a transfer.
+    pub fn packet_sizes(&self) -> &[u32] {
+        match &self.traffic {
+            TrafficSetup::Recorded(record) => record.sizes(),
+            _ => std::slice::from_ref(&self.packet_size),
         }
     }
 
@@ -307,23 +331,35 @@ pub enum TrafficSetup {
         /// How long it is on and off, in seconds; without the two it is always on.
         on_off: Option<[Distribution; 2]>,
     },
+    /// Datagrams at recorded times.
+    Recorded(SendRecord),
     /// Datagrams, more than the link can carry.
     Saturated,
     /// What a real program sends, if there is one: no flow of a simulation.
     Outside,
 }
 
+/// What a flow is resolved in.
+pub(crate) struct AroundFlow<'a> {
+    /// The scenario's.
+    pub(crate) tcp: &'a Tcp,
+    /// Bytes of a packet of the link.
+    pub(crate) packet_size: u32,
+    pub(crate) slot: SimTime,
+    /// No other entry sends, over a hop for whose slots a sender may wait.
+    pub(crate) alone: bool,
+    pub(crate) mesh: Option<&'a MeshSetup>,
+    pub(crate) files: &'a Files<'a>,
+}
+
 impl Flow {
-    /// Fills in the defaults of the flow called `name`; `tcp` is the scenario's.
+    /// Fills in the defaults of the flow called `name`.
     pub(crate) fn resolve(
         &mut self,
         name: &str,
-        tcp: &Tcp,
-        link_packet_size: u32,
-        slot: SimTime,
-        alone: bool,
-        mesh: Option<&MeshSetup>,
+        around: &AroundFlow<'_>,
     ) -> Result<FlowSetup, ScenarioError> {
+        let &AroundFlow { tcp, packet_size: link_packet_size, slot, alone, mesh, files } = around;
         let table = join("flows", name);
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         refuse_foreign(&table, self, traffic)?;
@@ -359,9 +395,15 @@ impl Flow {
             }
             request => request.map_or(0, |size| size.0),
         };
-        let packet_size = self.packet_bytes(&table, tcp, link_packet_size)?;
+        let packet_size = match traffic {
+            Traffic::Recorded => {
+                self.recorded(&table, slot, files)?.sizes().last().copied().unwrap_or_default()
+            }
+            _ => self.packet_bytes(&table, tcp, link_packet_size)?,
+        };
         let alone = alone && packet_size == link_packet_size;
         let traffic = match traffic {
+            Traffic::Recorded => TrafficSetup::Recorded(self.recorded(&table, slot, files)?),
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
             Traffic::Outside => TrafficSetup::Outside,
@@ -468,6 +510,17 @@ impl Flow {
 
     fn bytes(&self, table: &str, traffic: Traffic) -> Result<u32, ScenarioError> {
         Ok(self.size.ok_or_else(|| missing(table, "size", traffic))?.0)
+    }
+
+    /// What it sends, from its file.
+    fn recorded(&self, table: &str, slot: SimTime, files: &Files<'_>) -> Result<SendRecord, ScenarioError> {
+        let FileName(name) =
+            self.record.as_ref().ok_or_else(|| missing(table, "record", Traffic::Recorded))?;
+        let record = files.sends(&join(table, "record"), name)?;
+        let Some(period) = self.record_period else { return Ok(record) };
+        let key = join(table, "record_period");
+        let time = positive_time(&key, period, slot)?;
+        record.repeating(time).map_err(|error| ScenarioError::value(key, &json(period), error.problem))
     }
 
     fn udp(&mut self, table: &str, traffic: Traffic, slot: SimTime) -> Result<TrafficSetup, ScenarioError> {

@@ -76,7 +76,7 @@ pub use rto::Rto;
 pub use run::Run;
 pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
-pub use trace::{Budget, Modcod, Trace, TraceSetup};
+pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetup};
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;

@@ -2,7 +2,7 @@
 
 use super::base::{json, positive_time, time};
 use crate::error::ScenarioError;
-use crate::quantity::{Memory, Share, Span};
+use crate::quantity::{FileName, Memory, Share, Span};
 use crate::stop::{End, StopRule};
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
@@ -32,6 +32,12 @@ pub struct Run {
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
+
+    /// Table of draws: the first line names keys of the scenario, each other line has a value for each. Run r takes row r, so
+    /// that intervals include what is not known of these values. A run for which there is no row is refused.
+    #[schemars(extend("x-default" = "none: all runs have the values of the scenario"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draws: Option<FileName>,
 
     /// Run until the 95 % interval of run.metric is no wider than this share of its value on either side, at
     /// least 20 runs. Contradicts run.runs.

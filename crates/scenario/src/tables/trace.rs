@@ -6,12 +6,12 @@ use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{FileName, Share, Span};
 use crossfade_core::{SimTime, units};
-use crossfade_link::trace::{DVB_S2, LinkBudget, RateTable, Schedule};
+use crossfade_link::trace::{DVB_S2, DelaySeries, Interpolation, LinkBudget, RateTable, Schedule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the capacity of a link follows: one of opportunities, rates and attenuation, a file beside the
-/// scenario.
+/// scenario; and a record of its delay beside it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trace {
@@ -30,6 +30,22 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attenuation: Option<FileName>,
 
+    /// Table of propagation delay over time: time_s and delay_s, or rtt_s, of which half is the delay. It is added to that
+    /// of the link; a packet takes what holds as its transmission ends, and never overtakes another. Taken by opportunities
+    /// and attenuation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<FileName>,
+
+    /// Delay between two rows of delays.
+    #[schemars(extend("x-default" = "step, of delays"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpolation: Option<Between>,
+
+    /// What follows the end of delays.
+    #[schemars(extend("x-default" = "repeat, of delays beside a capacity that repeats; otherwise hold"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays_end: Option<DelaysEnd>,
+
     /// After this time a table begins again. Taken by rates and attenuation.
     #[schemars(extend("x-default" = "none: the last row holds for ever"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +59,26 @@ pub struct Trace {
     /// What makes a rate and a loss of an attenuation. Taken by attenuation.
     #[serde(skip_serializing_if = "Budget::is_absent")]
     pub budget: Budget,
+}
+
+/// The delay between two rows of a table of delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Between {
+    /// Each row holds until the next.
+    Step,
+    /// In a straight line from one row to the next.
+    Linear,
+}
+
+/// What follows the end of a table of delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DelaysEnd {
+    /// It begins again together with the capacity; rows beyond the end of the capacity are left out.
+    Repeat,
+    /// Its last delay holds for ever.
+    Hold,
 }
 
 /// A table of modulations and codes.
@@ -105,6 +141,8 @@ absent!(Trace, Budget);
 pub struct TraceSetup {
     /// When what can be sent.
     pub schedule: Schedule,
+    /// The propagation delay over time, beside that of the link.
+    pub delays: Option<DelaySetup>,
     /// The mean rate in bit/s.
     pub mean_rate_bps: f64,
     /// The key of the file, which messages name.
@@ -121,9 +159,23 @@ impl TraceSetup {
     }
 }
 
+/// A propagation delay over time.
+#[derive(Clone, Debug)]
+pub struct DelaySetup {
+    /// The delays.
+    pub series: DelaySeries,
+    /// When the last row of its file begins.
+    pub file_ends: SimTime,
+    /// The key of the file, which messages name.
+    pub key: String,
+}
+
 /// What each kind of trace takes beside its file.
-const KINDS: [(&str, &[&str]); 3] =
-    [("opportunities", &[]), ("rates", &["period"]), ("attenuation", &["period", "modcod", "budget"])];
+const KINDS: [(&str, &[&str]); 3] = [
+    ("opportunities", &["delays", "interpolation", "delays_end"]),
+    ("rates", &["period"]),
+    ("attenuation", &["delays", "interpolation", "delays_end", "period", "modcod", "budget"]),
+];
 
 impl Trace {
     /// Fills in the defaults; `None` is a link without a trace.
@@ -149,11 +201,49 @@ impl Trace {
                 Schedule::Rates(self.repeated(table, rates)?)
             }
         };
+        let delays = self.resolve_delays(table, &schedule, files)?;
         let mean_rate_bps = schedule.mean_rate_bps();
         if mean_rate_bps > 0.0 {
-            return Ok(Some(TraceSetup { schedule, mean_rate_bps, key }));
+            return Ok(Some(TraceSetup { schedule, delays, mean_rate_bps, key }));
         }
         Err(ScenarioError::key(key, "the mean rate of the link is 0: nothing would be sent"))
+    }
+
+    /// The delays beside a capacity of that `schedule`.
+    fn resolve_delays(
+        &mut self,
+        table: &str,
+        schedule: &Schedule,
+        files: &Files<'_>,
+    ) -> Result<Option<DelaySetup>, ScenarioError> {
+        let key = join(table, "delays");
+        let Some(FileName(name)) = &self.delays else {
+            let given =
+                [("interpolation", self.interpolation.is_some()), ("delays_end", self.delays_end.is_some())];
+            let needless = given.into_iter().find(|(_, given)| *given);
+            return needless.map_or(Ok(None), |(other, _)| {
+                Err(ScenarioError::key(join(table, other), format!("needs {key}")))
+            });
+        };
+        let series = files.delays(&key, name)?;
+        let file_ends = series.last_time();
+        let series = series.interpolated(match *self.interpolation.get_or_insert(Between::Step) {
+            Between::Step => Interpolation::Step,
+            Between::Linear => Interpolation::Linear,
+        });
+        let usual = if schedule.repeats() { DelaysEnd::Repeat } else { DelaysEnd::Hold };
+        let end = *self.delays_end.get_or_insert(usual);
+        let series = match (end, schedule.repeats()) {
+            (DelaysEnd::Hold, _) => series,
+            (DelaysEnd::Repeat, true) => series
+                .repeating(schedule.lasts())
+                .map_err(|error| ScenarioError::value(key.clone(), &json(&self.delays), error.problem))?,
+            (DelaysEnd::Repeat, false) => {
+                let problem = "needs a capacity that begins again: opportunities, or attenuation with period";
+                return Err(ScenarioError::value(join(table, "delays_end"), &json(end), problem));
+            }
+        };
+        Ok(Some(DelaySetup { series, file_ends, key }))
     }
 
     /// Which of the three it is.
