@@ -43,6 +43,7 @@ fn config(users: usize, allocation: Allocation, nmse: f64, target_nmse: f64) -> 
         outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
+        uplink: None,
     }
 }
 

@@ -15,6 +15,15 @@ use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Which way packets of a user go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the base station, which knows what waits.
+    Down,
+    /// To the base station, which knows of a packet so long after it came.
+    Up { grant_delay: SimTime },
+}
+
 /// A frame in the air.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
@@ -53,14 +62,19 @@ pub(crate) struct User {
     waits: Vec<(u64, SimTime)>,
     /// Packets of which nothing was sent, and their bytes.
     waiting: (usize, u64),
+    way: Way,
+    /// The last packets, of which the base station does not know yet.
+    untold: usize,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// Its streams are those of its channel ([`UserChannel::new`]) and `error.cell.N`.
+    /// Its streams are those of its channel ([`UserChannel::new`]), the same for both ways, and `error.cell.N`, or
+    /// `error.cell.ul.N` of an uplink.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
+        way: Way,
         response: &Arc<FrequencyResponse>,
         seed: RunSeed,
         simd: Simd,
@@ -68,12 +82,13 @@ impl User {
         let config = cell.users[number].clone();
         let channel = UserChannel::new(number, cell, &config, response, seed, simd)?;
         let reports = cell.feedback.map(|feedback| Reports::new(feedback, channel.clone(), cell.bins));
+        let prefix = if way == Way::Down { "error.cell" } else { "error.cell.ul" };
         Ok(Self {
             channel,
             reports,
             outer_loop: cell.outer_loop.map(OuterLoop::new),
             feedback_slots: cell.arq.delay_slots,
-            errors: seed.stream(&format!("error.cell.{number}")),
+            errors: seed.stream(&format!("{prefix}.{number}")),
             powers: vec![0.0; response.padded()],
             predicted: None,
             sender: Sender::new(cell.arq, cell.symbols),
@@ -81,6 +96,8 @@ impl User {
             packets: VecDeque::new(),
             waits: Vec::new(),
             waiting: (0, 0),
+            way,
+            untold: 0,
             statistics: UserStatistics::default(),
             config,
         })
@@ -89,9 +106,26 @@ impl User {
     /// A packet joins the stream.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) {
         let (start, end) = self.sender.append(u64::from(parcel.bytes()) * 8);
+        match self.way {
+            Way::Down => self.sender.grant(end),
+            Way::Up { .. } => self.untold += 1,
+        }
         self.packets.push_back(Packet { start, end, parcel, since: now, is_lost: false });
         self.waiting.0 += 1;
         self.waiting.1 += u64::from(parcel.bytes());
+    }
+
+    /// The base station learns by `now` of packets that came long enough ago.
+    pub(crate) fn tell(&mut self, now: SimTime) {
+        let Way::Up { grant_delay } = self.way else { return };
+        while self.untold > 0 {
+            let packet = &self.packets[self.packets.len() - self.untold];
+            if packet.since + grant_delay > now {
+                break;
+            }
+            self.sender.grant(packet.end);
+            self.untold -= 1;
+        }
     }
 
     /// Packets of which nothing was sent, and their bytes.

@@ -45,6 +45,7 @@ fn config(trace: Option<&str>) -> CellConfig {
         outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
+        uplink: None,
     }
 }
 

@@ -38,6 +38,7 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
         outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
+        uplink: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod aggregation;
 mod analysis;
+mod cell_uplink;
 mod common;
 mod drop_tail;
 mod frames;

@@ -54,5 +54,6 @@ pub use tables::{
     Persistence, Phy, PhyCombining, PhyFidelity, Policer, Prediction, Preset, Profile, ProfileWord, Queue,
     Quic, Radio, RateReduction, Reading, ReceptionWord, Recorded, Retries, Reverse, Rfc, RoutingWord, Rto,
     Rule, RuleName, Rules, Run, Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord,
-    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
+    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Uplink, Variant,
+    Wired,
 };

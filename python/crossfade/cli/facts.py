@@ -37,6 +37,11 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
         f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
         f"at a mean of {users[0]['mean_snr_db']:.4g} dB{wide}"
     ]
+    if (uplink := cell.get("uplink")) is not None:
+        lines.append(
+            f"uplink in slots {uplink['pattern']}: {_range(uplink['mean_snr_db'], 'dB')}, "
+            f"a grant takes {time_text(uplink['grant_delay_s'])}"
+        )
     first = 0
     for flow in cell["flows"]:
         last = first + flow["users"] - 1

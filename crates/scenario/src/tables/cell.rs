@@ -5,6 +5,7 @@ use super::base::{absent, json, named, positive_time};
 use super::prediction::{LevelKeys, Prediction};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
+use super::uplink::Uplink;
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{Frequency, Retransmissions, Span};
@@ -110,6 +111,10 @@ pub struct Cell {
     /// How frames are repeated.
     #[serde(skip_serializing_if = "CellArq::is_absent")]
     pub arq: CellArq,
+
+    /// Uplink in slots of the same bins; without it, acknowledgements take the links of `reverse`.
+    #[serde(skip_serializing_if = "Uplink::is_absent")]
+    pub uplink: Uplink,
 
     /// The radio of users whose flow says nothing else.
     #[serde(skip_serializing_if = "Radio::is_absent")]
@@ -239,6 +244,8 @@ impl Cell {
         let profile = profile.resolve(slot)?;
         let shadowing = self.shadowing.resolve()?;
         let allocation = self.resolve_allocation(slot)?;
+        let bins = self.bins.unwrap_or_default() as usize;
+        let uplink = self.uplink.resolve(slot, bins, (allocation, self.scheduler))?;
         let prediction = self.prediction.resolve(slot)?;
         let carrier_hz = self.carrier.map_or(0.0, |carrier| carrier.0);
         let symbols = self.symbols.unwrap_or_default();
@@ -281,7 +288,7 @@ impl Cell {
         let config = CellConfig {
             slot,
             symbols,
-            bins: self.bins.unwrap_or_default() as usize,
+            bins,
             bin_width_hz: self.bin_width.map_or(0.0, |width| width.0),
             profile,
             shadowing,
@@ -291,6 +298,7 @@ impl Cell {
             outer_loop,
             arq: self.arq.resolve(slot)?,
             queue,
+            uplink,
         };
         config.check().map_err(|error| named("cell", &error))?;
         Ok(CellModel {

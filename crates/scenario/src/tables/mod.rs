@@ -39,6 +39,7 @@ pub(crate) mod shaper;
 pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
+mod uplink;
 
 pub use adaptation::{CellFeedback, OuterLoop};
 pub use aggregation::Aggregation;
@@ -75,6 +76,7 @@ pub use run::Run;
 pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
 pub use trace::{Budget, Modcod, Trace, TraceSetup};
+pub use uplink::Uplink;
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;
