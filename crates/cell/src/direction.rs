@@ -139,13 +139,7 @@ impl Direction {
         let mut frames = ArqStatistics::default();
         for user in &users {
             statistics.add(&user.packets);
-            frames.frames += user.frames;
-            frames.retransmissions += user.retransmissions;
-            frames.frame_errors += user.frame_errors;
-            frames.frames_delivered += user.frames_delivered;
-            frames.frames_lost += user.frames_lost;
-            frames.head_of_line_delay.merge(&user.head_of_line_delay);
-            frames.head_of_line_delay_s += user.head_of_line_delay_s;
+            frames.add(&user.arq);
         }
         let usable = self.config.allocation.usable(self.config.bins, self.users.len()) as f64;
         let busy = SimTime::from_secs_f64(self.config.slot.as_secs_f64() * self.used as f64 / usable);

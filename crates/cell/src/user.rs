@@ -202,10 +202,10 @@ impl User {
             outer.learn(slot + self.feedback_slots, sent.piece.bits, is_good);
         }
         let statistics = &mut self.statistics;
-        *(if sent.is_new { &mut statistics.frames } else { &mut statistics.retransmissions }) += 1;
+        *(if sent.is_new { &mut statistics.arq.frames } else { &mut statistics.arq.retransmissions }) += 1;
         statistics.splits += u64::from(sent.is_split);
         statistics.below_levels += u64::from(is_below);
-        statistics.frame_errors += u64::from(!is_good);
+        statistics.arq.frame_errors += u64::from(!is_good);
         statistics.first_errors += u64::from(!is_good && sent.is_new);
         statistics.frames_by_bits[sent.piece.bits as usize - 1] += 1;
         Some(Transmission { sent, sinr, is_good })
@@ -229,13 +229,13 @@ impl User {
     pub(crate) fn land(&mut self, now: SimTime, flight: &Flight, mut leave: impl FnMut(Departure)) {
         let piece = flight.piece;
         if flight.is_good {
-            self.statistics.frames_delivered += 1;
+            self.statistics.arq.frames_delivered += 1;
             self.statistics.failures_before += u64::from(piece.failures);
         } else {
             if !self.sender.fail(flight.slot, piece) {
                 return;
             }
-            self.statistics.frames_lost += 1;
+            self.statistics.arq.frames_lost += 1;
             lose(&mut self.packets, piece.start, piece.end);
         }
         self.receiver.settle(piece.start, piece.end);
@@ -244,8 +244,7 @@ impl User {
         self.waits.retain(|&(end, since)| {
             let waits = end > until;
             if !waits {
-                statistics.head_of_line_delay.record(now - since);
-                statistics.head_of_line_delay_s += (now - since).as_secs_f64();
+                statistics.arq.on_release(now - since);
             }
             waits
         });
@@ -253,7 +252,7 @@ impl User {
             if piece.end > until {
                 self.waits.push((piece.end, now));
             } else {
-                statistics.head_of_line_delay.record(SimTime::ZERO);
+                statistics.arq.on_release(SimTime::ZERO);
             }
         }
         while let Some(packet) = self.packets.front().filter(|packet| packet.end <= self.receiver.until()) {

@@ -371,17 +371,17 @@ impl UsersMeasured {
 
     /// Frames that failed for each one of bits that were not sent before.
     fn retransmissions_per_frame(&self) -> f64 {
-        of_some(self.counts.frame_errors, self.counts.frames)
+        of_some(self.counts.arq.frame_errors, self.counts.arq.frames)
     }
 
     /// Of the frames of bits that were not sent before, the share that failed.
     fn initial_frame_error_rate(&self) -> f64 {
-        of_some(self.counts.first_errors, self.counts.frames)
+        of_some(self.counts.first_errors, self.counts.arq.frames)
     }
 
     /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
     fn retransmissions_per_piece(&self) -> f64 {
-        of_some(self.counts.failures_before, self.counts.frames_delivered)
+        of_some(self.counts.failures_before, self.counts.arq.frames_delivered)
     }
 
     /// Of the frames sent, the share with so many bits a symbol.
@@ -452,8 +452,8 @@ pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
 /// What rows keep beside them, for the quotients of all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
-    MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.frames)),
-    MetricOf::each(USER, "cell_frames_delivered", "1", "", "", |users| count(users.counts.frames_delivered)),
+    MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.arq.frames)),
+    MetricOf::each(USER, "cell_frames_delivered", "1", "", "", |users| count(users.counts.arq.frames_delivered)),
     MetricOf::each(USER, "cell_frames_sent", "1", "", "", |users| count(users.counts.sent())),
 ];
 
@@ -470,6 +470,6 @@ pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
 /// What rows keep beside them.
 #[rustfmt::skip]
 pub(super) static UPLINK_KEPT: &[MetricOf<UsersMeasured>] = &[
-    MetricOf::each(USER, "uplink_frames", "1", "", "", |users| count(users.counts.frames)),
+    MetricOf::each(USER, "uplink_frames", "1", "", "", |users| count(users.counts.arq.frames)),
     MetricOf::each(USER, "uplink_packets_sent", "1", "", "", |users| count(users.counts.packets.transmissions)),
 ];
