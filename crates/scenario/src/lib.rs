@@ -34,7 +34,7 @@ pub use error::ScenarioError;
 pub use files::ReadFile;
 pub use hop::{Carrier, FrameErrors, HopSetup};
 pub use identity::RESULTS_VERSION;
-pub use networks::{Around, CellSetup, LinksSetup, NetworkSetup, WirelessLink};
+pub use networks::*;
 pub use per_user::{PerUser, PerUserExpects};
 pub use plan::{Overrides, Plan};
 pub use points::{Point, Points};
