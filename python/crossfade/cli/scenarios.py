@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import asdict
 from json import dumps as as_json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 

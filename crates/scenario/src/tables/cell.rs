@@ -5,6 +5,7 @@ use super::base::{absent, json, named, positive_time};
 use super::prediction::{LevelKeys, Prediction};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
+use super::scheduler::SchedulerWord;
 use super::uplink::Uplink;
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -164,20 +165,6 @@ pub enum AllocationWord {
     Static,
     /// Bins are given slot by slot.
     Scheduled,
-}
-
-/// Who gets which bin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SchedulerWord {
-    /// Each user the one that is predicted to be best, users choosing in turns: one bin a user and slot.
-    BestBin,
-    /// All bins go to the users with something to send, in turns.
-    RoundRobin,
-    /// Each bin goes to the user with the highest predicted ratio in it.
-    MaxSinr,
-    /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had.
-    ProportionalFair,
 }
 
 /// A slotted downlink with many users.

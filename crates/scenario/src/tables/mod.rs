@@ -35,6 +35,7 @@ mod radio;
 pub(crate) mod rfc;
 pub(crate) mod rto;
 pub(crate) mod run;
+mod scheduler;
 pub(crate) mod shaper;
 pub(crate) mod tagged;
 pub(crate) mod tcp;
@@ -49,7 +50,7 @@ pub use arq::{
     TimerClock,
 };
 pub(crate) use base::{LONGEST_SLOT, json};
-pub use cell::{AllocationWord, Cell, CellArq, CellModel, Preset, Recorded, SchedulerWord};
+pub use cell::{AllocationWord, Cell, CellArq, CellModel, Preset, Recorded};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use combining::PhyCombining;
 pub use congestion::{Congestion, RuleName};
@@ -73,6 +74,7 @@ pub use radio::Radio;
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use rto::Rto;
 pub use run::Run;
+pub use scheduler::SchedulerWord;
 pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
 pub use trace::{Budget, Modcod, Trace, TraceSetup};

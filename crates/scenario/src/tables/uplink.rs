@@ -1,8 +1,8 @@
 //! The uplink of a cell, in slots of its own.
 
 use super::base::{absent, json, time};
-use super::cell::SchedulerWord;
 use super::queue::USUAL_LIMIT;
+use super::scheduler::SchedulerWord;
 use crate::error::ScenarioError;
 use crate::quantity::{Limit, Room, Span};
 use crossfade_cell::{Allocation, TddPattern, UplinkConfig};
