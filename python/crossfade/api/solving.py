@@ -105,7 +105,7 @@ class Check:
 
     @property
     def path(self) -> dict[str, Any] | None:
-        """Facts of links in a row: what each is, the slot, flows' round trips and bandwidth-delay products."""
+        """Facts of links in a row: what each is, the slot, round trips and bandwidth-delay products."""
         return self._of("path")
 
     def _of(self, network: str) -> dict[str, Any] | None:
