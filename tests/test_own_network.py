@@ -28,11 +28,11 @@ def _touched() -> list[str]:
 
 
 def _apply(tree: Path) -> None:
-    """Add the new files and patch the existing ones, without fuzz."""
+    """Add the new files and patch the existing ones, as the page does it."""
     shutil.copytree(EXAMPLE / "new", tree, dirs_exist_ok=True)
     patch = EXAMPLE / "existing.patch"
     done = subprocess.run(
-        ["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", str(patch)],
+        ["patch", "-p1", "--no-backup-if-mismatch", "-i", str(patch)],
         cwd=tree,
         capture_output=True,
         text=True,
