@@ -52,10 +52,11 @@ test-python: build $(VENV)/.test
 # Salt 0 is that of `make test`. What pins the numbers of one seed returns at once under the others.
 SALTS ?= 1 2 3 4 5
 
-test-long: $(VENV)/.run  ## the Rust tests under five salts of their random streams, and their long forms: an hour
+test-long: build $(VENV)/.test  ## the Rust tests under five salts of their random streams, their long forms, a network of one's own: an hour
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
 		CROSSFADE_TEST_SALT=$$salt cargo test --quiet --lib --tests || exit 1; done
 	cargo test --quiet --lib --tests -- --ignored
+	CROSSFADE_LONG=1 $(BIN)/python -m pytest -q tests/test_own_network.py
 
 lint: $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, mypy: all clean
 	cargo fmt --check

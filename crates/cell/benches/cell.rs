@@ -43,6 +43,7 @@ fn config(users: usize, allocation: Allocation, nmse: f64, target_nmse: f64) -> 
         outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
+        uplink: None,
     }
 }
 
@@ -132,10 +133,10 @@ fn reference() {
                     let (_, report) = saturate(config(1, allocation, nmse, target), 200, run);
                     kbps += report.statistics.arrived_bytes as f64 * 8e-3 / 2000.0;
                     let user = &report.users[0];
-                    failures += user.frame_errors;
-                    frames += user.frames;
+                    failures += user.arq.frame_errors;
+                    frames += user.arq.frames;
                     before += user.failures_before;
-                    pieces += user.frames_delivered;
+                    pieces += user.arq.frames_delivered;
                     for (sum, count) in by_bits.iter_mut().zip(user.frames_by_bits) {
                         *sum += count;
                     }

@@ -7,6 +7,7 @@ use crate::outer_loop::OuterLoopConfig;
 use crate::scheduler::Allocation;
 use crate::sender::ArqConfig;
 use crate::sinr_trace::SinrTrace;
+use crate::tdd::TddPattern;
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -44,6 +45,25 @@ pub struct CellConfig {
     pub arq: ArqConfig,
     /// How much waits for each user, beside what has been sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,
+    /// How users send; `None` has them send nothing.
+    pub uplink: Option<UplinkConfig>,
+}
+
+/// The uplink, in slots of its own of the same bins (time division duplex). Its channels are those of the downlink, as the same
+/// paths carry both (reciprocity); the base station measures them itself, so that [`CellConfig::feedback`] does not apply, and
+/// [`CellConfig::arq`] and [`CellConfig::outer_loop`] do. A frame has the same symbols.
+#[derive(Clone, Debug)]
+pub struct UplinkConfig {
+    /// Which slots it has; all others are the downlink's.
+    pub pattern: TddPattern,
+    /// From when a packet comes to a user until the first slot in which it may be sent: a scheduling request, and its grant.
+    pub grant_delay: SimTime,
+    /// How many dB the base station receives a user better than the user receives it.
+    pub snr_offset_db: f64,
+    /// Who gets which bin. Slots of a window are those of the uplink.
+    pub allocation: Allocation,
+    /// How much waits at each user, beside what has been sent in part; `None` is without limit.
+    pub queue: Option<QueueLimit>,
 }
 
 /// A user.
@@ -65,6 +85,19 @@ pub struct UserConfig {
 }
 
 impl CellConfig {
+    /// The uplink as a cell of its own that has the slots of its pattern alone.
+    pub(crate) fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
+        let mut config = Self {
+            allocation: uplink.allocation,
+            queue: uplink.queue,
+            feedback: None,
+            uplink: None,
+            ..self.clone()
+        };
+        config.users.iter_mut().for_each(|user| user.mean_snr_db += uplink.snr_offset_db);
+        config
+    }
+
     /// Refuses what cannot be.
     ///
     /// # Errors
@@ -121,30 +154,51 @@ impl CellConfig {
         if let Some(outer_loop) = &self.outer_loop {
             outer_loop.check()?;
         }
-        match self.allocation {
-            Allocation::Static if self.users.len() > self.bins => {
-                let allowed =
-                    format!("at least {}, one for each user of allocation static", self.users.len());
-                return out_of_range("bins", self.bins, allowed);
-            }
-            Allocation::BestBin { candidates } if !(1..=self.bins).contains(&candidates) => {
-                return out_of_range(
-                    "candidates",
-                    candidates,
-                    format!("between 1 and {}, the bins", self.bins),
-                );
-            }
-            Allocation::ProportionalFair { window_slots } if !(1.0..=1e9).contains(&window_slots) => {
-                return out_of_range("window", window_slots, "between 1 and 1e9 slots");
-            }
-            _ => {}
-        }
+        self.check_allocation()?;
         if !(1..=1000).contains(&self.arq.delay_slots) {
             return out_of_range("arq.delay", self.arq.delay_slots, "between 1 and 1000 slots");
         }
         if self.queue.is_some_and(|limit| !limit.admits(0, 0, 1)) {
             return out_of_range("queue", "0", "at least one packet");
         }
-        Ok(())
+        self.uplink.as_ref().map_or(Ok(()), |uplink| self.check_uplink(uplink))
+    }
+
+    fn check_uplink(&self, uplink: &UplinkConfig) -> Result<(), CellError> {
+        if uplink.grant_delay > self.slot * 1000 {
+            return out_of_range("uplink.grant_delay", uplink.grant_delay, "at most 1000 slots");
+        }
+        if !(-60.0..=60.0).contains(&uplink.snr_offset_db) {
+            return out_of_range("uplink.snr_offset_db", uplink.snr_offset_db, "between -60 and 60");
+        }
+        let drawn = self.users.iter().filter(|user| user.trace.is_none());
+        let allowed = -30.0..=60.0;
+        if let Some(mean_db) =
+            drawn.map(|user| user.mean_snr_db + uplink.snr_offset_db).find(|mean| !allowed.contains(mean))
+        {
+            let allowed = format!("such that users are received at -30 to 60 dB, here one at {mean_db}");
+            return out_of_range("uplink.snr_offset_db", uplink.snr_offset_db, allowed);
+        }
+        if uplink.queue.is_some_and(|limit| !limit.admits(0, 0, 1)) {
+            return out_of_range("uplink.queue", "0", "at least one packet");
+        }
+        self.of_uplink(uplink).check_allocation()
+    }
+
+    fn check_allocation(&self) -> Result<(), CellError> {
+        match self.allocation {
+            Allocation::Static if self.users.len() > self.bins => {
+                let allowed =
+                    format!("at least {}, one for each user of allocation static", self.users.len());
+                out_of_range("bins", self.bins, allowed)
+            }
+            Allocation::BestBin { candidates } if !(1..=self.bins).contains(&candidates) => {
+                out_of_range("candidates", candidates, format!("between 1 and {}, the bins", self.bins))
+            }
+            Allocation::ProportionalFair { window_slots } if !(1.0..=1e9).contains(&window_slots) => {
+                out_of_range("window", window_slots, "between 1 and 1e9 slots")
+            }
+            _ => Ok(()),
+        }
     }
 }

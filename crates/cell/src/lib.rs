@@ -1,6 +1,6 @@
-//! The downlink of a slotted cell: adaptive OFDM over predicted channels, a scheduler, and an ARQ that persists.
+//! A slotted cell, its downlink and, where it has one, its uplink: adaptive OFDM over predicted channels, a scheduler, and an ARQ that persists.
 //!
-//! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users. It is made of a
+//! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users, and with an [`UplinkConfig`] the other way. It is made of a
 //! [`CellConfig`] and a seed. Each user has a frequency-selective fading channel with shadowing, of which the base station
 //! knows a prediction, or what was reported last ([`FeedbackConfig`]); a stream of bits, in which packets are borders and frames intervals ([`Sender`], [`Receiver`]); and
 //! switch levels ([`Levels`]) that say which modulation a predicted signal-to-noise ratio is good for. Who gets which bin
@@ -14,6 +14,7 @@
 
 mod cell;
 mod config;
+mod direction;
 mod error;
 mod feedback;
 mod frame_success;
@@ -24,11 +25,12 @@ mod reports;
 mod scheduler;
 mod sender;
 mod sinr_trace;
+mod tdd;
 mod user;
 mod user_channel;
 
 pub use cell::Cell;
-pub use config::{CellConfig, MOST_BINS, MOST_USERS, UserConfig};
+pub use config::{CellConfig, MOST_BINS, MOST_USERS, UplinkConfig, UserConfig};
 pub use error::CellError;
 pub use feedback::{FeedbackConfig, Quantiser};
 pub use frame_success::FrameSuccess;
@@ -38,3 +40,4 @@ pub use receiver::{Packet, Receiver};
 pub use scheduler::Allocation;
 pub use sender::{ArqConfig, Piece, Sender, Sent};
 pub use sinr_trace::SinrTrace;
+pub use tdd::{LONGEST_PATTERN, TddPattern, TddPatternError};

@@ -24,7 +24,7 @@ pub enum Allocation {
 
 impl Allocation {
     /// How many bins a slot can be used, of `bins`, by so many users.
-    pub(crate) fn usable(self, bins: usize, users: usize) -> usize {
+    pub fn usable(self, bins: usize, users: usize) -> usize {
         match self {
             Self::Static | Self::BestBin { .. } => users.min(bins),
             Self::RoundRobin | Self::MaxSinr | Self::ProportionalFair { .. } => bins,

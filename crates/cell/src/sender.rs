@@ -62,6 +62,8 @@ pub struct Sender {
     rests: VecDeque<Piece>,
     /// Up to here bits were sent.
     next: u64,
+    /// Up to here they may be sent.
+    granted: u64,
     /// Up to here there are any.
     end: u64,
     frames: u64,
@@ -70,14 +72,25 @@ pub struct Sender {
 impl Sender {
     /// Nothing to send, in frames of `symbols` symbols.
     pub fn new(config: ArqConfig, symbols: u32) -> Self {
-        Self { config, symbols, due: VecDeque::new(), rests: VecDeque::new(), next: 0, end: 0, frames: 0 }
+        let (due, rests) = (VecDeque::new(), VecDeque::new());
+        Self { config, symbols, due, rests, next: 0, granted: 0, end: 0, frames: 0 }
     }
 
-    /// More bits at the end of the stream; where they begin and end in it.
+    /// More bits at the end of the stream; where they begin and end in it. They can be sent once they are
+    /// [granted](Self::grant).
     pub fn append(&mut self, bits: u64) -> (u64, u64) {
         let start = self.end;
         self.end += bits;
         (start, self.end)
+    }
+
+    /// All bits up to `until` may be sent.
+    ///
+    /// # Panics
+    /// With debug assertions, if there are none there.
+    pub fn grant(&mut self, until: u64) {
+        debug_assert!(self.granted <= until && until <= self.end, "{until} beyond {}", self.end);
+        self.granted = until;
     }
 
     /// Up to where bits were sent.
@@ -88,7 +101,7 @@ impl Sender {
     /// Whether there is something to send in `slot`.
     #[inline]
     pub fn has_work(&self, slot: u64) -> bool {
-        self.next < self.end
+        self.next < self.granted
             || !self.rests.is_empty()
             || self.due.front().is_some_and(|(due, _)| *due <= slot)
     }
@@ -107,10 +120,10 @@ impl Sender {
             return Some(self.adapt(piece, bits));
         }
         let start = self.next;
-        if start == self.end {
+        if start == self.granted {
             return None;
         }
-        self.next = self.end.min(start + u64::from(bits * self.symbols));
+        self.next = self.granted.min(start + u64::from(bits * self.symbols));
         let frame = self.frames;
         self.frames += 1;
         let piece = Piece { start, end: self.next, bits, failures: 0, frame };
@@ -147,6 +160,8 @@ mod tests {
     fn sender(config: ArqConfig, bits: u64) -> Sender {
         let mut sender = Sender::new(config, 100);
         assert_eq!(sender.append(bits), (0, bits));
+        assert!(!sender.has_work(0) && !sender.is_idle());
+        sender.grant(bits);
         sender
     }
 

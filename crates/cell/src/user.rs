@@ -15,6 +15,15 @@ use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Which way packets of a user go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the base station, which knows what waits.
+    Down,
+    /// To the base station, which knows of a packet so long after it came.
+    Up { grant_delay: SimTime },
+}
+
 /// A frame in the air.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
@@ -53,14 +62,19 @@ pub(crate) struct User {
     waits: Vec<(u64, SimTime)>,
     /// Packets of which nothing was sent, and their bytes.
     waiting: (usize, u64),
+    way: Way,
+    /// The last packets, of which the base station does not know yet.
+    untold: usize,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// Its streams are those of its channel ([`UserChannel::new`]) and `error.cell.N`.
+    /// Its streams are those of its channel ([`UserChannel::new`]), the same for both ways, and `error.cell.N`, or
+    /// `error.cell.ul.N` of an uplink.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
+        way: Way,
         response: &Arc<FrequencyResponse>,
         seed: RunSeed,
         simd: Simd,
@@ -68,12 +82,13 @@ impl User {
         let config = cell.users[number].clone();
         let channel = UserChannel::new(number, cell, &config, response, seed, simd)?;
         let reports = cell.feedback.map(|feedback| Reports::new(feedback, channel.clone(), cell.bins));
+        let prefix = if way == Way::Down { "error.cell" } else { "error.cell.ul" };
         Ok(Self {
             channel,
             reports,
             outer_loop: cell.outer_loop.map(|outer| OuterLoop::new(outer, config.levels.success().range())),
             feedback_slots: cell.arq.delay_slots,
-            errors: seed.stream(&format!("error.cell.{number}")),
+            errors: seed.stream(&format!("{prefix}.{number}")),
             powers: vec![0.0; response.padded()],
             predicted: None,
             sender: Sender::new(cell.arq, cell.symbols),
@@ -81,6 +96,8 @@ impl User {
             packets: VecDeque::new(),
             waits: Vec::new(),
             waiting: (0, 0),
+            way,
+            untold: 0,
             statistics: UserStatistics::default(),
             config,
         })
@@ -89,9 +106,26 @@ impl User {
     /// A packet joins the stream.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) {
         let (start, end) = self.sender.append(u64::from(parcel.bytes()) * 8);
+        match self.way {
+            Way::Down => self.sender.grant(end),
+            Way::Up { .. } => self.untold += 1,
+        }
         self.packets.push_back(Packet { start, end, parcel, since: now, is_lost: false });
         self.waiting.0 += 1;
         self.waiting.1 += u64::from(parcel.bytes());
+    }
+
+    /// The base station learns by `now` of packets that came long enough ago.
+    pub(crate) fn tell(&mut self, now: SimTime) {
+        let Way::Up { grant_delay } = self.way else { return };
+        while self.untold > 0 {
+            let packet = &self.packets[self.packets.len() - self.untold];
+            if packet.since + grant_delay > now {
+                break;
+            }
+            self.sender.grant(packet.end);
+            self.untold -= 1;
+        }
     }
 
     /// Packets of which nothing was sent, and their bytes.
@@ -168,10 +202,10 @@ impl User {
             outer.learn(slot + self.feedback_slots, sent.piece.bits, is_good);
         }
         let statistics = &mut self.statistics;
-        *(if sent.is_new { &mut statistics.frames } else { &mut statistics.retransmissions }) += 1;
+        *(if sent.is_new { &mut statistics.arq.frames } else { &mut statistics.arq.retransmissions }) += 1;
         statistics.splits += u64::from(sent.is_split);
         statistics.below_levels += u64::from(is_below);
-        statistics.frame_errors += u64::from(!is_good);
+        statistics.arq.frame_errors += u64::from(!is_good);
         statistics.first_errors += u64::from(!is_good && sent.is_new);
         statistics.frames_by_bits[sent.piece.bits as usize - 1] += 1;
         Some(Transmission { sent, sinr, is_good })
@@ -195,13 +229,13 @@ impl User {
     pub(crate) fn land(&mut self, now: SimTime, flight: &Flight, mut leave: impl FnMut(Departure)) {
         let piece = flight.piece;
         if flight.is_good {
-            self.statistics.frames_delivered += 1;
+            self.statistics.arq.frames_delivered += 1;
             self.statistics.failures_before += u64::from(piece.failures);
         } else {
             if !self.sender.fail(flight.slot, piece) {
                 return;
             }
-            self.statistics.frames_lost += 1;
+            self.statistics.arq.frames_lost += 1;
             lose(&mut self.packets, piece.start, piece.end);
         }
         self.receiver.settle(piece.start, piece.end);
@@ -210,8 +244,7 @@ impl User {
         self.waits.retain(|&(end, since)| {
             let waits = end > until;
             if !waits {
-                statistics.head_of_line_delay.record(now - since);
-                statistics.head_of_line_delay_s += (now - since).as_secs_f64();
+                statistics.arq.on_release(now - since);
             }
             waits
         });
@@ -219,7 +252,7 @@ impl User {
             if piece.end > until {
                 self.waits.push((piece.end, now));
             } else {
-                statistics.head_of_line_delay.record(SimTime::ZERO);
+                statistics.arq.on_release(SimTime::ZERO);
             }
         }
         while let Some(packet) = self.packets.front().filter(|packet| packet.end <= self.receiver.until()) {

@@ -6,6 +6,7 @@ use crossfade_cell::{
 };
 use crossfade_channel::{DelayProfile, NamedProfile};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Parcel, UserStatistics};
 use crossfade_phy::Modulation;
 use rand::RngExt;
@@ -45,6 +46,7 @@ fn config(trace: Option<&str>) -> CellConfig {
         outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
+        uplink: None,
     }
 }
 
@@ -67,7 +69,7 @@ fn saturate(config: CellConfig, slots: u64) -> (Vec<(SimTime, Departure)>, Vec<L
 
 /// The new frames of the only user, and the share of them that failed.
 fn initial(report: &LinkReport) -> (f64, f64) {
-    let UserStatistics { frames, first_errors, .. } = report.users[0];
+    let UserStatistics { first_errors, arq: ArqStatistics { frames, .. }, .. } = report.users[0];
     (frames as f64, first_errors as f64 / frames as f64)
 }
 

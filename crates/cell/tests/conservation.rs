@@ -36,6 +36,7 @@ fn run(config: ArqConfig, symbols: u32, slots: u64, stream: &str) -> u64 {
             let bits = stream.random_range(1..20_000);
             assert_eq!(sender.append(bits), (appended, appended + bits));
             appended += bits;
+            sender.grant(appended);
         }
         // The end is a channel that works.
         let (served, lost) = if slot < slots { (0.8, 0.4) } else { (1.0, 0.0) };

@@ -38,6 +38,7 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
         outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
+        uplink: None,
     }
 }
 
@@ -156,7 +157,7 @@ fn scheduling_and_levels_pay(runs: u64, slots: u64, rate_off: f64, failures_off:
             let (left, report) = saturate(config(&[16.0], allocation), slots, seed);
             let user = &report.users[0];
             rates.push(left[0].len() as f64 * 12.0 / (SLOT * slots).as_secs_f64());
-            shares.push(user.frame_errors as f64 / user.frames as f64);
+            shares.push(user.arq.frame_errors as f64 / user.arq.frames as f64);
         }
         Runs::from(rates).assert_mean_near(kbps, rate_off * kbps, &format!("kbit/s, {allocation:?}"));
         Runs::from(shares).assert_mean_near(
@@ -323,7 +324,7 @@ fn queues_are_the_users_own_and_given_up_bits_lose_their_packets() {
     assert_eq!(left, [(1, true), (1, true), (2, false)]);
     let report = cell.report(SLOT * 10_000);
     assert_eq!((report.statistics.losses, report.statistics.queue_drops), (2, 1));
-    assert!(report.users[0].frames_lost > 0 && report.users[0].retransmissions == 0);
+    assert!(report.users[0].arq.frames_lost > 0 && report.users[0].arq.retransmissions == 0);
 }
 
 #[test]

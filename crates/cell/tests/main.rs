@@ -3,3 +3,4 @@
 mod adaptation;
 mod conservation;
 mod fabric;
+mod uplink;

@@ -134,6 +134,16 @@ macro_rules! counters {
                 $($crate::Counter::add(&mut self.$counter, &other.$counter);)*
             }
         }
+
+        impl $crate::Counter for $type {
+            fn since(&self, earlier: &Self) -> Self {
+                Self::since(self, earlier)
+            }
+
+            fn add(&mut self, other: &Self) {
+                Self::add(self, other);
+            }
+        }
     };
 }
 

@@ -31,7 +31,8 @@ impl Direction {
             | "exchanges_mean"
             | "packets_delivered"
             | "user_goodput_bps"
-            | "user_goodput_p05_bps" => Some(Self::Higher),
+            | "user_goodput_p05_bps"
+            | "uplink_goodput_bps" => Some(Self::Higher),
             "transmissions_per_slot"
             | "segments_sent"
             | "spurious_timeouts_detected"
@@ -54,7 +55,8 @@ impl Direction {
             | "transmit_share"
             | "receive_share"
             | "busy_share"
-            | "bins_per_slot" => None,
+            | "bins_per_slot"
+            | "uplink_bins_per_slot" => None,
             _ if metric.starts_with("modulation_share_") => None,
             // Losses, delays, errors, what is in vain.
             _ => Some(Self::Lower),

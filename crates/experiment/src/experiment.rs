@@ -153,7 +153,7 @@ impl Experiment {
         new_flows.chain(self.survey.warnings()).collect()
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its mesh, cell or links, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its network under the name of the kind, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> impl Serialize {
         let stop = match &self.stop {
@@ -178,7 +178,10 @@ impl Experiment {
             points: Listed(&self.points),
             units: units(),
             warnings: self.warnings(),
-            facts: [networks::of(&first.setup).facts(&first.setup)].into(),
+            facts: {
+                let (kind, facts) = networks::of(&first.setup).facts(&first.setup);
+                [("network", json!(kind)), (kind, facts)].into()
+            },
             scenario: first,
         }
     }
@@ -197,7 +200,7 @@ struct Description<'a> {
     points: Listed<'a>,
     units: Map<String, Value>,
     warnings: Vec<String>,
-    /// What can be said of the network.
+    /// Which kind of network it is, and by that name what can be said of it.
     #[serde(flatten)]
     facts: BTreeMap<&'static str, Value>,
 }

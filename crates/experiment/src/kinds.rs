@@ -45,7 +45,8 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "receive_share"
         | "busy_share"
         | "below_levels_share"
-        | "initial_frame_error_rate" => MetricKind::Share,
+        | "initial_frame_error_rate"
+        | "uplink_initial_frame_error_rate" => MetricKind::Share,
         _ if metric.starts_with("modulation_share_") => MetricKind::Share,
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,

@@ -36,6 +36,8 @@ impl Ratio {
             "hol_delay_mean_s" => mean(&["frames_delivered"]),
             "queueing_delay_mean_s" => mean(&["packets_transmitted"]),
             "retransmissions_per_frame" | "initial_frame_error_rate" => mean(&["cell_frames"]),
+            "uplink_initial_frame_error_rate" => mean(&["uplink_frames"]),
+            "uplink_queueing_delay_mean_s" => mean(&["uplink_packets_sent"]),
             "retransmissions_per_piece" => mean(&["cell_frames_delivered"]),
             "below_levels_share" => mean(&["cell_frames_sent"]),
             _ if metric.starts_with("modulation_share_") => mean(&["cell_frames_sent"]),

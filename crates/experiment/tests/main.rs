@@ -2,6 +2,7 @@
 
 mod aggregation;
 mod analysis;
+mod cell_uplink;
 mod common;
 mod draws;
 mod drop_tail;

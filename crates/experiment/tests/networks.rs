@@ -30,7 +30,7 @@ const METHODS: [&str; 8] = [
 ];
 
 /// Links, meshes and cells that no shipped scenario has.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     (
         "links with all that a link can have",
         r#"
@@ -105,6 +105,17 @@ const OTHERS: [(&str, &str); 6] = [
         link = { packet_size = "500 B" }
         tcp = { variant = "sack", w_max = 100 }
         cell = { radio = { mean_snr_db = 10 } }
+        "#,
+    ),
+    (
+        "a cell with an uplink",
+        r#"
+        run = { duration = "2 s" }
+        link = { packet_size = "500 B" }
+        wired = { rtt = "10 ms" }
+        tcp = { variant = "cubic", w_max = 100 }
+        cell = { preset = "lte", uplink = { pattern = "DDDU", snr_offset_db = -30, scheduler = "round-robin" } }
+        flows = { a = { count = 2 }, b = { traffic = "arrivals", arrivals_per_s = 5, size = "3 kB" } }
         "#,
     ),
 ];

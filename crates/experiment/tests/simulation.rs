@@ -47,7 +47,7 @@ fn value(result: &PointResult, name: &str) -> f64 {
 }
 
 /// Metrics of other scenarios and methods.
-const ELSEWHERE: [&str; 75] = [
+const ELSEWHERE: [&str; 79] = [
     // Of flavour quic.
     "spurious_losses",
     // By analysis.
@@ -131,6 +131,10 @@ const ELSEWHERE: [&str; 75] = [
     "modulation_share_6",
     "modulation_share_7",
     "modulation_share_8",
+    "uplink_goodput_bps",
+    "uplink_bins_per_slot",
+    "uplink_initial_frame_error_rate",
+    "uplink_queueing_delay_mean_s",
 ];
 
 #[test]

@@ -13,7 +13,8 @@ pub type Port = u32;
 /// acknowledgements may go through the same one.
 ///
 /// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
-/// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare).
+/// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare) and
+/// [`next_trace_back`](Fabric::next_trace_back).
 pub trait Fabric {
     /// How many ports it has.
     fn ports(&self) -> Port;
@@ -40,6 +41,11 @@ pub trait Fabric {
 
     /// The earliest event that is kept.
     fn next_trace(&mut self) -> Option<LinkEvent>;
+
+    /// The earliest event that is kept of the direction that it reports as [`back`](LinkReport::back).
+    fn next_trace_back(&mut self) -> Option<LinkEvent> {
+        None
+    }
 }
 
 /// A link as a fabric: in at port 0, out at port 1.
@@ -114,5 +120,9 @@ impl<F: Fabric + ?Sized> Fabric for Box<F> {
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
         (**self).next_trace()
+    }
+
+    fn next_trace_back(&mut self) -> Option<LinkEvent> {
+        (**self).next_trace_back()
     }
 }

@@ -30,6 +30,8 @@ pub struct LinkReport {
     pub unsent: Vec<Parcel>,
     /// The packets that it has sent and that have not come out yet: they are on their way, or held behind it.
     pub sent: Vec<Parcel>,
+    /// What it has counted of the other direction, where a medium serves both and counts each for itself.
+    pub back: Option<Box<LinkReport>>,
 }
 
 impl LinkReport {
@@ -45,6 +47,7 @@ impl LinkReport {
             waiting: None,
             unsent: Vec::new(),
             sent: Vec::new(),
+            back: None,
         }
     }
 

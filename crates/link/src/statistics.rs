@@ -1,6 +1,6 @@
 //! What is counted of a link.
 
-use crossfade_core::{Counter, DelayHistogram, SimTime, counters};
+use crossfade_core::{DelayHistogram, SimTime, counters};
 
 /// What happened on one link.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -43,16 +43,6 @@ counters!(LinkStatistics {
     queueing_delay,
     queueing_delay_s
 });
-
-impl Counter for LinkStatistics {
-    fn since(&self, earlier: &Self) -> Self {
-        Self::since(self, earlier)
-    }
-
-    fn add(&mut self, other: &Self) {
-        Self::add(self, other);
-    }
-}
 
 impl LinkStatistics {
     /// The mean number of packets in the queue over `duration`.

@@ -150,7 +150,8 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.link_events())
     }
 
-    /// What links and fabrics are called.
+    /// What links and fabrics are called, in the order of [`crate::Topology::media`]; one that has a name for its other direction
+    /// has that after its own.
     pub fn link_names(&self) -> &[String] {
         either!(ref self, event_loop => event_loop.names())
     }

@@ -18,7 +18,7 @@ pub enum Medium {
 impl Medium {
     /// A medium with a name.
     pub fn named(self, name: impl Into<String>) -> NamedMedium {
-        NamedMedium { name: name.into(), medium: self }
+        NamedMedium { name: name.into(), back: None, medium: self }
     }
 
     /// Whether it knows a packet's fate as it takes it.
@@ -53,8 +53,23 @@ impl<L: Into<AnyLink>> From<L> for Medium {
 pub struct NamedMedium {
     /// Its name.
     pub name: String,
+    /// The name of the other direction, where it counts both directions each for itself ([`LinkReport::back`]).
+    pub back: Option<String>,
     /// What it is.
     pub medium: Medium,
+}
+
+impl NamedMedium {
+    /// With a name for the other direction.
+    #[must_use]
+    pub fn and_back(self, name: impl Into<String>) -> Self {
+        Self { back: Some(name.into()), ..self }
+    }
+
+    /// What results call it, and its other direction if that has a name.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        [&self.name].into_iter().chain(&self.back)
+    }
 }
 
 /// A link as the engine runs it: the usual kind is known to the compiler, and all others are one.

@@ -192,4 +192,8 @@ impl PathFabric {
     pub(crate) fn next_trace(&mut self) -> Option<LinkEvent> {
         self.fabric.next_trace()
     }
+
+    pub(crate) fn next_trace_back(&mut self) -> Option<LinkEvent> {
+        self.fabric.next_trace_back()
+    }
 }

@@ -56,7 +56,10 @@ pub(crate) enum Use {
 
 /// The routes of a network.
 pub(crate) struct Routing {
+    /// What results call media, those that have a name for their other direction with that.
     pub(crate) names: Vec<String>,
+    /// Whether each medium has one.
+    pub(crate) have_back: Vec<bool>,
     /// Of each medium.
     pub(crate) places: Vec<Place>,
     routes: Vec<Vec<Step>>,
@@ -78,10 +81,11 @@ impl Routing {
             let passes = |route: &Route| route.iter().any(|leg| leg.medium == medium);
             uses.iter().any(|&(user, route)| user == by && passes(&routes[route]))
         };
-        let (mut names, mut places) = (Vec::new(), Vec::new());
+        let names = media.iter().flat_map(NamedMedium::names).cloned().collect();
+        let have_back = media.iter().map(|medium| medium.back.is_some()).collect();
+        let mut places = Vec::new();
         let (mut forward, mut reverse, mut fabrics) = (Vec::new(), Vec::new(), Vec::new());
-        for (i, NamedMedium { name, medium }) in media.into_iter().enumerate() {
-            names.push(name);
+        for (i, NamedMedium { medium, .. }) in media.into_iter().enumerate() {
             let users = [Use::Data, Use::Acks, Use::Outside].map(|user| is_used(i, user));
             places.push(match (medium, users) {
                 (Medium::Link(link), [true, false, false]) => {
@@ -126,7 +130,7 @@ impl Routing {
             links.map(|(i, link)| (link, next(by, i))).collect()
         };
         let (forward, reverse) = (with_next(forward, Use::Data), with_next(reverse, Use::Acks));
-        (Self { names, places, routes, legs }, Tables { forward, reverse, fabrics })
+        (Self { names, have_back, places, routes, legs }, Tables { forward, reverse, fabrics })
     }
 
     /// The first step of a route.

@@ -9,7 +9,7 @@ use crossfade_link::LinkReport;
 pub struct Snapshot {
     /// Of each flow of [`crate::Network::flows`].
     pub flows: Vec<FlowSnapshot>,
-    /// Of each link and fabric, in the order of [`crate::Topology::media`].
+    /// Of each link and fabric, in the order of [`crate::Engine::link_names`].
     pub links: Vec<LinkReport>,
 }
 

@@ -84,17 +84,32 @@ class Check:
     warnings: list[str]
     memory: float
     """Bytes that a run may take at most, as it is judged from the scenario."""
-    mesh: dict[str, Any] | None = None
-    """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
-    cell: dict[str, Any] | None = None
-    """Of a cell, at the first point of a sweep: its slot and bins, its users and their switch levels."""
-    path: dict[str, Any] | None = None
-    """Of links, at the first point of a sweep: what each is, the slot, and each flow's round trip and
-    bandwidth-delay product."""
+    network: str = "path"
+    """The kind of network: "path" (links in a row), "mesh", "cell", or one of your own."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What can be said of the network at the first point of a sweep, by its kind."""
     scenario: dict[str, Any] = field(default_factory=dict)
     """The scenario at the first point of a sweep, all defaults filled in."""
     memory_of_rows: int = 0
     """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
+
+    @property
+    def mesh(self) -> dict[str, Any] | None:
+        """Facts of a mesh: how long an exchange lasts, what a window of one reaches."""
+        return self._of("mesh")
+
+    @property
+    def cell(self) -> dict[str, Any] | None:
+        """Facts of a cell: its slot and bins, its users and their switch levels."""
+        return self._of("cell")
+
+    @property
+    def path(self) -> dict[str, Any] | None:
+        """Facts of links in a row: what each is, the slot, round trips and bandwidth-delay products."""
+        return self._of("path")
+
+    def _of(self, network: str) -> dict[str, Any] | None:
+        return self.facts if self.network == network else None
 
 
 def check(
@@ -117,8 +132,7 @@ def check(
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
         memory_of_rows=plans.memory_of_rows(plan),
-        mesh=description.get("mesh"),
-        cell=description.get("cell"),
-        path=description.get("path"),
+        network=description["network"],
+        facts=description[description["network"]],
         scenario=description["scenario"],
     )

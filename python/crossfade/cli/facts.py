@@ -1,4 +1,4 @@
-"""What ``crossfade check`` says of a scenario's links and flows: one line each, no more than is given."""
+"""What ``crossfade check`` says of a scenario's network and flows: one line each, no more than is given."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
         f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
         f"at a mean of {users[0]['mean_snr_db']:.4g} dB{wide}"
     ]
+    if (uplink := cell.get("uplink")) is not None:
+        lines.append(
+            f"uplink in slots {uplink['pattern']}: {_range(uplink['mean_snr_db'], 'dB')}, "
+            f"a grant takes {time_text(uplink['grant_delay_s'])}"
+        )
     first = 0
     for flow in cell["flows"]:
         last = first + flow["users"] - 1
@@ -45,6 +50,24 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
         lines.append(f"{line}; round trip {time_text(flow['round_trip_s'])}")
         first = last + 1
     return lines
+
+
+def mesh_lines(mesh: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """What an exchange takes, what a window of one packet reaches, and every flow."""
+    bounds = [
+        f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
+        f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
+        for flow in mesh["flows"]
+        if flow["window_1_bps"] is not None
+    ]
+    exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
+    texts = [
+        f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"
+    ]
+    line = "; a window of one packet reaches at most: ".join(
+        [*texts, *([", ".join(bounds)] if bounds else [])]
+    )
+    return [line, *flow_lines(scenario)]
 
 
 def _users(users: Sequence[Mapping[str, Any]]) -> str:
@@ -164,3 +187,28 @@ def _bytes(number: float) -> str:
         if number >= scale:
             return f"{number / scale:.4g} {unit}"
     return f"{number:.4g} B"
+
+
+def _other_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """Of a kind of network without lines of its own: its numbers, by the units that their names end with."""
+    parts = []
+    for name, value in facts.items():
+        words, _, unit = name.rpartition("_")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if words and unit == "s":
+            parts.append(f"{words.replace('_', ' ')} {time_text(value)}")
+        elif words and unit == "bps":
+            parts.append(f"{words.replace('_', ' ')} {rate_text(value)}")
+        else:
+            parts.append(f"{name.replace('_', ' ')} {value:.4g}")
+    return [f"{kind}: {', '.join(parts)}" if parts else kind, *flow_lines(scenario)]
+
+
+_LINES = {"path": path_lines, "mesh": mesh_lines, "cell": cell_lines}
+
+
+def network_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """What the core says of the network of a scenario, and its flows."""
+    lines = _LINES.get(kind)
+    return _other_lines(kind, facts, scenario) if lines is None else lines(facts, scenario)

@@ -53,7 +53,7 @@ impl LiveNetwork {
         let mut way = |route: usize| -> LiveLink {
             let mut series: Vec<LiveLink> = Vec::new();
             for leg in &topology.routes[route] {
-                let NamedMedium { name, medium } = media[leg.medium].take().expect("a link of one way");
+                let NamedMedium { name, medium, .. } = media[leg.medium].take().expect("a link of one way");
                 let Medium::Link(link) = medium else { unreachable!("links alone") };
                 let (link, watched) = watched(name, Box::new(link));
                 series.push(link);

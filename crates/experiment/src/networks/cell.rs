@@ -8,7 +8,7 @@ use crate::memory::{PACKET, Path, packets, radio};
 use crate::metric::{MetricOf, count};
 use crate::parts::{LINK, PATH, Part, USER};
 use crate::row::Row;
-use crossfade_cell::{Cell, UserConfig};
+use crossfade_cell::{Allocation, Cell, UserConfig};
 use crossfade_channel::wiener_nmse;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{QueueLimit, SideBySide, UserStatistics};
@@ -16,34 +16,41 @@ use crossfade_scenario::{
     CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
 };
 use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
+use crossfade_transport::Flavour;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for CellSetup {
-    /// The cell, the links on the way back of its users, and the wired segment that they share.
+    /// The cell, without an uplink the links on the way back of its users, and the wired segment that they share.
     fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
         let [_, forward, reverse, _] = PATH;
         let cell = Cell::new(self.model.config.clone(), seed).expect("checked");
         let users = self.model.config.users.len() as u32;
-        let back = |user: u32| link(&self.around.reverse, seed, &format!("ul.{user}"));
-        let uplinks = SideBySide::new((0..users).map(back).collect());
-        let mut media = vec![
-            Medium::Fabric(Box::new(cell)).named(forward),
-            Medium::Fabric(Box::new(uplinks)).named(reverse),
-        ];
+        let cell = Medium::Fabric(Box::new(cell)).named(forward);
+        let mut media = if let Some(hop) = self.reverse() {
+            let back = |user: u32| link(hop, seed, &format!("ul.{user}"));
+            let uplinks = SideBySide::new((0..users).map(back).collect());
+            vec![cell, Medium::Fabric(Box::new(uplinks)).named(reverse)]
+        } else {
+            vec![cell.and_back(reverse)]
+        };
         let is_wired = self.around.wired.is_some();
         if let Some(both) = &self.around.wired {
             let [there, back] = wired(both, seed);
             media.insert(0, there);
             media.push(back);
         }
-        let first = usize::from(is_wired);
+        let (first, last) = (usize::from(is_wired), media.len() - 1);
         let both_ways = |user: u32| {
             let mut data = vec![Leg { medium: first, from: 0, to: user + 1 }];
-            let mut acks = vec![Leg { medium: first + 1, from: user, to: users + user }];
+            let mut acks = vec![if self.reverse().is_some() {
+                Leg { medium: first + 1, from: user, to: users + user }
+            } else {
+                Leg { medium: first, from: user + 1, to: 0 }
+            }];
             if is_wired {
                 data.insert(0, Leg::link(0));
-                acks.push(Leg::link(3));
+                acks.push(Leg::link(last));
             }
             [data, acks]
         };
@@ -59,30 +66,29 @@ impl NetworkKind for CellSetup {
         ("cell", json!(facts(self, setup)))
     }
 
-    /// Of the users blocks of two fading processes, and a queue.
+    /// Of the users blocks of two fading processes, and a queue; with an uplink twice.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
-        let queue = match config.queue {
+        let queue = |limit: Option<QueueLimit>| match limit {
             None => 0.0,
             Some(QueueLimit::Packets(packets)) => packets as f64 * PACKET,
             Some(QueueLimit::Bytes(bytes)) => bytes as f64 / 40.0 * PACKET,
         };
-        let path = Path::around(&self.around, self.way_of_data());
+        let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
         let under_way = packets(setup, &path) * PACKET + radio(&self.around.reverse);
-        under_way + config.users.len() as f64 * (2e6 + queue)
+        let uplink = config.uplink.as_ref().map_or(0.0, |uplink| 2e6 + queue(uplink.queue));
+        under_way + config.users.len() as f64 * (2e6 + queue(config.queue) + uplink)
     }
 
     fn warnings(&self, setup: &Setup) -> Vec<String> {
         let model = &self.model;
         let there = self.around.wired.as_ref().map(|[there, _]| there);
-        let of_cell = [fast_users(model), selective_bins(model), bold_prediction(model), known_traces(model)];
+        let of_channels =
+            [fast_users(model), selective_bins(model), bold_prediction(model), known_traces(model)];
+        let of_cell = of_channels.into_iter().chain([weak_uplink(model), narrow_uplink(model, setup)]);
         let of_path = [doubts::in_phase(setup, there.into_iter())].into_iter().flatten();
         let of_links = doubts::of_links(setup);
-        of_path
-            .chain(of_links)
-            .chain(of_cell.into_iter().flatten())
-            .chain(short_traces(model, setup.end))
-            .collect()
+        of_path.chain(of_links).chain(of_cell.flatten()).chain(short_traces(model, setup.end)).collect()
     }
 
     fn warnings_of_runs(&self, setup: &Setup, rows: &[&Row]) -> Vec<String> {
@@ -90,8 +96,15 @@ impl NetworkKind for CellSetup {
     }
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
-        let Some((users, whole)) = users(setup, run) else { return Vec::new() };
-        METRICS.iter().chain(KEPT).flat_map(|metric| metric.values(USER, &whole, &users)).collect()
+        let [_, forward, reverse, _] = PATH;
+        let of = |link: &str, metrics: &[&[MetricOf<UsersMeasured>]]| {
+            let Some((users, whole)) = users(setup, run, link) else { return Vec::new() };
+            metrics.iter().copied().flatten().flat_map(|metric| metric.values(USER, &whole, &users)).collect()
+        };
+        let mut values = of(forward, &[METRICS, KEPT]);
+        // Links of their own on the way back have no users.
+        values.extend(of(reverse, &[UPLINK_METRICS, UPLINK_KEPT]));
+        values
     }
 
     fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
@@ -117,6 +130,20 @@ pub(super) struct CellFacts {
     users: Vec<UserFacts>,
     /// The entries of the flows, whose users those are.
     flows: Vec<CellFlowFacts>,
+    /// The uplink, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uplink: Option<UplinkFacts>,
+}
+
+/// An uplink.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct UplinkFacts {
+    /// Which slots it has.
+    pattern: String,
+    /// From a packet's arrival at its user to the first slot that may carry it, in seconds.
+    grant_delay_s: f64,
+    /// The mean signal-to-noise ratio of each user in dB.
+    mean_snr_db: Vec<f64>,
 }
 
 /// A flow.
@@ -165,6 +192,11 @@ fn facts(cell: &CellSetup, setup: &Setup) -> CellFacts {
         users: flow.ends.len(),
         round_trip_s: setup.round_trip(flow).as_secs_f64(),
     };
+    let uplink = config.uplink.as_ref().map(|uplink| UplinkFacts {
+        pattern: uplink.pattern.to_string(),
+        grant_delay_s: uplink.grant_delay.as_secs_f64(),
+        mean_snr_db: config.users.iter().map(|user| user.mean_snr_db + uplink.snr_offset_db).collect(),
+    });
     CellFacts {
         slot_s: config.slot.as_secs_f64(),
         symbols: config.symbols,
@@ -173,9 +205,12 @@ fn facts(cell: &CellSetup, setup: &Setup) -> CellFacts {
         coherence_bandwidth_hz: coherence.is_finite().then_some(coherence),
         users: config.users.iter().map(user).collect(),
         flows: setup.flows.iter().map(flow).collect(),
+        uplink,
     }
 }
 
+/// So far below the level of 2 bits a symbol most frames of 1 bit fail, too.
+const MARGIN_DB: f64 = 10.0;
 /// From here on a slot is a large part of a Doppler period.
 const FAST: f64 = 0.25;
 /// Slots from which a predictor is taken to know the channel.
@@ -240,6 +275,48 @@ fn bold_prediction(cell: &CellModel) -> Option<String> {
     ))
 }
 
+/// Some user that is served on the downlink is not understood on the uplink.
+fn weak_uplink(cell: &CellModel) -> Option<String> {
+    let uplink = cell.config.uplink.as_ref()?;
+    let (number, mean_db, level_db) = (0..).zip(&cell.config.users).find_map(|(number, user)| {
+        let mean_db = user.mean_snr_db + uplink.snr_offset_db;
+        let level_db = 10.0 * libm::log10(user.levels.at(mean_db)[1]);
+        (mean_db < level_db - MARGIN_DB && user.mean_snr_db >= level_db)
+            .then_some((number, mean_db, level_db))
+    })?;
+    Some(format!(
+        "cell.uplink.snr_offset_db = {}: user {number} is received at {mean_db:.1} dB, far below the {level_db:.1} dB from \
+         which 2 bits a symbol are used: most of its acknowledgements are sent again and again",
+        uplink.snr_offset_db
+    ))
+}
+
+/// The uplink carries less than the acknowledgements of a full downlink, at equal modulations.
+fn narrow_uplink(cell: &CellModel, setup: &Setup) -> Option<String> {
+    let config = &cell.config;
+    let uplink = config.uplink.as_ref()?;
+    let [down, up] = uplink.pattern.slots();
+    let usable = |allocation: Allocation| allocation.usable(config.bins, config.users.len()) as f64;
+    let (down, up) = (down as f64 * usable(config.allocation), up as f64 * usable(uplink.allocation));
+    let of_data = |flow: &FlowSetup| {
+        let tcp = flow.tcp()?;
+        let is_delayed = matches!(tcp.config.flavour, Flavour::Rfc | Flavour::Quic)
+            && tcp.config.rfc.delayed_ack.is_some();
+        // Delayed acknowledgements are one for every second packet.
+        let every = if is_delayed { 2.0 } else { 1.0 };
+        Some(f64::from(tcp.ack_size) / f64::from(flow.packet_size) / every)
+    };
+    let needed = setup.flows.iter().filter_map(of_data).reduce(f64::max)? * down;
+    (needed > up).then(|| {
+        format!(
+            "cell.uplink.pattern = {:?}: acknowledgements of a full downlink take {:.2} times the bins that the uplink has, at \
+             equal modulations: they limit the goodput",
+            uplink.pattern.to_string(),
+            needed / up
+        )
+    })
+}
+
 /// Some user with something to send never had a bin.
 fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let is_simulated =
@@ -282,19 +359,29 @@ impl UsersMeasured {
         sorted[rank - 1]
     }
 
+    /// How long packets waited for their first frame, in seconds.
+    fn queueing_delay_mean_s(&self) -> f64 {
+        let packets = &self.counts.packets;
+        if packets.transmissions == 0 {
+            f64::NAN
+        } else {
+            packets.queueing_delay_s / packets.transmissions as f64
+        }
+    }
+
     /// Frames that failed for each one of bits that were not sent before.
     fn retransmissions_per_frame(&self) -> f64 {
-        of_some(self.counts.frame_errors, self.counts.frames)
+        of_some(self.counts.arq.frame_errors, self.counts.arq.frames)
     }
 
     /// Of the frames of bits that were not sent before, the share that failed.
     fn initial_frame_error_rate(&self) -> f64 {
-        of_some(self.counts.first_errors, self.counts.frames)
+        of_some(self.counts.first_errors, self.counts.arq.frames)
     }
 
     /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
     fn retransmissions_per_piece(&self) -> f64 {
-        of_some(self.counts.failures_before, self.counts.frames_delivered)
+        of_some(self.counts.failures_before, self.counts.arq.frames_delivered)
     }
 
     /// Of the frames sent, the share with so many bits a symbol.
@@ -318,10 +405,13 @@ fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
 
-/// The users that there are, and all of them together; nothing where none was looked at.
-fn users(setup: &Setup, run: &NetworkStatistics) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
-    let [_, forward, _, _] = PATH;
-    let users = &run.link(forward)?.users;
+/// The users that there are of a link, and all of them together; nothing where none was looked at.
+fn users(setup: &Setup, run: &NetworkStatistics, link: &str) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
+    let users = &run.link(link)?.users;
+    let is_forward = link == PATH[1];
+    if users.is_empty() && !is_forward {
+        return None;
+    }
     let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     let goodput =
         |user: &UserStatistics| user.packets.arrived_bytes as f64 * 8.0 / run.duration.as_secs_f64();
@@ -362,7 +452,24 @@ pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
 /// What rows keep beside them, for the quotients of all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
-    MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.frames)),
-    MetricOf::each(USER, "cell_frames_delivered", "1", "", "", |users| count(users.counts.frames_delivered)),
+    MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.arq.frames)),
+    MetricOf::each(USER, "cell_frames_delivered", "1", "", "", |users| count(users.counts.arq.frames_delivered)),
     MetricOf::each(USER, "cell_frames_sent", "1", "", "", |users| count(users.counts.sent())),
+];
+
+/// The published metrics of the uplinks of its users, in the order of tables.
+#[rustfmt::skip]
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
+pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
+    MetricOf::each(USER, "uplink_goodput_bps", "bit/s", "Goodput of a user's uplink", "Whole packets, headers included, that came through the uplink of a cell from a user; of the whole the mean over users.", |users| users.goodput_bps()),
+    MetricOf::each(USER, "uplink_bins_per_slot", "1", "Uplink bins per slot", "Bins of the uplink that a user of a cell had, over all slots, in the mean.", |users| users.bins_per_slot()),
+    MetricOf::each(USER, "uplink_initial_frame_error_rate", "1", "Initial frame error rate of the uplink", "Of the frames of the uplink of a cell whose bits were not sent before, the share that failed.", |users| users.initial_frame_error_rate()),
+    MetricOf::each(USER, "uplink_queueing_delay_mean_s", "s", "Mean queueing delay of the uplink", "How long packets waited at their user from their arrival to their first frame: for a scheduling request and its grant, for a slot of the uplink, and for bins. Those that still wait at the end are left out.", |users| users.queueing_delay_mean_s()),
+];
+
+/// What rows keep beside them.
+#[rustfmt::skip]
+pub(super) static UPLINK_KEPT: &[MetricOf<UsersMeasured>] = &[
+    MetricOf::each(USER, "uplink_frames", "1", "", "", |users| count(users.counts.arq.frames)),
+    MetricOf::each(USER, "uplink_packets_sent", "1", "", "", |users| count(users.counts.packets.transmissions)),
 ];

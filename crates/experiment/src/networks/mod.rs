@@ -27,11 +27,11 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
 /// What rows keep beside those of [`metrics`].
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
-    cell::KEPT.iter().map(|metric| &metric.info)
+    cell::KEPT.iter().chain(cell::UPLINK_KEPT).map(|metric| &metric.info)
 }
 
 /// The published metrics that only some kind has, in the order of tables.
 pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
-    of_meshes.chain(cell::METRICS.iter().map(|metric| &metric.info))
+    of_meshes.chain(cell::METRICS.iter().chain(cell::UPLINK_METRICS).map(|metric| &metric.info))
 }

@@ -64,6 +64,12 @@ impl ArqStatistics {
     #[inline]
     pub(super) fn on_delivery(&mut self, delay: SimTime) {
         self.frames_delivered += 1;
+        self.on_release(delay);
+    }
+
+    /// A payload that was received `delay` ago waits no longer for earlier ones.
+    #[inline]
+    pub fn on_release(&mut self, delay: SimTime) {
         // Most payloads wait for nothing: a branch costs less than a division.
         if delay > SimTime::ZERO {
             self.head_of_line_delay_s += delay.as_secs_f64();

@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::{SYN_BYTES, USUAL_HEADERS};
 use crate::hop::HopSetup;
-use crate::tables::{FlowSetup, Packets, Scenario, TcpSetup};
+use crate::tables::{FlowSetup, Packets, Reverse, Scenario, TcpSetup};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_transport::Releases;
@@ -31,8 +31,8 @@ pub struct WirelessLink<'a> {
 
 /// The hop that carries the data, as what stands around it knows it.
 pub(super) struct Forward {
-    /// How long a segment of a handshake takes that waits for nothing.
-    pub(super) way_of_syn: SimTime,
+    /// How long a segment of a handshake takes there that waits for nothing, and back where that goes through the same medium.
+    pub(super) ways: [SimTime; 2],
     /// How much may wait.
     pub(super) limit: Option<QueueLimit>,
     /// What it carries.
@@ -61,19 +61,23 @@ pub(super) fn resolve(
     slot: SimTime,
     files: &Files<'_>,
 ) -> Result<Around, ScenarioError> {
-    let Forward { way_of_syn, limit, data } = *forward;
+    let Forward { ways: [way_of_syn, way_back], limit, data } = *forward;
     let tcp = || flows.iter().filter_map(FlowSetup::tcp);
     let acks = Packets {
         largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
         headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
         ..data
     };
-    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    // What goes back through the same medium takes no link, and the scenario says nothing of one.
+    let mut none = Reverse::default();
+    let table = if way_back > SimTime::ZERO { &mut none } else { &mut scenario.reverse };
+    let reverse = table.resolve(acks, slot, files)?;
     check_queue(flows, limit, data.usual)?;
     let longest = data.largest.max(acks.largest);
     let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [&reverse].into_iter().chain(wired.iter().flatten());
-    let idle_rtt = hops.fold(way_of_syn, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
+    let idle_rtt =
+        hops.fold(way_of_syn.saturating_add(way_back), |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     let releases = reverse.aggregation.map(|config| {
         let there = wired.as_ref().map_or(SimTime::ZERO, |[there, _]| there.transit(SYN_BYTES));
         Releases { period: config.period, way_of_syn: there.saturating_add(way_of_syn) }
@@ -81,7 +85,7 @@ pub(super) fn resolve(
     for flow in flows {
         let back = |bytes: u32| {
             let wired = wired.as_ref().map_or(SimTime::ZERO, |[_, back]| back.transit(bytes));
-            reverse.transit(bytes).saturating_add(wired)
+            way_back.saturating_add(reverse.transit(bytes)).saturating_add(wired)
         };
         flow.open(idle_rtt, back(flow.request), releases);
     }

@@ -4,37 +4,57 @@ use super::around::{self, Around, Forward};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::{OnNetwork, USUAL_HEADERS, resolve_flows, resolve_packet_size};
+use crate::hop::HopSetup;
 use crate::quantity::{Limit, Room};
 use crate::tables::{
-    CellModel, Channel, FlowSetup, Link, Packets, Phy, Queue, Radio, Scenario, USUAL_LIMIT, json,
+    CellModel, Channel, FlowSetup, Link, Packets, Phy, Queue, Radio, Reverse, Scenario, USUAL_LIMIT, json,
 };
+use crossfade_cell::{CellConfig, UplinkConfig};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 
-/// A cell, in which each user has a link of its own on the way back.
+/// A cell, in which acknowledgements take its uplink, or each user has a link of its own on the way back.
 #[derive(Clone, Debug)]
 pub struct CellSetup {
     /// The downlink.
     pub model: CellModel,
-    /// The way back, and the wired segment that users share.
+    /// The way back, which with an uplink loses nothing and takes no time, and the wired segment that users share.
     pub around: Around,
 }
 
 impl CellSetup {
-    /// How long a packet takes that waits for a slot alone.
+    /// How long a packet takes that waits for a slot of the downlink alone.
     pub fn way_of_data(&self) -> SimTime {
-        way_of_data(self.model.config.slot)
+        way_of_data(&self.model.config)
+    }
+
+    /// How long a packet takes on the uplink that waits for its grant and a slot alone; no time without an uplink.
+    pub fn way_of_acks(&self) -> SimTime {
+        way_of_acks(&self.model.config)
+    }
+
+    /// The links on the way back of users, where there is no uplink.
+    pub fn reverse(&self) -> Option<&HopSetup> {
+        self.model.config.uplink.is_none().then_some(&self.around.reverse)
     }
 
     pub(super) fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let around = self.around.transit(flow.packet_size, flow.ack_size());
-        self.way_of_data() + around + flow.access_delay * 2
+        self.way_of_data() + self.way_of_acks() + around + flow.access_delay * 2
     }
 }
 
-/// A slot's wait and a slot.
-fn way_of_data(slot: SimTime) -> SimTime {
-    slot * 2
+/// The longest wait for a slot of the downlink, and that.
+fn way_of_data(config: &CellConfig) -> SimTime {
+    let gap = config.uplink.as_ref().map_or(1, |uplink| uplink.pattern.longest_gap(false));
+    config.slot * (gap + 1)
+}
+
+/// The grant, the longest wait for a slot of the uplink, and that.
+fn way_of_acks(config: &CellConfig) -> SimTime {
+    let way =
+        |uplink: &UplinkConfig| uplink.grant_delay + config.slot * (uplink.pattern.longest_gap(true) + 1);
+    config.uplink.as_ref().map_or(SimTime::ZERO, way)
 }
 
 /// Fills in the defaults of a cell, which stands in the place of the link.
@@ -54,6 +74,10 @@ pub(super) fn resolve(
             let reason = "the cell carries the data; of link it takes packet_size and queue.limit alone";
             return Err(ScenarioError::contradiction(key, "cell", reason));
         }
+    }
+    if !scenario.cell.uplink.is_absent() && scenario.reverse != Reverse::default() {
+        let reason = "acknowledgements take the uplink of the cell";
+        return Err(ScenarioError::contradiction("reverse", "cell.uplink", reason));
     }
     let slot = scenario.cell.resolve_slot()?;
     scenario.run.resolve_frames(false)?;
@@ -88,7 +112,8 @@ pub(super) fn resolve(
     // What the flows say stands with them.
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
-    let ahead = Forward { way_of_syn: way_of_data(slot), limit, data };
+    let ways = [way_of_data(&model.config), way_of_acks(&model.config)];
+    let ahead = Forward { ways, limit, data };
     let around = around::resolve(scenario, &mut flows, &ahead, slot, files)?;
     Ok((OnNetwork { slot, packet_size: usual, flows }, CellSetup { model, around }))
 }

@@ -100,7 +100,8 @@ fn resolve_links(
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|layers| (phy, layers));
     let forward = link.resolve(channel, radio, trace, data, slot, files)?;
-    let ahead = Forward { way_of_syn: forward.transit(SYN_BYTES), limit: forward.queue().limit(), data };
+    let ahead =
+        Forward { ways: [forward.transit(SYN_BYTES), SimTime::ZERO], limit: forward.queue().limit(), data };
     let around = around::resolve(scenario, &mut flows, &ahead, slot, files)?;
     let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
     let links = LinksSetup { gate, forward, around, frames };

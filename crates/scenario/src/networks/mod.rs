@@ -74,7 +74,7 @@ impl NetworkSetup {
                 vec![forward, links.around.wireless_link()]
             }
             Self::Mesh(_) => Vec::new(),
-            Self::Cell(cell) => vec![cell.around.wireless_link()],
+            Self::Cell(cell) => cell.reverse().map(|_| cell.around.wireless_link()).into_iter().collect(),
         }
     }
 

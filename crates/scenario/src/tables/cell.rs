@@ -6,6 +6,8 @@ use super::error_rate::BlockSizesWord;
 use super::prediction::{LevelKeys, Measured, Prediction};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
+use super::scheduler::SchedulerWord;
+use super::uplink::Uplink;
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{FileName, Frequency, Retransmissions, Span};
@@ -123,6 +125,10 @@ pub struct Cell {
     #[serde(skip_serializing_if = "CellArq::is_absent")]
     pub arq: CellArq,
 
+    /// Uplink in slots of the same bins; without it, acknowledgements take the links of `reverse`.
+    #[serde(skip_serializing_if = "Uplink::is_absent")]
+    pub uplink: Uplink,
+
     /// The radio of users whose flow says nothing else.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
@@ -171,20 +177,6 @@ pub enum AllocationWord {
     Static,
     /// Bins are given slot by slot.
     Scheduled,
-}
-
-/// Who gets which bin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SchedulerWord {
-    /// Each user the one that is predicted to be best, users choosing in turns: one bin a user and slot.
-    BestBin,
-    /// All bins go to the users with something to send, in turns.
-    RoundRobin,
-    /// Each bin goes to the user with the highest predicted ratio in it.
-    MaxSinr,
-    /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had.
-    ProportionalFair,
 }
 
 /// A slotted downlink with many users.
@@ -251,6 +243,8 @@ impl Cell {
         let profile = profile.resolve(slot)?;
         let shadowing = self.shadowing.resolve()?;
         let allocation = self.resolve_allocation(slot)?;
+        let bins = self.bins.unwrap_or_default() as usize;
+        let uplink = self.uplink.resolve(slot, bins, (allocation, self.scheduler))?;
         let prediction = self.prediction.resolve(slot)?;
         let carrier_hz = self.carrier.map_or(0.0, |carrier| carrier.0);
         let symbols = self.symbols.unwrap_or_default();
@@ -294,7 +288,7 @@ impl Cell {
         let config = CellConfig {
             slot,
             symbols,
-            bins: self.bins.unwrap_or_default() as usize,
+            bins,
             bin_width_hz: self.bin_width.map_or(0.0, |width| width.0),
             profile,
             shadowing,
@@ -304,6 +298,7 @@ impl Cell {
             outer_loop,
             arq: self.arq.resolve(slot)?,
             queue,
+            uplink,
         };
         config.check().map_err(|error| named("cell", &error))?;
         Ok(CellModel {

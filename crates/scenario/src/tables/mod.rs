@@ -37,10 +37,12 @@ mod radio;
 pub(crate) mod rfc;
 pub(crate) mod rto;
 pub(crate) mod run;
+mod scheduler;
 pub(crate) mod shaper;
 pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
+mod uplink;
 
 pub use adaptation::{CellFeedback, OuterLoop};
 pub use aggregation::Aggregation;
@@ -50,7 +52,7 @@ pub use arq::{
     TimerClock,
 };
 pub(crate) use base::{LONGEST_SLOT, json};
-pub use cell::{AllocationWord, Cell, CellArq, CellModel, Preset, Recorded, SchedulerWord};
+pub use cell::{AllocationWord, Cell, CellArq, CellModel, Preset, Recorded};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use combining::PhyCombining;
 pub use congestion::{Congestion, ControlName};
@@ -74,9 +76,11 @@ pub use radio::Radio;
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use rto::Rto;
 pub use run::Run;
+pub use scheduler::SchedulerWord;
 pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
 pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetup};
+pub use uplink::Uplink;
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;

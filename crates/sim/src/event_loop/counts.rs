@@ -12,7 +12,7 @@ use crate::packets::Content;
 use crate::snapshot::{FlowSnapshot, Snapshot};
 use crate::statistics::{Completion, FlowStatistics, NetworkStatistics};
 use crossfade_core::{Observer, SimTime};
-use crossfade_link::LinkReport;
+use crossfade_link::{LinkReport, LinkStatistics, Occupancy};
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// What was counted since the start; everything has happened that happens by `now`.
@@ -23,7 +23,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         Snapshot { flows, links }
     }
 
-    /// What each link and fabric has counted by now.
+    /// What each link and fabric has counted by now, in the order of their names.
     pub(super) fn reports(&mut self) -> Vec<LinkReport> {
         self.reports_by(self.net.now)
     }
@@ -38,7 +38,10 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let reports: Vec<_> = media.map(|medium| net.report(net.routing.places[medium], now)).collect();
         self.flows.iter_mut().for_each(|flow| flow.unsent = 0);
         let on_lines = self.net.forward.entries.iter().flat_map(DelayLine::parcels);
-        for parcel in reports.iter().flat_map(|report| &report.unsent).chain(on_lines) {
+        let unsent = reports
+            .iter()
+            .flat_map(|report| report.unsent.iter().chain(report.back.iter().flat_map(|back| &back.unsent)));
+        for parcel in unsent.chain(on_lines) {
             if Content::of(*parcel) == Content::Data {
                 self.flows[parcel.flow() as usize].unsent += 1;
             }
@@ -51,7 +54,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 flow.unsent += u32::from(!routing.ends_at(flow.data.route, place));
             }
         }
-        reports
+        let named = reports.into_iter().zip(&routing.have_back).flat_map(|(mut report, &has_back)| {
+            let nothing = || LinkReport::new(now, LinkStatistics::default(), Occupancy::None);
+            let back = report.back.take();
+            let back = has_back.then(|| back.map_or_else(nothing, |back| *back));
+            [Some(report), back].into_iter().flatten()
+        });
+        named.collect()
     }
 
     /// What is counted begins.

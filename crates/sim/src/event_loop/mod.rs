@@ -297,13 +297,22 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.reports();
         let net = &mut self.net;
         let mut events = std::mem::take(&mut net.early);
-        for (medium, place) in (0..).zip(&net.routing.places) {
+        let mut name = 0;
+        for (place, &has_back) in net.routing.places.iter().zip(&net.routing.have_back) {
             let next = || match *place {
                 Place::Forward(link) => net.forward.links[link as usize].next_trace(),
                 Place::Reverse(link) => net.reverse.links[link as usize].next_trace(),
                 Place::Fabric(fabric) => net.fabrics[fabric as usize].next_trace(),
             };
-            events.extend(std::iter::from_fn(next).map(|event| (medium, event)));
+            events.extend(std::iter::from_fn(next).map(|event| (name, event)));
+            name += 1;
+            if has_back {
+                if let Place::Fabric(fabric) = *place {
+                    let next = || net.fabrics[fabric as usize].next_trace_back();
+                    events.extend(std::iter::from_fn(next).map(|event| (name, event)));
+                }
+                name += 1;
+            }
         }
         events.sort_by_key(|(_, event)| event.at());
         // Some links know what will happen; a run that ends before does not have it.

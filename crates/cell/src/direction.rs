@@ -1,0 +1,238 @@
+//! One direction of a cell: who has something to send, who gets which bin, and which frames are in the air.
+
+use crate::config::CellConfig;
+use crate::error::CellError;
+use crate::scheduler::{Allocation, Best, Fairness, greatest, rough_log2, spread};
+use crate::user::{Flight, User, Way};
+use crossfade_channel::{FrequencyResponse, simd::Simd};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::arq::ArqStatistics;
+use crossfade_link::{
+    Departure, EventLog, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Push, Verdict,
+};
+use std::sync::Arc;
+
+/// The downlink or the uplink: every user has a queue there, and bins are given slot by slot.
+pub(crate) struct Direction {
+    config: CellConfig,
+    users: Vec<User>,
+    fairness: Fairness,
+    /// The bins that a user may choose the best of.
+    candidates: Vec<usize>,
+    in_air: Vec<Flight>,
+    /// Used bins of slots.
+    used: u64,
+    pub(crate) log: EventLog,
+    now: SimTime,
+    scratch: Scratch,
+}
+
+/// Empty between slots; kept for its memory.
+#[derive(Default)]
+struct Scratch {
+    /// 0 for each bin that a user may choose, minus infinity for the others.
+    open: Vec<f32>,
+    /// A score for each user with work and bin.
+    scores: Vec<f32>,
+    /// Who has the highest score in each bin.
+    best: Best,
+    /// Users with work.
+    active: Vec<usize>,
+    /// What each user got in the slot, in bits.
+    got: Vec<f32>,
+}
+
+impl Direction {
+    /// A direction in which nothing has been sent, whose users and schedulers are those of `config`. Its streams are named by
+    /// [`User::new`].
+    pub(crate) fn new(config: CellConfig, way: Way, seed: RunSeed) -> Result<Self, CellError> {
+        let simd = Simd::chosen()?;
+        let response =
+            Arc::new(FrequencyResponse::new(&config.profile, config.bins, config.bin_width_hz, simd));
+        let user = |number| User::new(number, &config, way, &response, seed, simd);
+        let users: Result<Vec<User>, CellError> = (0..config.users.len()).map(user).collect();
+        let (window, candidates) = match config.allocation {
+            Allocation::ProportionalFair { window_slots } => (window_slots, 0),
+            Allocation::BestBin { candidates } => (1.0, candidates),
+            _ => (1.0, 0),
+        };
+        Ok(Self {
+            users: users?,
+            fairness: Fairness::new(config.users.len(), window),
+            candidates: spread(config.bins, candidates),
+            in_air: Vec::new(),
+            used: 0,
+            log: EventLog::default(),
+            now: SimTime::ZERO,
+            scratch: Scratch::default(),
+            config,
+        })
+    }
+
+    /// How many users there are.
+    pub(crate) fn users(&self) -> usize {
+        self.users.len()
+    }
+
+    /// A packet of `user` joins its queue, or finds that full.
+    pub(crate) fn push(&mut self, now: SimTime, user: usize, parcel: Parcel) -> Push {
+        let user = &mut self.users[user];
+        let (packets, bytes) = user.waiting();
+        if self.config.queue.is_some_and(|limit| !limit.admits(packets, bytes, parcel.bytes())) {
+            user.statistics.packets.queue_drops += 1;
+            return Push::QueueDrop;
+        }
+        user.push(now, parcel);
+        Push::Accepted
+    }
+
+    /// Whether something is to be sent or in the air.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.in_air.is_empty() || self.users.iter().any(|user| !user.sender.is_idle())
+    }
+
+    /// What was in the air has arrived by `now`, or not; `leave` gets the users whose packets leave, and these.
+    pub(crate) fn land(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
+        for flight in self.in_air.drain(..) {
+            self.users[flight.user].land(now, &flight, |departure| leave(flight.user, departure));
+        }
+    }
+
+    /// Gives the bins of `slot`, which begins `now`, to users, whose frames begin. Users take turns by its place among the
+    /// slots of this direction: by its number, some would never be first in a pattern.
+    pub(crate) fn send(&mut self, now: SimTime, slot: u64, turn: u64) {
+        self.now = now;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.active.clear();
+        self.users.iter_mut().for_each(|user| user.tell(now));
+        scratch.active.extend((0..self.users.len()).filter(|&user| self.users[user].sender.has_work(slot)));
+        if !scratch.active.is_empty() {
+            match self.config.allocation {
+                Allocation::Static => {
+                    for &user in &scratch.active {
+                        self.transmit(slot, user, user);
+                    }
+                }
+                Allocation::BestBin { .. } => self.choose_in_turns(slot, turn, &mut scratch),
+                Allocation::RoundRobin => self.go_round(slot, turn, &mut scratch),
+                Allocation::MaxSinr | Allocation::ProportionalFair { .. } => self.rank(slot, &mut scratch),
+            }
+        }
+        if matches!(self.config.allocation, Allocation::ProportionalFair { .. }) {
+            scratch.got.resize(self.users.len(), 0.0);
+            self.fairness.pass(&scratch.got);
+            scratch.got.fill(0.0);
+        }
+        self.scratch = scratch;
+    }
+
+    /// Makes ready what `slot` will be like, a later one than the last.
+    pub(crate) fn prepare(&mut self, slot: u64) {
+        self.users.iter_mut().filter(|user| !user.sender.is_idle()).for_each(|user| user.prepare(slot));
+    }
+
+    /// What has happened by `now`.
+    pub(crate) fn report(&self, now: SimTime) -> LinkReport {
+        let users: Vec<_> = self.users.iter().map(|user| user.report(now)).collect();
+        let unsent = self.users.iter().flat_map(User::unsent_parcels).collect();
+        let mut statistics = LinkStatistics::default();
+        let mut frames = ArqStatistics::default();
+        for user in &users {
+            statistics.add(&user.packets);
+            frames.add(&user.arq);
+        }
+        let usable = self.config.allocation.usable(self.config.bins, self.users.len()) as f64;
+        let busy = SimTime::from_secs_f64(self.config.slot.as_secs_f64() * self.used as f64 / usable);
+        let report = LinkReport::new(now, statistics, Occupancy::Time(busy));
+        LinkReport { frames: Some(frames), users, unsent, ..report }
+    }
+
+    /// Users choose the best bin that is left; who begins changes from slot to slot.
+    fn choose_in_turns(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
+        let Scratch { open, scores, active, .. } = scratch;
+        open.clear();
+        open.resize(self.config.bins, f32::NEG_INFINITY);
+        self.candidates.iter().for_each(|&bin| open[bin] = 0.0);
+        let first = (turn % active.len() as u64) as usize;
+        for &user in active[first..].iter().chain(&active[..first]) {
+            self.users[user].go(slot);
+            let powers = self.users[user].predict();
+            scores.clear();
+            scores.extend(powers.iter().zip(&*open).map(|(power, open)| power + open));
+            if let Some(bin) = greatest(scores) {
+                open[bin] = f32::NEG_INFINITY;
+                self.transmit(slot, user, bin);
+            }
+        }
+    }
+
+    /// Bins go to users in turns, those of the next slot to the users after.
+    fn go_round(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
+        let active = &scratch.active;
+        let count = active.len();
+        let mut next = (turn.wrapping_mul(self.config.bins as u64) % count as u64) as usize;
+        for bin in 0..self.config.bins {
+            let mut in_turn = active[next..].iter().chain(&active[..next]);
+            let Some(passed) = in_turn.position(|&user| self.users[user].sender.has_work(slot)) else {
+                return;
+            };
+            let taken = if next + passed < count { next + passed } else { next + passed - count };
+            next = if taken + 1 < count { taken + 1 } else { 0 };
+            self.transmit(slot, active[taken], bin);
+        }
+    }
+
+    /// Each bin goes to the user with the highest score who still has something to send.
+    fn rank(&mut self, slot: u64, scratch: &mut Scratch) {
+        let bins = self.config.bins;
+        let is_fair = matches!(self.config.allocation, Allocation::ProportionalFair { .. });
+        let Scratch { scores, best, active, got, .. } = scratch;
+        scores.clear();
+        best.clear(bins);
+        got.resize(self.users.len(), 0.0);
+        for (row, &number) in active.iter().enumerate() {
+            let user = &mut self.users[number];
+            user.go(slot);
+            let (mean, scale) = (user.mean() as f32, 1.0 / self.fairness.divisor(number));
+            let powers = user.predict()[..bins].iter();
+            if is_fair {
+                scores.extend(powers.map(|power| rough_log2(1.0 + mean * power) * scale));
+            } else {
+                scores.extend(powers.map(|power| mean * power));
+            }
+            best.compare(row, &scores[row * bins..]);
+        }
+        for bin in 0..bins {
+            let Some(row) = best.of(bin) else { return };
+            let user = active[row];
+            got[user] += self.transmit(slot, user, bin) as f32;
+            if !self.users[user].sender.has_work(slot) {
+                scores[row * bins..(row + 1) * bins].fill(f32::NEG_INFINITY);
+                best.clear(bins);
+                scores.chunks_exact(bins).enumerate().for_each(|(row, scores)| best.compare(row, scores));
+            }
+        }
+    }
+
+    /// A user sends something in a bin; the bits that it does.
+    fn transmit(&mut self, slot: u64, user: usize, bin: usize) -> u64 {
+        let now = self.now;
+        self.users[user].go(slot);
+        let Some(transmission) = self.users[user].transmit(now, slot, bin) else { return 0 };
+        let (piece, is_good) = (transmission.sent.piece, transmission.is_good);
+        self.used += 1;
+        self.in_air.push(Flight { user, slot, piece, is_good });
+        self.log.push(|| LinkEvent::Slot { at: now, user: user as u16, bin: bin as u32 });
+        let levels = &self.config.users[user].levels;
+        self.log.push(|| LinkEvent::Frame {
+            at: now,
+            user: user as u16,
+            frame: piece.frame,
+            attempt: piece.failures,
+            scheme: Some(levels.success().modulation(piece.bits).name()),
+            snr_db: Some(10.0 * libm::log10(transmission.sinr)),
+            verdict: if is_good { Verdict::Good } else { Verdict::Lost },
+        });
+        piece.end - piece.start
+    }
+}
