@@ -15,6 +15,7 @@ from crossfade.results.cache import Cache, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
+from crossfade.results.rows import NETWORKS
 from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
 from crossfade.tables import Table
@@ -117,8 +118,6 @@ def check(
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
         memory_of_rows=plans.memory_of_rows(plan),
-        mesh=description.get("mesh"),
-        cell=description.get("cell"),
-        path=description.get("path"),
+        **{kind: description.get(kind) for kind in NETWORKS},
         scenario=description["scenario"],
     )

@@ -7,13 +7,12 @@ import tomllib
 from dataclasses import asdict
 from json import dumps as as_json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from crossfade import api, plans
-from crossfade.cli import terminal
-from crossfade.cli.facts import cell_lines, flow_lines, path_lines
+from crossfade.cli import facts, terminal
 from crossfade.cli.options import (
     MethodOption,
     OverOption,
@@ -29,6 +28,7 @@ from crossfade.cli.options import (
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
 from crossfade.results.opening import is_results_file
+from crossfade.results.rows import NETWORKS
 
 # So much of what is damaged is named.
 MOST_LINES = 20
@@ -89,34 +89,9 @@ def check(
         how += f", and {found.memory_of_rows / 1e6:,.0f} MB to sum up a point"
     what = f"{found.title or scenario}: {points}{axes} ({how})"
     print(one_line(f"ok: {what}"))
-    if found.mesh is not None:
-        print(one_line(_mesh(found.mesh)))
-        for line in flow_lines(found.scenario):
-            print(one_line(line))
-    if found.cell is not None:
-        for line in cell_lines(found.cell, found.scenario):
-            print(one_line(line))
-    if found.path is not None:
-        for line in path_lines(found.path, found.scenario):
-            print(one_line(line))
+    for line in facts.lines({kind: getattr(found, kind) for kind in NETWORKS}, found.scenario):
+        print(one_line(line))
     terminal.print_warnings(found.warnings, terminal.console(stderr=True))
-
-
-def _mesh(mesh: dict[str, Any]) -> str:
-    """What an exchange takes, and what a window of one packet reaches."""
-    bounds = [
-        f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
-        f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
-        for flow in mesh["flows"]
-        if flow["window_1_bps"] is not None
-    ]
-    exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
-    texts = [
-        f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"
-    ]
-    return "; a window of one packet reaches at most: ".join(
-        [*texts, *([", ".join(bounds)] if bounds else [])]
-    )
 
 
 def _check_results(path: Path, repair: bool) -> None:

@@ -11,7 +11,7 @@ from crossfade.comparison.compare import Comparison, CurveCrossing, Pair
 from crossfade.figures.choice import Choice
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table, format_estimate
-from crossfade.wording import METHOD_WORDS, axis_name, between, html, metric_name, readable_unit, with_unit
+from crossfade.wording import axis_name, between, html, method_words, metric_name, readable_unit, with_unit
 
 # A longer list of differences is for `crossfade compare`.
 MOST_PAIRS = 400
@@ -165,10 +165,8 @@ def _number(text: str) -> str:
 
 
 def _method(name: Cell) -> str:
-    return METHOD_WORDS.get(str(name), str(name))
+    return method_words(str(name))
 
 
 def _plain(cell: Cell) -> str:
-    if isinstance(cell, str) and cell in METHOD_WORDS:
-        return METHOD_WORDS[cell]
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else method_words(str(cell))

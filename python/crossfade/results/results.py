@@ -12,13 +12,14 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from crossfade._crossfade import MAIN_METRICS
 from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
 from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import PREFIXES, Row, names_of
-from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
+from crossfade.results.shown import html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
 if TYPE_CHECKING:

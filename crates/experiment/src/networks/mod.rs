@@ -15,6 +15,9 @@ pub(crate) use mesh::links as mesh_links;
 use crate::metric::MetricInfo;
 use crossfade_scenario::{NetworkSetup, Setup};
 
+/// What is said of each kind without a run is called so.
+pub static NETWORKS: [&str; 3] = ["path", "mesh", "cell"];
+
 /// The network of `setup`, by its kind.
 pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
     match &setup.network {
