@@ -85,7 +85,7 @@ def _home(path: Module, sources: dict[Module, Source], depth: int = 0) -> Module
 
 
 def _read(module: Module, text: str) -> Source:
-    code = _without_tests(_without_words(text))
+    code = without_tests(without_words(text))
     children = re.findall(r"\bmod\s+(\w+)\s*;", code)
     source = Source([], {}, [], "", children)
 
@@ -160,7 +160,7 @@ WORDS = re.compile(
 )
 
 
-def _without_words(text: str) -> str:
+def without_words(text: str) -> str:
     """The code without comments, and with empty strings."""
     return WORDS.sub(lambda found: " " if found[0].startswith("/") else '""', text)
 
@@ -168,7 +168,7 @@ def _without_words(text: str) -> str:
 TEST = re.compile(r"#\[cfg\((?:test|all\(test[^\]]*)\)\]\s*(?:#\[[^\]]*\]\s*)*")
 
 
-def _without_tests(code: str) -> str:
+def without_tests(code: str) -> str:
     """The code without the items that only tests have."""
     while (found := TEST.search(code)) is not None:
         code = code[: found.start()] + code[_end_of_item(code, found.end()) :]
@@ -188,7 +188,7 @@ def _end_of_item(code: str, at: int) -> int:
 
 def _test_children(module: Module, text: str) -> Iterator[Module]:
     """Modules that only tests have, in files of their own."""
-    code = _without_words(text)
+    code = without_words(text)
     for found in TEST.finditer(code):
         child = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;").match(code, found.end())
         if child is not None:

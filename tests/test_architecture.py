@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rust_matches import files_with_sites, has_site
 from tests.rust_modules import arrows_between_files
 
 ROOT = Path(__file__).parents[1]
@@ -79,6 +80,17 @@ RUST = {
     "experiment": [*MODELS, *METHODS, "scenario"],
     "verify": [*MODELS, "sim"],  # golden traces against the engine
     "python": ["control", *MODELS, *METHODS, "scenario", "experiment", "verify"],
+}
+# The enums of what the page's table "To add a ..." has a row for.
+KINDS = {
+    "channel model": ["ChannelModel", "LossConfig"],
+    "ARQ protocol": ["ArqProtocol"],
+    "detector": ["Detector"],
+    "queue": ["Discipline", "QueueConfig"],
+    "congestion control": ["WindowRule", "RuleName"],
+    "loss recovery": ["Variant"],
+    "kind of network": ["NetworkSetup"],
+    "method": ["Method"],
 }
 CRATES_THERE = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
@@ -157,6 +169,34 @@ def test_the_page_names_what_there_is() -> None:
     picture = page.split("```")[1]
     drawn = set(re.findall(r"\w+", picture))
     assert {name for name in [*RUST, *PYTHON] if not name.startswith("__")} <= drawn
+
+
+@pytest.mark.parametrize(("row", "enum"), [(row, enum) for row, enums in KINDS.items() for enum in enums])
+def test_the_page_names_each_match_that_a_new_kind_must_be_told_in(row: str, enum: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    (line,) = re.findall(rf"^\| {row}\b[^|]*\|(.*)\|$", page, re.MULTILINE)
+    named = set(re.findall(r"`(crates/[^`]+)`", line))
+    sites = {path.relative_to(ROOT).as_posix() for path in files_with_sites(CRATES, enum)}
+    assert sites, f"no match of {enum}: another name?"
+    assert sites <= named
+
+
+def test_a_match_without_an_arm_for_all_others_is_a_site() -> None:
+    whole = (
+        "fn a(k: Kind) -> u8 { match k { Kind::A { x, .. } => { x } Kind::B(_) | Kind::C => f(&[1, 2]), } }"
+    )
+    assert has_site(whole, "Kind")
+    assert not has_site(whole.replace("Kind::C", "_"), "Kind")
+    assert not has_site(whole, "Other")
+    for other in ("_ => 0", "rest => g(rest)", "(_, _) => 0"):
+        assert not has_site(
+            f"match (k, 1) {{ (Kind::A, _) => match n {{ 1 => 2, _ => 3 }}, {other} }}", "Kind"
+        )
+    # What holds under a condition alone leaves others to be told.
+    assert has_site("match k { Kind::A => 1, _ if x => 2, Kind::B => 3 }", "Kind")
+    assert has_site("impl Kind { fn a(self) -> u8 { match self { Self::A => 1, Self::B => 2 } } }", "Kind")
+    assert has_site("impl From<u8> for Kind<'_> { fn a(&self) { match self { Self::A => {} } } }", "Kind")
+    assert not has_site("impl Other { fn a(self) { match self { Self::A => {} } } }", "Kind")
 
 
 def _text(path: Path) -> str:

@@ -12,6 +12,10 @@ from crossfade.teaching import CongestionControl
 __version__: Final[str]
 RESULTS_VERSION: Final[int]
 """Rises whenever the same scenario and seed give other numbers than before."""
+USUAL_METRIC: Final[str]
+"""The metric that a stop rule, a figure or a comparison is about where none is named."""
+MAIN_METRICS: Final[list[str]]
+"""The metrics of a sweep that a person sees first, in this order."""
 MOST_JOBS: Final[int]
 """The most threads that ``Plan.execute`` starts."""
 CONTROL_CRATE: list[tuple[str, str]]
@@ -74,17 +78,21 @@ def metrics() -> str:
     """
 
 def methods() -> str:
-    """The methods, as a JSON list of ``{"name", "random", "repeatable"}``.
+    """The methods, as a JSON list of ``{"name", "alias", "words", "look", "random", "repeatable"}``.
 
-    Of a random method several runs are averaged. Rows of one that is not repeatable are never kept or merged.
+    They stand in the order of drawing. ``alias`` is another name, or null; ``words`` are those of figures,
+    ``look`` is "line", "dots", "dashes", "dash-dots", "band", "marks" or "crosses". Of a random method
+    several runs are averaged. Rows of one that is not repeatable are never kept or merged.
     """
 
 def parts() -> str:
-    """What networks have parts of, as JSON ``{"kinds", "links"}``, both in the order of results.
+    """What there is in networks, as JSON ``{"networks", "kinds", "links"}``, in the order of results.
 
-    A kind is ``{"name", "list", "prefix", "is_numbered"}``: what one is called and what the list of them,
-    what stands before a part's name in the keys of rows, and whether parts have numbers in place of names.
-    The links are all names that results may call one.
+    The networks are what a plan's description calls the facts of each kind. A kind of part is ``{"name",
+    "list", "prefix", "is_numbered", "shown"}``: what one is called and what the list of them, what stands
+    before a part's name in the keys of rows, whether parts have numbers in place of names, and the metrics
+    that a person sees first. A link is ``{"name", "is_forward", "table", "queue", "channel"}``: its name in
+    results, whether it carries data, and the keys of its tables in a scenario (null: none of its own).
     """
 
 def parse_value(text: str) -> str:

@@ -24,7 +24,7 @@ from crossfade.results.manypoints import ManyPoints, ReadRows, RowsOnDemand, chu
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
-from crossfade.results.rows import LISTS, Row
+from crossfade.results.rows import PARTS, Row
 
 Scenario = str | PathLike[str]
 """A scenario file, the name of a shipped scenario, or (with a line break in it) the TOML text itself."""
@@ -482,7 +482,7 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
         runs=runs,
         metrics=metrics,
         parts=parts,
-        **{name: found.get(name, []) for name in LISTS},
+        **{kind.list: found.get(kind.list, []) for kind in PARTS},
         warnings=[*found["warnings"], *_failed(method, rows)],
         loss_windows=found["loss_windows"],
         rows=rows,

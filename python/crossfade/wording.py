@@ -10,7 +10,9 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import crossfade._crossfade as _crossfade
 from crossfade.quantities import UNITS
@@ -111,27 +113,31 @@ SYMBOLS = {
     "delayed_ack": "delayed ACK",
 }
 
-# In the order of drawing: what is simulated lies on top.
-METHODS = [
-    "analysis:paper-bounds",
-    "analysis:bounds",
-    "analysis:exact",
-    "formula",
-    "formula:square-root",
-    "phy",
-    "simulation",
-    "live",
-]
-METHOD_WORDS = {
-    "analysis:paper-bounds": "bounds as printed",
-    "analysis:bounds": "bounds",
-    "analysis:exact": "exact",
-    "formula": "formula (Padhye)",
-    "formula:square-root": "square-root law",
-    "phy": "frames",
-    "simulation": "simulation",
-    "live": "live",
-}
+
+@dataclass(frozen=True)
+class Method:
+    """What the core says of a method; see ``_crossfade.methods``."""
+
+    name: str
+    alias: str | None
+    words: str
+    look: str
+    random: bool
+    repeatable: bool
+
+
+METHODS = {found["name"]: Method(**found) for found in json.loads(_crossfade.methods())}
+"""The methods by name, in the order of drawing."""
+
+
+def method_words(name: str) -> str:
+    """What figures call a method; of one that there is no more, its name."""
+    return METHODS[name].words if name in METHODS else name
+
+
+def look_of(name: str) -> str:
+    """How a method is drawn; one that there is no more is drawn as runs are."""
+    return METHODS[name].look if name in METHODS else "marks"
 
 
 def metric_name(column: str) -> tuple[str, str]:
@@ -151,11 +157,18 @@ def metric_name(column: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=1)
+def registry() -> list[dict[str, Any]]:
+    """The core's metrics; see ``_crossfade.metrics``."""
+    found: list[dict[str, Any]] = json.loads(_crossfade.metrics())
+    return found
+
+
+@lru_cache(maxsize=1)
 def _metrics() -> dict[str, tuple[str, str]]:
     """The words and the unit of each metric of the core, as a figure shows them."""
     return {
         metric["name"]: (metric["words"], _shown_unit(metric["words"], metric["unit"]))
-        for metric in json.loads(_crossfade.metrics())
+        for metric in registry()
     }
 
 

@@ -17,11 +17,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crossfade as cf
+import crossfade._crossfade as _crossfade
+from crossfade import plans
 from crossfade.cli.live import doctor
+from crossfade.cli.live.config import Config
+from crossfade.plans import Options
 from tests.cli.live_runs import live, live_command, need, need_live, without_flags
 from tests.conftest import Cli, expect_one_line
 
@@ -30,7 +35,7 @@ LATENCY = "/dev/cpu_dma_latency"
 
 @pytest.fixture(autouse=True)
 def possible(request: pytest.FixtureRequest) -> None:
-    if "wrong_is_one_line" not in request.node.name:
+    if not any(name in request.node.name for name in ("wrong_is_one_line", "without_hosts")):
         need_live()
 
 
@@ -380,3 +385,34 @@ def test_of_a_sweep_the_first_point_runs_or_what_is_set(scenario: Path) -> None:
     assert f"the first of 4 points: {first}; --set" in done.stderr
     done = live(scenario, "--set", "channel.p_e=0.5", "--quiet", "--", "true")
     assert "the first of 2 points: channel.p_e = 0.5, link.rate" in done.stderr
+
+
+CONFIG: dict[str, Any] = {
+    **dict.fromkeys(("ipv6", "large_segments", "data_only", "is_shell", "internet", "realtime"), False),
+    **dict.fromkeys(("strict", "watch", "quiet"), False),
+    **dict.fromkeys(("congestion", "mtu", "captures", "far", "serve", "duration_s", "record"), None),
+    **dict.fromkeys(("events", "link_events", "opportunities", "page", "json"), None),
+    "bulk": True,
+    "awake": "never",
+    "command": [],
+    "plan": {"name": "a", "text": "schema = 2", "overrides": {}, "files": {}},
+}
+
+
+def test_a_key_too_many_or_too_few_is_an_error_without_hosts() -> None:
+    config = Config.read(json.dumps(CONFIG))
+    assert json.loads(config.to_json()) == CONFIG
+    for key in CONFIG:
+        with pytest.raises(TypeError, match=key):
+            Config.read(json.dumps({name: value for name, value in CONFIG.items() if name != key}))
+    with pytest.raises(TypeError, match="colour"):
+        Config.read(json.dumps({**CONFIG, "colour": "red"}))
+    asked = config.hosts() | {"journal": None, "watch": False, "run": 0, "source": config.plan}
+    plan = plans.load("quickstart", Options(over={"tcp.w_max": [6, 24]}))
+    for key in asked:
+        with pytest.raises(ValueError, match=f"missing field `{key}`"):
+            _crossfade.Live(plan.core, json.dumps({name: asked[name] for name in asked if name != key}))
+    with pytest.raises(ValueError, match="colour"):
+        _crossfade.Live(plan.core, json.dumps({**asked, "colour": "red"}))
+    with pytest.raises(_crossfade.ScenarioError, match="a live run has one point"):
+        _crossfade.Live(plan.core, json.dumps(asked))

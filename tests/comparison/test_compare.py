@@ -312,3 +312,12 @@ def test_a_run_without_deliveries_counts_with_its_transmissions() -> None:
     (pair,) = cf.compare(results("tcp", points), "tcp", metric="energy_per_packet").pairs
     assert pair.difference == pytest.approx(1.0)
     assert pair.pairs == 3
+
+
+def test_to_compare_the_same_results_again_says_nothing_twice() -> None:
+    found = cf.run("quickstart", runs=1, set={"run.duration": "2000 slots"}, over={"tcp.w_max": [6, 24]})
+    before = list(found.warnings)
+    said = [cf.compare(found, "tcp.w_max").warnings for _ in range(3)]
+    assert said[0] == said[1] == said[2]
+    assert [line for line in said[0] if line.startswith("a single run")] != []
+    assert found.warnings == before

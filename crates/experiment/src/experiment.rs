@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// What a precision is about if nothing else is said, also in results files.
-const USUAL_METRIC: &str = "goodput_bps";
+pub const USUAL_METRIC: &str = "goodput_bps";
 
 /// A plan of which each method can say something.
 #[derive(Clone, Debug)]

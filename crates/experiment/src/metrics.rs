@@ -93,6 +93,12 @@ const fn metric(
     Metric { info: MetricInfo { name, unit, words, meaning, whose }, of }
 }
 
+/// The metrics of a sweep that a person sees first, in this order.
+#[rustfmt::skip]
+pub static MAIN_METRICS: [&str; 6] = [
+    "throughput_per_slot", "throughput_lower", "throughput_upper", "goodput_bps", "timeouts_per_slot", "fast_retransmits_per_slot",
+];
+
 /// The published metrics of any network, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]

@@ -13,16 +13,34 @@ pub struct PartKind {
     pub prefix: &'static str,
     /// Whether parts have numbers, counted from 0, in place of names: then there may be too many for tables.
     pub is_numbered: bool,
+    /// Its metrics that a person sees first, in this order.
+    pub shown: &'static [&'static str],
 }
 
 /// Flows by the names that the scenario gives them; empty where it names none.
-pub const FLOW: PartKind = PartKind { name: "flow", list: "flows", prefix: "flow:", is_numbered: false };
+#[rustfmt::skip]
+pub const FLOW: PartKind = PartKind {
+    name: "flow", list: "flows", prefix: "flow:", is_numbered: false,
+    shown: &["goodput_bps", "retransmissions", "timeouts", "rtt_mean_s", "rtt_p95_s", "completion_time_s", "jain_fairness"],
+};
 /// The links of a network, or the medium in their place: some of [`LINKS`].
-pub const LINK: PartKind = PartKind { name: "link", list: "links", prefix: "", is_numbered: false };
+#[rustfmt::skip]
+pub const LINK: PartKind = PartKind {
+    name: "link", list: "links", prefix: "", is_numbered: false,
+    shown: &["frame_error_rate", "queue_mean_packets", "queue_drops", "ecn_marks", "queueing_delay_mean_s", "queueing_delay_p95_s", "link_utilisation"],
+};
 /// The nodes of a mesh.
-pub const NODE: PartKind = PartKind { name: "node", list: "nodes", prefix: "node:", is_numbered: true };
+#[rustfmt::skip]
+pub const NODE: PartKind = PartKind {
+    name: "node", list: "nodes", prefix: "node:", is_numbered: true,
+    shown: &["exchanges_mean", "rts_losses", "data_losses", "rts_drops", "data_drops", "interface_drops", "nulls_spent", "deferrals", "transmit_share"],
+};
 /// The users of a cell.
-pub const USER: PartKind = PartKind { name: "user", list: "users", prefix: "user:", is_numbered: true };
+#[rustfmt::skip]
+pub const USER: PartKind = PartKind {
+    name: "user", list: "users", prefix: "user:", is_numbered: true,
+    shown: &["user_goodput_bps", "bins_per_slot", "retransmissions_per_frame", "below_levels_share"],
+};
 
 /// All kinds, in the order of results.
 pub static PARTS: [PartKind; 4] = [FLOW, LINK, NODE, USER];
@@ -32,10 +50,33 @@ pub(crate) const PATH: [&str; 4] = ["wired", "forward", "reverse", "wired_revers
 /// What results call the mesh.
 pub(crate) const MESH: &str = "mesh";
 
+/// What may be called a link, and the keys of a scenario that describe it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LinkName {
+    /// What results call it.
+    pub name: &'static str,
+    /// Whether it carries data there, and not acknowledgements back.
+    pub is_forward: bool,
+    /// Its table.
+    pub table: &'static str,
+    /// The table of its queue, where it is the scenario that says how long that is.
+    pub queue: Option<&'static str>,
+    /// The table of its channel, if it may have one.
+    pub channel: Option<&'static str>,
+}
+
 /// All that results may call links.
-pub static LINKS: [&str; 5] = {
+#[rustfmt::skip]
+pub static LINKS: [LinkName; 5] = {
     let [wired, forward, reverse, wired_reverse] = PATH;
-    [wired, forward, reverse, wired_reverse, MESH]
+    let (data, acks) = (Some("channel"), Some("reverse.channel"));
+    [
+        LinkName { name: wired, is_forward: true, table: "wired", queue: Some("wired.queue"), channel: None },
+        LinkName { name: forward, is_forward: true, table: "link", queue: Some("link.queue"), channel: data },
+        LinkName { name: reverse, is_forward: false, table: "reverse", queue: Some("reverse.queue"), channel: acks },
+        LinkName { name: wired_reverse, is_forward: false, table: "wired", queue: None, channel: None },
+        LinkName { name: MESH, is_forward: true, table: "mesh", queue: Some("link.queue"), channel: None },
+    ]
 };
 
 /// What carries the data of a network, which has one of them: metrics of the whole are those of this link.

@@ -3,7 +3,8 @@
 
 use crate::common::shipped_scenarios;
 use crossfade_experiment::{
-    ExecutionHandle, Experiment, PointResult, Row, Shard, execute, link_events, samples, summarise,
+    ExecutionHandle, Experiment, MAIN_METRICS, METRICS, PARTS, PointResult, Row, Shard, USUAL_METRIC,
+    execute, link_events, samples, summarise,
 };
 use crossfade_scenario::Overrides;
 use insta::assert_snapshot;
@@ -149,11 +150,8 @@ impl Network<'_> {
         let plan = self.load(&self.text, &json!({})).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let said = json!(plan.describe());
         let mut text = format!("== {}\n", self.name);
-        for kind in ["path", "mesh", "cell"] {
-            if let Some(facts) = said.get(kind) {
-                let _ = writeln!(text, "{kind}: {}", hash(facts));
-            }
-        }
+        let kind = said["network"].as_str().unwrap();
+        let _ = writeln!(text, "{kind}: {}", hash(&said[kind]));
         let _ = writeln!(text, "memory: {:.6e}", plan.memory().0);
         lines(&mut text, "warning", &plan.warnings());
         let Value::Object(first) = said["scenario"].clone() else { unreachable!("a table") };
@@ -270,4 +268,11 @@ fn what_is_said_of_other_networks() {
         Network { name, text, folder: Path::new("/") }.told()
     };
     assert_snapshot!(OTHERS.map(of).concat());
+}
+
+#[test]
+fn what_a_person_sees_first_is_published() {
+    let shown = PARTS.iter().flat_map(|kind| kind.shown).chain(&MAIN_METRICS).chain([&USUAL_METRIC]);
+    let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    assert_eq!(shown.filter(|name| !known.contains(name)).count(), 0);
 }

@@ -46,16 +46,19 @@ fn metrics() -> PyResult<String> {
     plan::to_json(&*crossfade_experiment::METRICS)
 }
 
-/// The methods that there are as JSON text: name, and whether each is random and repeatable.
+/// The methods that there are as JSON text, in the order of drawing: name, alias, words, look, and whether each is random
+/// and repeatable.
 #[pyfunction]
 fn methods() -> PyResult<String> {
     plan::to_json(&crossfade_experiment::methods())
 }
 
-/// What networks have parts of as JSON text: the kinds of parts, and all that may be called links, in the order of results.
+/// What there is in networks as JSON text: the kinds of parts, and all that may be called
+/// links, in the order of results.
 #[pyfunction]
 fn parts() -> String {
-    json!({ "kinds": crossfade_experiment::PARTS, "links": crossfade_experiment::LINKS }).to_string()
+    use crossfade_experiment::{LINKS, PARTS};
+    json!({ "kinds": PARTS, "links": LINKS }).to_string()
 }
 
 /// A value as it is written on the command line, as JSON text.
@@ -126,6 +129,8 @@ fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) 
 fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("RESULTS_VERSION", crossfade_scenario::RESULTS_VERSION)?;
+    module.add("USUAL_METRIC", crossfade_experiment::USUAL_METRIC)?;
+    module.add("MAIN_METRICS", crossfade_experiment::MAIN_METRICS)?;
     module.add("MOST_JOBS", crossfade_experiment::MOST_JOBS)?;
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

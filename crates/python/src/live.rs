@@ -9,20 +9,24 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 
-/// What is asked for, as JSON has it.
+/// What is asked for, as JSON has it: each key, `null` where there is nothing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
 struct Asked {
     bulk: bool,
+    #[serde(deserialize_with = "Option::deserialize")]
     congestion: Option<String>,
+    #[serde(deserialize_with = "Option::deserialize")]
     mtu: Option<u32>,
     ipv6: bool,
     large_segments: bool,
     data_only: bool,
     awake: StayAwake,
     run: u64,
+    #[serde(deserialize_with = "Option::deserialize")]
     journal: Option<String>,
+    #[serde(deserialize_with = "Option::deserialize")]
     captures: Option<[String; 2]>,
     watch: bool,
     source: Source,

@@ -6,7 +6,7 @@
 
 use crate::digest::hex;
 use crate::files::Files;
-use crate::schema::{PLAN_KEYS, name_files};
+use crate::schema::{name_files, plan_keys};
 use crate::tables::{Method, Scenario};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -51,7 +51,7 @@ fn canonical(scenario: &Scenario, files: &Files<'_>) -> String {
     // The version of the format decides nothing: what a file of an older one means is written out. The number is that
     // of the first, with which rows were kept.
     value["schema"] = 1.into();
-    for key in PLAN_KEYS {
+    for key in plan_keys() {
         remove(&mut value, key);
     }
     name_files(&mut value, &|name| files.hash(name));

@@ -11,35 +11,39 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// Keys that concern the plan as a whole: no axis can vary them, and they have no part in a run's identity.
-pub(crate) const PLAN_KEYS: [&str; 14] = [
-    "title",
-    "methods",
-    "sweep",
-    "figure",
-    "run.runs",
-    "run.precision",
-    "run.count",
-    "run.metric",
-    "run.max_runs",
-    "run.frame_errors",
-    "run.max_frames",
-    "run.memory",
-    "run.sample",
-    "run.seed",
-];
-
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+/// The schema, and the keys that it marks `x-plan`: they concern the plan as a whole, no axis can vary them, and they have
+/// no part in a run's identity.
+static SCHEMA: LazyLock<(Value, Vec<String>)> = LazyLock::new(|| {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Scenario>();
+    let mut marked = Vec::new();
+    // Before anything else: what is taken out later leaves another order of the keys.
+    schema.as_object_mut().into_iter().for_each(|schema| take_plan_keys(schema, "", &mut marked));
     Tidy.transform(&mut schema);
-    schema.to_value()
+    (schema.to_value(), marked)
 });
+
+/// Moves the marks of the part of a schema at `key` to `marked`.
+fn take_plan_keys(schema: &mut Map<String, Value>, key: &str, marked: &mut Vec<String>) {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let (key, Some(property)) = (join(key, name), property.as_object_mut()) else { continue };
+        match property.shift_remove("x-plan") {
+            Some(_) => marked.push(key),
+            None => take_plan_keys(property, &key, marked),
+        }
+    }
+}
+
+/// The keys that concern the plan as a whole.
+pub(crate) fn plan_keys() -> &'static [String] {
+    &SCHEMA.1
+}
 
 /// The JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` says what a quantity looks like,
 /// `x-default` is a default that depends on other keys.
 pub fn schema() -> Value {
-    SCHEMA.clone()
+    SCHEMA.0.clone()
 }
 
 /// TOML has no null: an absent key is one that is not there. Tables take no other keys.
@@ -85,7 +89,7 @@ impl Transform for Tidy {
 /// # Errors
 /// The first thing that is not allowed.
 pub(crate) fn check(scenario: &Value) -> Result<(), ScenarioError> {
-    check_part(&SCHEMA, scenario, "")
+    check_part(&SCHEMA.0, scenario, "")
 }
 
 fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioError> {
@@ -224,7 +228,7 @@ fn names(properties: &Map<String, Value>) -> Vec<&str> {
 /// # Errors
 /// A key that is unknown, with the nearest that is known.
 pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
-    let mut schema: &Value = &SCHEMA;
+    let mut schema: &Value = &SCHEMA.0;
     let mut path = String::new();
     for name in key.split('.') {
         if schema["additionalProperties"].is_object() && !name.is_empty() {
@@ -260,7 +264,7 @@ pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<S
             walk(property, inner, rename);
         }
     }
-    walk(&SCHEMA, scenario, rename);
+    walk(&SCHEMA.0, scenario, rename);
 }
 
 /// Explains a key: what it means, what it takes, its default. A table is explained with its keys; the empty
@@ -270,7 +274,7 @@ pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<S
 /// A key that is unknown, with the nearest that is known.
 pub fn explain(key: &str) -> Result<String, ScenarioError> {
     let key = key.trim();
-    let schema = if key.is_empty() { &SCHEMA } else { lookup(key)? };
+    let schema = if key.is_empty() { &SCHEMA.0 } else { lookup(key)? };
     let mut text = String::new();
     let title = if key.is_empty() { "scenario" } else { key };
     let _ = writeln!(text, "{title}: {}", expected(schema));
@@ -313,7 +317,7 @@ fn default(key: &str, schema: &Value) -> String {
 
 fn is_required(key: &str) -> bool {
     let (table, name) = key.rsplit_once('.').map_or((None, key), |(table, name)| (Some(table), name));
-    let parent = table.map_or(Ok(&*SCHEMA), lookup);
+    let parent = table.map_or(Ok(&SCHEMA.0), lookup);
     parent.is_ok_and(|parent| {
         parent["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name))
     })
@@ -403,12 +407,12 @@ mod tests {
 
     #[test]
     fn every_key_is_explained() {
-        let keys = all_keys(&SCHEMA, "");
+        let keys = all_keys(&SCHEMA.0, "");
         assert!(keys.len() > 50, "{}", keys.len());
         for key in &keys {
             let text = explain(key).unwrap();
             assert!(
-                !description(if key.is_empty() { &SCHEMA } else { lookup(key).unwrap() }).is_empty(),
+                !description(if key.is_empty() { &SCHEMA.0 } else { lookup(key).unwrap() }).is_empty(),
                 "{key}"
             );
             assert!(text.lines().count() >= 3, "{text}");

@@ -3,7 +3,7 @@
 use crate::document::{leaves, overlap};
 use crate::error::ScenarioError;
 use crate::range::{MOST_POINTS, expand};
-use crate::schema::{PLAN_KEYS, lookup};
+use crate::schema::{lookup, plan_keys};
 use serde_json::{Map, Value};
 
 /// The one key of the whole plan that may stand among the axes.
@@ -82,7 +82,7 @@ fn axis(name: &str, values: Value) -> Result<Axis, ScenarioError> {
             if keys.len() > 1 {
                 return Err(ScenarioError::key(place(), "methods cannot be zipped with other keys"));
             }
-        } else if key == "schema" || PLAN_KEYS.contains(&key.as_str()) || key.starts_with("figure.") {
+        } else if key == "schema" || plan_keys().contains(key) || key.starts_with("figure.") {
             let reason = "it holds for the whole plan";
             return Err(ScenarioError::key(place(), format!("{key} cannot be an axis: {reason}")));
         }

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from crossfade._crossfade import USUAL_METRIC
 from crossfade.cli import terminal
 from crossfade.cli.groups import AskedOfCache
 from crossfade.cli.options import (
@@ -57,7 +58,7 @@ def compare(
             "--by", metavar="KEYS", help="The axes whose values are compared, by commas; or method."
         ),
     ],
-    metric: MetricOption = "goodput_bps",
+    metric: MetricOption = USUAL_METRIC,
     together: TogetherOption = False,
     where: WhereOption = None,
     set: SetOption = None,
@@ -111,7 +112,7 @@ def best(
         str,
         typer.Option("--choose", metavar="KEYS", help="The axes whose values are the choices, by commas."),
     ],
-    metric: MetricOption = "goodput_bps",
+    metric: MetricOption = USUAL_METRIC,
     lowest: Annotated[
         bool | None,
         typer.Option(

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# The tables of the links, by the names that results have for them.
-TABLES = {"wired": "wired", "forward": "link", "reverse": "reverse", "wired_reverse": "wired"}
+from crossfade.results.rows import LINKS
 
 
 def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
     """The links in the order in which packets take them, times and products, channels, and every flow."""
-    links = {link["name"]: link for link in path["links"]}
-    there = [name for name in ("wired", "forward") if name in links]
-    back = [name for name in ("reverse", "wired_reverse") if name in links]
-    route = " > ".join(["sender", *(_link(links[name], scenario) for name in there), "receiver"])
-    lines = [f"{route}; back: {', '.join(_link(links[name], scenario) for name in back)}"]
-    lines += [_channel(links[name], scenario) for name in ("forward", "reverse") if name in links]
+    links = path["links"]
+    there, back = (
+        [_link(link, scenario) for link in links if LINKS[link["name"]].is_forward is way]
+        for way in (True, False)
+    )
+    lines = [f"{' > '.join(['sender', *there, 'receiver'])}; back: {', '.join(back)}"]
+    lines += [_channel(link, key, scenario) for link in links if (key := LINKS[link["name"]].channel)]
     slot, bytes_ = path["slot_s"], path["packet_bytes"]
     lines.append(f"slot {time_text(slot)} (a packet of {bytes_} B at the rate of the link)")
     lines += [_flow(flow, bytes_, scenario) for flow in path["flows"]]
@@ -52,24 +52,6 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     return lines
 
 
-def mesh_lines(mesh: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """What an exchange takes, what a window of one packet reaches, and every flow."""
-    bounds = [
-        f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
-        f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
-        for flow in mesh["flows"]
-        if flow["window_1_bps"] is not None
-    ]
-    exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
-    texts = [
-        f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"
-    ]
-    line = "; a window of one packet reaches at most: ".join(
-        [*texts, *([", ".join(bounds)] if bounds else [])]
-    )
-    return [line, *flow_lines(scenario)]
-
-
 def _users(users: Sequence[Mapping[str, Any]]) -> str:
     """How strongly users are received, how their channels change, and how well these are predicted."""
     ratios = _range([user["mean_snr_db"] for user in users], "dB")
@@ -85,8 +67,8 @@ def _users(users: Sequence[Mapping[str, Any]]) -> str:
 
 def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     """Its rate, delay, frames and queue."""
-    name = TABLES[link["name"]]
-    table = scenario.get(name, {})
+    of = LINKS[link["name"]]
+    table = scenario.get(of.table, {})
     rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
     parts = [rate, time_text(link["delay_s"])]
     if "recorded_delay_s" in link:
@@ -96,16 +78,22 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
         arq = table.get("arq", {}).get("protocol", "none")
         repeats = "not repeated" if arq == "none" else arq
         parts.append(f"frames of {table['frame_size']} ({time_text(frame)}), {repeats}")
-    if link["rate_bps"] is not None and link["name"] != "wired_reverse":
-        discipline = table.get("queue", {}).get("discipline", "drop-tail")
+    if link["rate_bps"] is not None and of.queue:
+        discipline = _table(scenario, of.queue).get("discipline", "drop-tail")
         parts.append(f"{discipline}, {link['queue_limit'] or 'unlimited'}")
-    return f"{name} ({'; '.join(parts)})"
+    return f"{of.table} ({'; '.join(parts)})"
 
 
-def _channel(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
+def _table(scenario: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The table of a dotted key, empty where there is none."""
+    for name in key.split("."):
+        scenario = scenario.get(name) or {}
+    return scenario
+
+
+def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> str:
     """What it loses, how long bursts are, and how fast its gains change."""
-    table = scenario.get("channel") if link["name"] == "forward" else scenario["reverse"].get("channel")
-    model = (table or {}).get("model")
+    model = _table(scenario, key).get("model")
     if model in (None, "none"):
         return ""
     what = "packets" if link["frame_s"] is None else "frames"
@@ -120,11 +108,24 @@ def _channel(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
             speed, carrier = link["speed_and_carrier"]
             moving += f": {3.6 * speed:.4g} km/h at {carrier / 1e9:.4g} GHz"
         parts.append(moving)
-    key = "channel" if link["name"] == "forward" else "reverse.channel"
     return f"{key} {model}: {', '.join(parts)}" if parts else f"{key} {model}"
 
 
-def flow_lines(scenario: Mapping[str, Any]) -> list[str]:
+def mesh_lines(mesh: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """What an exchange takes, what a window of one packet reaches, and every flow."""
+    bounds = [
+        f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
+        f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
+        for flow in mesh["flows"]
+        if flow["window_1_bps"] is not None
+    ]
+    exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
+    text = f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"
+    text += f"; a window of one packet reaches at most: {', '.join(bounds)}" if bounds else ""
+    return [text, *_flow_lines(scenario)]
+
+
+def _flow_lines(scenario: Mapping[str, Any]) -> list[str]:
     """Every flow of a mesh: what it sends, from where and to where."""
     lines = []
     for name, table in (scenario.get("flows") or {"": {}}).items():
@@ -133,6 +134,10 @@ def flow_lines(scenario: Mapping[str, Any]) -> list[str]:
             line += f"; from {table['from']} to {table['to']}"
         lines.append(line)
     return lines
+
+
+# By what a plan calls the facts of each kind of network.
+LINES = {"path": path_lines, "mesh": mesh_lines, "cell": cell_lines}
 
 
 def _range(values: Sequence[float], unit: str) -> str:
@@ -202,13 +207,10 @@ def _other_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any
             parts.append(f"{words.replace('_', ' ')} {rate_text(value)}")
         else:
             parts.append(f"{name.replace('_', ' ')} {value:.4g}")
-    return [f"{kind}: {', '.join(parts)}" if parts else kind, *flow_lines(scenario)]
-
-
-_LINES = {"path": path_lines, "mesh": mesh_lines, "cell": cell_lines}
+    return [f"{kind}: {', '.join(parts)}" if parts else kind, *_flow_lines(scenario)]
 
 
 def network_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
     """What the core says of the network of a scenario, and its flows."""
-    lines = _LINES.get(kind)
+    lines = LINES.get(kind)
     return _other_lines(kind, facts, scenario) if lines is None else lines(facts, scenario)

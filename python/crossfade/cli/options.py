@@ -17,6 +17,7 @@ from crossfade.figures.wanted import condition
 from crossfade.files import check_outputs, inputs_of, write_text
 from crossfade.results.interrupted import Interrupted
 from crossfade.tables import Table
+from crossfade.wording import METHODS
 
 
 def whole(text: str) -> int:
@@ -51,8 +52,7 @@ MethodOption = Annotated[
     typer.Option(
         "--method",
         metavar="LIST",
-        help="Methods, separated by commas: analysis (exact), analysis:bounds, analysis:paper-bounds, "
-        "formula (Padhye), formula:square-root, phy, simulation, live (the kernel's TCP).",
+        help=f"Methods, separated by commas: {', '.join(METHODS)}.",
     ),
 ]
 RunsOption = Annotated[

@@ -16,10 +16,12 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
+from crossfade._crossfade import MAIN_METRICS
 from crossfade.errors import one_line, shortened, visible
 from crossfade.results.metrics import Metric
 from crossfade.results.results import Point, Results
-from crossfade.results.shown import MAIN_METRICS, shown, shown_unit
+from crossfade.results.rows import PARTS
+from crossfade.results.shown import shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 from crossfade.wording import between
 
@@ -29,36 +31,6 @@ if TYPE_CHECKING:
     from crossfade.fitting import MarkovFit
     from crossfade.papers import Paper, Verdict
 
-FLOW_METRICS = [
-    "goodput_bps",
-    "retransmissions",
-    "timeouts",
-    "rtt_mean_s",
-    "rtt_p95_s",
-    "completion_time_s",
-    "jain_fairness",
-]
-LINK_METRICS = [
-    "frame_error_rate",
-    "queue_mean_packets",
-    "queue_drops",
-    "ecn_marks",
-    "queueing_delay_mean_s",
-    "queueing_delay_p95_s",
-    "link_utilisation",
-]
-USER_METRICS = ["user_goodput_bps", "bins_per_slot", "retransmissions_per_frame", "below_levels_share"]
-NODE_METRICS = [
-    "exchanges_mean",
-    "rts_losses",
-    "data_losses",
-    "rts_drops",
-    "data_drops",
-    "interface_drops",
-    "nulls_spent",
-    "deferrals",
-    "transmit_share",
-]
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
 WIDTH_WITHOUT_TERMINAL = 160
 
@@ -165,19 +137,17 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
 
 
 def _print_parts(point: Point, to: Console) -> None:
-    """Flows that have names, links, nodes and users, a line each."""
-    for title, parts, metrics in (
-        ("flows", point.flows, FLOW_METRICS),
-        ("links", point.links, LINK_METRICS),
-        ("nodes", [{"name": str(node["node"]), **node} for node in point.nodes], NODE_METRICS),
-        ("users", [{"name": str(user["user"]), **user} for user in point.users], USER_METRICS),
-    ):
+    """The parts that have names or numbers, a line each."""
+    for kind in PARTS:
+        parts = getattr(point, kind.list)
+        if kind.is_numbered:
+            parts = [{"name": str(part[kind.name]), **part} for part in parts]
         rows = [part for part in parts if part["name"]]
-        names = [name for name in metrics if any(name in row for row in rows)]
+        names = [name for name in kind.shown if any(name in row for row in rows)]
         if not rows or not names:
             continue
         grid = _grid()
-        grid.add_column(title)
+        grid.add_column(kind.list)
         units = {name: shown_unit([row[name] for row in rows if name in row]) for name in names}
         for name in names:
             grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)

@@ -15,6 +15,7 @@ from os import PathLike, fspath
 from typing import Any, Literal, Unpack
 
 from crossfade import api, plans
+from crossfade._crossfade import USUAL_METRIC
 from crossfade.comparison.compare import (
     Cells,
     Choices,
@@ -184,7 +185,7 @@ def best(
     source: Results | api.Scenario,
     choose: str | Sequence[str],
     *,
-    metric: str = "goodput_bps",
+    metric: str = USUAL_METRIC,
     lowest: bool | None = None,
     subject_to: Sequence[str] = (),
     method: str | None = None,

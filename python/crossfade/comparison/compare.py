@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any, Unpack
 
 from crossfade import api, plans
+from crossfade._crossfade import USUAL_METRIC
 from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
 from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.plans import Options, RunOptions
@@ -23,6 +24,7 @@ from crossfade.results.metrics import near_metrics
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
+from crossfade.wording import METHODS
 
 METHOD = "method"
 
@@ -120,7 +122,7 @@ def compare(
     source: Results | api.Scenario,
     by: str | Sequence[str],
     *,
-    metric: str = "goodput_bps",
+    metric: str = USUAL_METRIC,
     methods: Sequence[str] | None = None,
     together: bool = False,
     where: Mapping[str, Any] | None = None,
@@ -223,7 +225,7 @@ def crossings(
     source: Results | api.Scenario,
     level: float,
     *,
-    metric: str = "goodput_bps",
+    metric: str = USUAL_METRIC,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> list[CurveCrossing]:
@@ -377,7 +379,8 @@ def results_of(
 
 
 def _by_methods(results: Results, methods: Sequence[str]) -> Results:
-    full = [{"analysis": "analysis:exact"}.get(method, method) for method in methods]
+    aliases = {method.alias: method.name for method in METHODS.values()}
+    full = [aliases.get(method, method) for method in methods]
     for method in full:
         if method not in results.methods:
             raise ScenarioError(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from crossfade._crossfade import USUAL_METRIC
 from crossfade.comparison.paired import COVERAGE, Sample
 from crossfade.errors import ResultsError
 from crossfade.plans import load_results
@@ -48,7 +49,7 @@ def knee(
     results: Results | str | PathLike[str],
     *,
     x: str,
-    metric: str = "goodput_bps",
+    metric: str = USUAL_METRIC,
     share: float = 0.02,
     method: str | None = None,
 ) -> list[Knee]:

@@ -10,18 +10,18 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from crossfade import quantities
+from crossfade._crossfade import USUAL_METRIC
 from crossfade.errors import ResultsError, shortened
 from crossfade.tables import Cell, Table, label
-from crossfade.wording import Label, curve_word, readable_unit
+from crossfade.wording import METRICS_OF_COLUMNS, Label, curve_word, readable_unit
 
 # What the field draws along, in this order, where a sweep has it at three values or more.
 USUAL_X = ["snr_db", "mean_snr_db", "fading_margin_db", "p_e", "fd_t"]
 # The metric to draw where none is asked for: the first of these that has values.
 USUAL_METRICS = [
-    "throughput_sim",
-    "throughput_exact",
+    *METRICS_OF_COLUMNS,
     "throughput_per_slot",
-    "goodput_bps",
+    USUAL_METRIC,
     "throughput_upper",
 ]
 _FIRST_RESULT = re.compile(

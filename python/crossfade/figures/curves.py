@@ -93,7 +93,7 @@ def _parts(records: Sequence[Record], x: str, y: str, along: str) -> list[Part]:
 
 def drawing_order(method: str) -> int:
     """The place of a method in the order of drawing: what is simulated lies on top."""
-    return METHODS.index(method) if method in METHODS else len(METHODS)
+    return list(METHODS).index(method) if method in METHODS else len(METHODS)
 
 
 def readings(record: Record, y: str) -> Iterator[tuple[str, Reading]]:

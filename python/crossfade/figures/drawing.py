@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade.figures.axes import Axis
 from crossfade.figures.curves import Curve, Part, drawing_order
-from crossfade.figures.style import DASHES, LINES, MARKERS, PALETTE, Look, has_marks, mark_of
+from crossfade.figures.style import DASHES, LINES, MARKERS, PALETTE, SOLID, Look, has_marks, mark_of
 from crossfade.tables import Cell
-from crossfade.wording import METHOD_WORDS, curve_word
+from crossfade.wording import curve_word, look_of, method_words
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -50,7 +50,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], drawing: Drawing) -> None:
         for part in parts:
             if has_marks(part.method):
                 _draw_marks(axes, part, drawing.looks[key], drawing, is_alone=len(parts) == 1)
-            elif part.method == "analysis:bounds" and part.lowers is not None:
+            elif look_of(part.method) == "band" and part.lowers is not None:
                 color = PALETTE[drawing.looks[key].color]
                 axes.fill_between(part.xs, part.lowers, part.ys, color=color, alpha=0.25, linewidth=0)
             else:
@@ -100,7 +100,7 @@ def _draw_lines(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: 
 
 
 def _line(method: str, look: Look, drawing: Drawing, is_alone: bool) -> dict[str, Any]:
-    style = list(DASHES)[look.dash] if drawing.dashes_tell_curves else LINES.get(method, "-")
+    style = list(DASHES)[look.dash] if drawing.dashes_tell_curves else LINES.get(look_of(method), SOLID)[0]
     # Curves of one colour differ in their marks, which a line does not have: there the shade differs.
     is_pale = is_alone and not look.is_filled and not drawing.dashes_tell_curves
     return {"color": PALETTE[look.color], "linestyle": style, "alpha": 0.55 if is_pale else 1.0}
@@ -203,11 +203,11 @@ def _method_entries(drawing: Drawing) -> Iterator[tuple[Artist, str]]:
             handle = Line2D(
                 [], [], color=color, marker=mark_of(method, drawing.methods, "o"), linestyle="none"
             )
-        elif method == "analysis:bounds":
+        elif look_of(method) == "band":
             handle = Patch(color=color, alpha=0.25, linewidth=0)
         else:
-            handle = Line2D([], [], color=color, ls=LINES.get(method, "-"))
-        yield handle, METHOD_WORDS.get(method, method)
+            handle = Line2D([], [], color=color, ls=LINES.get(look_of(method), SOLID)[0])
+        yield handle, method_words(method)
 
 
 def _bound_entries(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:

@@ -1,4 +1,4 @@
-"""plotly.js for pages that ask the network for nothing."""
+"""plotly.js for pages that ask the network for nothing: a file of its own, which loads no matplotlib."""
 
 from __future__ import annotations
 

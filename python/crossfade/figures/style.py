@@ -14,6 +14,7 @@ from crossfade.errors import OutputError, ScenarioError, visible
 from crossfade.files import check_output, write_bytes
 from crossfade.records import Input
 from crossfade.tables import Cell
+from crossfade.wording import look_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,19 +43,19 @@ DASHES: dict[str | tuple[float, tuple[float, ...]], str] = {
     (0.0, (8.0, 2.0)): "longdash",
     (0.0, (8.0, 1.5, 1.0, 1.5)): "longdashdot",
 }
-# The lines of methods, where several are drawn.
-LINES = {"analysis:paper-bounds": ":", "formula": "--", "formula:square-root": "-."}
-HTML_LINES = {"analysis:paper-bounds": "dot", "formula": "dash", "formula:square-root": "dashdot"}
+# The lines of methods, where several are drawn, by their look: as matplotlib has them and as HTML figures do.
+LINES = {"dots": (":", "dot"), "dashes": ("--", "dash"), "dash-dots": ("-.", "dashdot")}
+SOLID = ("-", "solid")
 
 
 def has_marks(method: str) -> bool:
     """Whether what a method finds is drawn as marks: what is simulated (or measured), not what is solved."""
-    return not method.startswith(("analysis", "formula"))
+    return look_of(method) in ("marks", "crosses")
 
 
 def mark_of(method: str, methods: Sequence[str], usual: str) -> str:
     """The mark of a curve by a method; what is measured live stands out beside what is simulated."""
-    return "x" if method == "live" and len(methods) > 1 else usual
+    return "x" if look_of(method) == "crosses" and len(methods) > 1 else usual
 
 
 STYLE: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Where files lie that are nobody's in particular."""
+"""The user's cache folder: a file of its own, since results and compiled controls need nothing else here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user may ask of a paper's figure."""
+"""What a user may ask of a paper's figure: a file of its own, since figures and papers both know it."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from typing import Any
 from crossfade.figures.axes import Axis, x_axis, y_axis
 from crossfade.figures.choice import Choice, prepared
 from crossfade.figures.curves import Part, Reading, Record, any_number, drawing_order, readings
-from crossfade.figures.style import DASHES, HTML_LINES, MARKERS, has_marks, looks
+from crossfade.figures.style import DASHES, LINES, MARKERS, SOLID, has_marks, looks
 from crossfade.tables import Cell, Table, format_estimate
-from crossfade.wording import METHOD_WORDS, curve_word, html, metric_name, without_symbols
+from crossfade.wording import curve_word, html, look_of, method_words, metric_name, without_symbols
 
 Key = tuple[Cell, ...]
 
@@ -73,10 +73,10 @@ def _methods(table: Table) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "word": html(METHOD_WORDS.get(name, name)),
+            "word": html(method_words(name)),
             "marks": has_marks(name),
-            "band": name == "analysis:bounds",
-            "dash": HTML_LINES.get(name, "solid"),
+            "band": look_of(name) == "band",
+            "dash": LINES.get(look_of(name), SOLID)[1],
         }
         for name in names
     ]

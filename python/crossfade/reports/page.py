@@ -27,7 +27,7 @@ from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
 from crossfade.tables import Table
-from crossfade.wording import METHOD_WORDS, html, typeset, without_symbols
+from crossfade.wording import html, method_words, typeset, without_symbols
 
 # Drawn beside the usual metric: the first of these that has values which differ.
 SECOND_METRICS = [
@@ -215,7 +215,7 @@ def _summary(results: Results) -> str:
     points = len({json.dumps(point.axes, sort_keys=True) for point in results.points})
     runs = sum(point.runs for point in results.points)
     words = [f"{points} points" if points > 1 else "one point"]
-    words += [", ".join(METHOD_WORDS.get(method, method) for method in results.methods)]
+    words += [", ".join(map(method_words, results.methods))]
     words += [f"{runs:,} runs", f"seed {results.seed}"] if runs else []
     return escape("; ".join(words))
 

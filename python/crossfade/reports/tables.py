@@ -11,7 +11,7 @@ from crossfade.comparison.compare import Comparison, CurveCrossing, Pair
 from crossfade.figures.choice import Choice
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table, format_estimate
-from crossfade.wording import METHOD_WORDS, axis_name, between, html, metric_name, readable_unit, with_unit
+from crossfade.wording import axis_name, between, html, method_words, metric_name, readable_unit, with_unit
 
 # A longer list of differences is for `crossfade compare`.
 MOST_PAIRS = 400
@@ -31,7 +31,7 @@ def table_of_rows(table: Table, data: Mapping[str, Any]) -> str:
     rows = []
     for index in range(len(table.rows)):
         cells = [_cell(_plain(column[index])) for column in data["axes"].values()]
-        cells += [_cell(_method(data["method"][index]))] * several
+        cells += [_cell(method_words(str(data["method"][index])))] * several
         cells += [_number(str(data["runs"][index] or "–"))]
         cells += [_number(data["metrics"][name]["texts"][index]) for name in data["shown"]]
         rows.append(f'<tr data-row="{index}">{"".join(cells)}</tr>\n')
@@ -43,7 +43,7 @@ def table_of_rows(table: Table, data: Mapping[str, Any]) -> str:
 def table_of_metrics(results: Results) -> str:
     """The metrics of a single point, a row each, with a column for each method."""
     heads = [_plain_head("Metric")]
-    heads += [_plain_head(escape(_method(point.method)), NUMBER) for point in results.points]
+    heads += [_plain_head(escape(method_words(point.method)), NUMBER) for point in results.points]
     heads += [_plain_head("Unit")]
     rows = []
     for name in [*results.metrics, *results.parts]:
@@ -164,11 +164,5 @@ def _number(text: str) -> str:
     return f"<td{NUMBER}>{escape(text)}</td>"
 
 
-def _method(name: Cell) -> str:
-    return METHOD_WORDS.get(str(name), str(name))
-
-
 def _plain(cell: Cell) -> str:
-    if isinstance(cell, str) and cell in METHOD_WORDS:
-        return METHOD_WORDS[cell]
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else method_words(str(cell))

@@ -1,4 +1,4 @@
-"""What stands beside a metric in tables and arrays: columns of the same name with an ending."""
+"""Columns beside a metric, by their endings: a file of its own, since both tables and arrays know it."""
 
 from __future__ import annotations
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-import crossfade._crossfade as _crossfade
 from crossfade.results.beside import BESIDE
+from crossfade.wording import registry
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Metric:
 
 @lru_cache(maxsize=1)
 def _registry() -> dict[str, Metric]:
-    return {found["name"]: Metric(**found) for found in json.loads(_crossfade.metrics())}
+    return {found["name"]: Metric(**found) for found in registry()}
 
 
 def metrics() -> list[Metric]:

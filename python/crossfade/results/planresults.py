@@ -46,7 +46,7 @@ def published(rows: PlanRows) -> list[Metric]:
     def rank(in_rows: str) -> tuple[int, int, str, int]:
         part, _, last = in_rows.removeprefix(FLOW).rpartition(".")
         kind = 1 if in_rows.startswith(FLOW) else 2 if part else 0
-        place = LINKS.index(part) if kind == 2 and part in LINKS else len(LINKS)
+        place = list(LINKS).index(part) if kind == 2 and part in LINKS else len(LINKS)
         return kind, place, part, ranks[last]
 
     found = {}

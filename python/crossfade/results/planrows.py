@@ -30,9 +30,6 @@ Truths = NDArray[np.bool_]
 # So many lines are decoded at once: enough for numpy to be quick, few enough for the processor's cache.
 LINES_AT_ONCE = 4_000
 
-# The metric that a stop rule is about where it names none (`USUAL_METRIC` of the core).
-USUAL_METRIC = "goodput_bps"
-
 
 @dataclass(frozen=True)
 class PlanRows:
@@ -75,7 +72,7 @@ class PlanRows:
     @property
     def stop_metric(self) -> str:
         """The metric that the stop rule is about."""
-        found: str = self.plan.description["stop"].get("metric", USUAL_METRIC)
+        found: str = self.plan.description["stop"].get("metric", _crossfade.USUAL_METRIC)
         return found
 
     @property

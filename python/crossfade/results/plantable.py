@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crossfade.results.description import read_description, read_warnings
+from crossfade.wording import METHODS
 
 TABLE = """CREATE TABLE IF NOT EXISTS plans (
     id TEXT PRIMARY KEY,
@@ -31,7 +32,7 @@ LATEST = 253_402_300_800.0
 
 def is_solved(method: str) -> bool:
     """Whether a method has no randomness."""
-    return method.startswith(("analysis", "formula"))
+    return method in METHODS and not METHODS[method].random
 
 
 @dataclass(frozen=True)

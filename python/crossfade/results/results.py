@@ -12,13 +12,14 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from crossfade._crossfade import MAIN_METRICS
 from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
 from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import PREFIXES, Row, names_of
-from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
+from crossfade.results.shown import html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
 if TYPE_CHECKING:
@@ -255,13 +256,17 @@ class Results:
         """
         columns = [*self.axes, "method", "runs"]
         names = self.chosen(only) if only else [*self.metrics, *self.parts]
+        columns += [f"{name}{end}" for name, end in self._columns(names)]
+        return Table.of(columns, (self._record(point) for point in self.points))
+
+    def _columns(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The columns of metrics: each with the endings of what stands beside it."""
         bounds = self.bounds
-        columns += [
-            f"{name}{end}"
+        return [
+            (name, end)
             for name in names
             for end in ("", *INTERVAL, RUNS, *([AT_LEAST] if name in bounds else []))
         ]
-        return Table.of(columns, (self._record(point) for point in self.points))
 
     @property
     def bounds(self) -> set[str]:
@@ -311,29 +316,29 @@ class Results:
         Names, coordinates and intervals are those of :func:`crossfade.open_results`. Attributes: title, seed;
         warnings, a line each; ``method`` where there is but one.
         """
-        from crossfade.results import labelled  # here: numpy and xarray take a while to start
+        from crossfade.results.labelled import Frame  # here: numpy and xarray take a while to start
 
         units = {
             name: estimate.unit
             for point in self.points
             for name, estimate in (point.metrics | point.parts).items()
         }
-        bounds = self.bounds
-        columns = [
-            labelled.Column(name, end, units[name])
-            for name in [*self.metrics, *self.parts]
-            for end in ("", *INTERVAL, RUNS, *([AT_LEAST] if name in bounds else []))
-        ]
-        found = [
-            labelled.Solved(point.axes, point.method, point.runs, _cells(point)) for point in self.points
-        ]
+        at = {(json.dumps(point.axes, sort_keys=True), point.method): point for point in self.points}
+        points = {id: {"axes": point.axes, "id": id} for (id, _), point in at.items()}
+        frame = Frame(self.axes, list(points.values()), self.methods)
+        found = [at.get(group) for group in frame.groups]
+        cells = [{} if point is None else _cells(point) for point in found]
+        for name, end in self._columns([*self.metrics, *self.parts]):
+            values = [cell.get(f"{name}{end}") for cell in cells]
+            frame.add_metric(name, end, [math.nan if cell is None else cell for cell in values], units[name])
+        frame.add("runs", [0 if point is None else point.runs for point in found], "1", "number of runs")
         attributes: dict[str, str | int] = {
             "title": self.title,
             **({"method": self.methods[0]} if len(self.methods) == 1 else {}),
             "seed": self.seed,
             "warnings": "\n".join(self.warnings),
         }
-        return labelled.dataset(self.axes, self.methods, found, columns, attributes)
+        return frame.dataset(attributes)
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """The object behind ``--json``, a list of them where there are several points or methods."""

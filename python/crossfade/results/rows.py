@@ -6,6 +6,7 @@ import json
 import math
 import struct
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,14 +14,35 @@ import crossfade._crossfade as _crossfade
 
 _PARTS: dict[str, Any] = json.loads(_crossfade.parts())
 
-# What results call links, in the order in which packets take them.
-LINKS: list[str] = _PARTS["links"]
-# What results call the lists of parts: flows, links, ...
-LISTS: list[str] = [kind["list"] for kind in _PARTS["kinds"]]
+
+class PartKind(NamedTuple):
+    """A kind of part of networks; see ``_crossfade.parts``."""
+
+    name: str
+    list: str
+    prefix: str
+    is_numbered: bool
+    shown: Sequence[str]
+
+
+class LinkName(NamedTuple):
+    """What results may call a link, and the tables of a scenario that describe it."""
+
+    name: str
+    is_forward: bool
+    table: str
+    queue: str | None
+    channel: str | None
+
+
+# In the order of results.
+PARTS = [PartKind(**kind) for kind in _PARTS["kinds"]]
+# In the order in which packets take them.
+LINKS = {link["name"]: LinkName(**link) for link in _PARTS["links"]}
 # How rows tell the metrics of flows, and of parts that have numbers in place of names, from those of links.
-PREFIXES: dict[str, str] = {kind["name"]: kind["prefix"] for kind in _PARTS["kinds"] if kind["prefix"]}
+PREFIXES = {kind.name: kind.prefix for kind in PARTS if kind.prefix}
 FLOW = PREFIXES["flow"]
-NUMBERED = tuple(kind["prefix"] for kind in _PARTS["kinds"] if kind["is_numbered"])
+NUMBERED = tuple(kind.prefix for kind in PARTS if kind.is_numbered)
 
 
 class Row(NamedTuple):

@@ -10,15 +10,6 @@ from crossfade.errors import visible
 from crossfade.tables import format_estimate
 from crossfade.wording import readable_unit
 
-# Of a sweep, a person first wants these; the rest is in tables, CSV and JSON.
-MAIN_METRICS = [
-    "throughput_per_slot",
-    "throughput_lower",
-    "throughput_upper",
-    "goodput_bps",
-    "timeouts_per_slot",
-    "fast_retransmits_per_slot",
-]
 # What an estimate is shown by.
 ENDS = ("value", "ci95", "low", "high")
 

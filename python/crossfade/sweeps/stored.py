@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from functools import cache
 
-import crossfade._crossfade as _crossfade
 from crossfade.plans import Plan, check_memory, translated_errors
 from crossfade.results.cache import MemoryStore, RowStore
 from crossfade.results.manypoints import ReadRows
@@ -16,15 +13,14 @@ from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.progress import ProgressBar
 from crossfade.sweeps.times import Times
+from crossfade.wording import METHODS
 
 # Of more points than these not all are made at once: one takes 15 kB.
 MOST_POINTS_HELD = 5_000
 
 
-@cache
-def repeatable_methods() -> frozenset[str]:
-    """The methods whose rows may be kept: the same point and seed give the same row at any time."""
-    return frozenset(method["name"] for method in json.loads(_crossfade.methods()) if method["repeatable"])
+REPEATABLE = frozenset(name for name, method in METHODS.items() if method.repeatable)
+"""The methods whose rows may be kept: the same point and seed give the same row at any time."""
 
 
 class StoredRows:
@@ -47,7 +43,7 @@ class StoredRows:
 
     def add(self, finished: Sequence[Row]) -> None:
         """Keep rows that are new; those of a method that is not repeatable are this call's alone."""
-        self._store.put([row for row in finished if row.method in repeatable_methods()])
+        self._store.put([row for row in finished if row.method in REPEATABLE])
         self._learn(finished)
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:

@@ -23,7 +23,7 @@ from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, without
-from crossfade.sweeps.stored import StoredRows, repeatable_methods
+from crossfade.sweeps.stored import REPEATABLE, StoredRows
 
 MOST_SHARDS = 1_000_000
 # More rows are read from the file again where they are needed: one takes a kilobyte.
@@ -65,7 +65,7 @@ def sweep(
     shard = _checked(shard)
     say = say or (lambda _: None)
     plan = plans.load(scenario, Options(methods=methods, **options), partial(plans.tell_of_many, say))
-    if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
+    if kept_out := [name for name in plan.description["methods"] if name not in REPEATABLE]:
         raise ScenarioError(
             f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
         )

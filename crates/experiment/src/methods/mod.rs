@@ -35,22 +35,65 @@ pub(crate) fn solver(method: Method) -> &'static dyn Solver {
     }
 }
 
+/// How figures draw what a method finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Look {
+    /// A line.
+    Line,
+    /// A dotted line.
+    Dots,
+    /// A dashed line.
+    Dashes,
+    /// A line of dashes and dots.
+    DashDots,
+    /// The area between two bounds.
+    Band,
+    /// A mark at each point.
+    Marks,
+    /// A cross at each point, beside marks.
+    Crosses,
+}
+
 /// What is to be known of a method without its solver.
 #[derive(Serialize)]
 pub struct MethodInfo {
     /// The word of the scenario.
     pub name: &'static str,
+    /// Another word of the scenario for it.
+    pub alias: Option<&'static str>,
+    /// What figures call it.
+    pub words: &'static str,
+    /// How figures draw it.
+    pub look: Look,
     /// Whether runs differ, so that several are averaged.
     pub random: bool,
     /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
     pub repeatable: bool,
 }
 
-/// The methods that there are.
+/// The methods that there are, in the order of drawing.
 pub fn methods() -> Vec<MethodInfo> {
     let info = |method: Method| {
         let solver = solver(method);
-        MethodInfo { name: method.name(), random: solver.is_random(), repeatable: solver.is_repeatable() }
+        let (words, look) = match method {
+            Method::AnalysisPaperBounds => ("bounds as printed", Look::Dots),
+            Method::AnalysisBounds => ("bounds", Look::Band),
+            Method::Analysis | Method::AnalysisExact => ("exact", Look::Line),
+            Method::Formula => ("formula (Padhye)", Look::Dashes),
+            Method::FormulaSquareRoot => ("square-root law", Look::DashDots),
+            Method::Phy => ("frames", Look::Marks),
+            Method::Simulation => ("simulation", Look::Marks),
+            Method::Live => ("live", Look::Crosses),
+        };
+        MethodInfo {
+            name: method.name(),
+            alias: (method == Method::AnalysisExact).then_some("analysis"),
+            words,
+            look,
+            random: solver.is_random(),
+            repeatable: solver.is_repeatable(),
+        }
     };
     Method::ALL.into_iter().map(info).collect()
 }

@@ -36,11 +36,11 @@ pub enum Method {
 }
 
 impl Method {
-    /// The words of methods, each once.
+    /// The words of methods, each once, in the order of drawing: what is simulated lies on top.
     pub const ALL: [Self; 8] = [
-        Self::AnalysisExact,
-        Self::AnalysisBounds,
         Self::AnalysisPaperBounds,
+        Self::AnalysisBounds,
+        Self::AnalysisExact,
         Self::Formula,
         Self::FormulaSquareRoot,
         Self::Phy,

@@ -130,11 +130,12 @@ pub struct Scenario {
     pub schema: Option<u32>,
 
     /// What the scenario is about, in one line. Has no influence on results.
+    #[schemars(extend("x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 
     /// How the figures are obtained: by each of these methods at every point.
-    #[schemars(extend("default" = ["simulation"]))]
+    #[schemars(extend("default" = ["simulation"], "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<Method>>,
 
@@ -182,10 +183,12 @@ pub struct Scenario {
     /// Axes: a dotted key and its values, as a list, "a,b,c", "start:stop:step" (both ends included) or
     /// "log:start:stop:points". Keys joined by commas are zipped: their values are lists, one value a key.
     /// Axes are crossed; the first varies slowest. A table as a value is merged into the table of that name.
+    #[schemars(extend("x-plan" = true))]
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub sweep: Map<String, Value>,
 
     /// What is drawn of the results, where nothing else is asked for. Has no influence on them.
+    #[schemars(extend("x-plan" = true))]
     #[serde(skip_serializing_if = "Figure::is_absent")]
     pub figure: Figure,
 }

@@ -29,7 +29,7 @@ pub struct Run {
 
     /// How many independent runs (replications) are averaged. At least 10 make an interval that can be
     /// trusted.
-    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
+    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10, "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
 
@@ -41,25 +41,25 @@ pub struct Run {
 
     /// Run until the 95 % interval of run.metric is no wider than this share of its value on either side, at
     /// least 20 runs. Contradicts run.runs.
-    #[schemars(extend("x-default" = "none: the number of runs is fixed"))]
+    #[schemars(extend("x-default" = "none: the number of runs is fixed", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Share>,
 
     /// Run until run.metric, summed over the runs, has come to this: to 100 frame errors, say. Contradicts
     /// run.runs and run.precision.
-    #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("x-default" = "none: the number of runs is fixed"))]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("x-default" = "none: the number of runs is fixed", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 
     /// Method phy: run until so many frames have failed in their first transmission (with run.metric =
     /// "frames_given_up" in all); 400 make a standard error of 5 %.
     /// Contradicts run.runs, run.precision and run.count.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random"))]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_errors: Option<u64>,
 
     /// Method phy: the largest number of frames that run.frame_errors may ask for.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "1000000, with run.frame_errors"))]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "1000000, with run.frame_errors", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_frames: Option<u64>,
 
@@ -69,28 +69,28 @@ pub struct Run {
     pub frames: Option<u64>,
 
     /// The metric that run.precision, run.count or run.frame_errors is about.
-    #[schemars(extend("x-default" = "goodput_bps, with run.precision; frame_errors, with run.count"))]
+    #[schemars(extend("x-default" = "goodput_bps, with run.precision; frame_errors, with run.count", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 
     /// The largest number of runs that run.precision or run.count may ask for.
-    #[schemars(range(min = 20, max = 1_000_000), extend("x-default" = "1000, with run.precision or run.count"))]
+    #[schemars(range(min = 20, max = 1_000_000), extend("x-default" = "1000, with run.precision or run.count", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
 
     /// A run that may take more memory than this is refused; so are several at a time that may.
-    #[schemars(extend("x-default" = "half of the machine's"))]
+    #[schemars(extend("x-default" = "half of the machine's", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 
     /// So far apart are the samples of flows and links over time that --events and --samples write. No result
     /// depends on it.
-    #[schemars(extend("x-default" = "none: no samples"))]
+    #[schemars(extend("x-default" = "none: no samples", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Span>,
 
     /// The seed of all random streams. Run number r of a scenario has streams of its own, named in (seed, r).
-    #[schemars(extend("default" = 1))]
+    #[schemars(extend("default" = 1, "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }

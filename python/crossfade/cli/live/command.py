@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 
 from crossfade import plans
 from crossfade.cli import terminal
+from crossfade.cli.live.config import Config
 from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments, whole
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_outputs, inputs_of
@@ -258,7 +259,7 @@ def _config(
     page: int | None,
     outputs: dict[str, Any],
     flags: dict[str, bool],
-) -> dict[str, Any]:
+) -> Config:
     """All that the helper needs, checked as far as it can be without the hosts."""
     if sys.platform != "linux":
         raise ScenarioError("live: Linux only")
@@ -315,36 +316,42 @@ def _config(
     check_outputs(files, *inputs)
     check_new("--record", outputs["record"])
     shell = os.environ.get("SHELL") or "/bin/sh"
-    return {
-        "plan": {
-            "name": plan.name,
-            "text": plan.text,
-            "overrides": plan.overrides,
-            "files": plan.files,
-        },
-        "bulk": workload is not None,
-        "command": [] if workload else command or [shell],
-        "is_shell": not command and workload is None,
-        "far": far,
-        "serve": None if serve is None else str(Path(serve).resolve()),
-        "duration_s": None if duration is None else seconds("--duration", duration),
-        "congestion": congestion,
-        "mtu": mtu,
-        "large_segments": (
+
+    def named(name: str) -> str | None:
+        return None if outputs[name] is None else str(outputs[name])
+
+    return Config(
+        plan={"name": plan.name, "text": plan.text, "overrides": plan.overrides, "files": plan.files},
+        bulk=workload is not None,
+        command=[] if workload else command or [shell],
+        is_shell=not command and workload is None,
+        far=far,
+        serve=None if serve is None else str(Path(serve).resolve()),
+        internet=flags["internet"],
+        duration_s=None if duration is None else seconds("--duration", duration),
+        congestion=congestion,
+        mtu=mtu,
+        ipv6=flags["ipv6"],
+        large_segments=(
             scenario is None and shape["rate"] is None and not workload
             if large_segments is None
             else large_segments
         ),
-        "record": None if outputs["record"] is None else os.path.abspath(outputs["record"]),
-        "captures": captures and captures[::-1],
-        "opportunities": opportunities,
-        "page": page,
-        **{name: outputs[name] and str(outputs[name]) for name in ("events", "link_events", "json")},
-        **flags,
-        "awake": "never" if flags["let_sleep"] else "always" if flags["realtime"] else "while-passing",
         # A transfer is compared with simulated ones, which have no handshake.
-        "data_only": flags["data_only"] or workload is not None,
-    }
+        data_only=flags["data_only"] or workload is not None,
+        awake="never" if flags["let_sleep"] else "always" if flags["realtime"] else "while-passing",
+        realtime=flags["realtime"],
+        strict=flags["strict"],
+        record=None if outputs["record"] is None else os.path.abspath(outputs["record"]),
+        captures=captures and captures[::-1],
+        events=named("events"),
+        link_events=named("link_events"),
+        opportunities=opportunities,
+        watch=flags["watch"],
+        page=page,
+        json=named("json"),
+        quiet=flags["quiet"],
+    )
 
 
 def _one_point(source: str, overrides: dict[str, Any], seed: int | None) -> plans.Plan:
@@ -410,10 +417,10 @@ def _pair(option: str, names: str, text: str | None) -> list[str] | None:
     return [os.path.abspath(file) for file in files]
 
 
-def _become_helper(config: dict[str, Any]) -> int:
+def _become_helper(config: Config) -> int:
     """This process becomes a fresh one, with one thread: only such a process may enter a user namespace."""
     reader = os.memfd_create("crossfade-live", 0)
-    os.write(reader, json_text.dumps(config).encode())
+    os.write(reader, config.to_json().encode())
     os.lseek(reader, 0, os.SEEK_SET)
     os.set_inheritable(reader, True)
     # It hears of Ctrl-C once there is somebody who takes it.

@@ -25,6 +25,7 @@ from crossfade.errors import ScenarioError, one_line, shortened
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Live
+    from crossfade.cli.live.config import Config
 
 FAR, NEAR = 0, 1
 FAR_IPV6 = "fd77::1"  # as crates/live/src/host.rs has it
@@ -39,7 +40,7 @@ GO, STOP, END = b"g", b"s", b"e"
 class Guests:
     """The first process, as its parent sees it."""
 
-    def __init__(self, live: Live, config: dict[str, Any], printed: int | None = None) -> None:
+    def __init__(self, live: Live, config: Config, printed: int | None = None) -> None:
         """``printed`` takes what programs would print on a terminal."""
         orders, self._orders = os.pipe()
         self._reports, reports = os.pipe()
@@ -101,9 +102,7 @@ def _ignore_signals() -> None:
 class _First:
     """The first process: starts the others, tells how COMMAND ended, and takes in what has ended."""
 
-    def __init__(
-        self, live: Live, config: dict[str, Any], orders: int, reports: int, printed: int | None
-    ) -> None:
+    def __init__(self, live: Live, config: Config, orders: int, reports: int, printed: int | None) -> None:
         self._live, self._config = live, config
         self._orders, self._reports, self._printed = orders, reports, printed
 
@@ -126,13 +125,13 @@ class _First:
         with contextlib.suppress(_crossfade.ScenarioError):
             # Without one of its own, /proc is that of the host: programs work with it all the same.
             _crossfade.new_mount_namespace()
-            if self._config["internet"]:
+            if self._config.internet:
                 _use_name_server(NAME_SERVER)
             _crossfade.mount_proc()
-        if self._config["ipv6"]:
+        if self._config.ipv6:
             os.environ["CROSSFADE_SERVER6"] = FAR_IPV6
         far = self._start_far()
-        near = self._start(NEAR, lambda: _execute(self._config["command"], self._server))
+        near = self._start(NEAR, lambda: _execute(self._config.command, self._server))
         while True:
             select.select([self._orders, awake], [], [])
             with contextlib.suppress(BlockingIOError):
@@ -170,11 +169,11 @@ class _First:
     def _start_far(self) -> list[int]:
         """Programs of the far host; it is waited for that they listen."""
         started, listening = [], 0
-        if folder := self._config["serve"]:
-            has_ipv6 = self._config["ipv6"]
+        if folder := self._config.serve:
+            has_ipv6 = self._config.ipv6
             started.append(self._start(FAR, lambda: _serve(folder, has_ipv6)))
             listening = self._wait_until_it_listens(started[-1], listening)
-        if far := self._config["far"]:
+        if far := self._config.far:
             started.append(
                 self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True)
             )
@@ -187,7 +186,7 @@ class _First:
         until = time.monotonic() + LISTEN_S
         while (now := _listening(pid)) is not None and now <= before:
             if time.monotonic() > until:
-                if not self._config["quiet"]:
+                if not self._config.quiet:
                     _say(f"live: the far program does not listen after {LISTEN_S:g} s; COMMAND starts")
                 break
             time.sleep(0.01)

@@ -21,6 +21,7 @@ from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.live import words
 from crossfade.cli.live.command import OWN_FAILURE
+from crossfade.cli.live.config import Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
 from crossfade.cli.live.page import Page
@@ -45,37 +46,24 @@ USUAL_MTU = 1500
 class _Run:
     """One live run."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         self._config = config
         self._stopped = self._is_to_pause = False
-        given = config["plan"]
+        given = config.plan
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
-        asked = {
-            name: config[name]
-            for name in (
-                "bulk",
-                "congestion",
-                "mtu",
-                "ipv6",
-                "large_segments",
-                "data_only",
-                "awake",
-                "captures",
-            )
-        }
-        is_shown = config["watch"] or config["page"] is not None
-        watch = is_shown or config["bulk"] or config["events"] is not None or config["record"] is not None
+        is_shown = config.watch or config.page is not None
+        watch = is_shown or config.bulk or config.events is not None or config.record is not None
         # Link events and opportunities come from the journal; one that nobody asked for has no name.
-        is_read = config["link_events"] is not None or config["opportunities"] is not None
-        self._journal = _nameless() if is_read and config["record"] is None else None
-        journal = f"/proc/self/fd/{self._journal.fileno()}" if self._journal else config["record"]
-        asked |= {"journal": journal, "watch": watch, "run": 0, "source": given}
+        is_read = config.link_events is not None or config.opportunities is not None
+        self._journal = _nameless() if is_read and config.record is None else None
+        journal = f"/proc/self/fd/{self._journal.fileno()}" if self._journal else config.record
+        asked = config.hosts() | {"journal": journal, "watch": watch, "run": 0, "source": given}
         self._live = _crossfade.Live(self._plan.core, json.dumps(asked))
         # With plots on the terminal, what programs print there waits until it is free again.
-        self._printed = _nameless() if config["watch"] else None
+        self._printed = _nameless() if config.watch else None
         waits = None if self._printed is None else self._printed.fileno()
-        self._way_out = WayOut(self._live, config["mtu"] or USUAL_MTU) if config["internet"] else None
-        self._guests = None if config["bulk"] else Guests(self._live, config, waits)
+        self._way_out = WayOut(self._live, config.mtu or USUAL_MTU) if config.internet else None
+        self._guests = None if config.bulk else Guests(self._live, config, waits)
         self._seen, self._looked_s = Seen(), 0.0
         self._viewers: list[Viewer] = []
 
@@ -104,7 +92,7 @@ class _Run:
 
     def _start(self) -> None:
         """Threads inherit the priority of their process, which then gives it up."""
-        if self._config["realtime"]:
+        if self._config.realtime:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
             except OSError as reason:
@@ -112,21 +100,21 @@ class _Run:
                     f"--realtime: not allowed ({reason.strerror}); see crossfade doctor"
                 ) from None
         self._live.start()
-        if self._config["realtime"]:
+        if self._config.realtime:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         if self._way_out is not None:
             terminal.say(WARNING)
         # A port that is not free is known before COMMAND begins.
-        if self._config["page"] is not None:
-            self._viewers.append(Page(self._config["page"]))
-        if self._config["watch"]:
+        if self._config.page is not None:
+            self._viewers.append(Page(self._config.page))
+        if self._config.watch:
             self._viewers.append(Screen())
             signal.signal(signal.SIGTSTP, self._pause)
         if self._guests is not None:
             # Ctrl-C is COMMAND's: it decides whether to end.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGQUIT, signal.SIG_IGN)
-            if self._config["is_shell"] and not self._config["quiet"]:
+            if self._config.is_shell and not self._config.quiet:
                 near = self._live.addresses()[1]
                 terminal.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
             self._guests.order(GO)
@@ -152,7 +140,7 @@ class _Run:
         screen.resume()
 
     def _close_viewers(self) -> None:
-        if self._config["watch"]:
+        if self._config.watch:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         for viewer in self._viewers:
             viewer.close()
@@ -165,7 +153,7 @@ class _Run:
         return self._wait_for_transfers() if self._guests is None else self._wait_for_command(self._guests)
 
     def _wait_for_transfers(self) -> int:
-        limit_s = self._config["duration_s"] or self._live.duration()
+        limit_s = self._config.duration_s or self._live.duration()
         while self._live.is_running() and not self._live.is_finished():
             if self._stopped:
                 return INTERRUPTED
@@ -176,7 +164,7 @@ class _Run:
         return 0
 
     def _wait_for_command(self, guests: Guests) -> int:
-        limit_s, told_s = self._config["duration_s"], None
+        limit_s, told_s = self._config.duration_s, None
         while (code := guests.result(LOOK_S)) is None:
             self._look()
             if not self._live.is_running():
@@ -203,23 +191,27 @@ class _Run:
             time.sleep(0.002)
 
     def _tell(self, report: dict[str, Any], events: str, code: int) -> int:
-        for name, text in (("events", events), ("json", json.dumps(report, indent=2) + "\n")):
-            if self._config[name] is not None:
-                write_text(Path(self._config[name]), text)
-        if (file := self._config["link_events"]) is not None:
+        for name, text in (
+            (self._config.events, events),
+            (self._config.json, json.dumps(report, indent=2) + "\n"),
+        ):
+            if name is not None:
+                write_text(Path(name), text)
+        if (file := self._config.link_events) is not None:
             write_text(Path(file), _crossfade.journal_link_events(self._recorded()))
-        if (files := self._config["opportunities"]) is not None:
+        if (files := self._config.opportunities) is not None:
             for name, text in zip(files, _crossfade.journal_opportunities(self._recorded()), strict=True):
                 write_text(Path(name), text)
-        if not self._config["quiet"]:
+        if not self._config.quiet:
             for line in words.lines(report):
                 terminal.say(line)
         terminal.print_warnings(report["flags"], terminal.console(stderr=True))
-        return 1 if code == 0 and self._config["strict"] and report["flags"] else code
+        return 1 if code == 0 and self._config.strict and report["flags"] else code
 
     def _recorded(self) -> bytes:
         if self._journal is None:
-            return Path(self._config["record"]).read_bytes()
+            assert self._config.record is not None
+            return Path(self._config.record).read_bytes()
         self._journal.seek(0)
         return self._journal.read()
 
@@ -241,7 +233,7 @@ def _drop_empty(journal: str | None) -> None:
 def main() -> int:
     """Do what is asked for; gives the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
-        config = json.load(file)
+        config = Config.read(file.read())
     _crossfade.keep_panics()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
@@ -250,11 +242,11 @@ def main() -> int:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()
     except KeyboardInterrupt:
-        _drop_empty(config["record"])
+        _drop_empty(config.record)
         return INTERRUPTED
     except (CrossfadeError, _crossfade.ScenarioError, OSError) as error:
         terminal.say(f"error: {one_line(str(error))}")
-        _drop_empty(config["record"])
+        _drop_empty(config.record)
         return OWN_FAILURE
     except _crossfade.PanicException as panic:
         terminal.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")

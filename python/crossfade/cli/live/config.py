@@ -1,0 +1,67 @@
+"""What ``crossfade live`` hands to the process that carries it out: a key too many or too few is an error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, TypedDict
+
+
+class Source(TypedDict):
+    """What a plan is read from."""
+
+    name: str
+    text: str
+    overrides: dict[str, Any]
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hosts:
+    """What the hosts are to be like: see ``_crossfade.Live``."""
+
+    bulk: bool
+    congestion: str | None
+    mtu: int | None
+    ipv6: bool
+    large_segments: bool
+    data_only: bool
+    awake: Literal["never", "while-passing", "always"]
+    captures: list[str] | None
+    """Files, the far host's first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Hosts):
+    """All that is asked for. Files and folders have whole names where another process opens them."""
+
+    plan: Source
+    command: list[str]
+    is_shell: bool
+    far: str | None
+    serve: str | None
+    internet: bool
+    duration_s: float | None
+    realtime: bool
+    strict: bool
+    record: str | None
+    events: str | None
+    link_events: str | None
+    opportunities: list[str] | None
+    watch: bool
+    page: int | None
+    json: str | None
+    quiet: bool
+
+    def hosts(self) -> dict[str, Any]:
+        """Those of :class:`Hosts`."""
+        return {field.name: getattr(self, field.name) for field in fields(Hosts)}
+
+    def to_json(self) -> str:
+        """All of them as JSON text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, text: str) -> Config:
+        """What :meth:`to_json` wrote; ``TypeError`` where a key is missing or unknown."""
+        return cls(**json.loads(text))

@@ -1,0 +1,89 @@
+"""Which files of Rust must say something of every variant of an enum: a simple reader, not a compiler.
+
+A *site* is a ``match`` that names variants (``Queue::Red``, or ``Self::Red`` in an ``impl`` of it) and has no
+arm for all others: a new variant doesn't compile until it is told there. Tests are left out, and so are
+variants that a ``use`` has given other names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.rust_modules import without_tests, without_words
+
+PAIRS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+# `_`, a name, or several of these in brackets, among the alternatives of an arm.
+ALL_OTHERS = re.compile(r"(?:^|\| )(?:_|[a-z]\w*|\((?:_|[a-z]\w*)(?:, (?:_|[a-z]\w*))*\))(?: \||$)")
+
+
+def files_with_sites(sources: Path, enum: str) -> set[Path]:
+    """The files below a folder of crates that have a site of an enum."""
+    return {
+        path
+        for path in sources.glob("*/src/**/*.rs")
+        if enum in (text := path.read_text()) and has_site(without_tests(without_words(text)), enum)
+    }
+
+
+def has_site(code: str, enum: str) -> bool:
+    """Whether code without comments and tests has a site of an enum."""
+    named = re.compile(rf"\b{enum}::[A-Z]\w*")
+    return any(
+        any(named.search(pattern) for pattern in patterns)
+        and not any(ALL_OTHERS.search(pattern) for pattern in patterns)
+        for patterns in _matches(_with_own_name(code, enum))
+    )
+
+
+def _with_own_name(code: str, enum: str) -> str:
+    """The code with ``Self::`` spelled out where that is the enum."""
+    for found in reversed(list(re.finditer(rf"\bimpl\b[^{{;]*\b{enum}\b(?:<[^>]*>)?\s*\{{", code))):
+        end = _end(code, found.end() - 1)
+        code = code[: found.end()] + code[found.end() : end].replace("Self::", f"{enum}::") + code[end:]
+    return code
+
+
+def _matches(code: str) -> Iterator[list[str]]:
+    """The patterns of each ``match``, one after the other, without their guards' arms."""
+    for found in re.finditer(r"\bmatch\b", code):
+        depth, at = 0, found.end()
+        while at < len(code) and not (code[at] == "{" and depth == 0):
+            depth += PAIRS.get(code[at], 0)
+            at += 1
+        yield [pattern for pattern in _patterns(code[at + 1 : _end(code, at) - 1]) if " if " not in pattern]
+
+
+def _patterns(body: str) -> Iterator[str]:
+    at = 0
+    while (arrow := _next(body, at, "=>")) is not None:
+        yield " ".join(body[at:arrow].split()).strip(", |")
+        at = arrow + 2
+        rest = body[at:]
+        begin = at + len(rest) - len(rest.lstrip())
+        if body[begin : begin + 1] == "{":
+            at = _end(body, begin)
+        else:
+            comma = _next(body, at, ",")
+            at = len(body) if comma is None else comma + 1
+
+
+def _next(text: str, at: int, what: str) -> int | None:
+    """Where something stands outside all brackets."""
+    depth = 0
+    for index in range(at, len(text)):
+        if depth == 0 and text.startswith(what, index):
+            return index
+        depth += PAIRS.get(text[index], 0)
+    return None
+
+
+def _end(text: str, at: int) -> int:
+    """Behind the bracket that closes the one at a place."""
+    depth = 0
+    for index in range(at, len(text)):
+        depth += PAIRS.get(text[index], 0)
+        if depth == 0:
+            return index + 1
+    return len(text)
