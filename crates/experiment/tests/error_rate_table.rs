@@ -1,6 +1,6 @@
 //! Users' own error-rate tables on a link: constant and fading ratios, sizes, attempts, what is refused and what is known.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn load(text: &str, set: &Value, table: &str) -> Result<Experiment, String> {
 }
 
 fn solve(experiment: &Experiment) -> Vec<PointResult> {
-    let (control, mut rows) = (Control::default(), Vec::new());
+    let (control, mut rows) = (ExecutionHandle::default(), Vec::new());
     assert!(execute(experiment, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
     summarise(experiment, &rows)
 }
@@ -32,7 +32,7 @@ fn solve(experiment: &Experiment) -> Vec<PointResult> {
 /// A metric over the runs: its mean and the standard error of that.
 fn over_runs(set: &Value, table: &str, metric: &str) -> (f64, f64) {
     let plan = load(LINK, set, table).unwrap();
-    let (control, mut rows) = (Control::default(), Vec::new());
+    let (control, mut rows) = (ExecutionHandle::default(), Vec::new());
     assert!(execute(&plan, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
     let values: Vec<f64> = rows.iter().map(|row| row.metrics.get(metric).unwrap()).collect();
     let n = values.len() as f64;

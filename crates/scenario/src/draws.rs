@@ -3,7 +3,7 @@
 use crate::document::{overlap, parse_value, set};
 use crate::error::ScenarioError;
 use crate::files::file_and_class;
-use crate::schema::{PLAN_KEYS, lookup};
+use crate::schema::{lookup, plan_keys};
 use crossfade_core::excerpt;
 use crossfade_link::trace::TraceError;
 use crossfade_link::trace::error::lines;
@@ -52,7 +52,11 @@ fn cells(text: &str) -> impl Iterator<Item = &str> {
 /// A key that draws may set.
 fn checked(key: &str) -> Result<String, String> {
     let schema = lookup(key).map_err(|error| error.to_string())?;
-    if PLAN_KEYS.contains(&key) || key == KEY || key == "schema" || key.starts_with("figure.") {
+    if plan_keys().iter().any(|plan| plan == key)
+        || key == KEY
+        || key == "schema"
+        || key.starts_with("figure.")
+    {
         return Err(format!("{key} holds for the whole plan: no draw can set it"));
     }
     if schema["x-file"] == true {

@@ -267,7 +267,7 @@ impl Network {
         if self.shortcuts.fates || self.gate == SenderGate::Slot {
             return Ok(self);
         }
-        let media = self.topology.media.into_iter().map(|NamedMedium { name, medium }| {
+        let media = self.topology.media.into_iter().map(|NamedMedium { name, medium, back }| {
             let medium = match medium {
                 Medium::Link(link) => match link.without_fates() {
                     Ok(link) => Medium::Link(link),
@@ -275,7 +275,7 @@ impl Network {
                 },
                 fabric @ Medium::Fabric(_) => fabric,
             };
-            Ok(NamedMedium { name, medium })
+            Ok(NamedMedium { name, medium, back })
         });
         self.topology.media = media.collect::<Result<_, _>>()?;
         Ok(self)

@@ -16,7 +16,6 @@ use crossfade_scenario::{
     CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
 };
 use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
-use crossfade_transport::Flavour;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -300,10 +299,7 @@ fn narrow_uplink(cell: &CellModel, setup: &Setup) -> Option<String> {
     let (down, up) = (down as f64 * usable(config.allocation), up as f64 * usable(uplink.allocation));
     let of_data = |flow: &FlowSetup| {
         let tcp = flow.tcp()?;
-        let is_delayed = matches!(tcp.config.flavour, Flavour::Rfc | Flavour::Quic)
-            && tcp.config.rfc.delayed_ack.is_some();
-        // Delayed acknowledgements are one for every second packet.
-        let every = if is_delayed { 2.0 } else { 1.0 };
+        let every = f64::from(tcp.config.segments_per_ack());
         Some(f64::from(tcp.ack_size) / f64::from(flow.packet_size) / every)
     };
     let needed = setup.flows.iter().filter_map(of_data).reduce(f64::max)? * down;

@@ -79,6 +79,18 @@ impl SenderConfig {
         }
     }
 
+    /// For how many segments that arrive in order an acknowledgement stands: two where they are delayed (RFC 5681 section 4.2), and
+    /// one more than QUIC's threshold.
+    pub fn segments_per_ack(&self) -> u32 {
+        match self {
+            Self::Tcp(tcp) => {
+                let is_delayed = tcp.flavour == Flavour::Rfc && tcp.rfc.delayed_ack.is_some();
+                1 + u32::from(is_delayed)
+            }
+            Self::Quic(quic) => quic.ack_eliciting_threshold.saturating_add(1),
+        }
+    }
+
     /// Whether data may be marked instead of dropped.
     pub fn ecn(&self) -> bool {
         match self {
