@@ -122,10 +122,8 @@ fn what_contradicts_the_draws_is_refused_in_one_line() {
     }
     let swept = format!("sweep = {{ \"channel.p_e\" = [0.1, 0.2] }}\n{SCENARIO}");
     let found = load(&swept, &json!([["run.runs", 2]]), &[("draws.csv", text)]).map(|_| ()).unwrap_err();
-    assert!(
-        found.ends_with(
-            "axis \"channel.p_e\" contradicts run.draws: each run takes channel.p_e from the table"
-        ),
-        "{found}"
+    assert_eq!(
+        found,
+        "axis \"channel.p_e\" contradicts run.draws: each run takes channel.p_e from the table (at channel.p_e = 0.1)"
     );
 }
