@@ -87,7 +87,7 @@ KINDS = {
     "ARQ protocol": ["ArqProtocol"],
     "detector": ["Detector"],
     "queue": ["Discipline", "QueueConfig"],
-    "congestion control": ["WindowRule", "RuleName"],
+    "congestion control": ["CongestionControlKind", "ControlName"],
     "loss recovery": ["Variant"],
     "kind of network": ["NetworkSetup"],
     "method": ["Method"],

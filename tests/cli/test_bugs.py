@@ -6,12 +6,14 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
+from crossfade.cli.live.config import Config
 from crossfade.sweeps import apart
 from tests.conftest import Cli, expect_one_line
 
@@ -44,15 +46,15 @@ def test_processes_of_their_own_tell_it_as_well(module: str, arguments: str, cod
     """The helper of a live run, and what makes live runs for a sweep of a user without root."""
     if sys.platform != "linux":
         pytest.skip("live: Linux only")
+    asked = {field.name: None for field in fields(Config)}
+    asked["plan"] = {"name": "", "text": "", "overrides": "", "files": {}}
     program = (
         f"import sys, os, pickle, io, json\nimport {module} as module\n"
         "import crossfade._crossfade as core\n"
         f"def panic(*_, **__): raise core.PanicException({SAID!r})\n"
         "module._crossfade = type('core', (), {**vars(core), 'gain_privileges': panic})\n"
         "module.plans = type('plans', (), {'read': panic})\n"
-        "reader, writer = os.pipe()\nos.write(writer, json.dumps({'plan': dict(name='', text='', "
-        "overrides='', files={})"
-        "}).encode())\nos.close(writer)\n"
+        f"reader, writer = os.pipe()\nos.write(writer, json.dumps({asked!r}).encode())\nos.close(writer)\n"
         f"sys.argv = {arguments}\n"
         "sys.exit(module.main())\n"
     )
