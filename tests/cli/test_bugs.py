@@ -46,7 +46,7 @@ def test_processes_of_their_own_tell_it_as_well(module: str, arguments: str, cod
     """The helper of a live run, and what makes live runs for a sweep of a user without root."""
     if sys.platform != "linux":
         pytest.skip("live: Linux only")
-    asked = {field.name: None for field in fields(Config)}
+    asked: dict[str, object] = dict.fromkeys(field.name for field in fields(Config))
     asked["plan"] = {"name": "", "text": "", "overrides": "", "files": {}}
     program = (
         f"import sys, os, pickle, io, json\nimport {module} as module\n"

@@ -275,7 +275,7 @@ impl Network {
                 },
                 fabric @ Medium::Fabric(_) => fabric,
             };
-            Ok(NamedMedium { name, medium, back })
+            Ok(NamedMedium { name, back, medium })
         });
         self.topology.media = media.collect::<Result<_, _>>()?;
         Ok(self)

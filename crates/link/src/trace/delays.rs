@@ -251,7 +251,7 @@ mod tests {
             [20_000, 20_000, 30_000, 38_000, 40_000, 25_000, 13_000, 10_000, 10_000]
         );
         // 10 ms of 20, then 10 of 20 and of 40; in lines 10 of 20, of 30 and of 25 in the mean.
-        assert_eq!([steps.mean(), lines.mean()].map(|mean| mean.as_nanos()), [26_666_667, 25_000_000]);
+        assert_eq!([steps.mean(), lines.mean()].map(SimTime::as_nanos), [26_666_667, 25_000_000]);
         assert_eq!((steps.range(), steps.longest_gap()), ([MS * 10, MS * 40], MS * 10));
     }
 
