@@ -86,10 +86,9 @@ def methods() -> str:
     """
 
 def parts() -> str:
-    """What there is in networks, as JSON ``{"networks", "kinds", "links"}``, in the order of results.
+    """What there is in networks, as JSON ``{"kinds", "links"}``, in the order of results.
 
-    The networks are what a plan's description calls the facts of each kind. A kind of part is ``{"name",
-    "list", "prefix", "is_numbered", "shown"}``: what one is called and what the list of them, what stands
+    A kind of part is ``{"name", "list", "prefix", "is_numbered", "shown"}``: what one is called and what the list of them, what stands
     before a part's name in the keys of rows, whether parts have numbers in place of names, and the metrics
     that a person sees first. A link is ``{"name", "is_forward", "table", "queue", "channel"}``: its name in
     results, whether it carries data, and the keys of its tables in a scenario (null: none of its own).

@@ -60,7 +60,7 @@ pub struct UplinkConfig {
     pub grant_delay: SimTime,
     /// How many dB the base station receives a user better than the user receives it.
     pub snr_offset_db: f64,
-    /// Who gets which bin. Slots of a window are those of the uplink.
+    /// Which user gets which bin of an uplink slot. A window counts slots of the uplink alone.
     pub allocation: Allocation,
     /// How much waits at each user, beside what has been sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,

@@ -34,7 +34,7 @@ struct Scratch {
     open: Vec<f32>,
     /// A score for each user with work and bin.
     scores: Vec<f32>,
-    /// Who has the highest score in each bin.
+    /// The user with the highest score, for each bin.
     best: Best,
     /// Users with work.
     active: Vec<usize>,

@@ -125,7 +125,8 @@ impl FrameSuccess {
         std::array::from_fn(|modulation| between(table, modulation, below, part))
     }
 
-    /// The same at the ratio `sinr`; of a table of error rates itself, without a grid.
+    /// The probability that a frame of `bits` bits a symbol is received without an error at the ratio `sinr`, no decibels. A table
+    /// of error rates is asked itself, uncoded symbols by a grid.
     #[inline]
     pub fn at(&self, bits: u32, sinr: f64) -> f64 {
         self.of_table(bits, sinr).unwrap_or_else(|| self.at_root(bits, sinr.sqrt()))

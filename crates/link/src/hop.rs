@@ -85,7 +85,7 @@ impl Hop {
         }
     }
 
-    /// The same link with a queue that decides as packets leave it, of one that has taken nothing.
+    /// Makes a link whose drop-tail queue decides as packets leave it, of a hop that has taken no packet yet.
     ///
     /// # Errors
     /// The limit lets no packet in.

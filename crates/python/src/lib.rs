@@ -53,8 +53,7 @@ fn methods() -> PyResult<String> {
     plan::to_json(&crossfade_experiment::methods())
 }
 
-/// What there is in networks as JSON text: the kinds of parts, and all that may be called
-/// links, in the order of results.
+/// What there is in networks as JSON text: the kinds of parts, and all that may be called links, in the order of results.
 #[pyfunction]
 fn parts() -> String {
     use crossfade_experiment::{LINKS, PARTS};

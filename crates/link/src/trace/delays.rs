@@ -52,13 +52,13 @@ impl DelaySeries {
         Ok(Self { rows: rows.into(), interpolation: Interpolation::Step, period: None })
     }
 
-    /// The same series with another delay between its rows.
+    /// Makes a series with the same rows and that delay between them.
     #[must_use]
     pub fn interpolated(self, interpolation: Interpolation) -> Self {
         Self { interpolation, ..self }
     }
 
-    /// The same series, which begins again whenever `period` is over; rows from then on are left out.
+    /// Makes a series with the same rows that begins again whenever `period` is over; rows from then on are left out.
     ///
     /// # Errors
     /// A period that leaves no row.

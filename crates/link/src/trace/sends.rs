@@ -55,7 +55,7 @@ impl SendRecord {
         Ok(Self { sends: sends.into(), sizes: sizes.into_iter().collect(), period: None })
     }
 
-    /// The same record, which begins again whenever `period` is over.
+    /// Makes a record with the same packets that begins again whenever `period` is over.
     ///
     /// # Errors
     /// A period that is over before the last packet, or with it.
