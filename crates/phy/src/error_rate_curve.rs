@@ -155,11 +155,7 @@ impl ErrorRateCurve {
         (line, header): (usize, &[&str]),
         lines: impl IntoIterator<Item = (usize, Vec<&'a str>)>,
     ) -> Result<Self, TableError> {
-        let place = |column: &'static str| {
-            let mut found = header.iter().enumerate().filter(|(_, name)| **name == column);
-            let first = found.next().map(|(place, _)| place);
-            if found.next().is_some() { Err(TableError::ColumnTwice { line, column }) } else { Ok(first) }
-        };
+        let place = |column| column_place((line, header), column);
         let snr_place = place("snr_db")?.ok_or(TableError::NoColumn { column: "snr_db" })?;
         let transmissions_place = place("transmissions")?;
         let (rate_column, rate_place) = match (place(ERROR_RATE)?, place("residual")?) {
@@ -315,6 +311,16 @@ impl ErrorRateCurve {
     pub fn to_csv(&self) -> String {
         to_csv(&self.points)
     }
+}
+
+/// Where a column stands among the names of a table's first line, if it does; twice is refused.
+pub(crate) fn column_place(
+    (line, header): (usize, &[&str]),
+    column: &'static str,
+) -> Result<Option<usize>, TableError> {
+    let mut found = header.iter().enumerate().filter(|(_, name)| **name == column);
+    let first = found.next().map(|(place, _)| place);
+    if found.next().is_some() { Err(TableError::ColumnTwice { line, column }) } else { Ok(first) }
 }
 
 fn to_csv(points: &[(f64, Vec<f64>)]) -> String {

@@ -23,7 +23,7 @@
 //! ratios of all copies over a. With curves for each attempt that is the mean ratio of the copies; with a single curve it is
 //! the gain of Chase combining, whose copies add up their ratios.
 
-use crate::error_rate_curve::{ErrorRateCurve, TableError};
+use crate::error_rate_curve::{ErrorRateCurve, TableError, column_place};
 use crate::snr::to_db;
 use crate::table_lines::table_lines;
 use std::collections::BTreeMap;
@@ -122,11 +122,7 @@ impl ErrorRateTable {
         if let Some((line, _)) = lines.get(MOST_POINTS) {
             return Err(TableError::TooLong { line: *line, most: MOST_POINTS });
         }
-        let place = |column: &'static str| {
-            let mut found = header.iter().enumerate().filter(|(_, name)| **name == column);
-            let first = found.next().map(|(place, _)| place);
-            if found.next().is_some() { Err(TableError::ColumnTwice { line: at, column }) } else { Ok(first) }
-        };
+        let place = |column| column_place((at, &header), column);
         // What lacks fields is refused with whatever curve it is put to.
         let value = |fields: &[&str], place: usize| fields.get(place).copied().unwrap_or_default().to_owned();
         let (mut columns, mut places) = (Vec::new(), Vec::new());
