@@ -2,7 +2,7 @@
 
 use crossfade_core::{SimTime, excerpt};
 use crossfade_link::trace::TraceError;
-use crossfade_link::trace::error::{is_header, lines, time};
+use crossfade_link::trace::error::{increasing, is_header, lines, time, words};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -79,18 +79,14 @@ impl FromStr for SinrTrace {
             if i == 0 && is_header(text) {
                 continue;
             }
-            let mut words = text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
+            let mut words = words(text);
             let number = |column: &str, word: &str| {
                 let parsed = word.parse().ok().filter(|x: &f64| x.is_finite());
                 let problem = || format!("{column} = {}: must be a number", excerpt(word));
                 parsed.ok_or_else(|| TraceError::at(line, problem()))
             };
             let now = time(line, "time_s", number("time_s", words.next().unwrap_or_default())?)?;
-            if let Some(before) = times.last().filter(|before| now <= **before) {
-                let (now, before) = (now.as_secs_f64(), before.as_secs_f64());
-                let problem = format!("time_s = {now:?}: must be above {before:?}, the time before it");
-                return Err(TraceError::at(line, problem));
-            }
+            times.last().map_or(Ok(()), |before| increasing(line, now, *before))?;
             let before = ratios.len();
             for word in words {
                 let db = number("sinr_db", word)?;

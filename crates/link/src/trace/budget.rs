@@ -1,6 +1,6 @@
 //! From the attenuation of a path to a table of rates and losses.
 
-use super::error::{TraceError, is_header, lines, numbers, time};
+use super::error::{TraceError, increasing, is_header, lines, numbers, time};
 use super::rate_table::{RateRow, RateTable};
 use crossfade_core::SimTime;
 use std::str::FromStr;
@@ -190,10 +190,8 @@ impl AttenuationTable {
             return Err(TraceError::nowhere("the table is empty: it must have at least one row"));
         }
         for (i, &(time, attenuation_db)) in rows.iter().enumerate() {
-            if i > 0 && time <= rows[i - 1].0 {
-                let (time, before) = (time.as_secs_f64(), rows[i - 1].0.as_secs_f64());
-                let problem = format!("time_s = {time:?}: must be above {before:?}, the time before it");
-                return Err(TraceError::at(lines[i], problem));
+            if i > 0 {
+                increasing(lines[i], time, rows[i - 1].0)?;
             }
             if !attenuation_db.is_finite() {
                 let problem = format!("attenuation_db = {attenuation_db:?}: must be a number");

@@ -1,6 +1,6 @@
 //! Propagation delay over time: a record that stands beside one of capacity.
 
-use super::error::{TraceError, is_header, lines, numbers, time};
+use super::error::{TraceError, increasing, is_header, lines, numbers, time, words};
 use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::Service;
 use crossfade_core::{SimTime, excerpt};
@@ -44,11 +44,7 @@ impl DelaySeries {
         if rows.is_empty() {
             return Err(TraceError::nowhere("the series is empty: it must have at least one row"));
         }
-        if let Some(at) = (1..rows.len()).find(|&i| rows[i].0 <= rows[i - 1].0) {
-            let (time, before) = (rows[at].0.as_secs_f64(), rows[at - 1].0.as_secs_f64());
-            let problem = format!("time_s = {time:?}: must be above {before:?}, the time before it");
-            return Err(TraceError::at(lines[at], problem));
-        }
+        (1..rows.len()).try_for_each(|i| increasing(lines[i], rows[i].0, rows[i - 1].0))?;
         Ok(Self { rows: rows.into(), interpolation: Interpolation::Step, period: None })
     }
 
@@ -177,7 +173,7 @@ impl FromStr for DelaySeries {
 
 /// The second column of a line of names.
 fn column_of(line: usize, text: &str) -> Result<&'static str, TraceError> {
-    let names: Vec<&str> = text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty()).collect();
+    let names: Vec<&str> = words(text).collect();
     match names.as_slice() {
         ["time_s", "delay_s"] => Ok("delay_s"),
         ["time_s", "rtt_s"] => Ok("rtt_s"),

@@ -35,6 +35,11 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.is_empty())
 }
 
+/// The words of a line, separated by commas, semicolons or white space.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty())
+}
+
 /// The numbers of a line that has one for each of `columns`, separated by commas or white space.
 pub(super) fn numbers<const N: usize>(
     line: usize,
@@ -43,7 +48,7 @@ pub(super) fn numbers<const N: usize>(
 ) -> Result<[f64; N], TraceError> {
     let expected = || format!("{}: must be {N} numbers: {}", excerpt(text), columns.join(", "));
     let mut numbers = [0.0; N];
-    let mut words = text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
+    let mut words = words(text);
     for (number, column) in numbers.iter_mut().zip(columns) {
         let word = words.next().ok_or_else(|| TraceError::at(line, expected()))?;
         let parsed = word.parse().ok().filter(|x: &f64| x.is_finite());
@@ -54,6 +59,18 @@ pub(super) fn numbers<const N: usize>(
         None => Ok(numbers),
         Some(_) => Err(TraceError::at(line, expected())),
     }
+}
+
+/// Refuses the time of a row that is not above that of the row before.
+///
+/// # Errors
+/// It is not.
+pub fn increasing(line: usize, now: SimTime, before: SimTime) -> Result<(), TraceError> {
+    if now > before {
+        return Ok(());
+    }
+    let (now, before) = (now.as_secs_f64(), before.as_secs_f64());
+    Err(TraceError::at(line, format!("time_s = {now:?}: must be above {before:?}, the time before it")))
 }
 
 /// Whether a line names columns.

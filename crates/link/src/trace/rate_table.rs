@@ -1,6 +1,6 @@
 //! Tables of rate, delay and loss over time.
 
-use super::error::{TraceError, is_header, lines, numbers, time};
+use super::error::{TraceError, increasing, is_header, lines, numbers, time};
 use crate::occupancy::{Capacity, Occupancy, UnderWay};
 use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
@@ -45,9 +45,8 @@ impl RateTable {
     fn checked(rows: Vec<RateRow>, lines: &[usize]) -> Result<Self, TraceError> {
         for (i, row) in rows.iter().enumerate() {
             let error = |problem: String| Err(TraceError::at(lines[i], problem));
-            if i > 0 && row.time <= rows[i - 1].time {
-                let (time, before) = (row.time.as_secs_f64(), rows[i - 1].time.as_secs_f64());
-                return error(format!("time_s = {time:?}: must be above {before:?}, the time before it"));
+            if i > 0 {
+                increasing(lines[i], row.time, rows[i - 1].time)?;
             }
             if !(row.rate_bps >= 0.0 && row.rate_bps.is_finite()) {
                 return error(format!("rate_bps = {:?}: must be 0 or more, and finite", row.rate_bps));
