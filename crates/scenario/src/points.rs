@@ -131,8 +131,7 @@ impl Points {
     /// # Panics
     /// There is no such point, or no such run.
     pub fn at_run(&self, index: usize, run: u64) -> Arc<Point> {
-        let first = self.at(index);
-        if run == 0 || first.scenario.run.draws.is_none() { first } else { self.made_again(index, run) }
+        if run == 0 || !self.may_have_draws() { self.at(index) } else { self.made_again(index, run) }
     }
 
     fn made_again(&self, index: usize, run: u64) -> Arc<Point> {
@@ -269,7 +268,10 @@ impl Pattern {
             let drawn = document.get("run").and_then(|run| run.get("draws")).and_then(Value::as_str);
             if let Some(name) = drawn.map(str::to_owned) {
                 let table = self.table(&name, files)?;
-                self.check_draws(&name, &table)?;
+                // What holds of one run holds of all.
+                if run == 0 {
+                    self.check_draws(&name, &table)?;
+                }
                 table.set(&mut document, run)?;
             }
             let document = Value::Object(document);
