@@ -3,6 +3,7 @@
 use super::base::json;
 use super::channel::{Channel, ChannelModel, refuse};
 use super::error_rate::{BlockSizesWord, CopiesWord, FadingWord};
+use super::phy::word;
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::FileName;
@@ -64,7 +65,7 @@ impl Channel {
             return Err(ScenarioError::value(key("parts"), &json(parts), problem));
         }
         let modulation = match (self.modulation, parts) {
-            (Some(word), _) => MutualInformation::named(json(word).as_str().unwrap_or_default()).ok(),
+            (Some(name), _) => Some(word(name, MutualInformation::named)?),
             (None, 1) => None,
             (None, _) => {
                 let problem =

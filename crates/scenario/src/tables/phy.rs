@@ -207,7 +207,10 @@ impl Layers {
 }
 
 /// Between the word of a scenario and the model that has the same.
-fn word<T>(word: impl Serialize, named: fn(&str) -> Result<T, PhyError>) -> Result<T, ScenarioError> {
+pub(super) fn word<T>(
+    word: impl Serialize,
+    named: fn(&str) -> Result<T, PhyError>,
+) -> Result<T, ScenarioError> {
     named(json(word).as_str().unwrap_or_default()).map_err(|error| refuse_phy(&error))
 }
 
