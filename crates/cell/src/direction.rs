@@ -5,7 +5,7 @@ use crate::error::CellError;
 use crate::scheduler::{Allocation, Best, Fairness, greatest, rough_log2, spread};
 use crate::user::{Flight, User, Way};
 use crossfade_channel::{FrequencyResponse, simd::Simd};
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, to_db};
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{
     Departure, EventLog, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Push, Verdict,
@@ -230,7 +230,7 @@ impl Direction {
             frame: piece.frame,
             attempt: piece.failures,
             scheme: Some(levels.success().modulation(piece.bits).name()),
-            snr_db: Some(10.0 * libm::log10(transmission.sinr)),
+            snr_db: Some(to_db(transmission.sinr)),
             verdict: if is_good { Verdict::Good } else { Verdict::Lost },
         });
         piece.end - piece.start

@@ -2,6 +2,7 @@
 
 use crate::error::{CellError, out_of_range};
 use crate::levels::from_db;
+use crossfade_core::to_db;
 
 /// How a base station learns of channels. At the beginning of every period each user reports the predicted ratio of each
 /// bin, and from `delay_slots` later until the next report comes the base station goes by that. Before the first has come, by
@@ -68,7 +69,7 @@ impl Quantiser {
 
     /// The ratio that is told of `ratio`.
     pub fn told(&self, ratio: f64) -> f64 {
-        let index = ((10.0 * libm::log10(ratio) - self.lowest_db) / self.step_db).floor();
+        let index = ((to_db(ratio) - self.lowest_db) / self.step_db).floor();
         from_db(self.lowest_db + self.step_db * index.clamp(0.0, f64::from((1_u32 << self.bits) - 1)))
     }
 }

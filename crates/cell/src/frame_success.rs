@@ -1,9 +1,9 @@
 //! How likely a frame is received without an error: uncoded symbols, or a user's error-rate table.
 
-use crossfade_core::square;
+use crossfade_core::{square, to_db};
 use crossfade_link::MOST_BITS;
 use crossfade_phy::symbol_error::symbol_error;
-use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, Modulation, NoCurve, to_db};
+use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, Modulation, NoCurve};
 use std::sync::{Arc, OnceLock};
 
 /// The table is over the root of the signal-to-noise ratio, in which all modulations rise alike.

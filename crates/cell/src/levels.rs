@@ -258,7 +258,7 @@ fn scaled_i0(x: f64) -> f64 {
     horner(&series, 3.75 / x) / x.sqrt()
 }
 
-/// A ratio from decibels.
+/// A ratio from decibels, by another way than [`crossfade_core::from_db`]: last bits differ, and rows of cells with them.
 pub(crate) fn from_db(db: f64) -> f64 {
     libm::exp(db * (std::f64::consts::LN_10 / 10.0))
 }

@@ -1,6 +1,6 @@
 //! Recorded signal-to-interference-and-noise ratios.
 
-use crossfade_core::{SimTime, excerpt};
+use crossfade_core::{SimTime, excerpt, from_db, to_db};
 use crossfade_link::trace::TraceError;
 use crossfade_link::trace::error::{increasing, is_header, lines, time, words};
 use std::str::FromStr;
@@ -94,7 +94,7 @@ impl FromStr for SinrTrace {
                     let problem = format!("sinr_db = {db:?}: must be between -100 and 100");
                     return Err(TraceError::at(line, problem));
                 }
-                ratios.push(libm::pow(10.0, db / 10.0));
+                ratios.push(from_db(db));
             }
             let here = ratios.len() - before;
             if here == 0 {
@@ -113,7 +113,7 @@ impl FromStr for SinrTrace {
         }
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         let powers = ratios.iter().map(|ratio| (ratio / mean) as f32).collect();
-        Ok(Self { times: times.into(), powers, columns, mean_db: 10.0 * libm::log10(mean), period: None })
+        Ok(Self { times: times.into(), powers, columns, mean_db: to_db(mean), period: None })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Power delay profiles: how much power comes how late.
 
 use crate::error::{ChannelError, out_of_range};
-use crossfade_core::OutOfRange;
 use crossfade_core::square;
+use crossfade_core::{OutOfRange, from_db};
 
 /// More paths than this no profile may have.
 pub const MOST_TAPS: usize = 32;
@@ -232,8 +232,7 @@ impl DelayProfile {
     }
 
     fn normalised(taps: impl Iterator<Item = (f64, f64)>) -> Self {
-        let mut taps: Vec<Tap> =
-            taps.map(|(delay_s, db)| Tap { delay_s, power: libm::pow(10.0, db / 10.0) }).collect();
+        let mut taps: Vec<Tap> = taps.map(|(delay_s, db)| Tap { delay_s, power: from_db(db) }).collect();
         let total: f64 = taps.iter().map(|tap| tap.power).sum();
         for tap in &mut taps {
             tap.power /= total;

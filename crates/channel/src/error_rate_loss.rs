@@ -10,7 +10,7 @@ use crate::error::{ChannelError, out_of_range};
 use crate::loss::{Clock, LossProcess};
 use crate::matrix_fading::{MatrixFading, Motion};
 use crate::simd::Simd;
-use crossfade_core::{SimTime, Stream};
+use crossfade_core::{SimTime, Stream, from_db};
 use rand::RngExt;
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -104,7 +104,7 @@ impl ErrorRateLoss {
     /// What [`check`](Self::check) refuses.
     pub fn ratios(&self, stream: &Stream) -> Result<FadingRatio, ChannelError> {
         let shadowing = self.shadowing.map(|config| config.process(advanced(stream, SHADOWING)));
-        let ratios = vec![ratio(self.snr_db); self.parts as usize];
+        let ratios = vec![from_db(self.snr_db); self.parts as usize];
         Ok(FadingRatio { snr_db: self.snr_db, gains: self.gains(stream.clone())?, shadowing, ratios })
     }
 
@@ -134,13 +134,13 @@ impl ErrorRateLoss {
             // Shadowing smooths steps out: then fewer panels do.
             Some(_) => self.over_fading(mean, if self.shadowing.is_some() { 1 << 10 } else { 1 << 15 }),
         };
-        let Some(shadowing) = self.shadowing else { return Some(at(ratio(self.snr_db))) };
+        let Some(shadowing) = self.shadowing else { return Some(at(from_db(self.snr_db))) };
         // The trapezoidal rule.
         let (mut sum, mut weights) = (0.0, 0.0);
         for i in -STEPS..=STEPS {
             let z = 6.0 * f64::from(i) / f64::from(STEPS);
             let weight = libm::exp(-z * z / 2.0);
-            sum += weight * at(ratio(self.snr_db + z * shadowing.std_db()));
+            sum += weight * at(from_db(self.snr_db + z * shadowing.std_db()));
             weights += weight;
         }
         Some(sum / weights)
@@ -157,10 +157,6 @@ impl ErrorRateLoss {
         let deepest = self.rates.error_rate(mean * libm::exp(first), 1, self.bytes) * libm::exp(first);
         (deepest + (0..panels).map(value).sum::<f64>()).min(1.0)
     }
-}
-
-fn ratio(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
 }
 
 fn advanced(stream: &Stream, by: u128) -> Stream {
@@ -183,7 +179,7 @@ impl FadingRatio {
     /// Those of the parts of transmission number `transmission`, which starts at `now`; no decibels.
     pub fn at(&mut self, now: SimTime, transmission: u64) -> &[f64] {
         let moving = self.shadowing.as_mut().map(|shadowing| shadowing.db_at(now));
-        let mean = ratio(self.snr_db + moving.unwrap_or_default());
+        let mean = from_db(self.snr_db + moving.unwrap_or_default());
         for (i, place) in (0_u64..).zip(&mut self.ratios) {
             *place = mean;
             if let Some((gains, part)) = &mut self.gains {

@@ -22,6 +22,7 @@
 
 use crate::error::{ChannelError, out_of_range, probability};
 use crate::markov::TwoStateMarkov;
+use crossfade_core::to_db;
 use std::f64::consts::PI;
 
 /// The fading margin in dB at which Rayleigh fading loses the share `p_e` = 1 - exp(-1/F).
@@ -36,7 +37,7 @@ use std::f64::consts::PI;
 /// assert!((margin - 19.9782).abs() < 1e-4);
 /// ```
 pub fn fading_margin_db(p_e: f64) -> Result<f64, ChannelError> {
-    Ok(-10.0 * libm::log10(threshold(probability("p_e", p_e)?)))
+    Ok(-to_db(threshold(probability("p_e", p_e)?)))
 }
 
 /// The share of transmissions that Rayleigh fading loses with a fading margin of `fading_margin_db` dB.

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod counters;
+mod decibels;
 mod estimate;
 mod event_queue;
 mod excerpt;
@@ -24,6 +25,7 @@ mod time;
 pub mod units;
 
 pub use counters::Counter;
+pub use decibels::{from_db, to_db};
 pub use estimate::{Estimate, MethodKind, jain_fairness, of_ratio};
 pub use event_queue::EventQueue;
 pub use excerpt::excerpt;

@@ -1,10 +1,11 @@
 //! What is known of a physical layer without simulation, and what it makes of packets.
 
 use crossfade_channel::AntennaCorrelation;
+use crossfade_core::from_db;
 use crossfade_link::RadioConfig;
 use crossfade_link::arq::ArqProtocol;
+use crossfade_phy::Scheme;
 use crossfade_phy::closed_form::Diversity;
-use crossfade_phy::{Scheme, from_db};
 use crossfade_scenario::{HopSetup, ScenarioError, Setup};
 use serde_json::json;
 

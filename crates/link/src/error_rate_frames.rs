@@ -2,7 +2,7 @@
 
 use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
 use crossfade_channel::{ChannelError, ErrorRate, ErrorRateLoss, FadingRatio};
-use crossfade_core::Stream;
+use crossfade_core::{Stream, to_db};
 use std::sync::Arc;
 
 /// Frames of which the receiver keeps what it has of those that fail, and adds up the ratios of their copies.
@@ -37,7 +37,7 @@ impl FrameChannel for ErrorRateFrames {
         let Transmission { number, at, sdu, attempt } = transmission;
         let rates = &self.config.rates;
         let ratio = rates.effective(self.ratios.at(at, number));
-        self.conditions.snr_db = Some(10.0 * libm::log10(ratio)).filter(|db| db.is_finite());
+        self.conditions.snr_db = Some(to_db(ratio)).filter(|db| db.is_finite());
         let bytes = self.config.bytes;
         let rate = rates.error_rate(ratio, 1, bytes);
         let passes = |draw: u128| ErrorRateLoss::verdict(&self.stream, draw) >= rate;

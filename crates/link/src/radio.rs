@@ -5,10 +5,10 @@ use crossfade_channel::simd::Simd;
 use crossfade_channel::{
     AntennaCorrelation, CorrelatedShadowing, LossProcess, MatrixFading, Motion, ShadowingProcess,
 };
-use crossfade_core::{SimTime, Stream};
+use crossfade_core::{SimTime, Stream, from_db, to_db};
 use crossfade_phy::{
     ErrorRateCurve, FrameRadio, MonteCarlo, PhyConfig, PhyError, Received, SoftFrame, SwitchingTable,
-    TableError, from_db, to_db,
+    TableError,
 };
 use rand::RngExt;
 use std::sync::Arc;

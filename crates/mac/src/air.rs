@@ -3,7 +3,7 @@
 use crate::config::{MeshConfig, Reception};
 use crate::topology::within;
 use crossfade_channel::LogNormalShadowing;
-use crossfade_core::{RunSeed, Stream};
+use crossfade_core::{RunSeed, Stream, from_db};
 
 /// Frames whose mean power is this far below the noise are left out, in dB; shadowing adds three deviations.
 const NEGLIGIBLE_DB: f64 = -10.0;
@@ -47,7 +47,7 @@ pub(crate) struct Air {
 
 impl Air {
     pub(crate) fn new(config: &MeshConfig, seed: RunSeed) -> Self {
-        let threshold = db(config.sinr_threshold_db);
+        let threshold = from_db(config.sinr_threshold_db);
         let nodes = config.positions.len();
         let (mut noise, mut least_signal, mut least_sensed, mut audible) = (0.0, 0.0, 0.0, 0.0);
         let mut shadowing = None;
@@ -55,7 +55,7 @@ impl Air {
             least_signal = path_loss.gain(config.range_m);
             least_sensed = path_loss.gain(config.interference_m);
             noise = least_signal / threshold;
-            audible = noise * db(NEGLIGIBLE_DB - 3.0 * given.std_db());
+            audible = noise * from_db(NEGLIGIBLE_DB - 3.0 * given.std_db());
             shadowing = Some(given).filter(|given| given.std_db() > 0.0);
         }
         let mut air = Self {
@@ -119,9 +119,4 @@ impl Air {
     pub(crate) fn least_signal(&self) -> f64 {
         self.least_signal
     }
-}
-
-/// A ratio from decibels.
-pub(crate) fn db(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
 }

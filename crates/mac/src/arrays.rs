@@ -1,11 +1,11 @@
 //! The antenna arrays of all nodes, and the channels between them.
 
-use crate::air::{Neighbour, db};
+use crate::air::Neighbour;
 use crate::config::{NullingConfig, Overload};
 use crate::vector::Vector;
 use crate::weights::{Channel, least_leak_weights, nulling_weights};
 use crossfade_channel::complex_normal;
-use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_core::{RunSeed, SimTime, Stream, from_db};
 
 /// Weights, channels and what the nodes estimate of them.
 pub(crate) struct Arrays {
@@ -24,7 +24,7 @@ pub(crate) struct Arrays {
 
 impl Arrays {
     pub(crate) fn new(config: NullingConfig, nodes: usize, pairs: usize, seed: RunSeed) -> Self {
-        let error = config.estimation_error_db.map_or(0.0, db);
+        let error = config.estimation_error_db.map_or(0.0, from_db);
         let streams = if error > 0.0 {
             (0..nodes).map(|node| seed.stream(&format!("mac.estimation.{node}"))).collect()
         } else {

@@ -6,7 +6,7 @@ use crate::timing::DcfConfig;
 use crate::topology::{MAX_NODES, Position, apart, within};
 use crate::vector::MAX_ANTENNAS;
 use crossfade_channel::{LogNormalShadowing, PathLoss};
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, to_db};
 
 /// Everything about a mesh but its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ impl MeshConfig {
             Reception::Range => f64::from(u8::from(within(distance_m, self.range_m))),
             Reception::Sinr { path_loss, shadowing } => {
                 let margin = path_loss.gain(distance_m) / path_loss.gain(self.range_m);
-                shadowing.probability_above(10.0 * libm::log10(margin) + 1e-9)
+                shadowing.probability_above(to_db(margin) + 1e-9)
             }
         }
     }

@@ -7,8 +7,8 @@
 
 use crossfade_channel::simd::Simd;
 use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
-use crossfade_core::{RunSeed, SimTime};
-use crossfade_phy::{Detector, MonteCarlo, PhyConfig, Scheme, Transceiver, from_db};
+use crossfade_core::{RunSeed, SimTime, from_db};
+use crossfade_phy::{Detector, MonteCarlo, PhyConfig, Scheme, Transceiver};
 use std::time::Instant;
 
 fn main() {

@@ -2,8 +2,8 @@
 
 use crate::error_rate_table::{BlockSizes, ErrorRates};
 use crate::mutual_information::MutualInformation;
-use crate::snr::to_db;
 use crossfade_channel::ErrorRate;
+use crossfade_core::to_db;
 use std::sync::Arc;
 
 /// The verdict of a table on the blocks of one mode.
@@ -39,7 +39,8 @@ impl ErrorRate for BlockErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ErrorRateTable, from_db};
+    use crate::ErrorRateTable;
+    use crossfade_core::from_db;
 
     #[test]
     fn parts_count_with_their_mutual_information() {

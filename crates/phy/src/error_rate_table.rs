@@ -24,8 +24,8 @@
 //! the gain of Chase combining, whose copies add up their ratios.
 
 use crate::error_rate_curve::{ErrorRateCurve, TableError, column_place};
-use crate::snr::to_db;
 use crate::table_lines::table_lines;
+use crossfade_core::to_db;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -276,7 +276,7 @@ fn size(line: usize, text: &str) -> Result<u32, TableError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snr::from_db;
+    use crossfade_core::from_db;
 
     const TWO: &str = "scheme,detector,snr_db,transmissions,residual\nblast,ml,0,1,0.5\nblast,ml,10,1,0.1\n\
                        stbc-2,ml,0,1,0.3\n";

@@ -63,7 +63,7 @@ pub use frame_radio::{FrameRadio, Received};
 pub use monte_carlo::{AttemptCounts, Counts, MonteCarlo};
 pub use mutual_information::MutualInformation;
 pub use scheme::{Scheme, StbcPower};
-pub use snr::{Snr, from_db, to_db};
+pub use snr::Snr;
 pub use soft_frame::SoftFrame;
 pub use switching::{SchemeChoice, SwitchingError, SwitchingTable};
 pub use transceiver::{PhyConfig, Reception, Transceiver, Workspace};

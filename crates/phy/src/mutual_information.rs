@@ -15,7 +15,7 @@
 //! dB; between them a polynomial through eight points is used.
 
 use crate::error::PhyError;
-use crate::snr::{from_db, to_db};
+use crossfade_core::{from_db, to_db};
 use std::sync::OnceLock;
 
 /// The grid, in dB: below, information is in proportion to the ratio; above, every bit is known.

@@ -9,6 +9,7 @@
 use crate::constellation::Modulation;
 use crate::error::PhyError;
 use crate::scheme::{Scheme, StbcPower};
+use crossfade_core::to_db;
 
 /// A signal-to-noise ratio, in the word that was used for it. In dB.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,22 +79,12 @@ impl Snr {
     }
 }
 
-/// A ratio in dB as a number.
-pub fn from_db(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
-}
-
-/// A ratio in decibels.
-pub fn to_db(ratio: f64) -> f64 {
-    10.0 * libm::log10(ratio)
-}
-
 fn symbol_gain_db(scheme: Scheme, n_t: usize, power: StbcPower) -> f64 {
-    10.0 * libm::log10(scheme.power(power) / scheme.rate(n_t))
+    to_db(scheme.power(power) / scheme.rate(n_t))
 }
 
 fn bit_gain_db(scheme: Scheme, n_t: usize, power: StbcPower, modulation: Modulation) -> f64 {
-    symbol_gain_db(scheme, n_t, power) - 10.0 * libm::log10(f64::from(modulation.bits()))
+    symbol_gain_db(scheme, n_t, power) - to_db(f64::from(modulation.bits()))
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 
 use crossfade_channel::simd::Simd;
 use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
-use crossfade_core::RunSeed;
+use crossfade_core::{RunSeed, from_db};
 use crossfade_phy::closed_form::Diversity;
 use crossfade_phy::symbol_error::bit_error;
 use crossfade_phy::{
-    Accept, Combining, Counts, Detector, Modulation, MonteCarlo, PhyConfig, Scheme, Stage, StbcPower,
-    Weights, from_db,
+    Accept, Combining, Counts, Detector, Modulation, MonteCarlo, PhyConfig, Scheme, Stage, StbcPower, Weights,
 };
 
 /// Counts of some frames, each sent `attempts` times, at `snr_db`.

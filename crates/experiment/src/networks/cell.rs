@@ -10,7 +10,7 @@ use crate::parts::{LINK, PATH, Part, USER};
 use crate::row::Row;
 use crossfade_cell::{Allocation, Cell, UserConfig};
 use crossfade_channel::wiener_nmse;
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, from_db, to_db};
 use crossfade_link::{QueueLimit, SideBySide, UserStatistics};
 use crossfade_scenario::{
     CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
@@ -180,7 +180,7 @@ fn facts(cell: &CellSetup, setup: &Setup) -> CellFacts {
     let coherence = config.profile.coherence_bandwidth_hz();
     let user = |user: &UserConfig| {
         let UserConfig { mean_snr_db, speed_mps, fd_t, nmse, .. } = *user;
-        let level = |&ratio: &f64| (ratio > 0.0).then(|| 10.0 * libm::log10(ratio));
+        let level = |&ratio: &f64| (ratio > 0.0).then(|| to_db(ratio));
         let levels_db = user.levels.at(mean_snr_db).each_ref().map(level);
         let coherence_time_s = (fd_t > 0.0).then(|| 0.423 * config.slot.as_secs_f64() / fd_t);
         let is_recorded = user.trace.is_some();
@@ -262,7 +262,7 @@ fn selective_bins(cell: &CellModel) -> Option<String> {
 fn bold_prediction(cell: &CellModel) -> Option<String> {
     let horizon = cell.horizon_slots?;
     let limit = |user: &crossfade_cell::UserConfig| {
-        let snr = libm::pow(10.0, user.mean_snr_db / 10.0);
+        let snr = from_db(user.mean_snr_db);
         (user.nmse, wiener_nmse(user.fd_t, horizon, snr, OBSERVATIONS))
     };
     let modelled = cell.config.users.iter().filter(|user| user.trace.is_none());
@@ -279,7 +279,7 @@ fn weak_uplink(cell: &CellModel) -> Option<String> {
     let uplink = cell.config.uplink.as_ref()?;
     let (number, mean_db, level_db) = (0..).zip(&cell.config.users).find_map(|(number, user)| {
         let mean_db = user.mean_snr_db + uplink.snr_offset_db;
-        let level_db = 10.0 * libm::log10(user.levels.at(mean_db)[1]);
+        let level_db = to_db(user.levels.at(mean_db)[1]);
         (mean_db < level_db - MARGIN_DB && user.mean_snr_db >= level_db)
             .then_some((number, mean_db, level_db))
     })?;

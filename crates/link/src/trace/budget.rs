@@ -2,7 +2,7 @@
 
 use super::error::{TraceError, increasing, is_header, lines, numbers, time};
 use super::rate_table::{RateRow, RateTable};
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, to_db};
 use std::str::FromStr;
 
 /// A modulation with a code.
@@ -85,7 +85,7 @@ impl LinkBudget {
 
     /// Es/N0 in dB when the path attenuates by `attenuation_db` beyond its clear-sky loss.
     pub fn es_n0_db(&self, attenuation_db: f64) -> f64 {
-        let noise_dbm = Self::NOISE_DBM_HZ + 10.0 * libm::log10(self.bandwidth_hz) + self.noise_figure_db;
+        let noise_dbm = Self::NOISE_DBM_HZ + to_db(self.bandwidth_hz) + self.noise_figure_db;
         self.transmit_power_dbm - self.path_loss_db - attenuation_db - noise_dbm
     }
 

@@ -7,7 +7,7 @@
 mod frames;
 mod nulling;
 
-use crate::air::{Air, db};
+use crate::air::Air;
 use crate::arrays::Arrays;
 use crate::config::{Mac, MeshConfig};
 use crate::error::{MeshError, out_of_range};
@@ -19,7 +19,7 @@ use crate::station::{Frame, Job, Phase, Station};
 use crate::timers::Timers;
 use crate::timing::{Rules, Timing};
 use crate::vector::Vector;
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, from_db};
 use crossfade_link::{
     Departure, EventLog, Fabric, LinkEvent, LinkReport, LinkStatistics, NodeStatistics, Occupancy, Parcel,
     Port, Push, QueueChange,
@@ -108,7 +108,7 @@ impl Mesh {
         Ok(Self {
             timing,
             routes,
-            threshold: db(config.sinr_threshold_db),
+            threshold: from_db(config.sinr_threshold_db),
             air,
             arrays,
             nodes: (0..count).map(node).collect(),

@@ -5,7 +5,7 @@ use crate::error::{ScenarioError, join};
 use crate::quantity::{Share, Span};
 use crossfade_cell::{FrameSuccess, LevelRule, Levels, PredictedSinr};
 use crossfade_channel::wiener_nmse;
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, from_db};
 use crossfade_phy::{BlockSizes, ErrorRateTable, Modulation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ pub(super) struct PredictionSetup {
 impl PredictionSetup {
     /// The normalised mean square error of a user's predictions: one for all, or what the horizon allows.
     pub(super) fn nmse_of(&self, fd_t: f64, mean_snr_db: f64) -> f64 {
-        let snr = libm::pow(10.0, mean_snr_db / 10.0);
+        let snr = from_db(mean_snr_db);
         self.nmse.unwrap_or_else(|| {
             wiener_nmse(fd_t, self.horizon_slots.unwrap_or(0.0), snr, OBSERVATIONS).min(0.999)
         })

@@ -1,0 +1,26 @@
+//! Ratios and decibels, the same to the bit on every machine.
+
+/// The ratio of powers that is `db` decibels.
+#[inline]
+pub fn from_db(db: f64) -> f64 {
+    libm::pow(10.0, db / 10.0)
+}
+
+/// A ratio of powers in decibels: minus infinity of 0, no number of a negative one.
+#[inline]
+pub fn to_db(ratio: f64) -> f64 {
+    10.0 * libm::log10(ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_decibels_are_a_factor_of_ten() {
+        assert_eq!([0.0, 10.0, 20.0, -10.0].map(from_db), [1.0, 10.0, 100.0, 0.1]);
+        assert_eq!([1.0, 10.0, 100.0].map(to_db), [0.0, 10.0, 20.0]);
+        assert!((to_db(2.0) - 3.010_299_956_639_812).abs() < 1e-15);
+        assert!(to_db(0.0) == f64::NEG_INFINITY && to_db(-1.0).is_nan());
+    }
+}
