@@ -91,8 +91,8 @@ def parts() -> str:
     A kind of part is ``{"name", "list", "prefix", "is_numbered", "shown"}``: what one is called and what the
     list of them, what stands before a part's name in the keys of rows, whether parts have numbers in place of
     names, and the metrics that a person sees first. A link is ``{"name", "is_forward", "table", "queue",
-    "channel"}``: its name in results, whether it carries data, and the keys of its tables in a scenario (null:
-    none of its own).
+    "channel"}``: its name in results, whether it carries data, and the keys of its tables in a scenario
+    (null: none of its own).
     """
 
 def parse_value(text: str) -> str:
