@@ -157,9 +157,11 @@ fn loss_is_ignored_up_to_two_percent() {
         bbr(conditions).quiet().utilisation(ms(5_000), ms(30_000))
     };
     let [none, little, much] = [0.0, 0.001, 0.05].map(|loss| utilisation(loss, P10, 0));
-    let some = (0..6).map(|run| utilisation(0.01, P10, run)).sum::<f64>() / 6.0;
+    let some = (0..24).map(|run| utilisation(0.01, P10, run)).sum::<f64>() / 24.0;
+    // Of 200 runs each, mean and standard deviation: 0.951 and 0.009; 0.793 and 0.046; 0.263 and 0.034; 0.084 and 0.021. A mean
+    // of 24 is outside once in 100,000 streams, a single run beyond its bound about as often.
     assert!(none > 0.95 && little > 0.9, "{none}, {little}");
-    assert!((0.75..0.9).contains(&some), "{some}");
+    assert!((0.75..0.836).contains(&some), "{some}");
     assert!(much < 0.4, "{much}");
     assert!(utilisation(0.05, 5.0 * P10, 0) < 0.2);
 }

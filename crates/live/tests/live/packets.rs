@@ -108,7 +108,8 @@ fn ping_through_arq_in_steps() {
     let retransmissions: Vec<u64> =
         forward_s.iter().map(|s| ((s - 0.015) / step.as_secs_f64()).round() as u64).collect();
     let steps: BTreeSet<u64> = retransmissions.iter().copied().collect();
-    assert!(steps.len() >= 4, "the case shows steps: {steps:?}");
+    // None on a step: 0.4 to the 24th, and 0.76 to the 24th, once in 700 streams.
+    assert!(steps.contains(&0) && steps.contains(&1), "the case shows steps: {steps:?}");
     let expected_s: Vec<f64> = forward_s.iter().map(|s| s + 0.010).collect();
     undisturbed(|| {
         let forward = arq(100e3, iid(0.4), stop_and_wait);
