@@ -37,7 +37,7 @@ from crossfade.cli.options import (
     read_conditions,
     read_methods,
 )
-from crossfade.plans import RunOptions, Values
+from crossfade.plans.options import RunOptions, Values
 
 P = ParamSpec("P")
 R = TypeVar("R")

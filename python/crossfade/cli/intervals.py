@@ -8,7 +8,7 @@ from typing import TextIO, Unpack
 from crossfade import api
 from crossfade.cli.facts import rate_text, time_text
 from crossfade.errors import ScenarioError, one_line, shortened
-from crossfade.plans import ViewOptions
+from crossfade.plans.options import ViewOptions
 
 
 def print_intervals(scenario: str, every: str, out: TextIO, **options: Unpack[ViewOptions]) -> None:

@@ -13,7 +13,7 @@ from crossfade.cli.groups import Asked
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import whole
 from crossfade.files import write_bytes, write_text
-from crossfade.plans import ViewOptions
+from crossfade.plans.options import ViewOptions
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from crossfade.cli.records import Records
 from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.figures import linkevents, timelines
 from crossfade.files import check_outputs, write_text
-from crossfade.plans import ViewOptions
+from crossfade.plans.options import ViewOptions
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.results import Results
 

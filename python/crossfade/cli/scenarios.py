@@ -18,7 +18,7 @@ from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ScenarioArgument
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
-from crossfade.plans import PlanOptions
+from crossfade.plans.options import PlanOptions
 from crossfade.results.opening import is_results_file
 
 # So much of what is damaged is named.

@@ -13,7 +13,7 @@ from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ScenarioArgument
 from crossfade.cli.outputs import telling_what_is_left
 from crossfade.errors import ScenarioError, shortened
-from crossfade.plans import PlanOptions
+from crossfade.plans.options import PlanOptions
 from crossfade.sweeps import sweep as sweeps
 from crossfade.sweeps.engines import Shard
 
