@@ -13,6 +13,7 @@ import pytest
 import crossfade as cf
 from crossfade import files, plans
 from crossfade.errors import ScenarioError
+from crossfade.plans.options import Options
 from tests.conftest import Cli
 
 FLOOD = """
@@ -69,9 +70,9 @@ sys.exit(main(["run", sys.argv[1], "--no-cache", "--jobs", "1", "--set", "run.me
 def test_what_a_process_may_not_have_is_not_counted_on() -> None:
     program = """
 import resource
-from crossfade import plans
+from crossfade.plans.memory import _memory_of_machine
 resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000,) * 2)
-print(plans._memory_of_machine() <= 3_000_000_000)
+print(_memory_of_machine() <= 3_000_000_000)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "True\n"
@@ -97,7 +98,7 @@ def test_the_limit_is_a_key_and_moves_no_row() -> None:
     with pytest.raises(ScenarioError, match=r'run.memory = "1 kB": must be'):
         cf.check(FLOOD, set={"run.memory": "1 kB"})
     small = FLOOD.replace("1000 s", "1 s")
-    keys = [plans.load(small, plans.Options(set=set)).core.keys() for set in ({}, {"run.memory": "4 GiB"})]
+    keys = [plans.load(small, Options(set=set)).core.keys() for set in ({}, {"run.memory": "4 GiB"})]
     assert keys[0] == keys[1]
 
 

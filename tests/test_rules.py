@@ -13,7 +13,7 @@ import pytest
 
 import crossfade as cf
 from crossfade import plans, teaching
-from crossfade.plans import Options
+from crossfade.plans.options import Options
 from crossfade.results.cache import Cache
 from crossfade.results.file import ResultsFile
 from tests.conftest import Cli

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import crossfade as cf
 from crossfade import plans
-from crossfade.plans import Options
+from crossfade.plans.options import Options
 from tests.conftest import Cli, points
 
 # 1000 B in 1 ms; the queue holds 40 ms.

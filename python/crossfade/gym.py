@@ -19,7 +19,8 @@ import numpy as np
 from crossfade import plans, teaching
 from crossfade.errors import CrossfadeError, ScenarioError
 from crossfade.files import controls
-from crossfade.plans import Options, Plan, Scenario, Values
+from crossfade.plans import Plan
+from crossfade.plans.options import Options, Scenario, Values
 from crossfade.results.cache import open_cache
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads

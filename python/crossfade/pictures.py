@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from crossfade import api, plans
 from crossfade.errors import ResultsError, ScenarioError, shortened
@@ -16,7 +16,7 @@ from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import check_plot_file
 from crossfade.figures.wanted import Wanted
 from crossfade.files import shipped_scenarios
-from crossfade.plans import Options, Scenario, Values
+from crossfade.plans.options import Options, Scenario, Values, check_names
 from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
@@ -26,6 +26,17 @@ from crossfade.tables import Table, label
 # What pictures of single runs do not leave to choose.
 OVER_TIME = "over time, axes are linear, and all but the curves' axis have panels; where chooses"
 BY_LINK = "each link and point has a panel of its own; where chooses"
+
+
+class Look(TypedDict, total=False):
+    """The keyword arguments of :func:`draw` that are those of :func:`plot`, and say what it looks like."""
+
+    log_x: bool | None
+    log_y: bool | None
+    intervals: str
+    width: str | float | None
+    labels: Mapping[str, str] | None
+    cdf: str | None
 
 
 def plot(
@@ -109,8 +120,9 @@ def plot(
     if linkevents.is_link_events(table) or timelines.is_events(table):
         _refuse(OVER_TIME, log_x=log_x, log_y=log_y, panels=panels)
         if linkevents.is_link_events(table):
-            _refuse(BY_LINK, by=by)
-        _plot_over_time(table, file, x=x, y=y, by=by, where=where, title=title, width=width or "single")
+            _refuse(BY_LINK, by=by, labels=labels)
+        width = width or "single"
+        _plot_over_time(table, file, x=x, y=y, by=by, where=where, title=title, width=width, labels=labels)
         return
     plot_wanted(
         table,
@@ -170,7 +182,7 @@ def draw(
     panels: str | Sequence[str] | None = None,
     where: Values | None = None,
     title: str | None = None,
-    **options: Any,
+    **options: Unpack[Look],
 ) -> None:
     """Draw the figure of a scenario, as its table ``figure`` says: of results, or of single runs over time.
 
@@ -178,6 +190,7 @@ def draw(
     windows, sequence numbers or links are drawn over time, the first run of each point is repeated for it
     (at most 20 points). The rest is as in :func:`plot`, and stands above what the scenario says.
     """
+    check_names(Look, options)
     check_plot_file(Path(path))
     plan = plans.load(scenario, Options(set, over, seed=seed))
     wanted = plan.figure
@@ -188,9 +201,10 @@ def draw(
             results = api.run(scenario, set=set, over=over, seed=seed)
         plot(results, path, **chosen, **options)
         return
-    _refuse(OVER_TIME, log_y=options.get("log_y"), panels=panels)
+    width, labels = options.pop("width", None) or "single", options.pop("labels", None)
+    _refuse(OVER_TIME, panels=panels, **options)
     if kind == "link-events":
-        _refuse(BY_LINK, by=by)
+        _refuse(BY_LINK, by=by, labels=labels)
     view = api.events if kind == "events" else api.link_events
     table = Table.from_csv(view(scenario, set=set, over=over, seed=seed), "events")
     wanted = wanted.over(table, x, y, by, panels, where) if wanted.of == kind else Wanted()
@@ -202,8 +216,8 @@ def draw(
         by=by or wanted.by,
         where=where or wanted.where,
         title=plan.title if title is None else title,
-        width=options.get("width") or "single",
-        labels=wanted.labels,
+        width=width,
+        labels=labels or wanted.labels,
     )
 
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Literal
 
 from crossfade import plans
 from crossfade._crossfade import AckSample, LostSegment, RateSample, SendEvent
-from crossfade.plans import Options, Scenario, Values, translated_errors
+from crossfade.plans import translated_errors
+from crossfade.plans.options import Options, Scenario, Values
 
 if TYPE_CHECKING:  # numpy takes a while to load
     import numpy as np

@@ -26,7 +26,7 @@ import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.cli.live import doctor
 from crossfade.cli.live.config import Config
-from crossfade.plans import Options
+from crossfade.plans.options import Options
 from tests.cli.live_runs import live, live_command, need, need_live, without_flags
 from tests.conftest import Cli, expect_one_line
 

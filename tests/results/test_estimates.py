@@ -13,7 +13,7 @@ from scipy import stats
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.plans import Options
+from crossfade.plans.options import Options
 from crossfade.results.rows import Row
 from tests.conftest import SWEEP
 

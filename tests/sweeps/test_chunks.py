@@ -12,7 +12,8 @@ import pytest
 
 from crossfade import plans
 from crossfade.errors import ClusterError
-from crossfade.plans import Options, Plan
+from crossfade.plans import Plan
+from crossfade.plans.options import Options
 from crossfade.results.rows import Row
 from crossfade.sweeps import chunks
 from crossfade.sweeps.chunks import Work, WorkerDiedError

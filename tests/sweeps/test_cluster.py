@@ -19,7 +19,8 @@ import pytest
 
 import crossfade as cf
 from crossfade import plans
-from crossfade.plans import Options, Plan
+from crossfade.plans import Plan
+from crossfade.plans.options import Options
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from crossfade.sweeps import chunks, connection, worker

@@ -14,12 +14,14 @@ import pytest
 import crossfade as cf
 from crossfade import plans
 from crossfade.errors import ResultsError, ScenarioError
+from crossfade.plans.options import Options
 from crossfade.results import file as file_module
-from crossfade.results import manypoints
+from crossfade.results import making, manypoints
 from crossfade.results.cache import MemoryStore
 from crossfade.results.file import ResultsFile
 from crossfade.results.manypoints import ManyPoints, RowsOnDemand
 from crossfade.results.rows import Row
+from crossfade.sweeps import stored
 from crossfade.sweeps import sweep as sweep_module
 from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.times import Times
@@ -100,11 +102,11 @@ def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:
         read.append(keys)
         return {key: made[key] for key in keys}
 
-    results = plan.results(known, rows_of, complete=False)
+    results = making.of_known(plan.stored, known, rows_of, complete=False)
     assert [point.axes["tcp.w_max"] for point in results.points] == [8, 100]
     # Of all points they come in parts, between which there may be a Ctrl-C, when they are looked at.
     read.clear()
-    results = plan.results(known, rows_of, complete=True, at_once=False)
+    results = making.of_known(plan.stored, known, rows_of, complete=True, at_once=False)
     assert (len(read), results.points[0].runs, results.points[7].runs) == (1, 0, 1)
     assert len(read) == 1
 
@@ -114,11 +116,11 @@ def test_rows_of_a_large_plan_are_found_as_those_of_a_small_one(
 ) -> None:
     cf.sweep(SWEEP, runs=3, out=tmp_path / "x.sqlite")
     cf.sweep(SWEEP, runs=2, seed=9, out=tmp_path / "x.sqlite")
-    plan = plans.load(SWEEP, plans.Options(runs=2))
+    plan = plans.load(SWEEP, Options(runs=2))
     with ResultsFile.open(tmp_path / "x.sqlite") as file:
         by_scan = [entry[:3] for entry in StoredRows(plan, file).known.entries()]
-        monkeypatch.setattr(plans, "ROWS_FOR_A_KEY", 0.1)
-        monkeypatch.setattr(plans, "KEYS_AT_ONCE", 3)
+        monkeypatch.setattr(stored, "ROWS_FOR_A_KEY", 0.1)
+        monkeypatch.setattr(stored, "KEYS_AT_ONCE", 3)
         assert [entry[:3] for entry in StoredRows(plan, file).known.entries()] == by_scan
         assert len(by_scan) == len(plan.description["points"]) * 2
         one, other = list(file.get(plan.core.keys()).values())[:2]
@@ -132,13 +134,14 @@ def test_rows_that_are_finished_are_not_kept_in_memory() -> None:
     program = f"""
 import resource
 from crossfade import plans
+from crossfade.plans.options import Options
 from crossfade.results.cache import MemoryStore
 from crossfade.results.rows import Row
 from crossfade.sweeps.stored import StoredRows
 class Disk(MemoryStore):
     def put(self, rows): pass
 def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-plan = plans.load({LARGE!r}, plans.Options(runs=10))
+plan = plans.load({LARGE!r}, Options(runs=10))
 rows = StoredRows(plan, Disk(), 1000)
 (made,) = plan.core.make([(0, "simulation", 0)])
 keys, points = iter(plan.core.keys()), plan.description["points"]
@@ -183,11 +186,14 @@ def test_results_of_many_rows_are_read_when_they_are_looked_at(
 def test_a_point_of_many_runs_is_summed_up_a_part_at_a_time() -> None:
     program = f"""
 from crossfade import plans
+from crossfade.plans.memory import memory_of_rows
+from crossfade.plans.options import Options
+from crossfade.results import making
 from crossfade.results.rows import Row
 def used():
     with open("/proc/self/status") as status:
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-plan = plans.load({LARGE.partition("[sweep]")[0]!r}, plans.Options(set={{"channel.p_e": 0.1}}, runs=100_000))
+plan = plans.load({LARGE.partition("[sweep]")[0]!r}, Options(set={{"channel.p_e": 0.1}}, runs=100_000))
 (made,) = plan.core.make([(0, "simulation", 0)])
 keys = plan.core.keys()
 number = {{key: run for run, key in enumerate(keys)}}
@@ -200,8 +206,8 @@ known = plan.core.known()
 for start in range(0, len(keys), 4096):
     known.add(list(read(keys[start:start + 4096]).values()))
 before = used()
-(point,) = plan.results(known, read, True, at_once=False).points
-print(point.runs, used() - before, plans.memory_of_rows(plan))
+(point,) = making.of_known(plan.stored, known, read, True, at_once=False).points
+print(point.runs, used() - before, memory_of_rows(plan))
 assert point.rows[-1].run == point.rows[5:][-1].run == 99_999
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -215,7 +221,7 @@ def test_rows_that_are_read_in_parts_give_the_same_results(
 ) -> None:
     options: dict[str, Any] = {"runs": 11, "over": {"channel.p_e": [0.01, "1 %", 0.1]}}
     whole = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
-    monkeypatch.setattr(plans, "MOST_ROWS_AT_ONCE", 0)
+    monkeypatch.setattr(making, "MOST_ROWS_AT_ONCE", 0)
     monkeypatch.setattr(manypoints, "ROWS_AT_ONCE", 3)
     parts = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
     assert parts.to_json() == whole.to_json()
@@ -243,7 +249,7 @@ def test_rows_that_would_fill_the_memory_are_refused() -> None:
 def test_the_disk_is_waited_for_where_too_many_rows_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = plans.load(SWEEP, plans.Options(runs=1))
+    plan = plans.load(SWEEP, Options(runs=1))
     made = [Row(*row) for row in plan.core.make([(0, "simulation", run) for run in range(5)])]
     monkeypatch.setattr(file_module, "COMMIT_EVERY_S", 3600.0)
     monkeypatch.setattr(file_module, "MOST_WAITING", 3)

@@ -19,7 +19,7 @@ import pytest
 import crossfade as cf
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.plans import Options
+from crossfade.plans.options import Options
 from crossfade.results import file as resultsfile
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row

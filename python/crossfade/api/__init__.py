@@ -42,7 +42,7 @@ from crossfade.api.views import (
     write_pcap,
     write_samples,
 )
-from crossfade.plans import Scenario, Values
+from crossfade.plans.options import Scenario, Values
 from crossfade.results.metrics import metrics
 
 __all__ = [

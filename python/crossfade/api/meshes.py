@@ -9,7 +9,8 @@ from typing import Unpack
 from crossfade import errors, plans
 from crossfade.api.solving import solve
 from crossfade.figures.meshmap import plot_map
-from crossfade.plans import Options, RunOptions, Scenario, Values, translated_errors
+from crossfade.plans import translated_errors
+from crossfade.plans.options import Options, RunOptions, Scenario, Values
 from crossfade.tables import Cell, Table, label
 
 REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
@@ -27,7 +28,7 @@ def reuse(
     the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
     simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
     """
-    asked = Options(methods=["simulation"], **options)
+    asked = Options.of(RunOptions, options, methods=["simulation"])
     plan = plans.load(scenario, asked)
     with translated_errors():
         found = json.loads(plan.core.reuse())

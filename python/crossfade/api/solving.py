@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, Unpack
 
 from crossfade import plans
-from crossfade.plans import Options, PlanOptions, RunOptions, Scenario
+from crossfade.plans.memory import check_memory, memory_of_rows
+from crossfade.plans.options import Options, PlanOptions, RunOptions, Scenario
 from crossfade.results.cache import Cache, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
@@ -39,7 +40,7 @@ def run(
     Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
     :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
     """
-    return solve(scenario, Options(methods=methods, **options))
+    return solve(scenario, Options.of(RunOptions, options, methods=methods))
 
 
 def solve(scenario: Scenario, options: Options) -> Results:
@@ -68,7 +69,7 @@ def phy(
     table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
     """
     asked = ["phy"] if methods is None else methods
-    return frames_table(solve(scenario, Options(methods=asked, **options)))
+    return frames_table(solve(scenario, Options.of(RunOptions, options, methods=asked)))
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,8 @@ def check(
     **options: Unpack[PlanOptions],
 ) -> Check:
     """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
-    plan = plans.load(scenario, Options(methods=methods, **options))
-    plans.check_memory(plan)
+    plan = plans.load(scenario, Options.of(PlanOptions, options, methods=methods))
+    check_memory(plan)
     description = plan.description
     return Check(
         title=plan.title,
@@ -131,7 +132,7 @@ def check(
         seed=description["seed"],
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
-        memory_of_rows=plans.memory_of_rows(plan),
+        memory_of_rows=memory_of_rows(plan),
         network=description["network"],
         facts=description[description["network"]],
         scenario=description["scenario"],

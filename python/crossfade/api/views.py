@@ -10,7 +10,9 @@ from typing import Unpack
 
 from crossfade import errors, plans
 from crossfade.files import whole_file
-from crossfade.plans import Options, Plan, Scenario, ViewOptions, translated_errors
+from crossfade.plans import Plan, translated_errors
+from crossfade.plans.memory import check_memory
+from crossfade.plans.options import Options, Scenario, ViewOptions
 from crossfade.tables import Table, csv_line, label
 
 
@@ -21,7 +23,7 @@ def events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
     columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
     there are samples between the events, in the columns of :func:`samples`.
     """
-    return _text_of(_viewed(scenario, **options), "events")
+    return _text_of(_viewed(scenario, options), "events")
 
 
 def samples(
@@ -62,7 +64,7 @@ def stream_samples(
     """Hand the text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
     if every is not None:
         options["set"] = {**(options.get("set") or {}), "run.sample": every}
-    _write_lines(_viewed(scenario, **options), "samples", write)
+    _write_lines(_viewed(scenario, options), "samples", write)
 
 
 def link_events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
@@ -73,7 +75,7 @@ def link_events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
     empty where it says nothing.
     Of a sweep as in :func:`events`.
     """
-    return _text_of(_viewed(scenario, **options), "link_events")
+    return _text_of(_viewed(scenario, options), "link_events")
 
 
 def transfers(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
@@ -84,7 +86,7 @@ def transfers(scenario: Scenario, *, runs: int | None = None, **options: Unpack[
     completion_time_s.
     The runs are simulated anew: they are those of :func:`run`, which keeps their means.
     """
-    return _rows_of(_viewed(scenario, runs, **options), "transfers")
+    return _rows_of(_viewed(scenario, options, runs), "transfers")
 
 
 def delays(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
@@ -93,7 +95,7 @@ def delays(scenario: Scenario, *, runs: int | None = None, **options: Unpack[Vie
     Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
     delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
     """
-    return _rows_of(_viewed(scenario, runs, **options), "delays")
+    return _rows_of(_viewed(scenario, options, runs), "delays")
 
 
 def _rows_of(plan: Plan, view: str) -> Table:
@@ -117,15 +119,15 @@ def write_events(
 
     The file gets its name when it is whole; :class:`OutputError` where it cannot be written.
     """
-    plan = _viewed(scenario, **options)
+    plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(scenario: Scenario, runs: int | None = None, **options: Unpack[ViewOptions]) -> Plan:
+def _viewed(scenario: Scenario, options: ViewOptions, runs: int | None = None) -> Plan:
     """The plan of which single runs are looked at."""
-    plan = plans.load(scenario, Options(runs=runs, **options))
-    plans.check_memory(plan)
+    plan = plans.load(scenario, Options.of(ViewOptions, options, runs=runs))
+    check_memory(plan)
     return plan
 
 
@@ -167,7 +169,7 @@ def pcap(
     :func:`write_pcap` takes no memory for the packets of a long run.
     """
     file = io.BytesIO()
-    plan = _viewed(scenario, **options)
+    plan = _viewed(scenario, options)
     with translated_errors():
         plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
     return file.getvalue()
@@ -182,7 +184,7 @@ def write_pcap(
     **options: Unpack[ViewOptions],
 ) -> None:
     """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
-    plan = _viewed(scenario, **options)
+    plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
         plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
 
@@ -199,7 +201,7 @@ def air_pcap(scenario: Scenario, **options: Unpack[ViewOptions]) -> bytes:
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
     with its number. What the frames carry is zeros.
     """
-    plan = plans.load(scenario, Options(**options))
+    plan = plans.load(scenario, Options.of(ViewOptions, options))
     with translated_errors():
         return plan.core.air_pcap()
 
@@ -215,8 +217,7 @@ def opportunities(
     other emulators. ``user`` counts flows from 0; in a cell they are its users. It is what the link could
     have carried for it where packets of it were always waiting, as those of traffic ``saturated`` are.
     """
-    plan = plans.load(scenario, Options(**options))
-    plans.check_memory(plan)
+    plan = _viewed(scenario, options)
     if not 0 <= user < 2**32:
         raise errors.ScenarioError(f"user = {user}: must be 0 or more")
     with translated_errors():

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from crossfade._crossfade import USUAL_METRIC
 from crossfade.cli import terminal
-from crossfade.cli.groups import AskedOfCache
-from crossfade.cli.options import (
-    CsvOption,
-    JobsOption,
-    MethodOption,
-    NoCacheOption,
-    Outputs,
-    OverOption,
-    PlotOption,
-    PrecisionOption,
-    QuietOption,
-    RunsOption,
-    SeedOption,
-    SetOption,
-    WhereOption,
-    read_conditions,
-    read_methods,
-    stop,
-)
+from crossfade.cli.groups import Asked, Compared, grouped
+from crossfade.cli.options import CsvOption, JsonOption, PlotOption
+from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.comparison.best import best as find_best
 from crossfade.comparison.compare import compare as compare_pairs
-from crossfade.results.interrupted import Interrupted
 
 SourceArgument = Annotated[
     str,
@@ -38,18 +21,9 @@ SourceArgument = Annotated[
         help="A scenario file, the name of one that comes with crossfade, or a results file.",
     ),
 ]
-MetricOption = Annotated[
-    str, typer.Option("--metric", metavar="NAME", help="What is compared, also of a flow or link.")
-]
-TogetherOption = Annotated[
-    bool,
-    typer.Option(
-        "--together", help="Let all intervals hold at once with 95 % (Bonferroni), instead of each by itself."
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of tables.")]
 
 
+@grouped()
 def compare(
     source: SourceArgument,
     by: Annotated[
@@ -58,20 +32,10 @@ def compare(
             "--by", metavar="KEYS", help="The axes whose values are compared, by commas; or method."
         ),
     ],
-    metric: MetricOption = USUAL_METRIC,
-    together: TogetherOption = False,
-    where: WhereOption = None,
-    set: SetOption = None,
-    over: OverOption = None,
-    method: MethodOption = None,
-    runs: RunsOption = None,
-    precision: PrecisionOption = None,
-    seed: SeedOption = None,
-    jobs: JobsOption = None,
+    compared: Compared,
+    asked: Asked,
     json: JsonOption = False,
     csv: CsvOption = None,
-    no_cache: NoCacheOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Say which curve is higher, by how much, and where two cross.
 
@@ -84,35 +48,35 @@ def compare(
     crossfade compare results.sqlite --by tcp.variant --together --csv -
     crossfade compare results.sqlite --by tcp.variant --where "channel.p_e<0.05"
     """
-    asked = AskedOfCache(set, over, runs, precision, seed, jobs, quiet, no_cache)
-    outputs = Outputs(csv, None, json, source, asked.keys, asked.axes)
-    try:
-        found = compare_pairs(
-            source,
-            by,
-            metric=metric,
-            methods=read_methods(method),
-            together=together,
-            where=read_conditions("--where", where),
-            **asked.options(),
-        )
-    except Interrupted as error:
-        raise stop(error, kept=not no_cache) from None
-    if json:
-        terminal.write_out(found.to_json() + "\n")
-    elif not (quiet or outputs.on_stdout):
-        terminal.print_comparison(found, terminal.console())
+    outputs = Outputs(asked, source, csv=csv, json=json)
+    with telling_what_is_left(kept=not asked.no_cache):
+        found = compare_pairs(source, by, methods=asked.methods, **compared.options(), **asked.options())
+    outputs.print(lambda to: terminal.print_comparison(found, to), found)
     terminal.print_warnings(found.warnings, terminal.console(stderr=True))
-    outputs.write(found.table(), None, None, None, "")
+    outputs.write(found.table())
 
 
+@dataclass(frozen=True)
+class AskedOfOneMethod(Asked):
+    """What is asked for where a single method decides."""
+
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method", metavar="NAME", help="The method that decides (default: simulation, if there is one)."
+        ),
+    ] = None
+
+
+@grouped()
 def best(
     source: SourceArgument,
+    *,
     choose: Annotated[
         str,
         typer.Option("--choose", metavar="KEYS", help="The axes whose values are the choices, by commas."),
     ],
-    metric: MetricOption = USUAL_METRIC,
+    compared: Compared,
     lowest: Annotated[
         bool | None,
         typer.Option(
@@ -131,25 +95,10 @@ def best(
         bool,
         typer.Option("--switching", help="Let --csv write the ranges of each axis with the choice to use."),
     ] = False,
-    together: TogetherOption = False,
-    where: WhereOption = None,
-    set: SetOption = None,
-    over: OverOption = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method", metavar="NAME", help="The method that decides (default: simulation, if there is one)."
-        ),
-    ] = None,
-    runs: RunsOption = None,
-    precision: PrecisionOption = None,
-    seed: SeedOption = None,
-    jobs: JobsOption = None,
+    asked: AskedOfOneMethod,
     json: JsonOption = False,
     csv: CsvOption = None,
     plot: PlotOption = None,
-    no_cache: NoCacheOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Find the best choice at every point, and where to change it.
 
@@ -162,29 +111,18 @@ def best(
     crossfade best results.sqlite --choose tcp.variant,tcp.w_max --switching --csv switching.csv
     crossfade best mimo-arq --choose phy.scheme,phy.detector --plot best.png
     """
-    asked = AskedOfCache(set, over, runs, precision, seed, jobs, quiet, no_cache)
-    outputs = Outputs(csv, plot, json, source, asked.keys, asked.axes)
-    try:
+    outputs = Outputs(asked, source, csv=csv, plot=plot, json=json)
+    with telling_what_is_left(kept=not asked.no_cache):
         found = find_best(
             source,
             choose,
-            metric=metric,
             lowest=lowest,
             subject_to=subject_to or [],
-            method=method,
-            together=together,
-            where=read_conditions("--where", where),
+            method=asked.method,
+            **compared.options(),
             **asked.options(),
         )
-    except Interrupted as error:
-        raise stop(error, kept=not no_cache) from None
-    if json:
-        terminal.write_out(found.to_json() + "\n")
-    elif not (quiet or outputs.on_stdout):
-        terminal.print_best(found, terminal.console())
-        terminal.print_switching(found, terminal.console())
+    outputs.print(lambda to: terminal.print_best(found, to), found)
     terminal.print_warnings(found.warnings, terminal.console(stderr=True))
-    outputs.write_table(found.switching_table() if switching else found.table())
-    if plot is not None:
-        found.plot(plot, title=found.results.title)
-        terminal.say(f"wrote {plot}")
+    outputs.write(found.switching_table() if switching else found.table())
+    outputs.draw(lambda file: found.plot(file, title=found.results.title))

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import PlanOption, beside
+from crossfade.cli.options import PlanOption
+from crossfade.cli.outputs import beside
 from crossfade.errors import OutputError
 from crossfade.results import export as exports
 

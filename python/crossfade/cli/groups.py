@@ -1,20 +1,24 @@
 """Options that go together: frozen dataclasses of options, each of which commands take as one parameter.
 
-A command that is :func:`grouped` is to typer as if it had the fields of its groups among its own parameters.
+A command that is :func:`grouped` is to typer as if it had the fields of its groups among its own parameters:
+``--help`` of every command lists shared options in the order in which they stand here.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
+from crossfade._crossfade import USUAL_METRIC
 from crossfade.cli.options import (
     ByOption,
     JobsOption,
     LogYOption,
+    MethodOption,
+    MetricOption,
     NoCacheOption,
     OverOption,
     PanelsOption,
@@ -23,6 +27,7 @@ from crossfade.cli.options import (
     RunsOption,
     SeedOption,
     SetOption,
+    TogetherOption,
     WhereOption,
     WidthOption,
     XOption,
@@ -30,44 +35,53 @@ from crossfade.cli.options import (
     read_assignments,
     read_axes,
     read_conditions,
+    read_methods,
 )
-from crossfade.plans import Values
+from crossfade.plans.options import RunOptions, Values
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def grouped(command: Callable[P, R]) -> Callable[..., R]:
-    """The command with the fields of its groups in their place, each an option of its own."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, type] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = hints[name]
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(annotation=kind))
-            continue
-        groups[name] = kind  # type: ignore[assignment]
-        options = get_type_hints(kind, include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                field.name,
-                parameter.POSITIONAL_OR_KEYWORD,
-                default=field.default,
-                annotation=options[field.name],
-            )
-            for field in fields(kind)
-        ]
+def grouped(*without: str) -> Callable[[Callable[P, R]], Callable[..., R]]:
+    """A command with the fields of its groups in their place, each an option of its own.
 
-    @functools.wraps(command)
-    def gathered(**given: Any) -> R:
-        for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        return command(**given)  # type: ignore[call-arg]
+    Fields ``without`` are no options of this command, and keep their defaults.
+    """
 
-    gathered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    gathered.__annotations__ = {one.name: one.annotation for one in parameters}
-    return gathered
+    def of(command: Callable[P, R]) -> Callable[..., R]:
+        hints = get_type_hints(command, include_extras=True)
+        parameters: dict[str, inspect.Parameter] = {}
+        groups: dict[str, list[str]] = {}
+        for name, parameter in inspect.signature(command).parameters.items():
+            # Those of a command may follow a group, though they have no default: typer calls by name.
+            found = {name: parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY)}
+            if is_dataclass(hints[name]):
+                options = get_type_hints(hints[name], include_extras=True)
+                found = {
+                    field.name: inspect.Parameter(
+                        field.name,
+                        parameter.KEYWORD_ONLY,
+                        default=field.default,
+                        annotation=options[field.name],
+                    )
+                    for field in fields(hints[name])
+                    if field.name not in without
+                }
+                groups[name] = list(found)
+            parameters |= found
+
+        @functools.wraps(command)
+        def gathered(**given: Any) -> R:
+            for name, options in groups.items():
+                given[name] = hints[name](**{option: given.pop(option) for option in options})
+            return command(**given)  # type: ignore[call-arg]
+
+        gathered.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        gathered.__annotations__ = {name: one.annotation for name, one in parameters.items()}
+        return gathered
+
+    return of
 
 
 @dataclass(frozen=True)
@@ -76,10 +90,12 @@ class Asked:
 
     set: SetOption = None
     over: OverOption = None
+    method: MethodOption = None
     runs: RunsOption = None
     precision: PrecisionOption = None
     seed: SeedOption = None
     jobs: JobsOption = None
+    no_cache: NoCacheOption = False
     quiet: QuietOption = False
 
     @functools.cached_property
@@ -92,25 +108,30 @@ class Asked:
         """Axes of ``--over``."""
         return read_axes(self.over)
 
-    def viewed(self) -> dict[str, Any]:
-        """As :class:`crossfade.plans.ViewOptions`."""
-        return {"set": self.keys or None, "over": self.axes or None, "seed": self.seed}
+    @property
+    def methods(self) -> Sequence[str] | None:
+        """The list of ``--method``."""
+        return read_methods(self.method)
 
-    def options(self) -> dict[str, Any]:
-        """As the keyword arguments of a function of this package that runs scenarios."""
-        how = {"runs": self.runs, "precision": self.precision, "jobs": self.jobs, "progress": not self.quiet}
-        return self.viewed() | how
+    def options(self, kind: type[Any] = RunOptions) -> dict[str, Any]:
+        """As the keyword arguments of a function that takes options of this kind (:mod:`crossfade.plans`)."""
+        found: dict[str, Any] = {"set": self.keys or None, "over": self.axes or None, "seed": self.seed}
+        found |= {"runs": self.runs, "precision": self.precision, "jobs": self.jobs}
+        found |= {"cache": not self.no_cache, "progress": not self.quiet}
+        return {name: value for name, value in found.items() if name in kind.__optional_keys__}
 
 
 @dataclass(frozen=True)
-class AskedOfCache(Asked):
-    """Likewise, where finished runs are kept in the user's cache."""
+class Compared:
+    """Which metric is compared where, and what its intervals hold for."""
 
-    no_cache: NoCacheOption = False
+    metric: MetricOption = USUAL_METRIC
+    together: TogetherOption = False
+    where: WhereOption = None
 
     def options(self) -> dict[str, Any]:
-        """As :class:`crossfade.plans.RunOptions`."""
-        return super().options() | {"cache": not self.no_cache}
+        """As the keyword arguments of functions that compare."""
+        return vars(self) | {"where": read_conditions("--where", self.where)}
 
 
 @dataclass(frozen=True)
@@ -125,11 +146,6 @@ class Drawn:
     log_y: LogYOption = None
     width: WidthOption = None
 
-    @functools.cached_property
-    def conditions(self) -> dict[str, str]:
-        """Conditions of ``--where``."""
-        return read_conditions("--where", self.where)
-
     def options(self) -> dict[str, Any]:
         """As the keyword arguments of functions that draw."""
-        return {field.name: getattr(self, field.name) for field in fields(Drawn)} | {"where": self.conditions}
+        return vars(self) | {"where": read_conditions("--where", self.where)}

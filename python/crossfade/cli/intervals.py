@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TextIO
+from typing import TextIO, Unpack
 
 from crossfade import api
 from crossfade.cli.facts import rate_text, time_text
 from crossfade.errors import ScenarioError, one_line, shortened
-from crossfade.plans import Values
+from crossfade.plans.options import ViewOptions
 
 
-def print_intervals(
-    scenario: str, every: str, keys: Values, axes: Values, seed: int | None, out: TextIO
-) -> None:
+def print_intervals(scenario: str, every: str, out: TextIO, **options: Unpack[ViewOptions]) -> None:
     """Print what each flow and link did, sample by sample, as the run goes on."""
-    points = api.check(scenario, set=keys, over=axes, seed=seed).points
+    points = api.check(scenario, **options).points
     if points > 1:
         raise ScenarioError(
             f"--interval: shows one run; the plan has {points} points (--set an axis fixes it)"
         )
     lines = _Lines(out)
-    api.stream_samples(lines.take, scenario, _quantity(every), set=keys, over=axes, seed=seed)
+    api.stream_samples(lines.take, scenario, _quantity(every), **options)
 
 
 def _quantity(every: str) -> str:

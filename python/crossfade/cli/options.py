@@ -1,22 +1,16 @@
-"""What several commands take: options, how their values are read, and the files they write."""
+"""What several commands take: options, and how their values are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from crossfade import api
-from crossfade.cli import terminal
-from crossfade.errors import ResultsError, ScenarioError, shortened
-from crossfade.figures.plot import plot as draw
-from crossfade.figures.style import check_plot_file
+from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.wanted import condition
-from crossfade.files import check_outputs, inputs_of, write_text
-from crossfade.results.interrupted import Interrupted
-from crossfade.tables import Table
 from crossfade.wording import METHODS
 
 
@@ -78,6 +72,7 @@ JobsOption = Annotated[
         help="Threads (default: all cores). Results do not depend on it.",
     ),
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of tables.")]
 CsvOption = Annotated[
     str | None,
     typer.Option("--csv", metavar="FILE", help="Write the exact numbers as CSV; - is standard output."),
@@ -148,6 +143,15 @@ WhereOption = Annotated[
         "several times.",
     ),
 ]
+MetricOption = Annotated[
+    str, typer.Option("--metric", metavar="NAME", help="What is compared, also of a flow or link.")
+]
+TogetherOption = Annotated[
+    bool,
+    typer.Option(
+        "--together", help="Let all intervals hold at once with 95 % (Bonferroni), instead of each by itself."
+    ),
+]
 WidthOption = Annotated[
     str | None,
     typer.Option(
@@ -156,58 +160,6 @@ WidthOption = Annotated[
         help="single (3.5 in) or double (7.16 in) column, or millimetres (default: as the panels need).",
     ),
 ]
-
-
-class Outputs:
-    """The files that a command writes, looked at before anything runs.
-
-    They are never what it reads: a scenario or results file, and the files that it or options name.
-    """
-
-    def __init__(
-        self,
-        csv: str | None,
-        plot: Path | None,
-        json: bool,
-        source: str | None = None,
-        *options: object,
-        others: Iterable[Path | None] = (),
-    ) -> None:
-        inputs = inputs_of(source, *options)
-        if json and csv == "-":
-            raise ScenarioError("--json and --csv -: both want standard output")
-        if plot is not None:
-            check_plot_file(plot)
-        check_outputs([None if csv in (None, "-") else Path(str(csv)), plot, *others], *inputs)
-        self._csv = csv
-        self._plot = plot
-        self.on_stdout = json or csv == "-"
-
-    def write(self, table: Table, x: str | None, y: str | None, by: str | None, title: str) -> None:
-        """Write the table, and a figure of it."""
-        self.write_table(table)
-        self.draw(lambda file: draw(table, str(file), x=x, y=y, by=by, title=title))
-
-    def draw(self, how: Callable[[Path], None]) -> None:
-        """Draw the figure that is asked for."""
-        if self._plot is not None:
-            how(self._plot)
-            terminal.say(f"wrote {self._plot}")
-
-    def write_table(self, table: Table) -> None:
-        """Write the table alone."""
-        if self._csv == "-":
-            terminal.write_out(table.to_csv())
-        elif self._csv is not None:
-            write_text(Path(self._csv), table.to_csv())
-            terminal.say(f"wrote {self._csv}")
-
-
-def beside(results: Path, suffix: str) -> Path:
-    """The file that is made of ``results`` where none is named: its name with another ending."""
-    if not results.name:
-        raise ResultsError(f"{results}: cannot be read (a folder)")
-    return results.with_suffix(suffix)
 
 
 def read_assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
@@ -242,24 +194,3 @@ def read_conditions(option: str, texts: Sequence[str] | None) -> dict[str, str]:
 def read_methods(text: str | None) -> list[str] | None:
     """A list of methods."""
     return None if text is None else [method.strip() for method in text.split(",")]
-
-
-# Results of more rows than this take longer to print than whoever presses Ctrl-C wants to wait.
-MOST_ROWS_SHOWN = 1000
-
-
-def stop(error: Interrupted, kept: bool, show: Callable[[Interrupted], None] | None = None) -> typer.Exit:
-    """Say what a Ctrl-C left, and give what ends the command with code 130; what is not much is shown."""
-    if error.rows > MOST_ROWS_SHOWN:
-        terminal.say(f"{error.rows:,} runs and solutions are finished")
-    else:
-        if show is not None:
-            show(error)
-        terminal.print_warnings(error.results.warnings, terminal.console(stderr=True))
-    rest = (
-        "finished runs are kept: the same command goes on from there"
-        if kept
-        else "nothing is kept (--no-cache)"
-    )
-    terminal.say(f"interrupted: {rest}")
-    return typer.Exit(130)

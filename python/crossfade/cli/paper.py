@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import (
-    CsvOption,
-    JobsOption,
-    MethodOption,
-    NoCacheOption,
-    Outputs,
-    PlotOption,
-    QuietOption,
-    RunsOption,
-    SeedOption,
-    SetOption,
-    read_assignments,
-    read_axes,
-    read_methods,
-    stop,
-)
+from crossfade.cli.groups import Asked, grouped
+from crossfade.cli.options import CsvOption, PlotOption
+from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.errors import ScenarioError
 from crossfade.figures.plot import plot as draw
 from crossfade.papers import PAPERS, claims, find, verdict_table
 from crossfade.papers import paper as paper_table
-from crossfade.results.interrupted import Interrupted
 
 
+@dataclass(frozen=True)
+class AskedOfFigures(Asked):
+    """What is asked for of the figures of a paper, which name axes as their columns."""
+
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over", metavar="COLUMN=VALUES", help="Replace an axis, named as its column (p_e=0.01,0.1)."
+        ),
+    ] = None
+
+
+@grouped("precision")
 def paper(
+    *,
     key: Annotated[
         str | None, typer.Argument(metavar="[KEY", help="A paper. Without it: what there is.")
     ] = None,
@@ -40,21 +40,9 @@ def paper(
         typer.Argument(metavar="[FIGURE]]", help="A figure or table. Without it: the paper's claims."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Runs half as long, for a first look.")] = False,
-    method: MethodOption = None,
-    set: SetOption = None,
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--over", metavar="COLUMN=VALUES", help="Replace an axis, named as its column (p_e=0.01,0.1)."
-        ),
-    ] = None,
-    runs: RunsOption = None,
-    seed: SeedOption = None,
-    jobs: JobsOption = None,
+    asked: AskedOfFigures,
     csv: CsvOption = None,
     plot: PlotOption = None,
-    no_cache: NoCacheOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Compute a figure or table of a paper, or verdicts on its claims.
 
@@ -70,44 +58,28 @@ def paper(
             for name, figure in listed.FIGURES.items():
                 print(f"  {name:<8}{figure.caption}")
         return
-    outputs = Outputs(csv, plot, json=False)
+    outputs = Outputs(asked, csv=csv, plot=plot)
     chosen = find(key)
-    options: dict[str, Any] = {
-        "quick": quick,
-        "set": read_assignments("--set", set),
-        "runs": runs,
-        "seed": seed,
-        "methods": read_methods(method),
-        "jobs": jobs,
-        "cache": not no_cache,
-        "progress": not quiet,
-    }
-    try:
+    options: dict[str, Any] = {"quick": quick, "methods": asked.methods, **asked.options()}
+    with telling_what_is_left(
+        not asked.no_cache,
+        lambda left: terminal.print_table(left.table, "what is finished", outputs.console),
+    ):
         if name is None:
-            if over or plot:
+            if asked.over or plot:
                 raise ScenarioError(
-                    f"{'--over' if over else '--plot'}: needs a figure ({', '.join(chosen.FIGURES)})"
+                    f"{'--over' if asked.over else '--plot'}: needs a figure ({', '.join(chosen.FIGURES)})"
                 )
             verdicts = claims(key, **options)
-            if not (quiet or outputs.on_stdout):
-                terminal.print_verdicts(chosen, verdicts, terminal.console())
-            outputs.write(verdict_table(verdicts), None, None, None, "")
-        else:
-            table = paper_table(key, name, over=read_axes(over), **options)
-            figure = chosen.FIGURES[name]
-            if not (quiet or outputs.on_stdout):
-                terminal.print_table(table, figure.caption, terminal.console())
-            outputs.write_table(table)
-            outputs.draw(
-                lambda file: draw(
-                    figure.to_draw(table),
-                    str(file),
-                    x=figure.x_of(table),
-                    y=figure.y,
-                    title=figure.caption,
-                )
+            outputs.print(lambda to: terminal.print_verdicts(chosen, verdicts, to))
+            outputs.write(verdict_table(verdicts))
+            return
+        table = paper_table(key, name, **options)
+        figure = chosen.FIGURES[name]
+        outputs.print(lambda to: terminal.print_table(table, figure.caption, to))
+        outputs.write(table)
+        outputs.draw(
+            lambda file: draw(
+                figure.to_draw(table), str(file), x=figure.x_of(table), y=figure.y, title=figure.caption
             )
-    except Interrupted as error:
-        console = terminal.console(stderr=outputs.on_stdout)
-        show = partial(terminal.print_table, title="what is finished", to=console)
-        raise stop(error, not no_cache, lambda left: show(left.table)) from None
+        )

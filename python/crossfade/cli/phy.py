@@ -4,47 +4,23 @@ from __future__ import annotations
 
 from crossfade import api
 from crossfade.cli import terminal
-from crossfade.cli.options import (
-    ByOption,
-    CsvOption,
-    JobsOption,
-    MethodOption,
-    NoCacheOption,
-    Outputs,
-    OverOption,
-    PlotOption,
-    QuietOption,
-    RunsOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    XOption,
-    YOption,
-    read_assignments,
-    read_axes,
-    read_methods,
-    stop,
-)
+from crossfade.cli.groups import Asked, grouped
+from crossfade.cli.options import ByOption, CsvOption, PlotOption, ScenarioArgument, XOption, YOption
+from crossfade.cli.outputs import Outputs, telling_what_is_left
+from crossfade.figures.plot import plot as draw
 from crossfade.results.frames import COLUMNS
-from crossfade.results.interrupted import Interrupted
 from crossfade.tables import Cell, Table, format_estimate
 
 
+@grouped("precision")
 def phy(
     scenario: ScenarioArgument,
-    set: SetOption = None,
-    over: OverOption = None,
-    method: MethodOption = None,
-    runs: RunsOption = None,
-    seed: SeedOption = None,
-    jobs: JobsOption = None,
-    csv: CsvOption = None,
-    plot: PlotOption = None,
+    asked: Asked,
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
-    no_cache: NoCacheOption = False,
-    quiet: QuietOption = False,
+    csv: CsvOption = None,
+    plot: PlotOption = None,
 ) -> None:
     """Error rates of frames against SNR: the physical layer alone.
 
@@ -57,26 +33,14 @@ def phy(
     crossfade phy mimo-fer --over channel.snr_db=0:30:1 --csv fer.csv
     crossfade phy mimo-fer --method phy,formula --csv -    closed forms beside it, where there are some
     """
-    keys, axes = read_assignments("--set", set), read_axes(over)
-    outputs = Outputs(csv, plot, False, scenario, keys, axes)
-    try:
-        table = api.phy(
-            scenario,
-            set=keys,
-            over=axes,
-            runs=runs,
-            seed=seed,
-            methods=read_methods(method),
-            jobs=jobs,
-            cache=not no_cache,
-            progress=not quiet,
-        )
-    except Interrupted as error:
-        console = terminal.console(stderr=outputs.on_stdout)
-        raise stop(error, not no_cache, lambda left: terminal.print_results(left.results, console)) from None
-    if not (quiet or outputs.on_stdout):
-        terminal.print_table(_readable(table), "", terminal.console())
-    outputs.write(table, x, y or "residual", by, "")
+    outputs = Outputs(asked, scenario, csv=csv, plot=plot)
+    with telling_what_is_left(
+        not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
+    ):
+        table = api.phy(scenario, methods=asked.methods, **asked.options())
+    outputs.print(lambda to: terminal.print_table(_readable(table), "", to))
+    outputs.write(table)
+    outputs.draw(lambda file: draw(table, str(file), x=x, y=y or "residual", by=by))
 
 
 def _readable(table: Table) -> Table:

@@ -10,10 +10,11 @@ import typer
 from crossfade import pictures
 from crossfade.cli import terminal
 from crossfade.cli.groups import Drawn, grouped
-from crossfade.cli.options import PlanOption, beside
+from crossfade.cli.options import PlanOption
+from crossfade.cli.outputs import beside
 
 
-@grouped
+@grouped()
 def plot(
     results: Annotated[
         Path,

@@ -13,6 +13,7 @@ from crossfade.cli.groups import Asked
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import whole
 from crossfade.files import write_bytes, write_text
+from crossfade.plans.options import ViewOptions
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Records:
 
     def write(self, scenario: str, asked: Asked, lines_to: TextIO) -> None:
         """Write what is wanted; lines of ``--interval`` go to ``lines_to``."""
-        viewed = asked.viewed()
+        viewed = asked.options(ViewOptions)
         if self.events is not None:
             api.write_events(self.events, scenario, **viewed)
         if self.link_events is not None:
@@ -138,7 +139,7 @@ class Records:
         if self.samples is not None:
             api.write_samples(self.samples, scenario, **viewed)
         if self.interval is not None:
-            print_intervals(scenario, self.interval, asked.keys, asked.axes, asked.seed, lines_to)
+            print_intervals(scenario, self.interval, lines_to, **viewed)
         if self.trace_out is not None:
             write_text(self.trace_out, api.opportunities(scenario, self.trace_user, **viewed))
         if self.pcap is not None:

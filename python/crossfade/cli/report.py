@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, beside, read_conditions
+from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, read_conditions
+from crossfade.cli.outputs import beside
 from crossfade.reports import page
 
 

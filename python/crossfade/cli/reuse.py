@@ -9,31 +9,18 @@ import typer
 
 from crossfade import api
 from crossfade.cli import terminal
-from crossfade.cli.options import (
-    CsvOption,
-    JobsOption,
-    NoCacheOption,
-    Outputs,
-    OverOption,
-    QuietOption,
-    RunsOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    read_assignments,
-    read_axes,
-    stop,
-)
-from crossfade.results.interrupted import Interrupted
+from crossfade.cli.groups import Asked, grouped
+from crossfade.cli.options import CsvOption, ScenarioArgument
+from crossfade.cli.outputs import Outputs, telling_what_is_left
 
 
+@grouped("method", "precision")
 def reuse(
     scenario: ScenarioArgument,
-    set: SetOption = None,
-    over: OverOption = None,
-    runs: RunsOption = None,
-    seed: SeedOption = None,
-    jobs: JobsOption = None,
+    asked: Asked,
+    no_simulation: Annotated[
+        bool, typer.Option("--no-simulation", help="The exact figure alone, without the simulated mean.")
+    ] = False,
     csv: CsvOption = None,
     plot: Annotated[
         Path | None,
@@ -41,11 +28,6 @@ def reuse(
             "--plot", metavar="FILE", help="Draw a map with the largest set, of a scenario of one point."
         ),
     ] = None,
-    no_simulation: Annotated[
-        bool, typer.Option("--no-simulation", help="The exact figure alone, without the simulated mean.")
-    ] = False,
-    no_cache: NoCacheOption = False,
-    quiet: QuietOption = False,
 ) -> None:
     """Say how many exchanges of a mesh can go on at once.
 
@@ -59,24 +41,10 @@ def reuse(
     crossfade reuse mesh-chain --over mesh.mac=nulling --plot map.png
     crossfade reuse mesh-chain --over mesh.mac=plain,nulling --over mesh.hops=4,8,12 --no-simulation
     """
-    keys, axes = read_assignments("--set", set), read_axes(over)
-    outputs = Outputs(csv, plot, False, scenario, keys, axes)
+    outputs = Outputs(asked, scenario, csv=csv, plot=plot)
     if plot is not None:
-        api.plot_mesh(scenario, plot, set=keys, over=axes)
-    try:
-        table = api.reuse(
-            scenario,
-            set=keys,
-            over=axes,
-            runs=runs,
-            seed=seed,
-            jobs=jobs,
-            cache=not no_cache,
-            progress=not quiet,
-            simulated=not no_simulation,
-        )
-    except Interrupted as error:
-        raise stop(error, kept=not no_cache) from None
-    if not (quiet or outputs.on_stdout):
-        terminal.print_table(table, "exchanges at one time", terminal.console())
-    outputs.write_table(table)
+        api.plot_mesh(scenario, plot, set=asked.keys, over=asked.axes)
+    with telling_what_is_left(kept=not asked.no_cache):
+        table = api.reuse(scenario, simulated=not no_simulation, **asked.options())
+    outputs.print(lambda to: terminal.print_table(table, "exchanges at one time", to))
+    outputs.write(table)

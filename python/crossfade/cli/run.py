@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crossfade import api, pictures
 from crossfade.cli import terminal
-from crossfade.cli.groups import AskedOfCache, Drawn, grouped
-from crossfade.cli.options import (
-    ColumnsOption,
-    CsvOption,
-    MethodOption,
-    Outputs,
-    PlotOption,
-    read_methods,
-    stop,
-)
+from crossfade.cli.groups import Asked, Drawn, grouped
+from crossfade.cli.options import ColumnsOption, CsvOption, JsonOption, PlotOption
+from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.cli.records import Records
 from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.figures import linkevents, timelines
 from crossfade.files import check_outputs, write_text
-from crossfade.results.interrupted import Interrupted
+from crossfade.plans.options import ViewOptions
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.results import Results
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # What goes with --replay.
 WITH_REPLAY = ("replay", "events", "link_events", "quiet")
@@ -36,25 +32,23 @@ WITH_REPLAY = ("replay", "events", "link_events", "quiet")
 MOST_POINTS = 1_000
 
 
-@grouped
+@grouped()
 def run(
     context: typer.Context,
-    asked: AskedOfCache,
-    drawn: Drawn,
-    records: Records,
+    *,
     scenario: Annotated[
         str | None,
         typer.Argument(
             metavar="SCENARIO", help="A scenario file, or the name of one that comes with crossfade."
         ),
     ] = None,
-    method: MethodOption = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON instead of a table.")
-    ] = False,
+    asked: Asked,
+    drawn: Drawn,
+    json: JsonOption = False,
     csv: CsvOption = None,
     columns: ColumnsOption = None,
     plot: PlotOption = None,
+    records: Records,
     replay: Annotated[
         Path | None,
         typer.Option(
@@ -84,41 +78,36 @@ def run(
         return _replay(replay, scenario, context, records)
     if scenario is None:
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
-    outputs = Outputs(csv, plot, json, scenario, asked.keys, asked.axes, others=records.files())
-    figure = drawn.options()
+    outputs = Outputs(asked, scenario, csv=csv, plot=plot, json=json, others=records.files())
+    figure, viewed = drawn.options(), asked.options(ViewOptions)
     _check_metrics("--y", drawn.y, scenario, asked)
     _check_metrics("--columns", columns, scenario, asked)
     only = [name.strip() for name in columns.split(",")] if columns is not None else None
     records.write(scenario, asked, sys.stderr if outputs.on_stdout else sys.stdout)
-    try:
-        results = api.run(scenario, methods=read_methods(method), **asked.options())
-    except Interrupted as error:
-        console = terminal.console(stderr=outputs.on_stdout)
-        kept = not asked.no_cache
-        raise stop(error, kept, lambda left: terminal.print_results(left.results, console)) from None
-    if json:
-        terminal.write_out(results.to_json() + "\n")
-    elif not (asked.quiet or outputs.on_stdout):
-        _print(results, drawn.y, only)
+    with telling_what_is_left(
+        not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
+    ):
+        results = api.run(scenario, methods=asked.methods, **asked.options())
+    outputs.print(lambda to: _print(results, drawn.y, only, to), results)
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
-    outputs.write_table(results.table(only))
-    outputs.draw(lambda file: pictures.draw(scenario, file, results=results, **asked.viewed(), **figure))
+    outputs.write(results.table(only))
+    outputs.draw(lambda file: pictures.draw(scenario, file, results=results, **viewed, **figure))
     return 0
 
 
-def _print(results: Results, y: str | None, only: list[str] | None) -> None:
+def _print(results: Results, y: str | None, only: list[str] | None, to: Console) -> None:
     """A table of what is drawn, or of the metrics that are asked for."""
     if only is None and len(results.points) > MOST_POINTS:
-        terminal.print_some_results(results, terminal.console(), MOST_POINTS)
+        terminal.print_some_results(results, to, MOST_POINTS)
     else:
-        terminal.print_results(results, terminal.console(), y or ",".join(results.figure.y or []), only)
+        terminal.print_results(results, to, y or ",".join(results.figure.y or []), only)
 
 
-def _check_metrics(option: str, y: str | None, scenario: str, asked: AskedOfCache) -> None:
+def _check_metrics(option: str, y: str | None, scenario: str, asked: Asked) -> None:
     """Refuse before anything runs what no result has; which flows and links there are is seen later."""
     over_time = (*timelines.CHOICES, *linkevents.DRAWN)
     for name in not_metrics(y):
-        if name not in ("runs", *over_time, *api.check(scenario, set=asked.keys, over=asked.axes).axes):
+        if name not in ("runs", *over_time, *api.check(scenario, **asked.options(ViewOptions)).axes):
             hint = near_metrics(name) or "crossfade metrics lists all"
             raise ScenarioError(f"{option} {shortened(name)}: no metric ({hint})")
 

@@ -14,20 +14,11 @@ import typer
 from crossfade import api, plans
 from crossfade.cli import terminal
 from crossfade.cli.facts import network_lines
-from crossfade.cli.options import (
-    MethodOption,
-    OverOption,
-    PrecisionOption,
-    RunsOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    read_assignments,
-    read_axes,
-    read_methods,
-)
+from crossfade.cli.groups import Asked, grouped
+from crossfade.cli.options import ScenarioArgument
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
+from crossfade.plans.options import PlanOptions
 from crossfade.results.opening import is_results_file
 
 # So much of what is damaged is named.
@@ -36,14 +27,10 @@ MOST_LINES = 20
 WORTH_A_WORD = 100e6
 
 
+@grouped("jobs", "no_cache", "quiet")
 def check(
     scenario: ScenarioArgument,
-    set: SetOption = None,
-    over: OverOption = None,
-    method: MethodOption = None,
-    runs: RunsOption = None,
-    precision: PrecisionOption = None,
-    seed: SeedOption = None,
+    asked: Asked,
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Of a results file: make it anew without what is damaged in it."),
@@ -61,21 +48,13 @@ def check(
     crossfade check my.sqlite --repair
     """
     if is_results_file(scenario):
-        if any((set, over, method, runs, precision, seed)):
+        if asked != Asked():
             raise ScenarioError(f"{scenario}: a results file; only --repair goes with it")
         _check_results(Path(scenario), repair)
         return
     if repair:
         raise ScenarioError(f"--repair: {shortened(scenario)} is not a results file")
-    found = api.check(
-        scenario,
-        set=read_assignments("--set", set),
-        over=read_axes(over),
-        runs=runs,
-        precision=precision,
-        seed=seed,
-        methods=read_methods(method),
-    )
+    found = api.check(scenario, methods=asked.methods, **asked.options(PlanOptions))
     axes = "".join(f", {name}: {count}" for name, count in found.axes.items())
     points = f"{found.points} point{'s' if found.points > 1 else ''}"
     stop = ", ".join(

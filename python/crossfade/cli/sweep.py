@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +10,10 @@ import typer
 
 from crossfade.cli import terminal
 from crossfade.cli.groups import Asked, grouped
-from crossfade.cli.options import MethodOption, ScenarioArgument, read_methods, stop
+from crossfade.cli.options import ScenarioArgument
+from crossfade.cli.outputs import telling_what_is_left
 from crossfade.errors import ScenarioError, shortened
-from crossfade.results.interrupted import Interrupted
+from crossfade.plans.options import PlanOptions
 from crossfade.sweeps import sweep as sweeps
 from crossfade.sweeps.engines import Shard
 
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 MOST_LINES = 40
 
 
-@grouped
+@grouped("no_cache")
 def sweep(
     scenario: ScenarioArgument,
     asked: Asked,
-    method: MethodOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -86,23 +85,23 @@ def sweep(
     crossfade sweep my.toml --cluster 10.0.0.1:8786
     """
     console = terminal.console()
-    try:
-        with ExitStack() as stack:
-            engine = _cluster(cluster, asked.jobs, tls_ca_file, tls_cert, tls_key)
-            if engine is not None:
-                stack.enter_context(engine)
-            results = sweeps.sweep(
-                scenario,
-                methods=read_methods(method),
-                out=out,
-                engine=engine,
-                shard=None if shard is None else _read_shard(shard),
-                say=None if asked.quiet else _say,
-                **asked.options(),
-            )
-    except Interrupted as error:
-        show = partial(terminal.print_some_results, to=console, most=MOST_LINES)
-        raise stop(error, True, lambda left: show(left.results)) from None
+    with (
+        telling_what_is_left(
+            True, lambda left: terminal.print_some_results(left.results, console, MOST_LINES)
+        ),
+        _cluster(cluster, asked.jobs, tls_ca_file, tls_cert, tls_key) as engine,
+    ):
+        results = sweeps.sweep(
+            scenario,
+            methods=asked.methods,
+            out=out,
+            jobs=asked.jobs,
+            engine=engine,
+            shard=None if shard is None else _read_shard(shard),
+            progress=not asked.quiet,
+            say=None if asked.quiet else _say,
+            **asked.options(PlanOptions),
+        )
     if not results.complete:
         return  # a shard: its results are not those of the plan
     if not asked.quiet:
@@ -128,12 +127,12 @@ def merge(
 
 def _cluster(
     address: str | None, jobs: int | None, ca_file: Path | None, cert: Path | None, key: Path | None
-) -> Cluster | None:
+) -> AbstractContextManager[Cluster | None]:
     has_files = (ca_file or cert or key) is not None
     if address is None:
         if has_files:
             raise ScenarioError("--tls-ca-file, --tls-cert and --tls-key: need --cluster ADDRESS")
-        return None
+        return nullcontext()
     from crossfade.sweeps.cluster import Cluster, tls_files  # takes a while to load
 
     if has_files and (ca_file is None or cert is None):

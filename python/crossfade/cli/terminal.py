@@ -348,9 +348,10 @@ def print_best(found: Best, to: Console) -> None:
         ]
     )
     _print(to, _title(aim, f"{found.method}, mean ± 95 %"), grid)
+    _print_switching(found, to)
 
 
-def print_switching(found: Best, to: Console) -> None:
+def _print_switching(found: Best, to: Console) -> None:
     """What to use where, along each axis."""
     for axis, ranges in groupby(found.ranges, lambda at: (at.axis, at.unit, tuple(at.condition))):
         grid = _grid()

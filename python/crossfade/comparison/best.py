@@ -33,7 +33,7 @@ from crossfade.comparison.switching import ranges as switching_ranges
 from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
-from crossfade.plans import Options, RunOptions
+from crossfade.plans.options import Options, RunOptions
 from crossfade.results.metrics import metric_of
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
@@ -220,7 +220,7 @@ def best(
     """
     goal = Goal(metric, is_lowest(metric, lowest), [Constraint.parse(text) for text in subject_to])
     metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
-    source, asked = loaded(source) or source, Options(**options)
+    source, asked = loaded(source) or source, Options.of(RunOptions, options)
     if isinstance(source, Results):
         known = source.methods
     else:

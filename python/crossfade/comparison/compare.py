@@ -18,7 +18,7 @@ from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
 from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
 from crossfade.errors import ResultsError, ScenarioError, shortened
-from crossfade.plans import Options, RunOptions
+from crossfade.plans.options import Options, RunOptions
 from crossfade.quantities import in_numbers, is_log_spaced
 from crossfade.results.metrics import near_metrics
 from crossfade.results.opening import is_results_file
@@ -150,7 +150,7 @@ def compare(
     Raises :class:`ScenarioError` where ``by`` names no axis, :class:`ResultsError` where there is no such
     metric.
     """
-    results = results_of(source, {"by": by}, [metric], Options(methods=methods, **options))
+    results = results_of(source, {"by": by}, [metric], Options.of(RunOptions, options, methods=methods))
     results = results.where(where) if where else results
     choices = Choices.of(results, by)
     found = [
@@ -234,7 +234,7 @@ def crossings(
     For a method without randomness, :func:`crossfade.threshold` finds the place itself instead of a straight
     line between the values of an axis.
     """
-    results = results_of(source, {}, [metric], Options(methods=methods, **options))
+    results = results_of(source, {}, [metric], Options.of(RunOptions, options, methods=methods))
     return [
         CurveCrossing(line.condition, line.axis, line.unit, metric, f"{level:g}", crossing)
         for line in Choices.of(results, []).lines()
@@ -358,7 +358,7 @@ def results_of(
     or with a metric is said before anything runs.
     """
     if (results := loaded(source)) is not None:
-        for name in ("set", "over", "runs", "precision", "seed"):
+        for name in ("set", "over", "runs", "precision", "seed", "jobs"):
             if getattr(options, name) is not None:
                 raise ScenarioError(f"{name}: is for a scenario to be run, and these are results")
         results = results if options.methods is None else _by_methods(results, options.methods)

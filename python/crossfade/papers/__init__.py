@@ -12,7 +12,7 @@ from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, transports
 from crossfade.papers.figure import Figure
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
-from crossfade.plans import RunOptions
+from crossfade.plans.options import RunOptions
 from crossfade.results.cache import Cache, open_cache
 from crossfade.tables import Table
 
@@ -65,7 +65,7 @@ def paper(
     >>> float(round(table.column("p_gg")[0], 6))
     0.999329
     """
-    return find(key).table(name, Options(methods=methods, quick=quick, **options))
+    return find(key).table(name, Options.of(RunOptions, options, methods=methods, quick=quick))
 
 
 def claims(
@@ -78,7 +78,7 @@ def claims(
     """The verdicts on a paper's claims, each computed from our own results and their intervals."""
     if options.get("over") is not None:
         raise ScenarioError("over: claims are judged at points of their own; cf.paper takes axes")
-    asked = Options(methods=methods, quick=quick, **options)
+    asked = Options.of(RunOptions, options, methods=methods, quick=quick)
     # One store for all figures: with the cache off, runs that several claims need are still computed once.
     with nullcontext(asked.cache) if isinstance(asked.cache, Cache) else open_cache(asked.cache) as store:
         return find(key).claims(replace(asked, cache=store))

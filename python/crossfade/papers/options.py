@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crossfade import plans
+from crossfade.plans import options
 
 
 @dataclass(frozen=True)
-class Options(plans.Options):
+class Options(options.Options):
     """How the points of a figure are computed: as a scenario's, with axes named as their columns.
 
     ``set`` changes keys of the figure's scenario; ``over`` replaces an axis (``{"p_e": [0.01, 0.1]}``,

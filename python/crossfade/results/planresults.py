@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from crossfade.errors import shortened
-from crossfade.figures.wanted import Wanted
+from crossfade.results import making
 from crossfade.results.planrows import Estimates, PlanRows
 from crossfade.results.plantable import is_solved
-from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.results import Point, Results
 from crossfade.results.rows import FLOW, LINKS, NUMBERED
 from crossfade.wording import metric_name
 
@@ -102,7 +102,7 @@ def _none_if_nan(number: float) -> float | None:
 def results_of(rows: PlanRows) -> Results:
     """The results of a plan's rows; see :func:`load_results`."""
     description = rows.plan.description
-    metrics, found = published(rows), rows.estimates()
+    metrics_there, found = published(rows), rows.estimates()
     means, counts = found.means.tolist(), found.rows.tolist()
     intervals = [array.tolist() for array in (found.ci95, found.low, found.high)]
     number = {id: i for i, id in enumerate(rows.points)}
@@ -112,34 +112,28 @@ def results_of(rows: PlanRows) -> Results:
 
     def point(axes: dict[str, Any], group: int) -> Point:
         method, start = rows.methods[group % len(rows.methods)], rows.starts[group]
-        runs = 0 if is_solved(method) else counts[group]
-        estimates = {
-            metric.name: Estimate(
-                value,
-                ci95,
-                low,
-                high,
-                0 if is_solved(method) else int(found.defined[group][metric.column]),
-                method,
-                metric.unit,
-                bool(found.at_least[group][metric.column]),
-            )
-            for metric in metrics
-            if not math.isnan(value := means[group][metric.column])
-            for ci95, low, high in [[_none_if_nan(array[group][metric.column]) for array in intervals]]
-        }
-        return Point(
-            axes=axes,
-            scenario={},
-            method=method,
-            runs=runs,
-            metrics={name: estimate for name, estimate in estimates.items() if "." not in name},
-            parts={name: estimate for name, estimate in estimates.items() if "." in name},
-            flows=[],
-            links=[],
-            warnings=[],
-            loss_windows=[means[group][i] for i in windows if not math.isnan(means[group][i])],
-            rows=rows.rows[start : start + counts[group]],
+        metrics: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+        for metric in metrics_there:
+            if math.isnan(value := means[group][metric.column]):
+                continue
+            ends = (_none_if_nan(array[group][metric.column]) for array in intervals)
+            metrics["." in metric.name][metric.name] = {
+                "value": value,
+                **dict(zip(("ci95", "low", "high"), ends, strict=True)),
+                "runs": 0 if is_solved(method) else int(found.defined[group][metric.column]),
+                "unit": metric.unit,
+                "at_least": bool(found.at_least[group][metric.column]),
+            }
+        return making.point(
+            {
+                "axes": axes,
+                "method": method,
+                "runs": 0 if is_solved(method) else counts[group],
+                "metrics": metrics[False],
+                "parts": metrics[True],
+                "loss_windows": [means[group][i] for i in windows if not math.isnan(means[group][i])],
+            },
+            rows.rows[start : start + counts[group]],
         )
 
     groups = (
@@ -147,18 +141,6 @@ def results_of(rows: PlanRows) -> Results:
         for item in description["points"]
         for i in range(len(rows.methods))
     )
-    return Results(
-        title=shortened(description["title"]),
-        methods=rows.methods,
-        seed=description["seed"],
-        points=[point(axes, group) for axes, group in groups if counts[group]],
-        provenance={
-            "version": description["version"],
-            "results_version": description["results_version"],
-            "overrides": {name: dict(description["overrides"].get(name, [])) for name in ("set", "over")},
-        },
-        complete=bool(found.finished.all()),
-        axes=description["axes"],
-        file_warnings=warnings_of(rows, found),
-        figure=Wanted.read(description["scenario"]),
-    )
+    points = [point(axes, group) for axes, group in groups if counts[group]]
+    complete = bool(found.finished.all())
+    return making.results(description, points, complete, file_warnings=warnings_of(rows, found))

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import crossfade._crossfade as _crossfade
 from crossfade.errors import ClusterError, CrossfadeWarning
 from crossfade.files import read_text
-from crossfade.plans import Plan, check_jobs
+from crossfade.plans import Plan
+from crossfade.plans.options import check_jobs
 from crossfade.results.rows import Row
 from crossfade.sweeps.chunks import Work, WorkerDiedError
 from crossfade.sweeps.connection import ENCRYPTED, Connection

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from crossfade import plans
 from crossfade.plans import Plan
+from crossfade.plans.options import check_jobs
 from crossfade.results.rows import Row
 from crossfade.sweeps import apart
 
@@ -48,7 +48,7 @@ class Threads:
     """The threads of this process, all cores where ``jobs`` is None."""
 
     def __init__(self, jobs: int | None = None) -> None:
-        plans.check_jobs(jobs)
+        check_jobs(jobs)
         self._jobs = jobs
 
     @property

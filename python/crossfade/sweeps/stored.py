@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from crossfade.plans import Plan, check_memory, translated_errors
+from crossfade.plans import Plan, translated_errors
+from crossfade.plans.memory import check_memory
+from crossfade.results import making
 from crossfade.results.cache import MemoryStore, RowStore
 from crossfade.results.manypoints import ReadRows
 from crossfade.results.results import Results
@@ -15,6 +17,11 @@ from crossfade.sweeps.progress import ProgressBar
 from crossfade.sweeps.times import Times
 from crossfade.wording import METHODS
 
+# The keys of more rows than this take longer to make than the rows of a store take to look through.
+MANY_ROWS = 200_000
+# To look a row up takes as long as to read some.
+ROWS_FOR_A_KEY = 4
+KEYS_AT_ONCE = 4096
 # Of more points than these not all are made at once: one takes 15 kB.
 MOST_POINTS_HELD = 5_000
 
@@ -38,7 +45,7 @@ class StoredRows:
         self._store = store
         self._held: MemoryStore | None = MemoryStore()
         self._most_held = most_held
-        for rows in plan.rows_in(store):
+        for rows in self._stored():
             self._learn(rows)
 
     def add(self, finished: Sequence[Row]) -> None:
@@ -60,9 +67,20 @@ class StoredRows:
         """
         if self._held is None:
             assert read is not None
-            return self.plan.results(self.known, read, complete, at_once=False)
+            return making.of_known(self.plan.stored, self.known, read, complete, at_once=False)
         few = len(self.plan.description["points"]) <= MOST_POINTS_HELD
-        return self.plan.results(self.known, self._held.get, complete, at_once=few or read is None)
+        at_once = few or read is None
+        return making.of_known(self.plan.stored, self.known, self._held.get, complete, at_once=at_once)
+
+    def _stored(self) -> Iterator[Sequence[Row]]:
+        """Rows of the store, some at a time; all that there are of this plan's are among them."""
+        core, store = self.plan.core, self._store
+        if core.rows() > min(MANY_ROWS, store.size() // ROWS_FOR_A_KEY):
+            yield from store.scan()
+            return
+        keys = core.keys()
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            yield list(store.get(keys[start : start + KEYS_AT_ONCE]).values())
 
     def _learn(self, rows: Sequence[Row]) -> None:
         points = self.known.add(rows)

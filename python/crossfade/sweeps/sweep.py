@@ -14,7 +14,8 @@ import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.errors import ScenarioError
 from crossfade.files import check_writable
-from crossfade.plans import Options, Plan, PlanOptions, Scenario, translated_errors
+from crossfade.plans import Plan, translated_errors
+from crossfade.plans.options import Options, PlanOptions, Scenario
 from crossfade.records import draft, publish
 from crossfade.results.file import SUFFIX, ResultsFile
 from crossfade.results.interrupted import Interrupted
@@ -64,7 +65,8 @@ def sweep(
     engine = engine or Threads(jobs)
     shard = _checked(shard)
     say = say or (lambda _: None)
-    plan = plans.load(scenario, Options(methods=methods, **options), partial(plans.tell_of_many, say))
+    asked = Options.of(PlanOptions, options, methods=methods)
+    plan = plans.load(scenario, asked, partial(plans.tell_of_many, say))
     if kept_out := [name for name in plan.description["methods"] if name not in REPEATABLE]:
         raise ScenarioError(
             f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
@@ -72,7 +74,7 @@ def sweep(
     path = Path(default_file(plan, shard) if out is None else out)
     began = time.monotonic()
     with ResultsFile.create(path) as file:
-        identity = file.add_plan(description(plan), plan.description["warnings"])
+        identity = file.add_plan(plan.stored, plan.description["warnings"])
         rows = StoredRows(plan, file, MOST_ROWS_HELD)
         known = len(rows.known)
         left = _Left.of(rows.known, shard)
@@ -133,21 +135,6 @@ def default_file(plan: Plan, shard: Shard = WHOLE) -> str:
     """The results file of a plan where none is named. Shards have one each: they may run on several hosts."""
     part = "" if shard == WHOLE else f"-{shard[0]}-of-{shard[1]}"
     return f"{Path(plan.name).name.removesuffix('.toml')}{part}{SUFFIX}"
-
-
-def description(plan: Plan) -> dict[str, Any]:
-    """What a results file keeps of a plan: all that its readers need."""
-    kept = ("scenario", "axes", "points", "methods", "stop", "seed", "units")
-    return {
-        "name": plan.name,
-        "title": plan.title,
-        "text": plan.text,
-        "overrides": plan.overrides,
-        "files": plan.files,
-        **{name: plan.description[name] for name in kept},
-        "version": _crossfade.__version__,
-        "results_version": _crossfade.RESULTS_VERSION,
-    }
 
 
 def _rows_of(path: Path, keys: Sequence[str]) -> dict[str, Row]:
@@ -244,7 +231,7 @@ def _state(file: ResultsFile, stored: StoredPlan) -> str:
 
     try:
         plan = plans.read(what["name"], what["text"], what["overrides"], attached)
-        if plan_id(description(plan)) != stored.id:
+        if plan_id(plan.stored) != stored.id:
             return f"{label}: of crossfade {what['version']}"
         rows = StoredRows(plan, file, MOST_ROWS_HELD)
         left = _Left.of(rows.known, WHOLE)

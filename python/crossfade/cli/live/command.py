@@ -20,7 +20,7 @@ from crossfade.cli.live.config import Config
 from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments, whole
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_outputs, inputs_of
-from crossfade.plans import Options
+from crossfade.plans.options import Options
 from crossfade.quantities import in_numbers
 
 OWN_FAILURE = 125

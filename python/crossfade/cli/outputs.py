@@ -1,0 +1,110 @@
+"""What commands give: the files they write, what they print of results, and what they say of a Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import typer
+
+from crossfade.cli import terminal
+from crossfade.cli.groups import Asked
+from crossfade.errors import ResultsError, ScenarioError
+from crossfade.figures.style import check_plot_file
+from crossfade.files import check_outputs, inputs_of, write_text
+from crossfade.results.interrupted import Interrupted
+from crossfade.tables import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Results of more rows than this take longer to print than whoever presses Ctrl-C wants to wait.
+MOST_ROWS_SHOWN = 1000
+
+
+class _Found(Protocol):
+    def to_json(self) -> str: ...
+
+
+class Outputs:
+    """What a command gives. Its files are looked at before anything runs.
+
+    They are never what it reads: a scenario or results file, and the files that it or options name.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        source: str | None = None,
+        *,
+        csv: str | None,
+        plot: Path | None = None,
+        json: bool = False,
+        others: Iterable[Path | None] = (),
+    ) -> None:
+        inputs = inputs_of(source, asked.keys, asked.axes)
+        if json and csv == "-":
+            raise ScenarioError("--json and --csv -: both want standard output")
+        if plot is not None:
+            check_plot_file(plot)
+        check_outputs([None if csv in (None, "-") else Path(str(csv)), plot, *others], *inputs)
+        self._asked = asked
+        self._csv = csv
+        self._plot = plot
+        self._json = json
+        self.on_stdout = json or csv == "-"
+
+    @property
+    def console(self) -> Console:
+        """Where tables go: standard output, unless something else has that."""
+        return terminal.console(stderr=self.on_stdout)
+
+    def print(self, table: Callable[[Console], object], found: _Found | None = None) -> None:
+        """Print what was found, as JSON or as a table; under ``--quiet`` and behind ``--csv -`` no table."""
+        if self._json and found is not None:
+            terminal.write_out(found.to_json() + "\n")
+        elif not (self._asked.quiet or self.on_stdout):
+            table(terminal.console())
+
+    def draw(self, how: Callable[[Path], None]) -> None:
+        """Draw the figure that is asked for."""
+        if self._plot is not None:
+            how(self._plot)
+            terminal.say(f"wrote {self._plot}")
+
+    def write(self, table: Table) -> None:
+        """Write the table that is asked for."""
+        if self._csv == "-":
+            terminal.write_out(table.to_csv())
+        elif self._csv is not None:
+            write_text(Path(self._csv), table.to_csv())
+            terminal.say(f"wrote {self._csv}")
+
+
+def beside(results: Path, suffix: str) -> Path:
+    """The file that is made of ``results`` where none is named: its name with another ending."""
+    if not results.name:
+        raise ResultsError(f"{results}: cannot be read (a folder)")
+    return results.with_suffix(suffix)
+
+
+@contextmanager
+def telling_what_is_left(kept: bool, show: Callable[[Interrupted], object] | None = None) -> Iterator[None]:
+    """Say what a Ctrl-C left, and end the command with code 130; what is not much is shown.
+
+    ``kept`` says whether finished runs are in the cache or a results file.
+    """
+    try:
+        yield
+    except Interrupted as error:
+        if error.rows > MOST_ROWS_SHOWN:
+            terminal.say(f"{error.rows:,} runs and solutions are finished")
+        else:
+            if show is not None:
+                show(error)
+            terminal.print_warnings(error.results.warnings, terminal.console(stderr=True))
+        rest = "finished runs are kept: the same command goes on from there"
+        terminal.say(f"interrupted: {rest if kept else 'nothing is kept (--no-cache)'}")
+        raise typer.Exit(130) from None

@@ -1,0 +1,182 @@
+"""From a scenario to a plan: what is to be run, read from a text with what is asked for on top of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import crossfade._crossfade as _crossfade
+from crossfade import errors
+from crossfade.errors import shortened
+from crossfade.figures.wanted import OVER_TIME, Wanted
+from crossfade.files import controls, read_scenario
+from crossfade.plans.options import AS_WRITTEN, Options, Scenario
+from crossfade.results import datasets, making
+from crossfade.results.metrics import near_metrics, not_metrics
+from crossfade.results.plantable import StoredPlan
+from crossfade.results.results import Results
+
+OnPoints = Callable[[int, int], object]
+"""Takes how many points of a plan were read, and of how many, now and then while a plan is read."""
+
+# To read so many takes a second.
+MANY_POINTS = 10_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a scenario asks to be run, and what it was read from, which makes the same plan anywhere.
+
+    ``files`` are the contents of the files that the scenario names, by name.
+    """
+
+    name: str
+    text: str
+    overrides: dict[str, Any]
+    files: dict[str, str]
+    core: _crossfade.Plan
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """What :meth:`_crossfade.Plan.describe` says."""
+        found: dict[str, Any] = json.loads(self.core.describe())
+        return found
+
+    @property
+    def title(self) -> str:
+        """The scenario's own words, or the first of many; empty where it has none."""
+        return shortened(self.description["scenario"].get("title") or "")
+
+    @cached_property
+    def figure(self) -> Wanted:
+        """What it says about its figure."""
+        return Wanted.read(self.description["scenario"])
+
+    @cached_property
+    def stored(self) -> dict[str, Any]:
+        """What a results file keeps of it: all that its readers need."""
+        kept = ("scenario", "axes", "points", "methods", "stop", "seed", "units")
+        return {
+            "name": self.name,
+            "title": self.title,
+            "text": self.text,
+            "overrides": self.overrides,
+            "files": self.files,
+            **{name: self.description[name] for name in kept},
+            "version": _crossfade.__version__,
+            "results_version": _crossfade.RESULTS_VERSION,
+        }
+
+
+def tell_of_many(say: Callable[[str], object], done: int, points: int) -> None:
+    """Tell that a plan is large before it is read: for :func:`load`."""
+    if done == 0 and points >= MANY_POINTS:
+        say(f"reading {points:,} points")
+
+
+def load(scenario: Scenario, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
+    """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
+    name, text, read_file = read_scenario(scenario)
+    classes = options.classes()
+
+    def attached(file: str) -> str:
+        return classes[file] if file in classes else read_file(file)
+
+    plan = read(name, text, options.overrides(), attached, on_points)
+    _check_figure(plan)
+    return plan
+
+
+def _check_figure(plan: Plan) -> None:
+    """:class:`ScenarioError` for what no figure can show; an axis that was taken out of the sweep is none."""
+    figure = plan.figure
+    if figure.of in OVER_TIME:
+        return
+    for name in not_metrics(",".join(figure.y)) if figure.y else []:
+        hint = near_metrics(name) or "crossfade metrics lists all"
+        raise errors.ScenarioError(f"figure.y = {shortened(name)}: no metric ({hint})")
+    for name in figure.columns:
+        if name in (*plan.description["axes"], "method", "runs") or not not_metrics(name):
+            continue
+        try:
+            _crossfade.explain(name)
+        except _crossfade.ScenarioError as error:
+            raise errors.ScenarioError(f"figure: no axis and no metric: {error}") from None
+
+
+def read(
+    name: str,
+    text: str,
+    overrides: dict[str, Any],
+    read_file: Callable[[str], str],
+    on_points: OnPoints | None = None,
+    control: Callable[[str, str | None, str], object] = controls.control,
+) -> Plan:
+    """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name.
+
+    ``control`` says what a file is that the scenario names as a congestion control.
+    """
+    files: dict[str, str] = {}
+
+    def kept(file: str) -> str:
+        files[file] = read_file(file)
+        return files[file]
+
+    try:
+        with translated_errors():
+            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, control)
+    except ValueError as error:  # a number of a thousand digits, half a character
+        raise errors.ScenarioError(shortened(str(error))) from None
+    return Plan(name, text, overrides, files, core)
+
+
+def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Results:
+    """A results file as :class:`Results`, as :func:`run` gave them: points with estimates and their rows.
+
+    Points without a finished run are left out. All rows of the plan are held, a kilobyte each, which
+    :func:`open_results` does not. ``plan`` is as in :func:`open_results`. Of a file whose plan
+    this version of crossfade reads in another way, what only the scenario tells (``Point.scenario``,
+    ``flows``, ``links``) is empty; the metrics of flows and links are in ``Point.parts``.
+    """
+    from crossfade.results.planresults import results_of, warnings_of  # here: numpy takes a while to load
+
+    with datasets.no_collection():
+        rows = datasets.read_plan(path, plan, with_rows=True)
+        again = _read_again(rows.plan)
+        if again is None:
+            return results_of(rows)
+        estimates = rows.estimates([rows.stop_metric])
+        complete = bool(estimates.finished.all())
+        results = making.of_groups(rows.plan.description, again.core, rows.by_point(), complete)
+        return replace(results, file_warnings=warnings_of(rows, estimates))
+
+
+def _read_again(stored: StoredPlan) -> Plan | None:
+    """The plan that a file keeps, None where it is not the same any more: another version made it."""
+    what = stored.description
+    if what["results_version"] != _crossfade.RESULTS_VERSION:
+        return None
+    try:
+        plan = read(what["name"], what["text"], what["overrides"], what["files"].__getitem__)
+    except (errors.ScenarioError, KeyError, ValueError):  # the last: overrides of an unknown kind
+        return None
+    kept = ("axes", "points", "methods", "stop", "seed")
+    return plan if all(plan.description[name] == what[name] for name in kept) else None
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """The extension's errors as this package's own."""
+    try:
+        yield
+    except _crossfade.ScenarioError as error:
+        raise errors.ScenarioError(str(error)) from None
+    except _crossfade.ImpossibleResultError as error:
+        raise errors.ImpossibleResultError(str(error)) from None
+    except _crossfade.GoldenError as error:
+        raise errors.GoldenError(str(error)) from None
