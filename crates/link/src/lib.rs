@@ -52,8 +52,8 @@ pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policed, PolicerConfig};
 pub use queue::{
-    CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel, FqCoDelConfig,
-    Pie, PieConfig, QueueDiscipline, Red, RedConfig, Waiting,
+    ByteQueue, CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel,
+    FqCoDelConfig, Pie, PieConfig, Piece, QueueDiscipline, Red, RedConfig, Waiting,
 };
 pub use queued_link::QueuedLink;
 pub use radio::{Policy, RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
