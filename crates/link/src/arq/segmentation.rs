@@ -2,12 +2,11 @@
 
 use super::ArqError;
 use super::reassembly::Reassembly;
-use crate::config::Queue;
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
-use crate::queue::{ByteQueue, Waiting};
+use crate::queue::{ByteQueue, QueueConfig, Waiting};
 use crate::statistics::LinkStatistics;
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, Stream};
 
 /// How the packets of a queue share frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,13 +86,17 @@ pub(super) struct Segmenter {
 }
 
 impl Segmenter {
-    pub(super) fn new(config: SegmentationConfig, queue: Queue) -> Result<Self, ArqError> {
+    pub(super) fn new(
+        config: SegmentationConfig,
+        queue: QueueConfig,
+        draws: Stream,
+    ) -> Result<Self, ArqError> {
         let (limit, queue) = match queue {
-            Queue::DropTail(limit) => (limit, Queue::DropTail(None)),
+            QueueConfig::DropTail(limit) => (limit, QueueConfig::DropTail(None)),
             queue => (None, queue),
         };
         let queue =
-            ByteQueue::new(queue.discipline()?).with_link_bytes(move |bytes| config.link_bytes(bytes));
+            ByteQueue::new(queue.build(draws)?).with_link_bytes(move |bytes| config.link_bytes(bytes));
         Ok(Self { config, limit, queue, dropped: Vec::new() })
     }
 

@@ -115,7 +115,7 @@ impl ByteQueue {
         Some(self.left)
     }
 
-    /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if nothing waits. Who has more room asks
+    /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if nothing waits. A caller with more room asks
     /// again for bytes of the next packet.
     #[inline]
     pub fn take(&mut self, now: SimTime, most: u32, dropped: &mut Vec<Waiting>) -> Option<Piece> {

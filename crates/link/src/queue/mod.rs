@@ -1,6 +1,7 @@
 //! Queue disciplines: which packets wait, in which order they leave, and which are dropped or marked.
 
 mod byte_queue;
+mod choice;
 mod codel;
 mod drop_tail;
 mod dual_pi2;
@@ -11,6 +12,8 @@ mod red;
 mod tests;
 
 pub use byte_queue::{ByteQueue, Piece};
+pub use choice::QueueConfig;
+pub(crate) use choice::with_queue;
 pub use codel::{CoDel, CoDelConfig};
 pub use drop_tail::DropTail;
 pub use dual_pi2::{DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules};
