@@ -11,7 +11,7 @@ use crossfade_link::arq::{
     Packing, Release, ReverseConfig, RlpIs99Config, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
     SoftBufferConfig, StopAndWaitConfig,
 };
-use crossfade_link::{Departure, Link, Parcel, Queue};
+use crossfade_link::{Departure, Link, Parcel, QueueConfig};
 use rustix::time::{ClockId, clock_gettime};
 
 const SLOT: SimTime = SimTime::from_millis(20);
@@ -36,7 +36,12 @@ fn build(protocol: ArqProtocol, p_e: f64) -> Box<dyn Link + Send> {
         reverse: ReverseConfig::ideal(SLOT),
         protocol,
     }
-    .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))
+    .build(
+        QueueConfig::DropTail(None),
+        seed.stream("queue.dl"),
+        LossyFrames { loss },
+        seed.stream("feedback.dl"),
+    )
     .expect("good parameters")
 }
 

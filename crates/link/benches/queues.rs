@@ -7,7 +7,7 @@
 use crossfade_channel::Lossless;
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
 use crossfade_link::{
-    CoDelConfig, DropTail, Ecn, FqCoDelConfig, Link, LinkConfig, Parcel, Queue, QueueLimit, QueuedLink,
+    CoDelConfig, DropTail, Ecn, FqCoDelConfig, Link, LinkConfig, Parcel, QueueConfig, QueueLimit, QueuedLink,
     RedConfig, Transmitter,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -23,19 +23,17 @@ fn build(case: &str) -> Box<dyn Link> {
     let ecn = case.ends_with("ecn");
     let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
     let queue = match case {
-        "hop" => Queue::DropTail(Some(LIMIT)),
+        "hop" => QueueConfig::DropTail(Some(LIMIT)),
         "drop-tail" => {
             let (queue, transmitter) = (DropTail::new(LIMIT).expect("a limit"), Transmitter::new(rate_bps));
             return Box::new(QueuedLink::new(queue, transmitter, delay, Box::new(Lossless)));
         }
-        "red" | "red-ecn" => {
-            let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
-            Queue::Red(RedConfig { ecn, ..RedConfig::new(LIMIT, BYTES, RATE_BPS) }, stream)
-        }
-        "codel" | "codel-ecn" => Queue::CoDel(codel, LIMIT),
-        _ => Queue::FqCoDel(FqCoDelConfig { codel, limit: LIMIT, ..FqCoDelConfig::default() }),
+        "red" | "red-ecn" => QueueConfig::Red(RedConfig { ecn, ..RedConfig::new(LIMIT, BYTES, RATE_BPS) }),
+        "codel" | "codel-ecn" => QueueConfig::CoDel(codel, LIMIT),
+        _ => QueueConfig::FqCoDel(FqCoDelConfig { codel, limit: LIMIT, ..FqCoDelConfig::default() }),
     };
-    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }.build().expect("good parameters")
+    let draws = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+    LinkConfig { rate_bps, delay, queue, draws, loss: Box::new(Lossless) }.build().expect("good parameters")
 }
 
 fn cpu_seconds() -> f64 {

@@ -39,7 +39,7 @@ mod transmitter;
 mod user;
 
 pub use aggregation::{Aggregated, AggregationConfig};
-pub use config::{LinkConfig, Queue, QueueConfig};
+pub use config::LinkConfig;
 pub use error_rate_frames::{ErrorRateCopies, ErrorRateFrames};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
 pub use fabric::{Fabric, PointToPoint, Port};
@@ -52,8 +52,8 @@ pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policed, PolicerConfig};
 pub use queue::{
-    CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel, FqCoDelConfig,
-    Pie, PieConfig, QueueDiscipline, Red, RedConfig, Waiting,
+    ByteQueue, CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel,
+    FqCoDelConfig, Pie, PieConfig, Piece, QueueConfig, QueueDiscipline, Red, RedConfig, Waiting,
 };
 pub use queued_link::QueuedLink;
 pub use radio::{Policy, RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};

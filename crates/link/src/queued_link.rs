@@ -269,8 +269,8 @@ mod tests {
     use crate::parcel::Parcel;
     use crate::testing::{EveryThird, capable, plain};
     use crate::{
-        CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Hop, HopConfig, LinkConfig, Queue, QueueLimit,
-        Red, RedConfig,
+        CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Hop, HopConfig, LinkConfig, QueueConfig,
+        QueueLimit, Red, RedConfig,
     };
     use crossfade_channel::{Iid, Lossless};
     use crossfade_core::RunSeed;
@@ -445,15 +445,16 @@ mod tests {
 
     #[test]
     fn a_scenario_gets_the_link_it_asks_for_or_one_line() {
-        let stream = || RunSeed { seed: 1, run: 0 }.stream("queue.dl");
         let limit = QueueLimit::Packets(50);
-        let build =
-            |queue| LinkConfig { rate_bps: Some(8e6), delay: MS, queue, loss: Box::new(Lossless) }.build();
+        let build = |queue| {
+            let draws = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+            LinkConfig { rate_bps: Some(8e6), delay: MS, queue, draws, loss: Box::new(Lossless) }.build()
+        };
         for queue in [
-            Queue::DropTail(Some(limit)),
-            Queue::Red(RedConfig::new(limit, 1000, 8e6), stream()),
-            Queue::CoDel(CoDelConfig::default(), limit),
-            Queue::FqCoDel(FqCoDelConfig::default()),
+            QueueConfig::DropTail(Some(limit)),
+            QueueConfig::Red(RedConfig::new(limit, 1000, 8e6)),
+            QueueConfig::CoDel(CoDelConfig::default(), limit),
+            QueueConfig::FqCoDel(FqCoDelConfig::default()),
         ] {
             let mut link = build(queue).unwrap();
             let outcome = drive(&mut *link, &[(0, plain(1, 1000))], |_| true);
@@ -461,7 +462,7 @@ mod tests {
             assert_eq!(link.report(MS * 2).statistics.queueing_delay.count(), 1);
         }
         let wrong = FqCoDelConfig { quantum: 0, ..FqCoDelConfig::default() };
-        let error = build(Queue::FqCoDel(wrong)).err().unwrap().to_string();
+        let error = build(QueueConfig::FqCoDel(wrong)).err().unwrap().to_string();
         assert_eq!(error, "quantum = 0 B: must be at least 256 B");
     }
 

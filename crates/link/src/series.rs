@@ -85,17 +85,20 @@ impl Link for Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{LinkConfig, Queue};
+    use crate::config::LinkConfig;
     use crate::limit::QueueLimit;
+    use crate::queue::QueueConfig;
     use crate::testing::{EveryThird, plain};
     use crossfade_channel::{LossProcess, Lossless};
+    use crossfade_core::RunSeed;
 
     const MS: SimTime = SimTime::from_millis(1);
 
     /// 1000 bytes last `millis`.
     fn hop(millis: u32, limit: Option<QueueLimit>, loss: Box<dyn LossProcess>) -> Box<dyn Link + Send> {
         let rate_bps = Some(8e6 / f64::from(millis));
-        LinkConfig { rate_bps, delay: MS, queue: Queue::DropTail(limit), loss }.build().unwrap()
+        let (queue, draws) = (QueueConfig::DropTail(limit), RunSeed { seed: 1, run: 0 }.stream("queue.dl"));
+        LinkConfig { rate_bps, delay: MS, queue, draws, loss }.build().unwrap()
     }
 
     #[test]

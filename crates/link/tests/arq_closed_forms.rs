@@ -10,7 +10,7 @@ use crossfade_link::arq::{
     Reading, Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
     SoftBufferConfig, StopAndWaitConfig,
 };
-use crossfade_link::{Departure, Link, Parcel, Queue};
+use crossfade_link::{Departure, Link, Parcel, QueueConfig};
 
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;
@@ -35,7 +35,7 @@ fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Li
         reverse: ReverseConfig::ideal(delay),
         protocol,
     }
-    .build(Queue::DropTail(None), channel, seed.stream("feedback.dl"))
+    .build(QueueConfig::DropTail(None), seed.stream("queue.dl"), channel, seed.stream("feedback.dl"))
     .unwrap()
 }
 

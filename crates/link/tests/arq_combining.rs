@@ -4,14 +4,14 @@
 //! at 99.9 % (4.78 standard errors); the runs are fixed.
 
 use crate::rayleigh::{Copies, RayleighFrames, residual};
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{
     ArqLink, ArqLinkConfig, ArqProtocol, ArqStatistics, FrameChannel, FrameClock, FrameHeader, GoBackNConfig,
     LossyFrames, Packing, Reading, Reception, Release, ReverseConfig, RlpNackConfig, SegmentationConfig,
     SelectiveRepeatConfig, SoftBufferConfig, SoftValue, StopAndWaitConfig, StopAndWaitReceiver,
     StopAndWaitSender, Transmission,
 };
-use crossfade_link::{Departure, Link, LinkEvent, Parcel, Queue, Verdict};
+use crossfade_link::{Departure, Link, LinkEvent, Parcel, QueueConfig, Verdict};
 
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;
@@ -50,13 +50,19 @@ fn channel(width_db: f64, is_combining: bool, run: u64) -> RayleighFrames {
     }
 }
 
+/// Of the queue and of the feedback of a link.
+fn streams() -> [Stream; 2] {
+    ["queue.dl", "feedback.dl"].map(|name| RunSeed { seed: 7, run: 0 }.stream(name))
+}
+
 /// What a link counts in `frames` frame times when it always has something to send.
 fn saturate<C>(config: ArqLinkConfig, channel: C, frames: u64) -> ArqStatistics
 where
     C: FrameChannel<Soft: 'static> + 'static,
 {
-    let feedback = RunSeed { seed: 7, run: 0 }.stream("feedback.dl");
-    let mut link: Box<dyn Link + Send> = config.build(Queue::DropTail(None), channel, feedback).unwrap();
+    let [draws, feedback] = streams();
+    let queue = QueueConfig::DropTail(None);
+    let mut link: Box<dyn Link + Send> = config.build(queue, draws, channel, feedback).unwrap();
     for _ in 0..600 {
         link.push(SimTime::ZERO, Parcel::new(0, 0, 20));
     }
@@ -186,10 +192,10 @@ fn what_cannot_be_combined_is_refused() {
     let stop_and_wait =
         ArqProtocol::StopAndWait(StopAndWaitConfig { timeout: SLOT, max_retransmissions: None });
     let readable = config(stop_and_wait, SimTime::ZERO);
-    let feedback = || RunSeed { seed: 7, run: 0 }.stream("feedback.dl");
     let error = |config: ArqLinkConfig, is_combining| {
+        let [draws, feedback] = streams();
         config
-            .build(Queue::DropTail(None), channel(0.0, is_combining, 0), feedback())
+            .build(QueueConfig::DropTail(None), draws, channel(0.0, is_combining, 0), feedback)
             .err()
             .map(|error| error.to_string())
     };
@@ -237,9 +243,9 @@ fn frames_are_told_as_they_are_counted() {
     let config = config(ArqProtocol::StopAndWait(stop_and_wait), SLOT);
     let link = || {
         let machines = (StopAndWaitSender::new(&stop_and_wait), StopAndWaitReceiver::new());
-        let feedback = RunSeed { seed: 7, run: 0 }.stream("feedback.dl");
+        let ([draws, feedback], queue) = (streams(), QueueConfig::DropTail(None));
         let mut link =
-            ArqLink::new(&config, Queue::DropTail(None), machines, channel(1.0, true, 0), feedback).unwrap();
+            ArqLink::new(&config, queue, draws, machines, channel(1.0, true, 0), feedback).unwrap();
         for _ in 0..300 {
             link.push(SimTime::ZERO, Parcel::new(0, 0, 20));
         }

@@ -9,7 +9,7 @@ use crossfade_link::arq::{
     ReverseConfig, RlpIs99Config, RlpIs99Receiver, RlpNackConfig, RlpNackReceiver, SegmentationConfig,
     SelectiveRepeatConfig, SelectiveRepeatReceiver, SoftBufferConfig, StopAndWaitConfig, StopAndWaitReceiver,
 };
-use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push, Queue, QueueLimit};
+use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push, QueueConfig, QueueLimit};
 use proptest::prelude::*;
 
 const SLOT: SimTime = SimTime::from_millis(20);
@@ -140,10 +140,10 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
         },
         protocol,
     };
-    let queue = Queue::DropTail(of.limit.map(QueueLimit::Packets));
-    let feedback = seed.stream("channel.ul");
+    let queue = QueueConfig::DropTail(of.limit.map(QueueLimit::Packets));
+    let (draws, feedback) = (seed.stream("queue.dl"), seed.stream("channel.ul"));
     match of.snr_db {
-        None => config.build(queue, LossyFrames { loss }, feedback),
+        None => config.build(queue, draws, LossyFrames { loss }, feedback),
         Some(snr_db) => {
             let channel = RayleighFrames {
                 snr_db,
@@ -154,7 +154,7 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
                 payload: seed.stream("payload.dl"),
                 last_snr: 0.0,
             };
-            config.build(queue, channel, feedback)
+            config.build(queue, draws, channel, feedback)
         }
     }
     .unwrap()

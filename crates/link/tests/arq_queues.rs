@@ -7,8 +7,8 @@ use crossfade_link::arq::{
     SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
 };
 use crossfade_link::{
-    CoDelConfig, Departure, Ecn, FqCoDelConfig, Link, LinkStatistics, Parcel, PieConfig, Push, Queue,
-    QueueConfig, QueueLimit, RedConfig, Transmitter,
+    CoDelConfig, Departure, Ecn, FqCoDelConfig, Link, LinkStatistics, Parcel, PieConfig, Push, QueueConfig,
+    QueueLimit, RedConfig, Transmitter,
 };
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn stream(name: &str) -> crossfade_core::Stream {
     RunSeed { seed: 11, run: 0 }.stream(name)
 }
 
-fn framed(queue: Queue, frame_size: u32, protocol: ArqProtocol, p_e: f64) -> Box<dyn Link + Send> {
+fn framed(queue: QueueConfig, frame_size: u32, protocol: ArqProtocol, p_e: f64) -> Box<dyn Link + Send> {
     let config = ArqLinkConfig {
         rate_bps: RATE_BPS,
         frame_size,
@@ -39,7 +39,7 @@ fn framed(queue: Queue, frame_size: u32, protocol: ArqProtocol, p_e: f64) -> Box
         protocol,
     };
     let loss = Box::new(Iid::new(p_e, stream("channel")).unwrap());
-    config.build(queue, LossyFrames { loss }, stream("feedback")).unwrap()
+    config.build(queue, stream("queue"), LossyFrames { loss }, stream("feedback")).unwrap()
 }
 
 fn queues() -> [QueueConfig; 5] {
@@ -99,9 +99,9 @@ proptest! {
         packets in prop::collection::vec((0_u64..1500, 0_u32..3), 50..400),
     ) {
         for queue in queues() {
-            let plain = queue.build(stream("queue"));
-            let plain = plain.before(Transmitter::new(Some(RATE_BPS)), MS * 20, Box::new(Lossless)).unwrap();
-            let frames = framed(queue.build(stream("queue")), BYTES, ArqProtocol::None, 0.0);
+            let transmitter = Transmitter::new(Some(RATE_BPS));
+            let plain = queue.before(stream("queue"), transmitter, MS * 20, Box::new(Lossless)).unwrap();
+            let frames = framed(queue, BYTES, ArqProtocol::None, 0.0);
             let (whole, cut) = (drive(plain, &packets), drive(frames, &packets));
             prop_assert_eq!(&whole.0, &cut.0, "{:?}", queue);
             // The order of a sum.
@@ -125,7 +125,7 @@ proptest! {
                 max_retransmissions: Some(3),
                 release: if in_order { Release::InOrder } else { Release::Immediate },
             });
-            let (story, counts) = drive(framed(queue.build(stream("queue")), frame_size, protocol, p_e), &packets);
+            let (story, counts) = drive(framed(queue, frame_size, protocol, p_e), &packets);
             let mut ids: Vec<u32> = story.iter().map(|&(_, id, _)| id).collect();
             ids.sort_unstable();
             prop_assert_eq!(ids, (0..packets.len() as u32).collect::<Vec<_>>(), "{:?}", queue);

@@ -26,7 +26,7 @@ mod linux {
         ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, LossyFrames, Packing, Release, ReverseConfig,
         SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
     };
-    use crossfade_link::{LinkConfig, Queue, QueueLimit};
+    use crossfade_link::{LinkConfig, QueueConfig, QueueLimit};
     use crossfade_live::{Emulation, EmulationReport, Host, LiveLink, PumpConfig, gain_privileges};
     use rustix::net::sockopt::set_tcp_congestion;
     use std::io::{Read, Write};
@@ -58,8 +58,9 @@ mod linux {
     }
 
     fn hop(rate_bps: Option<f64>, delay: SimTime) -> LiveLink {
-        let queue = Queue::DropTail(Some(QueueLimit::Packets(1000)));
-        LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }.build().expect("a good queue")
+        let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(1000)));
+        let draws = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+        LinkConfig { rate_bps, delay, queue, draws, loss: Box::new(Lossless) }.build().expect("a good queue")
     }
 
     fn emulate<T>(
@@ -161,8 +162,13 @@ mod linux {
                 reverse: ReverseConfig::ideal(MS * 10),
                 protocol,
             };
-            let queue = Queue::DropTail(Some(QueueLimit::Packets(1000)));
-            let link = config.build(queue, LossyFrames { loss }, seed.stream("feedback.dl"));
+            let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(1000)));
+            let link = config.build(
+                queue,
+                seed.stream("queue.dl"),
+                LossyFrames { loss },
+                seed.stream("feedback.dl"),
+            );
             let links = [link.expect("good parameters"), hop(None, MS * 10)];
             let (goodput, report) = emulate(links, spin, |[near, far]| flood(near, far, 5.0));
             print("arq-10-mbit", spin, &format!("{:.2} Mbit/s; ", goodput / 1e6), &report);

@@ -22,14 +22,14 @@ fn main() -> std::process::ExitCode {
 #[cfg(target_os = "linux")]
 mod linux {
     use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
-    use crossfade_core::{RunSeed, SimTime};
+    use crossfade_core::{RunSeed, SimTime, Stream};
     use crossfade_link::arq::{
         ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, LossyFrames, Packing, Reading,
         Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
         StopAndWaitConfig,
     };
     use crossfade_link::trace::{Schedule, TraceLinkConfig};
-    use crossfade_link::{LinkConfig, Queue, QueueLimit};
+    use crossfade_link::{LinkConfig, QueueConfig, QueueLimit};
     use crossfade_live::{Emulation, Host, LiveLink, PumpConfig, PumpReport, gain_privileges};
     use std::error::Error;
     use std::process::{Child, Command, ExitCode};
@@ -128,8 +128,13 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             })
         }
 
-        fn queue(&self) -> Queue {
-            Queue::DropTail(Some(QueueLimit::Packets(self.queue)))
+        fn queue(&self) -> QueueConfig {
+            QueueConfig::DropTail(Some(QueueLimit::Packets(self.queue)))
+        }
+
+        /// What a queue draws from. This one draws nothing.
+        fn draws(&self) -> Stream {
+            RunSeed { seed: self.seed, run: 0 }.stream("queue.dl")
         }
 
         /// The link under test.
@@ -138,20 +143,20 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
                 return self.arq(protocol);
             }
             let slot = SimTime::to_transmit(self.mtu, self.rate);
-            let (delay, queue, loss) = (self.delay(), self.queue(), self.loss(slot)?);
+            let (delay, queue, draws, loss) = (self.delay(), self.queue(), self.draws(), self.loss(slot)?);
             if let Some(path) = &self.trace {
                 let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
                 let trace = text.parse().map_err(|error| format!("{path}: {error}"))?;
                 let schedule = Schedule::Opportunities(trace);
-                return Ok(TraceLinkConfig { schedule, delay, delays: None, queue, loss }.build()?);
+                return Ok(TraceLinkConfig { schedule, delay, delays: None, queue, draws, loss }.build()?);
             }
-            Ok(LinkConfig { rate_bps: Some(self.rate), delay, queue, loss }.build()?)
+            Ok(LinkConfig { rate_bps: Some(self.rate), delay, queue, draws, loss }.build()?)
         }
 
         fn uplink(&self) -> Result<LiveLink, Failure> {
             let loss = Box::new(Iid::new(0.0, RunSeed { seed: self.seed, run: 0 }.stream("channel.ul"))?);
             let (rate_bps, delay, queue) = (Some(self.rate), self.delay(), self.queue());
-            Ok(LinkConfig { rate_bps, delay, queue, loss }.build()?)
+            Ok(LinkConfig { rate_bps, delay, queue, draws: self.draws(), loss }.build()?)
         }
 
         fn arq(&self, protocol: &str) -> Result<LiveLink, Failure> {
@@ -195,7 +200,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             };
             let channel = LossyFrames { loss: self.loss(frame_time)? };
             let feedback = RunSeed { seed: self.seed, run: 0 }.stream("feedback.dl");
-            Ok(config.build(self.queue(), channel, feedback)?)
+            Ok(config.build(self.queue(), self.draws(), channel, feedback)?)
         }
     }
 

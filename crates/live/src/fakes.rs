@@ -8,8 +8,8 @@ use crate::recording::Recording;
 use crate::tun::Tun;
 use crate::way::Way;
 use crossfade_channel::{LossProcess, Lossless};
-use crossfade_core::SimTime;
-use crossfade_link::{LinkConfig, PointToPoint, Queue};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{LinkConfig, PointToPoint, QueueConfig};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
@@ -40,7 +40,8 @@ pub(crate) fn echo() -> Arc<Tun> {
 
 /// A link that only delays, or loses.
 pub(crate) fn hop(delay: SimTime, loss: impl LossProcess + 'static) -> LiveLink {
-    LinkConfig { rate_bps: None, delay, queue: Queue::DropTail(None), loss: Box::new(loss) }.build().unwrap()
+    let (queue, draws) = (QueueConfig::DropTail(None), RunSeed { seed: 1, run: 0 }.stream("queue.dl"));
+    LinkConfig { rate_bps: None, delay, queue, draws, loss: Box::new(loss) }.build().unwrap()
 }
 
 /// Loses nothing, and panics on a thread of this name.

@@ -157,8 +157,8 @@ impl HopSetup {
     }
 
     /// What waits, and what is dropped.
-    pub fn queue(&self) -> &QueueConfig {
-        match &self.carrier {
+    pub fn queue(&self) -> QueueConfig {
+        match self.carrier {
             Carrier::Packets { queue, .. }
             | Carrier::Shaped { queue, .. }
             | Carrier::Frames { queue, .. }

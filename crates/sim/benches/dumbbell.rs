@@ -7,7 +7,7 @@
 
 use crossfade_channel::Lossless;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, QueueConfig, QueueLimit};
 use crossfade_sim::{FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
@@ -50,12 +50,14 @@ fn dumbbell(case: &str, segments: u64) -> Network {
     let share = count as f64 / 20.0;
     let packets = QueueLimit::Packets(((100.0 * share) as usize).max(10));
     let queue = match case {
-        "codel" => Queue::CoDel(CoDelConfig::default(), packets),
-        "fq-codel" => Queue::FqCoDel(FqCoDelConfig::default()),
-        _ => Queue::DropTail(Some(packets)),
+        "codel" => QueueConfig::CoDel(CoDelConfig::default(), packets),
+        "fq-codel" => QueueConfig::FqCoDel(FqCoDelConfig::default()),
+        _ => QueueConfig::DropTail(Some(packets)),
     };
-    let link =
-        |queue| LinkConfig { rate_bps: Some(45e6 * share), delay: MS * 20, queue, loss: Box::new(Lossless) };
+    let link = |queue| {
+        let (rate_bps, draws) = (Some(45e6 * share), RunSeed { seed: 1, run: 0 }.stream("queue.dl"));
+        LinkConfig { rate_bps, delay: MS * 20, queue, draws, loss: Box::new(Lossless) }
+    };
     let flow = |i: u64| FlowConfig {
         name: String::new(),
         source: Source::Tcp(tcp(case)),
@@ -72,7 +74,7 @@ fn dumbbell(case: &str, segments: u64) -> Network {
     };
     let topology = Topology::path(
         vec![link(queue).try_into().expect("good parameters")],
-        vec![link(Queue::DropTail(None)).try_into().expect("good parameters")],
+        vec![link(QueueConfig::DropTail(None)).try_into().expect("good parameters")],
     );
     let flows = (0..count).map(flow).collect();
     Network::new(flows, topology, StopRule::Delivered(segments), RunSeed { seed: 1, run: 0 })

@@ -11,7 +11,7 @@ use crossfade_link::arq::{
     Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
     StopAndWaitConfig,
 };
-use crossfade_link::{HopConfig, Queue};
+use crossfade_link::{HopConfig, QueueConfig};
 use crossfade_sim::{FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
@@ -51,7 +51,12 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
     let source = Source::Tcp(Tcp { config: config.into(), congestion: None });
     let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
     let forward = forward
-        .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))
+        .build(
+            QueueConfig::DropTail(None),
+            seed.stream("queue.dl"),
+            LossyFrames { loss },
+            seed.stream("feedback.dl"),
+        )
         .expect("good parameters");
     let topology = Topology::path(vec![forward.into()], vec![back.into()]);
     Network::new(flows, topology, StopRule::At(SLOT * frames), seed)

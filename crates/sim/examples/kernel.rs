@@ -9,9 +9,9 @@
 //! 40 ms and a timeout of at least 200 ms. Results are CSV on standard output.
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
-use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
+use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime, Stream};
 use crossfade_link::trace::{RateRow, RateTable, Schedule, TraceLinkConfig};
-use crossfade_link::{CoDelConfig, LinkConfig, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, LinkConfig, QueueConfig, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
 };
@@ -59,12 +59,17 @@ fn tcp(handshake: SimTime, profile: &str, variant: &str, acks: &str, segments: O
 }
 
 /// A queue that drops what finds it full.
-fn drop_tail(packets: usize) -> Queue {
-    Queue::DropTail(Some(QueueLimit::Packets(packets)))
+fn drop_tail(packets: usize) -> QueueConfig {
+    QueueConfig::DropTail(Some(QueueLimit::Packets(packets)))
 }
 
-fn link(delay: SimTime, queue: Queue, loss: Box<dyn LossProcess>) -> AnyLink {
-    AnyLink::try_from(LinkConfig { rate_bps: Some(10e6), delay, queue, loss }).expect("a link")
+fn draws() -> Stream {
+    RunSeed { seed: 1, run: 0 }.stream("queue.dl")
+}
+
+fn link(delay: SimTime, queue: QueueConfig, loss: Box<dyn LossProcess>) -> AnyLink {
+    AnyLink::try_from(LinkConfig { rate_bps: Some(10e6), delay, queue, draws: draws(), loss })
+        .expect("a link")
 }
 
 fn network(flows: Vec<(TcpConfig, SimTime)>, forward: AnyLink, reverse: AnyLink, stop: SimTime) -> Network {
@@ -114,7 +119,8 @@ fn transfer(pattern: &str, config: &TcpConfig) -> Vec<EventRecord> {
             let table = RateTable::new(vec![row(0, 1e7), row(350, 0.0), row(850, 1e7)]).expect("a table");
             let queue = drop_tail(queue);
             let schedule = Schedule::Rates(table);
-            let config = TraceLinkConfig { schedule, delay: MS * 40, delays: None, queue, loss };
+            let config =
+                TraceLinkConfig { schedule, delay: MS * 40, delays: None, queue, draws: draws(), loss };
             config.build().expect("a link").into()
         } else {
             link(MS * 40, drop_tail(queue), loss)
@@ -220,11 +226,11 @@ fn loss(profile: &str) {
 }
 
 /// Two flows through one queue: CUBIC beside Reno (drop-tail), or two of CUBIC (`CoDel`).
-fn pair(profile: &str, variants: [&str; 2], queue: &Queue, delay: SimTime, seconds: u64, runs: u64) {
+fn pair(profile: &str, variants: [&str; 2], queue: &QueueConfig, delay: SimTime, seconds: u64, runs: u64) {
     println!("first,second,run,share,drops,goodput_mbps");
     let (mut shares, mut all_drops) = (Vec::new(), 0);
     for number in 0..runs {
-        let forward = link(delay, queue.clone(), Box::new(Lossless));
+        let forward = link(delay, *queue, Box::new(Lossless));
         let reverse = link(delay, drop_tail(1000), Box::new(Lossless));
         // Now this one, now that one begins, the other up to a second later.
         let mut starts = [SimTime::ZERO, MS * (137 * (number + 1) % 1000)];
@@ -248,7 +254,7 @@ fn pair(profile: &str, variants: [&str; 2], queue: &Queue, delay: SimTime, secon
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let codel = Queue::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
+    let codel = QueueConfig::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
     let profile = |at: usize| arguments.get(at).copied().unwrap_or("linux");
     match arguments[..] {
         ["patterns", file, ..] => {

@@ -3,7 +3,7 @@
 use crossfade_core::{OutOfRange, SimTime};
 use crossfade_link::{
     Departure, Fabric, Hop, HopConfig, Link, LinkConfig, LinkEvent, LinkReport, Parcel, PointToPoint, Push,
-    Queue,
+    QueueConfig,
 };
 
 /// Anything that packets go through.
@@ -112,11 +112,11 @@ impl TryFrom<LinkConfig> for AnyLink {
     /// # Errors
     /// A parameter of the queue outside its range.
     fn try_from(config: LinkConfig) -> Result<Self, OutOfRange> {
-        let LinkConfig { rate_bps, delay, queue, loss } = config;
-        match queue {
-            Queue::DropTail(queue_limit) => Ok(HopConfig { rate_bps, delay, queue_limit, loss }.into()),
-            queue => Ok(LinkConfig { rate_bps, delay, queue, loss }.build()?.into()),
+        if let QueueConfig::DropTail(queue_limit) = config.queue {
+            let LinkConfig { rate_bps, delay, loss, .. } = config;
+            return Ok(HopConfig { rate_bps, delay, queue_limit, loss }.into());
         }
+        Ok(config.build()?.into())
     }
 }
 

@@ -7,8 +7,8 @@ use crossfade_link::arq::{
     SegmentationConfig, SoftBufferConfig,
 };
 use crossfade_link::{
-    Departure, Fabric, HopConfig, LinkConfig, LinkEvent, Parcel, Port, Push, Queue, QueueChange, QueueLimit,
-    RedConfig, Verdict,
+    Departure, Fabric, HopConfig, LinkConfig, LinkEvent, Parcel, Port, Push, QueueChange, QueueConfig,
+    QueueLimit, RedConfig, Verdict,
 };
 use crossfade_sim::{
     Distribution, Engine, FlowPath, Gaps, Leg, Network, NetworkStatistics, OnOff, Passage, Source, StopRule,
@@ -19,8 +19,9 @@ use proptest::prelude::*;
 /// Two lossy links in series with queues of their own kind, and back; a TCP flow and a source of datagrams.
 fn busy() -> Network {
     let red = RedConfig { ecn: true, ..RedConfig::new(QueueLimit::Packets(60), 1000, 8e6) };
-    let queue = Queue::Red(red, RunSeed { seed: 7, run: 0 }.stream("queue.dl"));
-    let second = LinkConfig { rate_bps: Some(8e6), delay: MS * 3, queue, loss: iid(0.01, "channel.dl") };
+    let (queue, draws) = (QueueConfig::Red(red), RunSeed { seed: 7, run: 0 }.stream("queue.dl"));
+    let loss = iid(0.01, "channel.dl");
+    let second = LinkConfig { rate_bps: Some(8e6), delay: MS * 3, queue, draws, loss };
     let first = HopConfig {
         rate_bps: Some(10e6),
         delay: MS * 7,
@@ -251,9 +252,9 @@ fn a_link_with_frames_tells_of_each() {
         reverse: ReverseConfig::ideal(MS * 2),
         protocol: ArqProtocol::RlpNack(RlpNackConfig::new(3, MS)),
     };
-    let feedback = RunSeed { seed: 1, run: 0 }.stream("feedback.dl");
-    let queue = Queue::DropTail(Some(QueueLimit::Packets(20)));
-    let link = config.build(queue, LossyFrames { loss: iid(0.1, "channel.dl") }, feedback).unwrap();
+    let [draws, feedback] = ["queue.dl", "feedback.dl"].map(|name| RunSeed { seed: 1, run: 0 }.stream(name));
+    let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(20)));
+    let link = config.build(queue, draws, LossyFrames { loss: iid(0.1, "channel.dl") }, feedback).unwrap();
     let topology = Topology::path(vec![link.into()], vec![hop(None, MS * 2)]);
     let stop = StopRule::At(MS * 5_000);
     let network = network(topology, vec![flow(tcp(None), FlowPath::default())], stop);

@@ -3,7 +3,7 @@
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime, testing::Runs};
-use crossfade_link::{LinkConfig, Queue, QueueLimit};
+use crossfade_link::{LinkConfig, QueueConfig, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, Source, StopRule, Tcp, Topology, simulate,
 };
@@ -30,8 +30,10 @@ fn tcp() -> TcpConfig {
 }
 
 fn link(queue: usize, loss: Box<dyn LossProcess>) -> AnyLink {
-    let queue = Queue::DropTail(Some(QueueLimit::Packets(queue)));
-    AnyLink::try_from(LinkConfig { rate_bps: Some(10e6), delay: MS * 20, queue, loss }).expect("a link")
+    let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(queue)));
+    let draws = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+    AnyLink::try_from(LinkConfig { rate_bps: Some(10e6), delay: MS * 20, queue, draws, loss })
+        .expect("a link")
 }
 
 fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<EventRecord>) -> FlowStatistics {

@@ -8,7 +8,7 @@
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
+use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, QueueConfig, QueueLimit, RedConfig};
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, Shortcuts, Snapshot, Source,
     StopRule, Tcp,
@@ -23,26 +23,25 @@ use std::sync::Arc;
 struct Draft {
     rate_bps: Option<f64>,
     delay_ms: u64,
-    queue: Queue,
+    queue: QueueConfig,
     p_e: f64,
 }
 
 impl Draft {
     fn link(&self, name: &str, seed: u64) -> AnyLink {
-        let Self { rate_bps, delay_ms, ref queue, p_e } = *self;
+        let Self { rate_bps, delay_ms, queue, p_e } = *self;
         let lossy = || Box::new(Iid::new(p_e, stream(name, seed)).unwrap()) as Box<dyn LossProcess>;
         let loss = if p_e > 0.0 { lossy() } else { Box::new(Lossless) };
-        LinkConfig { rate_bps, delay: MS * delay_ms, queue: queue.clone(), loss }.try_into().unwrap()
+        let draws = stream("queue.dl", seed);
+        LinkConfig { rate_bps, delay: MS * delay_ms, queue, draws, loss }.try_into().unwrap()
     }
 }
 
 fn any_forward() -> impl Strategy<Value = Draft> {
     let queue = prop_oneof![
-        6 => prop::option::of(2_usize..30).prop_map(|limit| Queue::DropTail(limit.map(QueueLimit::Packets))),
-        1 => Just(Queue::CoDel(CoDelConfig { ecn: true, ..CoDelConfig::default() }, QueueLimit::Packets(30))),
-        1 => any::<u64>().prop_map(|seed| {
-            Queue::Red(RedConfig::new(QueueLimit::Packets(30), 1000, 1e6), stream("queue.dl", seed))
-        }),
+        6 => prop::option::of(2_usize..30).prop_map(|limit| QueueConfig::DropTail(limit.map(QueueLimit::Packets))),
+        1 => Just(QueueConfig::CoDel(CoDelConfig { ecn: true, ..CoDelConfig::default() }, QueueLimit::Packets(30))),
+        1 => Just(QueueConfig::Red(RedConfig::new(QueueLimit::Packets(30), 1000, 1e6))),
     ];
     let (rates, losses) = (vec![8e6, 4e6, 1e6], vec![0.0, 0.0, 0.02, 0.2]);
     (prop::sample::select(rates), 0_u64..20, queue, prop::sample::select(losses))
@@ -55,7 +54,7 @@ fn any_reverse() -> impl Strategy<Value = Draft> {
     let losses = prop::sample::select(vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
     let limits = prop_oneof![6 => Just(None), 1 => (2_usize..12).prop_map(Some)];
     (rates, 1_u64..30, limits, losses).prop_map(|(rate_bps, delay_ms, limit, p_e)| {
-        let queue = Queue::DropTail(limit.map(QueueLimit::Packets));
+        let queue = QueueConfig::DropTail(limit.map(QueueLimit::Packets));
         Draft { rate_bps, delay_ms, queue, p_e }
     })
 }

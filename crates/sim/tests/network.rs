@@ -3,7 +3,7 @@
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
-use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, QueueConfig, QueueLimit};
 use crossfade_sim::{
     AnyLink, Arrivals, Capture, Distribution, FlowConfig, Gaps, Interrupted, Network, NetworkStatistics,
     OnOff, OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, run, simulate,
@@ -31,8 +31,8 @@ fn udp_flow(on_off: OnOff) -> FlowConfig {
 const STEADY: OnOff =
     OnOff { rate_bps: 8e6, on_s: Distribution::Fixed(1.0), off_s: None, gaps: Gaps::Periodic };
 
-fn link(rate_bps: Option<f64>, delay: SimTime, queue: Queue) -> LinkConfig {
-    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }
+fn link(rate_bps: Option<f64>, delay: SimTime, queue: QueueConfig) -> LinkConfig {
+    LinkConfig { rate_bps, delay, queue, draws: stream("queue.dl", 1), loss: Box::new(Lossless) }
 }
 
 /// A network whose links can still be changed.
@@ -61,12 +61,12 @@ impl From<Sketch> for Network {
 
 /// Over 10 Mbit/s and 20 ms each way.
 fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -> Sketch {
-    let queue = Queue::DropTail(queue_limit.map(QueueLimit::Packets));
+    let queue = QueueConfig::DropTail(queue_limit.map(QueueLimit::Packets));
     Sketch {
         flows,
         arrivals: Vec::new(),
         forward: vec![link(Some(10e6), MS * 20, queue)],
-        reverse: vec![link(Some(10e6), MS * 20, Queue::DropTail(None))],
+        reverse: vec![link(Some(10e6), MS * 20, QueueConfig::DropTail(None))],
         gate: SenderGate::Queue,
         measures_delays: true,
         warmup: SimTime::ZERO,
@@ -105,8 +105,8 @@ fn a_path_in_pieces_is_as_long_as_the_whole() {
     flow.path.receiver_access = MS * 4;
     pieces.flows = vec![flow];
     pieces.forward[0].delay = MS * 6;
-    pieces.forward.push(link(None, MS * 7, Queue::DropTail(None)));
-    pieces.reverse = vec![link(None, MS * 13, Queue::DropTail(None))];
+    pieces.forward.push(link(None, MS * 7, QueueConfig::DropTail(None)));
+    pieces.reverse = vec![link(None, MS * 13, QueueConfig::DropTail(None))];
     pieces.warmup = MS * 1000;
     let pieces = run_network(pieces);
     let flow = &pieces.flows[0];
@@ -311,7 +311,7 @@ fn a_queue_that_marks_spares_the_losses() {
     config.rfc.ecn = true;
     let mut network = network(vec![tcp_flow(config, SimTime::ZERO)], None, StopRule::At(MS * 60_000));
     let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
-    network.forward[0].queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
+    network.forward[0].queue = QueueConfig::CoDel(codel, QueueLimit::Packets(1000));
     let mut events: Vec<EventRecord> = Vec::new();
     let statistics = simulate(network.into(), &mut events, (), &AtomicBool::new(false)).unwrap();
     let flow = &statistics.flows[0];
@@ -488,7 +488,7 @@ fn losses_are_counted_and_told_as_they_are_sent_and_not_after_the_end() {
     let mut network = network(vec![flow], None, StopRule::At(MS * 10));
     network.forward[0] = LinkConfig {
         loss: Box::new(Iid::new(1.0, stream("channel.dl", 1)).unwrap()),
-        ..link(Some(8e6), SimTime::ZERO, Queue::DropTail(None))
+        ..link(Some(8e6), SimTime::ZERO, QueueConfig::DropTail(None))
     };
     let mut events: Vec<EventRecord> = Vec::new();
     let statistics = simulate(network.into(), &mut events, (), &AtomicBool::new(false)).unwrap();

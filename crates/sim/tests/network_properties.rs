@@ -9,7 +9,7 @@ use crossfade_link::arq::{
     StopAndWaitConfig,
 };
 use crossfade_link::trace::{RateTable, Schedule, TraceLinkConfig};
-use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, Queue, QueueLimit, RedConfig};
+use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, QueueConfig, QueueLimit, RedConfig};
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution, FlowConfig, Gaps, LinkSummary, Network, OnOff, Source, StopRule, Tcp,
     simulate,
@@ -45,16 +45,13 @@ fn seen(events: &[EventRecord], of: impl Fn(&EventRecord) -> bool) -> Seen {
     seen
 }
 
-fn any_queue() -> impl Strategy<Value = Queue> {
+fn any_queue() -> impl Strategy<Value = QueueConfig> {
     prop_oneof![
-        prop::option::of(2usize..30).prop_map(|limit| Queue::DropTail(limit.map(QueueLimit::Packets))),
-        (2_000u64..30_000).prop_map(|bytes| Queue::DropTail(Some(QueueLimit::Bytes(bytes)))),
-        (2usize..50).prop_map(|n| Queue::CoDel(CoDelConfig::default(), QueueLimit::Packets(n))),
-        Just(Queue::FqCoDel(FqCoDelConfig::default())),
-        any::<u64>().prop_map(|seed| Queue::Red(
-            RedConfig::new(QueueLimit::Packets(30), 1000, 1e6),
-            stream("queue.dl", seed)
-        )),
+        prop::option::of(2usize..30).prop_map(|limit| QueueConfig::DropTail(limit.map(QueueLimit::Packets))),
+        (2_000u64..30_000).prop_map(|bytes| QueueConfig::DropTail(Some(QueueLimit::Bytes(bytes)))),
+        (2usize..50).prop_map(|n| QueueConfig::CoDel(CoDelConfig::default(), QueueLimit::Packets(n))),
+        Just(QueueConfig::FqCoDel(FqCoDelConfig::default())),
+        Just(QueueConfig::Red(RedConfig::new(QueueLimit::Packets(30), 1000, 1e6))),
     ]
 }
 
@@ -63,7 +60,7 @@ fn any_queue() -> impl Strategy<Value = Queue> {
 struct Draft {
     kind: Kind,
     delay: SimTime,
-    queue: Queue,
+    queue: QueueConfig,
     p_e: f64,
 }
 
@@ -80,10 +77,13 @@ impl Draft {
         // A packet has ten frames: with a tenth of the losses each, TCP gets through without ARQ too.
         let p_e = if matches!(self.kind, Kind::Arq(..)) { p_e / 10.0 } else { p_e };
         let loss: Box<dyn LossProcess> = Box::new(Iid::new(p_e, stream(name, seed)).unwrap());
+        let draws = stream("queue.dl", seed);
         match self.kind.clone() {
-            Kind::Constant(rate_bps) => LinkConfig { rate_bps, delay, queue, loss }.try_into().unwrap(),
+            Kind::Constant(rate_bps) => {
+                LinkConfig { rate_bps, delay, queue, draws, loss }.try_into().unwrap()
+            }
             Kind::Trace(schedule) => {
-                TraceLinkConfig { schedule, delay, delays: None, queue, loss }.build().unwrap().into()
+                TraceLinkConfig { schedule, delay, delays: None, queue, draws, loss }.build().unwrap().into()
             }
             Kind::Arq(protocol, packing, clock) => {
                 let config = ArqLinkConfig {
@@ -102,7 +102,7 @@ impl Draft {
                     reverse: ReverseConfig::ideal(delay),
                     protocol,
                 };
-                config.build(queue, LossyFrames { loss }, stream(name, seed)).unwrap().into()
+                config.build(queue, draws, LossyFrames { loss }, stream(name, seed)).unwrap().into()
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use crate::topologies::{MS, flow, hop, iid, network, run, tcp};
 use crossfade_channel::{LossProcess, Lossless};
-use crossfade_core::SimTime;
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
     Departure, EventLog, Fabric, Link, LinkConfig, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel,
-    PointToPoint, Port, Push, Queue, QueueLimit,
+    PointToPoint, Port, Push, QueueConfig, QueueLimit,
 };
 use crossfade_sim::{
     Engine, FlowConfig, FlowPath, Leg, Medium, Network, NetworkStatistics, Snapshot, StopRule, Topology,
@@ -187,7 +187,8 @@ fn a_link_as_a_fabric_is_the_same_link() {
     let config = || LinkConfig {
         rate_bps: Some(8e6),
         delay: MS * 3,
-        queue: Queue::DropTail(Some(QueueLimit::Packets(9))),
+        queue: QueueConfig::DropTail(Some(QueueLimit::Packets(9))),
+        draws: RunSeed { seed: 1, run: 0 }.stream("queue.dl"),
         loss: iid(0.1, "channel.dl"),
     };
     let mut link = config().build().unwrap();

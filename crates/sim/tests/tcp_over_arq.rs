@@ -10,7 +10,7 @@ use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, HeaderCompression, LossyFrames, Packing, Reading,
     ReverseConfig, SegmentationConfig, SoftBufferConfig,
 };
-use crossfade_link::{HopConfig, Queue};
+use crossfade_link::{HopConfig, QueueConfig};
 use crossfade_sim::{AnyLink, FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
@@ -47,7 +47,15 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyL
         reverse: ReverseConfig::ideal(SLOT),
         protocol: ArqProtocol::RlpIs99(reading.config(n)),
     };
-    config.build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl")).unwrap().into()
+    config
+        .build(
+            QueueConfig::DropTail(None),
+            seed.stream("queue.dl"),
+            LossyFrames { loss },
+            seed.stream("feedback.dl"),
+        )
+        .unwrap()
+        .into()
 }
 
 /// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link;

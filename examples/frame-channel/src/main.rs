@@ -8,7 +8,7 @@ use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, ArqStatistics, FrameClock, FrameHeader, Packing, Release, ReverseConfig,
     RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
 };
-use crossfade_link::{Departure, Link, Parcel, Queue};
+use crossfade_link::{Departure, Link, Parcel, QueueConfig};
 use rayleigh::{RayleighFrames, residual};
 use std::error::Error;
 
@@ -50,7 +50,8 @@ fn simulate(protocol: ArqProtocol, is_combining: bool, run: u64) -> Result<ArqSt
         payload: seed.stream("payload.dl"),
         last_snr: 0.0,
     };
-    let mut link: Box<dyn Link + Send> = config.build(Queue::DropTail(None), channel, seed.stream("feedback.dl"))?;
+    let [draws, feedback] = ["queue.dl", "feedback.dl"].map(|name| seed.stream(name));
+    let mut link: Box<dyn Link + Send> = config.build(QueueConfig::DropTail(None), draws, channel, feedback)?;
     for _ in 0..200 {
         // A packet of one frame.
         link.push(SimTime::ZERO, Parcel::new(0, 0, 30));

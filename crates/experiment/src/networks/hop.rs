@@ -6,8 +6,8 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, ErrorRateFrames, Jittered, LinkConfig, Policed, QueueConfig, RadioConfig, SymbolFrames,
-    TableFrames, TokenBucket,
+    Aggregated, ErrorRateFrames, Jittered, LinkConfig, Policed, RadioConfig, SymbolFrames, TableFrames,
+    TokenBucket,
 };
 use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, Setup};
 use crossfade_sim::{AnyLink, Medium, NamedMedium};
@@ -32,29 +32,31 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
     let delay = setup.delay;
     let stream = |of: &str| seed.stream(&format!("{of}.{direction}"));
     let lost = |loss: &LossConfig| loss.build(stream("channel")).expect("checked");
-    let queue = |queue: &QueueConfig| queue.build(stream("queue"));
+    let (queue, draws) = (setup.queue(), stream("queue"));
     match &setup.carrier {
-        Carrier::Packets { rate_bps, queue: waiting, loss } => {
-            let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
-            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked")
+        Carrier::Packets { rate_bps, loss, .. } => {
+            let (rate_bps, loss) = (*rate_bps, lost(loss));
+            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, draws, loss }).expect("checked")
         }
-        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+        Carrier::Shaped { rate_bps, shaper, loss, .. } => {
             let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
-            queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into()
+            queue.before(draws, bucket, delay, lost(loss)).expect("checked").into()
         }
-        Carrier::Frames { rate_bps, queue: waiting, frames, errors } => {
+        Carrier::Frames { rate_bps, frames, errors, .. } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
-            let queue = queue(waiting);
             let link = match errors {
                 FrameErrors::Lost(LossConfig::ErrorRate(loss)) if loss.combines => {
                     let frames = ErrorRateFrames::new((**loss).clone(), stream("channel")).expect("checked");
-                    config.build(queue, frames, feedback)
+                    config.build(queue, draws, frames, feedback)
                 }
-                FrameErrors::Lost(loss) => config.build(queue, LossyFrames { loss: lost(loss) }, feedback),
+                FrameErrors::Lost(loss) => {
+                    config.build(queue, draws, LossyFrames { loss: lost(loss) }, feedback)
+                }
                 FrameErrors::Radio(radio) => match &radio.table {
-                    None => config.build(queue, symbols(radio, stream), feedback),
+                    None => config.build(queue, draws, symbols(radio, stream), feedback),
                     Some(table) => config.build(
                         queue,
+                        draws,
                         TableFrames::new(radio, table, stream("phy")).expect("checked"),
                         feedback,
                     ),
@@ -62,15 +64,15 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
             };
             link.expect("checked").into()
         }
-        Carrier::Schedule { trace, queue: waiting, loss } => {
+        Carrier::Schedule { trace, loss, .. } => {
             let loss = match (loss, &trace.schedule) {
                 (Some(loss), _) => lost(loss),
                 (None, Schedule::Rates(table)) => Box::new(TableLoss::new(table.clone(), stream("channel"))),
                 (None, Schedule::Opportunities(_)) => Box::new(Lossless),
             };
-            let (schedule, queue) = (trace.schedule.clone(), queue(waiting));
+            let schedule = trace.schedule.clone();
             let delays = trace.delays.as_ref().map(|delays| delays.series.clone());
-            let config = TraceLinkConfig { schedule, delay, delays, queue, loss };
+            let config = TraceLinkConfig { schedule, delay, delays, queue, draws, loss };
             config.build().expect("checked").into()
         }
     }

@@ -93,8 +93,8 @@ fn slotted(path: &LinksSetup, packet_size: u32, seed: RunSeed) -> Option<AnyLink
         let p_e = packet_loss(&path.forward, packet_size, radio, "the simulation").expect("checked");
         LossConfig::Iid { p_e }.build(seed.stream("phy.dl")).expect("checked")
     };
-    let queue = queue.build(seed.stream("queue.dl"));
-    let config = LinkConfig { rate_bps: path.forward.rate_bps(), delay: path.forward.delay, queue, loss };
+    let (rate_bps, delay) = (path.forward.rate_bps(), path.forward.delay);
+    let config = LinkConfig { rate_bps, delay, queue: *queue, draws: seed.stream("queue.dl"), loss };
     Some(AnyLink::try_from(config).expect("checked"))
 }
 

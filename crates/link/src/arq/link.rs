@@ -10,12 +10,11 @@ use super::{
     ArqError, ArqLinkConfig, ArqReceiver, ArqSender, ArqStatistics, Content, Delivery, FrameChannel,
     FrameClock, FrameHeader, LossyFrames, Outcome, Pdu, Protocol, Reception, SoftValue, Transmission,
 };
-use crate::config::Queue;
 use crate::event::{EventLog, LinkEvent};
 use crate::link::{Departure, Link, Push};
 use crate::occupancy::Occupancy;
 use crate::parcel::Parcel;
-use crate::queue::Waiting;
+use crate::queue::{QueueConfig, Waiting};
 use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
@@ -94,13 +93,14 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
 }
 
 impl ArqLinkConfig {
-    /// The link over `channel`, behind `queue`. `feedback` decides which acknowledgements and requests are lost.
+    /// The link over `channel`, behind `queue`, which draws from `draws` if it draws at all. `feedback` decides which acknowledgements and requests are lost.
     ///
     /// # Errors
     /// A parameter outside its range, or a channel that combines copies on a link that cannot.
     pub fn build<C>(
         self,
-        queue: Queue,
+        queue: QueueConfig,
+        draws: Stream,
         channel: C,
         feedback: Stream,
     ) -> Result<Box<dyn Link + Send>, ArqError>
@@ -114,7 +114,7 @@ impl ArqLinkConfig {
         }
         Ok(with_protocol!(self.protocol, |protocol| {
             let (sender, receiver) = protocol.build();
-            Box::new(ArqLink::new(&self, queue, (sender, receiver), channel, feedback)?)
+            Box::new(ArqLink::new(&self, queue, draws, (sender, receiver), channel, feedback)?)
         }))
     }
 }
@@ -135,7 +135,8 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
     /// A parameter of the queue outside its range.
     pub fn new(
         config: &ArqLinkConfig,
-        queue: Queue,
+        queue: QueueConfig,
+        draws: Stream,
         (sender, receiver): (S, R),
         channel: C,
         feedback: Stream,
@@ -144,7 +145,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         let busy = channel.frame_time().map(|_| SimTime::ZERO);
         Ok(Self {
             timing: FrameTiming { frame_time: config.frame_time(), clock, delay },
-            segmenter: Segmenter::new(segmentation, queue)?,
+            segmenter: Segmenter::new(segmentation, queue, draws)?,
             reassembly: Reassembly::new(receiver.releases_in_order()),
             sender,
             receiver,

@@ -2,12 +2,11 @@
 
 use super::ArqError;
 use super::reassembly::Reassembly;
-use crate::config::Queue;
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
-use crate::queue::{QueueDiscipline, Waiting};
+use crate::queue::{ByteQueue, QueueConfig, Waiting};
 use crate::statistics::LinkStatistics;
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, Stream};
 
 /// How the packets of a queue share frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,48 +80,53 @@ pub(super) struct Segmenter {
     config: SegmentationConfig,
     /// Of a drop-tail queue, which takes what finds the link idle whatever its limit.
     limit: Option<QueueLimit>,
-    queue: Box<dyn QueueDiscipline + Send>,
-    /// What is left of the packet that is being cut.
-    left: u32,
+    queue: ByteQueue,
     /// What the queue dropped of what it had taken.
     dropped: Vec<Waiting>,
 }
 
 impl Segmenter {
-    pub(super) fn new(config: SegmentationConfig, queue: Queue) -> Result<Self, ArqError> {
+    pub(super) fn new(
+        config: SegmentationConfig,
+        queue: QueueConfig,
+        draws: Stream,
+    ) -> Result<Self, ArqError> {
         let (limit, queue) = match queue {
-            Queue::DropTail(limit) => (limit, Queue::DropTail(None)),
+            QueueConfig::DropTail(limit) => (limit, QueueConfig::DropTail(None)),
             queue => (None, queue),
         };
-        Ok(Self { config, limit, queue: queue.discipline()?, left: 0, dropped: Vec::new() })
+        let queue =
+            ByteQueue::new(queue.build(draws)?).with_link_bytes(move |bytes| config.link_bytes(bytes));
+        Ok(Self { config, limit, queue, dropped: Vec::new() })
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.left == 0 && self.queue.packets() == 0
+        self.queue.begun() == 0 && self.queue.packets() == 0
     }
 
     /// Shows the packets that wait to be cut.
     pub(super) fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
-        self.queue.each(visit);
+        self.queue.discipline().each(visit);
     }
 
     /// How many packets wait to be cut.
     pub(super) fn packets(&self) -> usize {
-        self.queue.packets()
+        self.queue.discipline().packets()
     }
 
     /// Takes a packet into the queue, unless it is turned away.
     pub(super) fn push(&mut self, now: SimTime, packet: Parcel) -> bool {
         let is_full = self.limit.is_some_and(|limit| {
-            !self.is_empty() && !limit.admits(self.queue.packets(), self.queue.bytes(), packet.bytes())
+            let waiting = self.queue.discipline();
+            !self.is_empty() && !limit.admits(waiting.packets(), waiting.bytes(), packet.bytes())
         });
-        !is_full && self.queue.enqueue(now, packet, &mut self.dropped).is_ok()
+        !is_full && self.queue.push(now, packet, &mut self.dropped).is_ok()
     }
 
     /// Nothing is left to send at `now`: the queue learns that the link is idle.
     pub(super) fn rest(&mut self, now: SimTime) {
-        let nothing = self.queue.dequeue(now, &mut self.dropped);
+        let nothing = self.queue.head(now, &mut self.dropped);
         debug_assert_eq!(nothing, None, "it is empty");
     }
 
@@ -133,13 +137,13 @@ impl Segmenter {
 
     /// How many packets were marked "congestion experienced" so far.
     pub(super) fn ecn_marks(&self) -> u64 {
-        self.queue.ecn_marks()
+        self.queue.discipline().ecn_marks()
     }
 
     /// Whether the next frame is more than what is left of the packet that is being cut.
     #[inline]
     pub(super) fn asks_queue(&self) -> bool {
-        self.left < self.config.payload
+        self.queue.begun() < self.config.payload
     }
 
     /// Makes the next frame, to be sent at `now`; `false` if the queue has dropped all that it could be made of.
@@ -154,8 +158,8 @@ impl Segmenter {
             return self.fill_from_queue(now, packets, statistics);
         }
         // Most frames are full of one packet.
-        self.left -= self.config.payload;
-        packets.add_frame(now, self.left == 0);
+        let piece = self.queue.take(now, self.config.payload, &mut self.dropped);
+        packets.add_frame(now, piece.is_some_and(|piece| piece.is_last()));
         packets.end_frame();
         true
     }
@@ -168,20 +172,14 @@ impl Segmenter {
         statistics: &mut LinkStatistics,
     ) -> bool {
         let mut room = self.config.payload;
-        loop {
-            if self.left == 0 {
-                let Some(Waiting { since, packet }) = self.queue.dequeue(now, &mut self.dropped) else {
-                    break;
-                };
-                let bytes = packet.bytes();
-                statistics.on_transmission(bytes, now - since);
-                self.left = self.config.link_bytes(bytes);
+        while let Some(piece) = self.queue.take(now, room, &mut self.dropped) {
+            if piece.is_first() {
+                let Waiting { since, packet } = piece.packet;
+                statistics.on_transmission(packet.bytes(), now - since);
                 packets.begin(packet);
             }
-            let taken = room.min(self.left);
-            self.left -= taken;
-            room -= taken;
-            packets.add_frame(now, self.left == 0);
+            packets.add_frame(now, piece.is_last());
+            room -= piece.bytes;
             if room == 0 || self.config.packing == Packing::Padded {
                 break;
             }
@@ -195,17 +193,19 @@ impl Segmenter {
 
     /// How many frames still have to be made, at least, before the packet is cut that is being cut, or else the next.
     pub(super) fn frames_left(&self) -> Option<u32> {
-        if self.left > 0 {
-            return Some(self.left.div_ceil(self.config.payload));
+        let begun = self.queue.begun();
+        if begun > 0 {
+            return Some(begun.div_ceil(self.config.payload));
         }
-        let next = || self.queue.next_bytes().map_or(1, |bytes| self.config.frames(bytes));
-        (self.queue.packets() > 0).then(next)
+        let next = || self.queue.discipline().next_bytes().map_or(1, |bytes| self.config.frames(bytes));
+        (!self.is_empty()).then(next)
     }
 
     /// How many frames are made before the queue is asked for a packet, and may drop others; `None` if it drops none
     /// then.
     pub(super) fn frames_before_drops(&self) -> Option<u32> {
-        let may_drop = self.queue.packets() > 0 && self.queue.next_bytes().is_none();
-        may_drop.then_some(self.left / self.config.payload)
+        let waiting = self.queue.discipline();
+        let may_drop = waiting.packets() > 0 && waiting.next_bytes().is_none();
+        may_drop.then_some(self.queue.begun() / self.config.payload)
     }
 }

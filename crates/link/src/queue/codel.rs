@@ -79,6 +79,14 @@ impl QueueDiscipline for CoDel {
         self.control.dequeue(&self.config, now, &mut self.backlog, dropped, &mut self.ecn_marks)
     }
 
+    fn discard(&mut self, _now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
+        self.backlog.discard(until, dropped);
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.backlog.oldest()
+    }
+
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.backlog.each(visit);
     }

@@ -38,6 +38,14 @@ impl QueueDiscipline for DropTail {
         self.backlog.pop()
     }
 
+    fn discard(&mut self, _now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
+        self.backlog.discard(until, dropped);
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.backlog.oldest()
+    }
+
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.backlog.each(visit);
     }

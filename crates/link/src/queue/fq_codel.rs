@@ -194,6 +194,19 @@ impl QueueDiscipline for FqCoDel {
         }
     }
 
+    fn discard(&mut self, _now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
+        let before = dropped.len();
+        for flow in &mut self.flows {
+            flow.backlog.discard(until, dropped);
+        }
+        self.packets -= dropped.len() - before;
+        self.bytes -= dropped[before..].iter().map(|waiting| u64::from(waiting.packet.bytes())).sum::<u64>();
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.flows.iter().filter_map(|flow| flow.backlog.oldest()).min()
+    }
+
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.flows.iter().for_each(|flow| flow.backlog.each(visit));
     }

@@ -1,5 +1,7 @@
 //! Queue disciplines: which packets wait, in which order they leave, and which are dropped or marked.
 
+mod byte_queue;
+mod choice;
 mod codel;
 mod drop_tail;
 mod dual_pi2;
@@ -9,6 +11,9 @@ mod red;
 #[cfg(test)]
 mod tests;
 
+pub use byte_queue::{ByteQueue, Piece};
+pub use choice::QueueConfig;
+pub(crate) use choice::with_queue;
 pub use codel::{CoDel, CoDelConfig};
 pub use drop_tail::DropTail;
 pub use dual_pi2::{DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules};
@@ -44,6 +49,12 @@ pub trait QueueDiscipline {
     /// The packet to send at time `now`; `None` if nothing waits. What is dropped on the way is added to
     /// `dropped`.
     fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting>;
+
+    /// Drops at time `now` every packet that came at `until` or before, and adds it to `dropped`.
+    fn discard(&mut self, now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>);
+
+    /// When the packet came that has waited longest; `None` if nothing waits.
+    fn oldest(&self) -> Option<SimTime>;
 
     /// Shows all packets that wait, in the order of each queue.
     fn each(&self, visit: &mut dyn FnMut(&Waiting));
@@ -83,6 +94,16 @@ impl Backlog {
         let head = self.waiting.pop_front()?;
         self.bytes -= u64::from(head.packet.bytes());
         Some(head)
+    }
+
+    fn discard(&mut self, until: SimTime, dropped: &mut Vec<Waiting>) {
+        while self.oldest().is_some_and(|since| since <= until) {
+            dropped.extend(self.pop());
+        }
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.waiting.front().map(|head| head.since)
     }
 
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {

@@ -187,6 +187,18 @@ impl QueueDiscipline for Pie {
         head
     }
 
+    fn discard(&mut self, now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
+        self.update(now);
+        self.backlog.discard(until, dropped);
+        if self.backlog.packets() == 0 {
+            self.control.qdelay = SimTime::ZERO;
+        }
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.backlog.oldest()
+    }
+
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.backlog.each(visit);
     }

@@ -198,6 +198,14 @@ impl QueueDiscipline for Red {
         head
     }
 
+    fn discard(&mut self, _now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
+        self.backlog.discard(until, dropped);
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.backlog.oldest()
+    }
+
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.backlog.each(visit);
     }

@@ -9,13 +9,22 @@ use std::collections::HashMap;
 
 /// What happens to a queue.
 #[derive(Clone, Debug)]
-enum Op {
+pub(super) enum Op {
     Enqueue { flow: u32, bytes: u32, ecn_capable: bool },
     Dequeue,
     TimePasses { micros: u64 },
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+impl Op {
+    /// The packet that comes, as number `id`. A flow does not change its class.
+    pub(super) fn packet(&self, id: u32) -> Parcel {
+        let Self::Enqueue { flow, bytes, ecn_capable } = *self else { unreachable!("no packet comes") };
+        let ecn = if flow >= 4 { Ecn::Ect1 } else { [Ecn::NotEct, Ecn::Ect0][usize::from(ecn_capable)] };
+        Parcel::new(id, flow, bytes).with_ecn(ecn)
+    }
+}
+
+pub(super) fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         5 => (0_u32..6, 40_u32..1500, any::<bool>())
             .prop_map(|(flow, bytes, ecn_capable)| Op::Enqueue { flow, bytes, ecn_capable }),
@@ -25,7 +34,14 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..600)
 }
 
-fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn QueueDiscipline>)> {
+pub(super) fn limits() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![(1_usize..40).prop_map(QueueLimit::Packets), (1_u64..30_000).prop_map(QueueLimit::Bytes)]
+}
+
+pub(super) fn disciplines(
+    limit: QueueLimit,
+    ecn: bool,
+) -> Vec<(&'static str, Box<dyn QueueDiscipline + Send>)> {
     let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
     let fq_codel = FqCoDelConfig { codel, limit, ..FqCoDelConfig::default() };
     // Two queues for six flows.
@@ -52,15 +68,19 @@ fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn Queue
 
 /// What is in the queue, in order of arrival, and what has come out of each flow last.
 #[derive(Default)]
-struct Ledger {
-    held: Vec<Waiting>,
+pub(super) struct Ledger {
+    pub(super) held: Vec<Waiting>,
     last_sent: HashMap<u32, u32>,
-    marked: u64,
+    pub(super) marked: u64,
 }
 
 impl Ledger {
+    pub(super) fn came(&mut self, now: SimTime, packet: Parcel) {
+        self.held.push(Waiting { since: now, packet });
+    }
+
     /// The packet leaves the queue, in the state in which it came but for a mark.
-    fn leaves(&mut self, waiting: &Waiting) -> Result<(), TestCaseError> {
+    pub(super) fn leaves(&mut self, waiting: &Waiting) -> Result<(), TestCaseError> {
         let at = self.held.iter().position(|held| held.packet.id() == waiting.packet.id());
         let Some(at) = at else { return Err(TestCaseError::fail(format!("{waiting:?} was not there"))) };
         let held = self.held.remove(at);
@@ -69,7 +89,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn is_sent(&mut self, head: &Waiting) -> Result<(), TestCaseError> {
+    pub(super) fn is_sent(&mut self, head: &Waiting) -> Result<(), TestCaseError> {
         let before = self.last_sent.insert(head.packet.flow(), head.packet.id());
         prop_assert!(
             before.is_none_or(|before| before < head.packet.id()),
@@ -87,14 +107,11 @@ fn check(queue: &mut dyn QueueDiscipline, limit: QueueLimit, ops: &[Op]) -> Resu
     for op in ops.iter().chain(std::iter::repeat_n(&drain, 700).flatten()) {
         let mut dropped = Vec::new();
         match *op {
-            Op::Enqueue { flow, bytes, ecn_capable } => {
-                // A flow does not change its class.
-                let ecn =
-                    if flow >= 4 { Ecn::Ect1 } else { [Ecn::NotEct, Ecn::Ect0][usize::from(ecn_capable)] };
-                let packet = Parcel::new(id, flow, bytes).with_ecn(ecn);
+            Op::Enqueue { .. } => {
+                let packet = op.packet(id);
                 id += 1;
                 match queue.enqueue(now, packet, &mut dropped) {
-                    Ok(()) => ledger.held.push(Waiting { since: now, packet }),
+                    Ok(()) => ledger.came(now, packet),
                     Err(refused) => prop_assert_eq!(refused, packet),
                 }
             }
@@ -129,9 +146,7 @@ proptest! {
     #[test]
     fn every_packet_is_accounted_for(
         ops in ops(),
-        limit in prop_oneof![
-            (1_usize..40).prop_map(QueueLimit::Packets), (1_u64..30_000).prop_map(QueueLimit::Bytes),
-        ],
+        limit in limits(),
         ecn: bool,
     ) {
         for (name, mut queue) in disciplines(limit, ecn) {

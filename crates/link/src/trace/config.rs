@@ -4,11 +4,11 @@ use super::delays::{DelaySeries, DelayedService};
 use super::opportunity::OpportunityService;
 use super::rate_table::RateService;
 use super::schedule::Schedule;
-use crate::config::Queue;
 use crate::link::Link;
+use crate::queue::QueueConfig;
 use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
-use crossfade_core::{OutOfRange, SimTime};
+use crossfade_core::{OutOfRange, SimTime, Stream};
 
 /// A link that follows a trace, with any queue.
 pub struct TraceLinkConfig {
@@ -19,7 +19,9 @@ pub struct TraceLinkConfig {
     /// Propagation delay over time, added to both.
     pub delays: Option<DelaySeries>,
     /// What waits, and what is dropped. (Random early detection is told a rate of its own.)
-    pub queue: Queue,
+    pub queue: QueueConfig,
+    /// What the queue draws from, if it draws at all.
+    pub draws: Stream,
     /// Which transmissions are lost: [`TableLoss`](super::TableLoss) for those of a table.
     pub loss: Box<dyn LossProcess>,
 }
@@ -30,17 +32,19 @@ impl TraceLinkConfig {
     /// # Errors
     /// A parameter of the queue outside its range.
     pub fn build(self) -> Result<Box<dyn Link + Send>, OutOfRange> {
-        let Self { schedule, delay, delays, queue, loss } = self;
+        let Self { schedule, delay, delays, queue, draws, loss } = self;
         let Some(delays) = delays else {
             return match schedule {
-                Schedule::Opportunities(trace) => queue.before(OpportunityService::new(trace), delay, loss),
-                Schedule::Rates(table) => queue.before(RateService::new(table), delay, loss),
+                Schedule::Opportunities(trace) => {
+                    queue.before(draws, OpportunityService::new(trace), delay, loss)
+                }
+                Schedule::Rates(table) => queue.before(draws, RateService::new(table), delay, loss),
             };
         };
         let service: Box<dyn Service> = match schedule {
             Schedule::Opportunities(trace) => Box::new(OpportunityService::new(trace)),
             Schedule::Rates(table) => Box::new(RateService::new(table)),
         };
-        queue.before(DelayedService::new(service, delays), delay, loss)
+        queue.before(draws, DelayedService::new(service, delays), delay, loss)
     }
 }

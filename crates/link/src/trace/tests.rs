@@ -5,18 +5,23 @@ use super::{
     TraceLinkConfig,
 };
 use crate::testing::{EveryThird, plain};
-use crate::{CoDelConfig, Departure, DropTail, Hop, HopConfig, Link, Push, Queue, QueueLimit, QueuedLink};
+use crate::{
+    CoDelConfig, Departure, DropTail, Hop, HopConfig, Link, Push, QueueConfig, QueueLimit, QueuedLink,
+};
 use crossfade_channel::Lossless;
-use crossfade_core::SimTime;
+use crossfade_core::{RunSeed, SimTime, Stream};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
 const MS: SimTime = SimTime::from_millis(1);
 
-fn link(schedule: Schedule, queue: Queue) -> Box<dyn Link + Send> {
-    TraceLinkConfig { schedule, delay: SimTime::ZERO, delays: None, queue, loss: Box::new(Lossless) }
-        .build()
-        .unwrap()
+fn draws() -> Stream {
+    RunSeed { seed: 1, run: 0 }.stream("queue.dl")
+}
+
+fn link(schedule: Schedule, queue: QueueConfig) -> Box<dyn Link + Send> {
+    let (delay, loss) = (SimTime::ZERO, Box::new(Lossless));
+    TraceLinkConfig { schedule, delay, delays: None, queue, draws: draws(), loss }.build().unwrap()
 }
 
 fn opportunities(text: &str) -> Schedule {
@@ -46,13 +51,13 @@ fn replay(mut link: Box<dyn Link + Send>, packets: &[(u64, u32)]) -> Vec<(u64, u
 #[test]
 fn a_constant_trace_sends_a_packet_at_each_opportunity() {
     let packets = vec![(0, 1500); 5];
-    let arrived = replay(link(opportunities("12\n"), Queue::DropTail(None)), &packets);
+    let arrived = replay(link(opportunities("12\n"), QueueConfig::DropTail(None)), &packets);
     assert_eq!(arrived, [(12_000, 0), (24_000, 1), (36_000, 2), (48_000, 3), (60_000, 4)]);
 }
 
 #[test]
 fn large_packets_take_several_opportunities_and_small_ones_share_one() {
-    let trace = || link(opportunities("3\n5\n5\n9\n10\n"), Queue::DropTail(None));
+    let trace = || link(opportunities("3\n5\n5\n9\n10\n"), QueueConfig::DropTail(None));
     // 3000 bytes: at 3 and 5; then 1500 at 5; 500 and 700 at 9; 400 takes the last 300 of it, and 10.
     let packets = [3000, 1500, 500, 700, 400].map(|bytes| (0, bytes));
     let arrived = replay(trace(), &packets);
@@ -67,7 +72,7 @@ fn large_packets_take_several_opportunities_and_small_ones_share_one() {
 
 #[test]
 fn opportunities_that_find_nothing_are_lost() {
-    let trace = || link(opportunities("3\n5\n5\n9\n10\n"), Queue::DropTail(None));
+    let trace = || link(opportunities("3\n5\n5\n9\n10\n"), QueueConfig::DropTail(None));
     // At the time of an opportunity is too late for it; what is left of one is lost with the queue empty.
     let packets = [(3_000, 100), (5_000, 100), (9_999, 100), (10_001, 100), (97_500, 1500)];
     let times: Vec<u64> = replay(trace(), &packets).into_iter().map(|(at, _)| at).collect();
@@ -77,7 +82,7 @@ fn opportunities_that_find_nothing_are_lost() {
 #[test]
 fn a_queue_sees_how_long_packets_waited_for_an_opportunity() {
     // One opportunity a second: everything waits for longer than the target of CoDel.
-    let queue = || Queue::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
+    let queue = || QueueConfig::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
     let mut slow = link(opportunities("1000\n"), queue());
     for id in 0..20 {
         slow.push(SimTime::ZERO, plain(id, 1500));
@@ -89,7 +94,7 @@ fn a_queue_sees_how_long_packets_waited_for_an_opportunity() {
     assert!(slow.queue_drops > 0);
     let waited = slow.queueing_delay.quantile(0.0).unwrap().as_secs_f64();
     assert!(waited > 0.9, "{waited}");
-    let mut full = link(opportunities("1000\n"), Queue::DropTail(Some(QueueLimit::Packets(2))));
+    let mut full = link(opportunities("1000\n"), QueueConfig::DropTail(Some(QueueLimit::Packets(2))));
     let fates: Vec<Push> = (0..3).map(|id| full.push(SimTime::ZERO, plain(id, 1500))).collect();
     assert_eq!(fates, [Push::Accepted, Push::Accepted, Push::QueueDrop], "none is sent before 1000 ms");
 }
@@ -98,12 +103,12 @@ fn a_queue_sees_how_long_packets_waited_for_an_opportunity() {
 fn delays_of_a_table_do_not_reorder() {
     let table: RateTable = "0 8e6 0.100 0\n0.001 8e6 0.010 0\n".parse().unwrap();
     let packets = vec![(0, 1000), (0, 1000), (200_000, 1000)];
-    let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &packets);
+    let arrived = replay(link(Schedule::Rates(table), QueueConfig::DropTail(None)), &packets);
     // Sent after 1 ms, when the delay is 10 ms already; the first after half a millisecond would have 100
     // ms.
     assert_eq!(arrived, [(11_000, 0), (12_000, 1), (211_000, 2)]);
     let table: RateTable = "0 16e6 0.100 0\n0.001 16e6 0.010 0\n".parse().unwrap();
-    let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &packets);
+    let arrived = replay(link(Schedule::Rates(table), QueueConfig::DropTail(None)), &packets);
     assert_eq!(arrived, [(100_500, 0), (100_500, 1), (210_500, 2)]);
 }
 
@@ -117,7 +122,8 @@ fn recorded_delays_hold_at_the_end_of_a_transmission_and_do_not_reorder() {
             schedule: opportunities("1\n2\n4\n10\n"),
             delay: MS,
             delays: Some(delays),
-            queue: Queue::DropTail(None),
+            queue: QueueConfig::DropTail(None),
+            draws: draws(),
             loss: Box::new(Lossless),
         };
         replay(link.build().unwrap(), &[(0, 1500); 4]).into_iter().map(|(at, _)| at).collect::<Vec<_>>()
@@ -133,7 +139,7 @@ fn recorded_delays_hold_at_the_end_of_a_transmission_and_do_not_reorder() {
 #[test]
 fn a_link_that_dies_keeps_what_it_has() {
     let table: RateTable = "0 8e6 0 0\n0.0015 0 0 0\n".parse().unwrap();
-    let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &[(0, 1000); 4]);
+    let arrived = replay(link(Schedule::Rates(table), QueueConfig::DropTail(None)), &[(0, 1000); 4]);
     assert_eq!(arrived, [(1000, 0)]);
 }
 
@@ -173,7 +179,7 @@ proptest! {
         let packets: Vec<(u64, u32)> =
             gaps.into_iter().map(|(gap, bytes)| { at += gap; (at, bytes) }).collect();
         let trace = OpportunityTrace::new(millis.clone()).unwrap();
-        let arrived = replay(link(Schedule::Opportunities(trace), Queue::DropTail(None)), &packets);
+        let arrived = replay(link(Schedule::Opportunities(trace), QueueConfig::DropTail(None)), &packets);
         let times: Vec<u64> = arrived.iter().map(|(at, _)| *at).collect();
         prop_assert_eq!(times, reference(&millis, &packets));
     }

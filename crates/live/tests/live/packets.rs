@@ -2,12 +2,12 @@
 
 use crate::Case;
 use crate::ping::{PING_BYTES, ping};
-use crate::testbed::{MS, arq, emulate, hop, iid, random_bytes, undisturbed};
+use crate::testbed::{MS, arq, draws, emulate, hop, iid, random_bytes, undisturbed};
 use crossfade_channel::Lossless;
 use crossfade_core::SimTime;
 use crossfade_link::arq::{ArqProtocol, StopAndWaitConfig};
 use crossfade_link::trace::{Schedule, TraceLinkConfig};
-use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Parcel, Push, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Parcel, Push, QueueConfig, QueueLimit};
 use crossfade_live::{PumpConfig, PumpReport};
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
 use std::collections::BTreeSet;
@@ -65,7 +65,8 @@ fn ping_through_recorded_delays() {
             schedule: Schedule::Opportunities("1\n".parse().unwrap()),
             delay: SimTime::ZERO,
             delays: Some("0 0.020\n0.5 0.060\n".parse().unwrap()),
-            queue: Queue::DropTail(None),
+            queue: QueueConfig::DropTail(None),
+            draws: draws(),
             loss: Box::new(Lossless),
         };
         let (rtt, _) =
@@ -153,9 +154,9 @@ fn packets_arrive_as_they_were_sent() {
 
 fn every_packet_is_accounted_for() {
     let config = PumpConfig { capacity: 10, ..PumpConfig::default() };
-    let queue = Queue::DropTail(Some(QueueLimit::Packets(7)));
-    let forward =
-        LinkConfig { rate_bps: Some(1e5), delay: MS * 9000, queue, loss: iid(0.2) }.build().unwrap();
+    let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(7)));
+    let forward = LinkConfig { rate_bps: Some(1e5), delay: MS * 9000, queue, draws: draws(), loss: iid(0.2) };
+    let forward = forward.build().unwrap();
     // Two bursts of 100 packets of 300 bytes. A packet takes 24 ms on the link and 9 s behind it: of each
     // burst the queue takes some 8, and the second meets what the first has left inside.
     let ((), report) = emulate(forward, hop(None, MS), config, |[near, far]| {
@@ -177,9 +178,10 @@ fn every_packet_is_accounted_for() {
 
 fn marks_of_a_queue_arrive() {
     let codel = CoDelConfig { target: MS, interval: MS * 2, ecn: true, ..CoDelConfig::default() };
-    let queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
+    let queue = QueueConfig::CoDel(codel, QueueLimit::Packets(1000));
     let forward =
-        LinkConfig { rate_bps: Some(4e6), delay: MS, queue, loss: Box::new(Lossless) }.build().unwrap();
+        LinkConfig { rate_bps: Some(4e6), delay: MS, queue, draws: draws(), loss: Box::new(Lossless) };
+    let forward = forward.build().unwrap();
     let (marked, report) = emulate(forward, hop(None, MS), PumpConfig::default(), |[near, far]| {
         let socket_near = near.run(|| UdpSocket::bind((near.address(), 0))).unwrap().unwrap();
         // ECT(0).

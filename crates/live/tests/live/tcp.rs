@@ -2,10 +2,12 @@
 
 use crate::Case;
 use crate::replay::{Entry, recorded, replay};
-use crate::testbed::{MS, MTU, check, emulate, hop, iid, random_bytes, selective_repeat, trace, undisturbed};
+use crate::testbed::{
+    MS, MTU, check, draws, emulate, hop, iid, random_bytes, selective_repeat, trace, undisturbed,
+};
 use crate::transfer::{MSS, transfer};
 use crossfade_channel::Lossless;
-use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Push, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Push, QueueConfig, QueueLimit};
 use crossfade_live::{Emulation, EmulationReport, Host, HostOptions, LiveLink, PumpConfig, SocketWatch};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{scope, sleep};
@@ -73,7 +75,7 @@ fn tcp_repairs_what_arq_gives_up() {
 }
 
 fn tcp_through_a_trace() {
-    let queue = || Queue::DropTail(Some(QueueLimit::Packets(2000)));
+    let queue = || QueueConfig::DropTail(Some(QueueLimit::Packets(2000)));
     undisturbed(|| {
         let (goodput_bps, _) = tcp(trace(queue(), Box::new(Lossless)).build().unwrap(), 2_000_000);
         check_goodput(goodput_bps, 10.0 * 1500.0 * 8.0 / 0.015)
@@ -84,9 +86,10 @@ fn tcp_through_a_trace() {
 /// the same packets come at the same times.
 fn a_simulation_does_the_same() {
     let codel =
-        || Queue::CoDel(CoDelConfig { target: MS, ..CoDelConfig::default() }, QueueLimit::Packets(60));
+        || QueueConfig::CoDel(CoDelConfig { target: MS, ..CoDelConfig::default() }, QueueLimit::Packets(60));
     // Some eleven losses are expected of each link: none at all once in 60,000 streams.
-    let hop = || LinkConfig { rate_bps: Some(8e6), delay: MS * 5, queue: codel(), loss: iid(0.04) };
+    let rate_bps = Some(8e6);
+    let hop = || LinkConfig { rate_bps, delay: MS * 5, queue: codel(), draws: draws(), loss: iid(0.04) };
     let arq = || selective_repeat(iid(0.15), Some(2));
     same("arq", arq, || Box::new(arq()));
     same("codel", || hop().build().unwrap(), || Box::new(hop().build().unwrap()));
@@ -153,7 +156,8 @@ fn large_segments_are_packets_to_a_link() {
     let data: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
     let hosts = Host::pair_with(HostOptions { large_segments: true, ..HostOptions::default() }).unwrap();
     for rate_bps in [Some(50e6), Some(1e13)] {
-        let config = LinkConfig { rate_bps, delay: MS, queue: Queue::DropTail(None), loss: iid(0.02) };
+        let queue = QueueConfig::DropTail(None);
+        let config = LinkConfig { rate_bps, delay: MS, queue, draws: draws(), loss: iid(0.02) };
         let (link, record) = recorded(config.build().unwrap());
         let back = hop(None, MS);
         let emulation = Emulation::start(&hosts, Box::new(link), back, PumpConfig::default()).unwrap();

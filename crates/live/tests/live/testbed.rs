@@ -1,13 +1,13 @@
 //! Two hosts joined by links, the links that the cases use, and what holds for every run of them.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, LossyFrames, Packing, Release, ReverseConfig,
     SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
 };
 use crossfade_link::trace::{Schedule, TraceLinkConfig};
-use crossfade_link::{LinkConfig, Queue};
+use crossfade_link::{LinkConfig, QueueConfig};
 use crossfade_live::{Emulation, EmulationReport, Host, LiveLink, PumpConfig, PumpReport};
 use rand::Rng;
 
@@ -38,8 +38,14 @@ pub(crate) fn check(report: &PumpReport) {
     assert_eq!(report.lateness.count(), link.arrivals);
 }
 
+/// What the queue of a link draws from.
+pub(crate) fn draws() -> Stream {
+    RunSeed { seed: 1, run: 0 }.stream("queue.dl")
+}
+
 pub(crate) fn hop(rate_bps: Option<f64>, delay: SimTime) -> LiveLink {
-    LinkConfig { rate_bps, delay, queue: Queue::DropTail(None), loss: Box::new(Lossless) }.build().unwrap()
+    let queue = QueueConfig::DropTail(None);
+    LinkConfig { rate_bps, delay, queue, draws: draws(), loss: Box::new(Lossless) }.build().unwrap()
 }
 
 pub(crate) fn iid(p_e: f64) -> Box<dyn LossProcess> {
@@ -65,7 +71,7 @@ pub(crate) fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtoc
         protocol,
     };
     let feedback = RunSeed { seed: 1, run: 0 }.stream("feedback.dl");
-    config.build(Queue::DropTail(None), LossyFrames { loss }, feedback).unwrap()
+    config.build(QueueConfig::DropTail(None), draws(), LossyFrames { loss }, feedback).unwrap()
 }
 
 /// 8 Mbit/s: a frame takes 0.125 ms, a full packet 1.5 ms.
@@ -81,9 +87,9 @@ pub(crate) fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: 
 }
 
 /// 10 packets in 15 ms, then again.
-pub(crate) fn trace(queue: Queue, loss: Box<dyn LossProcess>) -> TraceLinkConfig {
+pub(crate) fn trace(queue: QueueConfig, loss: Box<dyn LossProcess>) -> TraceLinkConfig {
     let schedule = Schedule::Opportunities("1\n1\n3\n4\n4\n4\n9\n10\n12\n15\n".parse().unwrap());
-    TraceLinkConfig { schedule, delay: MS * 5, delays: None, queue, loss }
+    TraceLinkConfig { schedule, delay: MS * 5, delays: None, queue, draws: draws(), loss }
 }
 
 /// Repeats an experiment until the machine has had time for it: what happened at the wrong time is an error,

@@ -194,7 +194,7 @@ impl DualPi2 {
     fn update(&mut self, now: SimTime) {
         let Self { config, control, updates, queues, .. } = self;
         updates.make_up(now, |at| {
-            let waits = |queue: &Backlog| queue.waiting.front().map(|head| at.saturating_sub(head.since));
+            let waits = |queue: &Backlog| queue.oldest().map(|since| at.saturating_sub(since));
             let delay = queues.iter().filter_map(waits).max();
             let before = *control;
             control.update(config, delay.unwrap_or(SimTime::ZERO));
@@ -309,6 +309,15 @@ impl QueueDiscipline for DualPi2 {
         }
         self.credit = self.config.initial_credit();
         None
+    }
+
+    fn discard(&mut self, now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
+        self.update(now);
+        self.queues.iter_mut().for_each(|queue| queue.discard(until, dropped));
+    }
+
+    fn oldest(&self) -> Option<SimTime> {
+        self.queues.iter().filter_map(Backlog::oldest).min()
     }
 
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {

@@ -1,0 +1,79 @@
+//! The queues there are.
+
+use super::{CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueDiscipline, RedConfig};
+use crate::limit::QueueLimit;
+use crossfade_core::{OutOfRange, Stream};
+
+/// Which queue discipline a link has, and its parameters. The list of all there are; the macro below it, which makes them, is the other
+/// half of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueConfig {
+    /// First in, first out; what finds the queue full is dropped. `None` is without limit.
+    DropTail(Option<QueueLimit>),
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay, in a queue of this size.
+    CoDel(CoDelConfig, QueueLimit),
+    /// Fair queueing with controlled delay.
+    FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
+    /// Coupled queues for scalable and classic traffic.
+    DualPi2(DualPi2Config),
+}
+
+/// Makes the queue that a configuration names and does the same with whichever it is; returns the error of a parameter outside its
+/// range.
+macro_rules! with_queue {
+    ($config:expr, $draws:expr, |$queue:ident| $does:expr) => {
+        match $config {
+            $crate::queue::QueueConfig::DropTail(limit) => {
+                let $queue = $crate::queue::DropTail::new(limit.unwrap_or($crate::limit::UNLIMITED))?;
+                $does
+            }
+            $crate::queue::QueueConfig::Red(config) => {
+                let $queue = $crate::queue::Red::new(config, $draws)?;
+                $does
+            }
+            $crate::queue::QueueConfig::CoDel(config, limit) => {
+                let $queue = $crate::queue::CoDel::new(config, limit)?;
+                $does
+            }
+            $crate::queue::QueueConfig::FqCoDel(config) => {
+                let $queue = $crate::queue::FqCoDel::new(config)?;
+                $does
+            }
+            $crate::queue::QueueConfig::Pie(config) => {
+                let $queue = $crate::queue::Pie::new(config, $draws)?;
+                $does
+            }
+            $crate::queue::QueueConfig::DualPi2(config) => {
+                let $queue = $crate::queue::DualPi2::new(config, $draws)?;
+                $does
+            }
+        }
+    };
+}
+pub(crate) use with_queue;
+
+impl QueueConfig {
+    /// The queue, empty. It draws from `draws` if it draws at all.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn build(self, draws: Stream) -> Result<Box<dyn QueueDiscipline + Send>, OutOfRange> {
+        Ok(with_queue!(self, draws, |queue| Box::new(queue)))
+    }
+
+    /// How much may wait; `None` is without limit.
+    pub fn limit(self) -> Option<QueueLimit> {
+        match self {
+            Self::DropTail(limit) => limit,
+            Self::Red(RedConfig { limit, .. })
+            | Self::CoDel(_, limit)
+            | Self::FqCoDel(FqCoDelConfig { limit, .. })
+            | Self::Pie(PieConfig { limit, .. })
+            | Self::DualPi2(DualPi2Config { limit, .. }) => Some(limit),
+        }
+    }
+}
