@@ -148,6 +148,23 @@ def test_rust_files_know_each_other_in_no_circle(crate: str) -> None:
     assert circles(arrows_between_files(CRATES / crate / "src")) == []
 
 
+# Files that say what a folder holds.
+OF_FOLDERS = {"mod.rs", "lib.rs", "__init__.py"}
+FEWEST_LINES = 30
+
+
+def test_a_small_file_says_why_it_is_a_file_of_its_own() -> None:
+    """One below 30 lines is easily part of another: its first line says why it is not."""
+    files = [*PACKAGE.rglob("*.py"), *CRATES.glob("*/src/**/*.rs")]
+    firsts = {
+        path.relative_to(ROOT).as_posix(): lines[0]
+        for path in files
+        if path.name not in OF_FOLDERS and 0 < len(lines := path.read_text().splitlines()) < FEWEST_LINES
+    }
+    assert firsts
+    assert [path for path, first in firsts.items() if "a file of its own, " not in first] == []
+
+
 @pytest.mark.parametrize("crate", CRATES_THERE)
 def test_every_file_of_rust_tests_is_compiled(crate: str) -> None:
     """A crate has one test program: a file that neither it nor the manifest names would never run."""

@@ -1,4 +1,4 @@
-//! What a cell refuses.
+//! What a cell refuses: a file of its own, since most files of the crate return it.
 
 use crossfade_channel::ChannelError;
 use crossfade_core::OutOfRange;

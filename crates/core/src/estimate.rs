@@ -1,7 +1,7 @@
 //! Monte-Carlo estimates with confidence intervals.
 
 use crate::interval::{self, Events, MetricKind};
-use crate::square::square;
+use crate::portable::square;
 use crate::student::student_quantiles;
 
 /// How a value was obtained.

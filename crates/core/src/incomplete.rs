@@ -1,6 +1,6 @@
 //! Incomplete beta and gamma functions, and quantiles of the distributions that they are, by the pinned `libm` alone.
 
-use crate::square::square;
+use crate::portable::square;
 use std::f64::consts::PI;
 
 /// A distribution function at one point: the shares below and above, and what the share below gains per unit of the

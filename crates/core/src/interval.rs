@@ -4,7 +4,7 @@
 //! How often each contains the truth is measured by `bench/coverage.py` and kept in `docs/intervals.md`.
 
 use crate::incomplete::{beta_quantile_odds, gamma_quantile};
-use crate::square::{cube, square};
+use crate::portable::{cube, square};
 use crate::student::student_quantiles;
 
 /// What the values of a metric are, which decides the interval of their mean.

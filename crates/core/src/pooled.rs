@@ -4,7 +4,7 @@
 //! times have. Times that had not ended when the run did are *censored*: such a time is longer than what was seen of it.
 
 use crate::estimate::{Estimate, MethodKind};
-use crate::square::square;
+use crate::portable::square;
 use crate::student::student_quantiles;
 use crate::{DelayHistogram, SimTime, incomplete_beta};
 use std::borrow::Cow;

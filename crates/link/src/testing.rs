@@ -1,4 +1,4 @@
-//! What the tests of links share.
+//! What the tests of links share: a file of its own, since it is compiled for tests alone.
 
 use crate::parcel::{Ecn, Parcel};
 use crossfade_channel::LossProcess;

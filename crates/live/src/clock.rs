@@ -1,4 +1,4 @@
-//! The clock on the wall as simulated time.
+//! Real time as simulated time: a file of its own, since the driver and the pump share it.
 
 use crossfade_core::SimTime;
 use std::time::Instant;

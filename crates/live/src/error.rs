@@ -1,4 +1,4 @@
-//! What the operating system refuses.
+//! What the operating system refuses: a file of its own, since most files of the crate return it.
 
 use std::io;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! Panics, which are bugs: where one was and what it said, for one line.
+//! Where a panic was and what it said: a file of its own, since it sets a hook of the process.
 
 use pyo3::prelude::*;
 use std::panic::set_hook;

@@ -1,6 +1,5 @@
 //! The files that a scenario names: the caller reads them, and each is understood once.
 
-use crate::digest::hex;
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
@@ -12,7 +11,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The caller, who reads files. Nothing here opens any.
@@ -52,6 +51,14 @@ pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
         && !class.is_empty()
         && class.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     (is_python(file) && is_name).then_some((file, Some(class)))
+}
+
+/// The first 32 hex digits of a hash.
+pub(crate) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The files that a scenario names, as they are asked for.

@@ -4,8 +4,7 @@
 //! plan alone (title, methods, sweep, number of runs, seed), with the files that it names, the version of the
 //! results, the seed and the run.
 
-use crate::digest::hex;
-use crate::files::Files;
+use crate::files::{Files, hex};
 use crate::schema::{name_files, plan_keys};
 use crate::tables::{Method, Scenario};
 use serde_json::Value;

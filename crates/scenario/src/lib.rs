@@ -8,7 +8,6 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod digest;
 mod document;
 mod draws;
 mod error;

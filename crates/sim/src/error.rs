@@ -1,4 +1,4 @@
-//! Why a simulation has no result.
+//! Why a simulation has no result: a file of its own, since networks and engines both return it.
 
 use thiserror::Error;
 

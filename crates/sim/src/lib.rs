@@ -32,7 +32,6 @@ mod path;
 mod path_link;
 mod routing;
 mod shortcuts;
-mod snapshot;
 mod state;
 mod statistics;
 mod topology;
@@ -49,7 +48,8 @@ pub use network::{
 };
 pub use one_hop::{OneHop, RunStatistics, run, run_with_congestion_control};
 pub use shortcuts::Shortcuts;
-pub use snapshot::{FlowSnapshot, Snapshot};
-pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
+pub use statistics::{
+    ArrivalStatistics, Completion, FlowSnapshot, FlowStatistics, NetworkStatistics, Snapshot,
+};
 pub use topology::{Leg, Passage, Route, Topology};
 pub use workload::{Distribution, Gaps, OnOff, whole_segments};

@@ -1,7 +1,8 @@
-//! What a run counted.
+//! What a run counted, at its end or under way.
 
 use crate::link_summary::LinkSummary;
-use crossfade_core::{DelayHistogram, SimTime, counters, jain_fairness};
+use crossfade_core::{DelayHistogram, SimTime, TcpSnapshot, counters, jain_fairness};
+use crossfade_link::LinkReport;
 
 /// What was counted of one flow, or of several together, after the warm-up.
 ///
@@ -171,4 +172,22 @@ impl NetworkStatistics {
         let delivered: Vec<f64> = self.flows.iter().map(|flow| flow.segments_in_order as f64).collect();
         jain_fairness(&delivered)
     }
+}
+
+/// What was counted since the start of a run, its warm-up included.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Of each flow of [`crate::Network::flows`].
+    pub flows: Vec<FlowSnapshot>,
+    /// Of each link and fabric, in the order of [`crate::Engine::link_names`].
+    pub links: Vec<LinkReport>,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowSnapshot {
+    /// What was counted of it.
+    pub counts: FlowStatistics,
+    /// The variables of its sender; zeros of UDP.
+    pub tcp: TcpSnapshot,
 }

@@ -1,4 +1,4 @@
-//! How one case of golden data came out.
+//! How one case of golden data came out: a file of its own, since every kind of golden data reports it.
 
 /// How one case came out: a pattern of a trace, a cell of a table, an entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

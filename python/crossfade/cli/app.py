@@ -119,7 +119,7 @@ def _shown_warnings() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, CrossfadeWarning):
-            terminal.print_warnings([str(message)], terminal.console(stderr=True))
+            terminal.print_warnings([str(message)])
         else:
             usual(message, category, filename, lineno, file, line)
 

@@ -52,7 +52,7 @@ def compare(
     with telling_what_is_left(kept=not asked.no_cache):
         found = compare_pairs(source, by, methods=asked.methods, **compared.options(), **asked.options())
     outputs.print(lambda to: terminal.print_comparison(found, to), found)
-    terminal.print_warnings(found.warnings, terminal.console(stderr=True))
+    terminal.print_warnings(found.warnings)
     outputs.write(found.table())
 
 
@@ -123,6 +123,6 @@ def best(
             **asked.options(),
         )
     outputs.print(lambda to: terminal.print_best(found, to), found)
-    terminal.print_warnings(found.warnings, terminal.console(stderr=True))
+    terminal.print_warnings(found.warnings)
     outputs.write(found.switching_table() if switching else found.table())
     outputs.draw(lambda file: found.plot(file, title=found.results.title))

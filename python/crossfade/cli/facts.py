@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crossfade.results.rows import LINKS
+from crossfade.results.rows import LINKS, value_at
 
 
 def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
@@ -79,21 +79,14 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
         repeats = "not repeated" if arq == "none" else arq
         parts.append(f"frames of {table['frame_size']} ({time_text(frame)}), {repeats}")
     if link["rate_bps"] is not None and of.queue:
-        discipline = _table(scenario, of.queue).get("discipline", "drop-tail")
+        discipline = value_at(scenario, f"{of.queue}.discipline") or "drop-tail"
         parts.append(f"{discipline}, {link['queue_limit'] or 'unlimited'}")
     return f"{of.table} ({'; '.join(parts)})"
 
 
-def _table(scenario: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The table of a dotted key, empty where there is none."""
-    for name in key.split("."):
-        scenario = scenario.get(name) or {}
-    return scenario
-
-
 def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> str:
     """What it loses, how long bursts are, and how fast its gains change."""
-    model = _table(scenario, key).get("model")
+    model = value_at(scenario, f"{key}.model")
     if model in (None, "none"):
         return ""
     what = "packets" if link["frame_s"] is None else "frames"

@@ -10,34 +10,27 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ParamSpec, TypeVar, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar, get_type_hints
+
+import typer
 
 from crossfade._crossfade import USUAL_METRIC
 from crossfade.cli.options import (
     ByOption,
-    JobsOption,
-    LogYOption,
-    MethodOption,
-    MetricOption,
-    NoCacheOption,
-    OverOption,
-    PanelsOption,
-    PrecisionOption,
     QuietOption,
-    RunsOption,
     SeedOption,
     SetOption,
-    TogetherOption,
     WhereOption,
-    WidthOption,
     XOption,
     YOption,
     read_assignments,
     read_axes,
     read_conditions,
     read_methods,
+    whole,
 )
 from crossfade.plans.options import RunOptions, Values
+from crossfade.wording import METHODS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -89,13 +82,47 @@ class Asked:
     """What is asked for on top of a scenario, and how it is carried out."""
 
     set: SetOption = None
-    over: OverOption = None
-    method: MethodOption = None
-    runs: RunsOption = None
-    precision: PrecisionOption = None
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="KEY=VALUES",
+            help="Run over values of a key: a,b,c or start:stop:step or log:start:stop:points. "
+            "Replaces the scenario's axis of that key. May be given several times.",
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="LIST",
+            help=f"Methods, separated by commas: {', '.join(METHODS)}.",
+        ),
+    ] = None
+    runs: Annotated[
+        int | None, typer.Option("--runs", metavar="N", parser=whole, help="Replications of each point.")
+    ] = None
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--precision",
+            metavar="SHARE",
+            help="Run until the 95 % interval of the goodput is within this share of it (--precision 1%).",
+        ),
+    ] = None
     seed: SeedOption = None
-    jobs: JobsOption = None
-    no_cache: NoCacheOption = False
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            parser=whole,
+            help="Threads (default: all cores). Results do not depend on it.",
+        ),
+    ] = None
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
+    ] = False
     quiet: QuietOption = False
 
     @functools.cached_property
@@ -125,8 +152,16 @@ class Asked:
 class Compared:
     """Which metric is compared where, and what its intervals hold for."""
 
-    metric: MetricOption = USUAL_METRIC
-    together: TogetherOption = False
+    metric: Annotated[
+        str, typer.Option("--metric", metavar="NAME", help="What is compared, also of a flow or link.")
+    ] = USUAL_METRIC
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together",
+            help="Let all intervals hold at once with 95 % (Bonferroni), instead of each by itself.",
+        ),
+    ] = False
     where: WhereOption = None
 
     def options(self) -> dict[str, Any]:
@@ -141,10 +176,31 @@ class Drawn:
     x: XOption = None
     y: YOption = None
     by: ByOption = None
-    panels: PanelsOption = None
+    panels: Annotated[
+        str | None,
+        typer.Option(
+            "--panels",
+            metavar="COLUMNS",
+            help="A panel for each value of an axis; of two, by a comma, the first across, the second down.",
+        ),
+    ] = None
     where: WhereOption = None
-    log_y: LogYOption = None
-    width: WidthOption = None
+    log_y: Annotated[
+        bool | None,
+        typer.Option(
+            "--log-y/--linear-y",
+            help="How the figure's y axis runs (default: logarithmic for error rates over decades).",
+            show_default=False,
+        ),
+    ] = None
+    width: Annotated[
+        str | None,
+        typer.Option(
+            "--width",
+            metavar="WIDTH",
+            help="single (3.5 in) or double (7.16 in) column, or millimetres (default: as the panels need).",
+        ),
+    ] = None
 
     def options(self) -> dict[str, Any]:
         """As the keyword arguments of functions that draw."""

@@ -11,7 +11,6 @@ import typer
 from crossfade import api
 from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.wanted import condition
-from crossfade.wording import METHODS
 
 
 def whole(text: str) -> int:
@@ -32,45 +31,8 @@ SetOption = Annotated[
         "--set", metavar="KEY=VALUE", help="Set a key (--set tcp.w_max=6). May be given several times."
     ),
 ]
-OverOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--over",
-        metavar="KEY=VALUES",
-        help="Run over values of a key: a,b,c or start:stop:step or log:start:stop:points. "
-        "Replaces the scenario's axis of that key. May be given several times.",
-    ),
-]
-MethodOption = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        metavar="LIST",
-        help=f"Methods, separated by commas: {', '.join(METHODS)}.",
-    ),
-]
-RunsOption = Annotated[
-    int | None, typer.Option("--runs", metavar="N", parser=whole, help="Replications of each point.")
-]
-PrecisionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--precision",
-        metavar="SHARE",
-        help="Run until the 95 % interval of the goodput is within this share of it (--precision 1%).",
-    ),
-]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="S", parser=whole, help="The seed of all random streams.")
-]
-JobsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs",
-        metavar="N",
-        parser=whole,
-        help="Threads (default: all cores). Results do not depend on it.",
-    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of tables.")]
 CsvOption = Annotated[
@@ -80,9 +42,6 @@ CsvOption = Annotated[
 PlotOption = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Draw a figure: FILE ends in .png, .pdf or .svg."),
-]
-NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no table and no progress.")]
 PlanOption = Annotated[
@@ -106,33 +65,9 @@ YOption = Annotated[
         "panels of its own.",
     ),
 ]
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="METRICS",
-        help="These metrics alone in the table and in --csv, by commas (crossfade metrics lists all).",
-    ),
-]
-LogYOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--log-y/--linear-y",
-        help="How the figure's y axis runs (default: logarithmic for error rates over decades).",
-        show_default=False,
-    ),
-]
 ByOption = Annotated[
     str | None,
     typer.Option("--by", metavar="COLUMNS", help="What tells the figure's curves apart, by commas."),
-]
-PanelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--panels",
-        metavar="COLUMNS",
-        help="A panel for each value of an axis; of two, by a comma, the first across, the second down.",
-    ),
 ]
 WhereOption = Annotated[
     list[str] | None,
@@ -141,23 +76,6 @@ WhereOption = Annotated[
         metavar="COLUMN=VALUE",
         help="These rows alone; with <, <=, > or >= those on one side (--where 'time_s<5'). May be given "
         "several times.",
-    ),
-]
-MetricOption = Annotated[
-    str, typer.Option("--metric", metavar="NAME", help="What is compared, also of a flow or link.")
-]
-TogetherOption = Annotated[
-    bool,
-    typer.Option(
-        "--together", help="Let all intervals hold at once with 95 % (Bonferroni), instead of each by itself."
-    ),
-]
-WidthOption = Annotated[
-    str | None,
-    typer.Option(
-        "--width",
-        metavar="WIDTH",
-        help="single (3.5 in) or double (7.16 in) column, or millimetres (default: as the panels need).",
     ),
 ]
 

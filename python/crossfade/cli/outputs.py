@@ -104,7 +104,7 @@ def telling_what_is_left(kept: bool, show: Callable[[Interrupted], object] | Non
         else:
             if show is not None:
                 show(error)
-            terminal.print_warnings(error.results.warnings, terminal.console(stderr=True))
+            terminal.print_warnings(error.results.warnings)
         rest = "finished runs are kept: the same command goes on from there"
         terminal.say(f"interrupted: {rest if kept else 'nothing is kept (--no-cache)'}")
         raise typer.Exit(130) from None

@@ -11,7 +11,7 @@ import typer
 from crossfade import api, pictures
 from crossfade.cli import terminal
 from crossfade.cli.groups import Asked, Drawn, grouped
-from crossfade.cli.options import ColumnsOption, CsvOption, JsonOption, PlotOption
+from crossfade.cli.options import CsvOption, JsonOption, PlotOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.cli.records import Records
 from crossfade.errors import ScenarioError, one_line, shortened
@@ -46,7 +46,14 @@ def run(
     drawn: Drawn,
     json: JsonOption = False,
     csv: CsvOption = None,
-    columns: ColumnsOption = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="METRICS",
+            help="These metrics alone in the table and in --csv, by commas (crossfade metrics lists all).",
+        ),
+    ] = None,
     plot: PlotOption = None,
     records: Records,
     replay: Annotated[
@@ -89,7 +96,7 @@ def run(
     ):
         results = api.run(scenario, methods=asked.methods, **asked.options())
     outputs.print(lambda to: _print(results, drawn.y, only, to), results)
-    terminal.print_warnings(results.warnings, terminal.console(stderr=True))
+    terminal.print_warnings(results.warnings)
     outputs.write(results.table(only))
     outputs.draw(lambda file: pictures.draw(scenario, file, results=results, **viewed, **figure))
     return 0

@@ -70,7 +70,7 @@ def check(
     print(one_line(f"ok: {what}"))
     for line in network_lines(found.network, found.facts, found.scenario):
         print(one_line(line))
-    terminal.print_warnings(found.warnings, terminal.console(stderr=True))
+    terminal.print_warnings(found.warnings)
 
 
 def _check_results(path: Path, repair: bool) -> None:

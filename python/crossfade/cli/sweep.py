@@ -106,7 +106,7 @@ def sweep(
         return  # a shard: its results are not those of the plan
     if not asked.quiet:
         terminal.print_some_results(results, console, MOST_LINES)
-    terminal.print_warnings(results.warnings, terminal.console(stderr=True))
+    terminal.print_warnings(results.warnings)
 
 
 def merge(

@@ -389,8 +389,9 @@ def _add_columns(grid: Grid, names: Sequence[str]) -> None:
         grid.add_column(name if short.count(name) == 1 else full, no_wrap=True)
 
 
-def print_warnings(warnings: Sequence[str], to: Console) -> None:
-    """Warnings, one line each."""
+def print_warnings(warnings: Sequence[str]) -> None:
+    """Warnings, one line each, on standard error."""
+    to = console(stderr=True)
     for text in warnings:
         to.print(Text(one_line(f"warning: {text}"), style="yellow"), soft_wrap=True)
 

@@ -18,6 +18,7 @@ from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Curves, FigurePoint, Outcome, Verdict
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Point, Results
+from crossfade.results.rows import value_at
 from crossfade.tables import Cell, Table
 
 SpecialCheck = Callable[[Mapping[str, Any], Options], list[Outcome]]
@@ -80,7 +81,8 @@ class Figures:
     def axes_of(self, point: Point) -> dict[str, Cell]:
         """Where a point lies, in the figure's columns."""
         return {
-            column: axis.cell(_lookup(point, axis.shown or axis.key)) for column, axis in self.axes.items()
+            column: axis.cell(value_at(point.scenario, axis.shown or axis.key))
+            for column, axis in self.axes.items()
         }
 
     def along(self, name: str) -> Along:
@@ -232,11 +234,3 @@ def find(paper: str, name: str, figures: Mapping[str, Figure]) -> None:
     """Raise ``ScenarioError`` for a figure or table that there is not."""
     if name not in figures:
         raise ScenarioError(f"{paper} {name}: no such figure or table (there are: {', '.join(figures)})")
-
-
-def _lookup(point: Point, key: str) -> Any:
-    """The value of a dotted key at a point."""
-    value: Any = point.scenario
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value

@@ -266,16 +266,9 @@ def _reuse(options: Options) -> Table:
         if column not in REUSE_AXES:
             raise ScenarioError(f"over {column}: no axis of reuse (its axes are {', '.join(REUSE_AXES)})")
         over[REUSE_AXES[column].key] = values
-    found = api.reuse(
-        SCENARIOS / "papers" / KEY / "reuse.toml",
-        set={**(QUICK if options.quick else {}), **(options.set or {})},
-        over=over,
-        runs=options.runs,
-        seed=options.seed,
-        jobs=options.jobs,
-        cache=options.cache,
-        progress=options.progress,
-    )
+    quick = QUICK if options.quick else {}
+    asked = replace(options, set={**quick, **(options.set or {})}, over=over)
+    found = api.reuse(SCENARIOS / "papers" / KEY / "reuse.toml", **asked.given())
     records = [
         {
             column: record.get(REUSE_AXES[column].key if column in REUSE_AXES else column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self, TypedDict
+from typing import Any, Self, TypedDict, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import errors
@@ -82,6 +82,10 @@ class Options:
         """
         check_names(kind, given)
         return cls(**given, **more)
+
+    def given(self) -> RunOptions:
+        """As the keyword arguments of a function that takes :class:`RunOptions`."""
+        return cast(RunOptions, {name: getattr(self, name) for name in RunOptions.__optional_keys__})
 
     def classes(self) -> dict[str, str]:
         """The texts of the classes among the values, which are congestion controls, by the names of files."""

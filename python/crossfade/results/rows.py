@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -89,3 +89,10 @@ class Row(NamedTuple):
 def names_of(joined: str) -> tuple[str, ...]:
     """The names in :attr:`Row.names`."""
     return tuple(joined.split("\n")) if joined else ()
+
+
+def value_at(scenario: Any, key: str) -> Any:
+    """The value of a dotted key of a scenario, None where there is none."""
+    for name in key.split("."):
+        scenario = scenario.get(name) if isinstance(scenario, Mapping) else None
+    return scenario

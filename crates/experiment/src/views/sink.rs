@@ -1,4 +1,4 @@
-//! Where what is seen of a run goes.
+//! Where what is seen of a run goes: a file of its own, since `mod.rs` and the views both know it.
 
 /// Takes a file piece by piece: a run may be long.
 pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;

@@ -1,4 +1,4 @@
-//! The schedulers of a cell, of its downlink and of its uplink (apart: the tables of both name them).
+//! Schedulers of a cell's downlink and uplink: a file of its own, since the tables of both name them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,7 @@ use crate::line::DelayLine;
 use crate::link_summary::LinkSummary;
 use crate::network::StopRule;
 use crate::packets::Content;
-use crate::snapshot::{FlowSnapshot, Snapshot};
-use crate::statistics::{Completion, FlowStatistics, NetworkStatistics};
+use crate::statistics::{Completion, FlowSnapshot, FlowStatistics, NetworkStatistics, Snapshot};
 use crossfade_core::{Observer, SimTime};
 use crossfade_link::{LinkReport, LinkStatistics, Occupancy};
 

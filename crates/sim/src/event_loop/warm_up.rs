@@ -1,4 +1,4 @@
-//! What a run had counted when its warm-up ended.
+//! Counts at the end of the warm-up: a file of its own, since `mod.rs` and `counts.rs` both know it.
 
 use crate::statistics::FlowStatistics;
 use crossfade_core::SimTime;

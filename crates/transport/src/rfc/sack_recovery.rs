@@ -1,4 +1,4 @@
-//! The state of a recovery with SACK.
+//! The state of a recovery with SACK: a file of its own, since `mod.rs` and its parts both know it.
 
 /// How far recovery has come.
 #[derive(Clone, Copy, Debug, Default)]

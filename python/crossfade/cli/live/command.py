@@ -16,8 +16,10 @@ from typer.core import TyperCommand
 
 from crossfade import plans
 from crossfade.cli import terminal
+from crossfade.cli.groups import grouped
 from crossfade.cli.live.config import Config
-from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments, whole
+from crossfade.cli.live.options import AskedLive
+from crossfade.cli.options import read_assignments
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_outputs, inputs_of
 from crossfade.plans.options import Options
@@ -47,149 +49,15 @@ class LiveCommand(TyperCommand):
             raise typer.Exit(OWN_FAILURE) from None
 
 
+@grouped()
 def live(
     context: typer.Context,
+    *,
     scenario: Annotated[
         str | None,
         typer.Argument(metavar="[SCENARIO]", help="A scenario, or none with --rate, --delay or --loss."),
     ] = None,
-    set: SetOption = None,
-    rate: Annotated[
-        str | None, typer.Option("--rate", metavar="RATE", help="Bit rate each way (--rate '12 Mbit/s').")
-    ] = None,
-    delay: Annotated[
-        str | None, typer.Option("--delay", metavar="TIME", help="Delay each way (--delay '20 ms').")
-    ] = None,
-    loss: Annotated[
-        str | None, typer.Option("--loss", metavar="SHARE", help="Packets lost each way (--loss '1 %').")
-    ] = None,
-    queue: Annotated[
-        str | None,
-        typer.Option("--queue", metavar="LIMIT", help="Queue each way with --rate (default: 1000 packets)."),
-    ] = None,
-    far: Annotated[
-        str | None,
-        typer.Option(
-            "--far",
-            metavar="COMMAND",
-            help="A shell command on the far host; COMMAND waits until it listens.",
-        ),
-    ] = None,
-    serve: Annotated[
-        str | None,
-        typer.Option("--serve", metavar="DIR", help="Serve a folder over HTTP at port 80 of the far host."),
-    ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            "--workload",
-            metavar="bulk",
-            help="Run the scenario's transfers from the far host to the near one, with its TCP as the kernel "
-            "has it, for run.duration.",
-        ),
-    ] = None,
-    internet: Annotated[
-        bool,
-        typer.Option(
-            "--internet",
-            help="Let COMMAND reach this machine's network through the link, by slirp4netns on the far host.",
-        ),
-    ] = False,
-    duration: Annotated[
-        str | None,
-        typer.Option("--duration", metavar="TIME", help="End COMMAND after this time (exit code 124)."),
-    ] = None,
-    congestion: Annotated[
-        str | None,
-        typer.Option(
-            "--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."
-        ),
-    ] = None,
-    mtu: Annotated[
-        int | None,
-        typer.Option("--mtu", metavar="BYTES", parser=whole, help="The largest packet (default: 1500)."),
-    ] = None,
-    ipv6: Annotated[
-        bool, typer.Option("--ipv6", help="The hosts have IPv6 too: $CROSSFADE_SERVER6 is the far one.")
-    ] = False,
-    large_segments: Annotated[
-        bool | None,
-        typer.Option(
-            "--large-segments/--no-large-segments",
-            help="Cut large segments inside the link, and hand over as one what leaves it together, as "
-            "network cards do (default: where it only delays or loses).",
-        ),
-    ] = None,
-    seed: SeedOption = None,
-    realtime: Annotated[
-        bool,
-        typer.Option(
-            "--realtime",
-            help="Real-time priority for what passes packets, and processors that stay awake (root).",
-        ),
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 where the run was outside its limits.")
-    ] = False,
-    data_only: Annotated[
-        bool,
-        typer.Option("--data-only", help="Losses step for TCP segments with data alone, as in a simulation."),
-    ] = False,
-    let_sleep: Annotated[
-        bool,
-        typer.Option(
-            "--let-sleep",
-            help="Let idle processors sleep while packets pass: less power, and packets up to 0.3 ms later.",
-        ),
-    ] = False,
-    record: Annotated[
-        Path | None,
-        typer.Option("--record", metavar="FILE", help="Keep a journal (a new file, .cfj) for run --replay."),
-    ] = None,
-    pcap: Annotated[
-        str | None,
-        typer.Option("--pcap", metavar="NEAR,FAR", help="Write what each host saw as a pcap file."),
-    ] = None,
-    events: Annotated[
-        Path | None,
-        typer.Option(
-            "--events", metavar="FILE", help="Write the kernel's cwnd, srtt, ... over time as CSV, for plot."
-        ),
-    ] = None,
-    link_events: Annotated[
-        Path | None,
-        typer.Option(
-            "--link-events", metavar="FILE", help="Write what happened inside the links as CSV, for plot."
-        ),
-    ] = None,
-    opportunities: Annotated[
-        str | None,
-        typer.Option(
-            "--opportunities",
-            metavar="DOWN,UP",
-            help="Write what each way delivered as a trace: the millisecond of each 1500 bytes.",
-        ),
-    ] = None,
-    watch: Annotated[
-        bool,
-        typer.Option(
-            "--watch", help="Moving plots in the terminal; what COMMAND prints comes when it has ended."
-        ),
-    ] = False,
-    page: Annotated[
-        int | None,
-        typer.Option(
-            "--page",
-            metavar="PORT",
-            parser=whole,
-            help="The same in a browser: a page on 127.0.0.1 (0: any free port) whose address, with a "
-            "token, is told.",
-        ),
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the closing report as JSON.")
-    ] = None,
-    quiet: QuietOption = False,
+    asked: AskedLive,
 ) -> int:
     """Run COMMAND (or a shell) behind a link in real time.
 
@@ -203,154 +71,106 @@ def live(
     crossfade live my.toml --workload bulk --record rec.cfj
     """
     try:
-        config = _config(
-            context.meta["command"],
-            scenario=scenario,
-            set=set,
-            shape={"rate": rate, "delay": delay, "loss": loss, "queue": queue},
-            far=far,
-            serve=serve,
-            workload=workload,
-            duration=duration,
-            congestion=congestion,
-            mtu=mtu,
-            large_segments=large_segments,
-            seed=seed,
-            page=page,
-            outputs={
-                "record": record,
-                "pcap": pcap,
-                "events": events,
-                "link_events": link_events,
-                "opportunities": opportunities,
-                "json": json,
-            },
-            flags={
-                "realtime": realtime,
-                "strict": strict,
-                "data_only": data_only,
-                "let_sleep": let_sleep,
-                "internet": internet,
-                "ipv6": ipv6,
-                "watch": watch,
-                "quiet": quiet,
-            },
-        )
+        config = _config(context.meta["command"], scenario, asked)
     except CrossfadeError as error:
         terminal.say(f"error: {one_line(str(error))}")
         return OWN_FAILURE
     return _become_helper(config)
 
 
-def _config(
-    command: list[str],
-    *,
-    scenario: str | None,
-    set: list[str] | None,
-    shape: dict[str, str | None],
-    far: str | None,
-    serve: str | None,
-    workload: str | None,
-    duration: str | None,
-    congestion: str | None,
-    mtu: int | None,
-    large_segments: bool | None,
-    seed: int | None,
-    page: int | None,
-    outputs: dict[str, Any],
-    flags: dict[str, bool],
-) -> Config:
+def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Config:
     """All that the helper needs, checked as far as it can be without the hosts."""
     if sys.platform != "linux":
         raise ScenarioError("live: Linux only")
-    given = [name for name, value in shape.items() if value is not None]
+    given = [name for name in ("rate", "delay", "loss", "queue") if getattr(asked, name) is not None]
     if scenario is None and not given:
         raise ScenarioError("live: give a scenario, or at least one of --rate, --delay, --loss")
     if scenario is not None and given:
         raise ScenarioError(f"--{given[0]}: the scenario {shortened(scenario)} has the link; use --set")
-    if shape["queue"] is not None and shape["rate"] is None and scenario is None:
+    if asked.queue is not None and asked.rate is None and scenario is None:
         raise ScenarioError("--queue: needs --rate; a link without a rate keeps nothing waiting")
-    if workload not in (None, "bulk"):
-        raise ScenarioError(f"--workload {shortened(workload)}: must be bulk")
+    if asked.workload not in (None, "bulk"):
+        raise ScenarioError(f"--workload {shortened(asked.workload)}: must be bulk")
     # As of a variable of the shell that is not set: nothing, and neither no program nor the folder one is in.
-    if far is not None and not far.strip():
-        raise ScenarioError(f"--far {far!r}: must be a shell command, such as 'iperf3 -s'")
-    if serve == "":
+    if asked.far is not None and not asked.far.strip():
+        raise ScenarioError(f"--far {asked.far!r}: must be a shell command, such as 'iperf3 -s'")
+    if asked.serve == "":
         raise ScenarioError("--serve '': must be a folder, such as .")
-    if congestion is not None and not CONGESTION.fullmatch(congestion):
+    if asked.congestion is not None and not CONGESTION.fullmatch(asked.congestion):
         raise ScenarioError(
-            f"--congestion {shortened(repr(congestion))}: must be the kernel's name of a congestion control, "
-            "such as bbr"
+            f"--congestion {shortened(repr(asked.congestion))}: must be the kernel's name of a congestion "
+            "control, such as bbr"
         )
-    if workload and (command or far or serve):
+    if asked.workload and (command or asked.far or asked.serve):
         raise ScenarioError("--workload bulk: runs alone, without COMMAND, --far or --serve")
-    if workload and flags["internet"]:
+    if asked.workload and asked.internet:
         raise ScenarioError("--workload bulk: runs between the two hosts, without --internet")
-    if workload and mtu is not None:
-        raise ScenarioError(f"--mtu {mtu}: --workload bulk has the scenario's packets; set link.packet_size")
-    if serve is not None and not Path(serve).is_dir():
-        raise ScenarioError(f"--serve {shortened(serve)}: no such folder")
-    if mtu is not None and not 576 <= mtu <= 65535:
-        raise ScenarioError(f"--mtu {mtu}: must be at least 576 and at most 65535")
-    if page is not None and not 0 <= page <= 65535:
-        raise ScenarioError(f"--page {page}: must be a port, at most 65535, or 0 for any that is free")
-    if flags["watch"] and not (command or workload):
+    if asked.workload and asked.mtu is not None:
+        problem = "--workload bulk has the scenario's packets; set link.packet_size"
+        raise ScenarioError(f"--mtu {asked.mtu}: {problem}")
+    if asked.serve is not None and not Path(asked.serve).is_dir():
+        raise ScenarioError(f"--serve {shortened(asked.serve)}: no such folder")
+    if asked.mtu is not None and not 576 <= asked.mtu <= 65535:
+        raise ScenarioError(f"--mtu {asked.mtu}: must be at least 576 and at most 65535")
+    if asked.page is not None and not 0 <= asked.page <= 65535:
+        raise ScenarioError(f"--page {asked.page}: must be a port, at most 65535, or 0 for any that is free")
+    if asked.watch and not (command or asked.workload):
         raise ScenarioError("--watch: a shell needs the terminal itself; give COMMAND, or use --page 0")
-    if flags["watch"] and not (sys.stderr and sys.stderr.isatty()):
+    if asked.watch and not (sys.stderr and sys.stderr.isatty()):
         raise ScenarioError("--watch: standard error is no terminal; use --page 0")
-    if flags["ipv6"] and mtu is not None and mtu < 1280:
-        raise ScenarioError(f"--mtu {mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
-    overrides = read_assignments("--set", set)
-    source = shaped(shape) if scenario is None else scenario
-    plan = _one_point(source, overrides, seed)
-    captures = _pair("--pcap", "NEAR,FAR", outputs["pcap"])
-    opportunities = _pair("--opportunities", "DOWN,UP", outputs["opportunities"])
+    if asked.ipv6 and asked.mtu is not None and asked.mtu < 1280:
+        raise ScenarioError(f"--mtu {asked.mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
+    overrides = read_assignments("--set", asked.set)
+    source = _shaped(asked) if scenario is None else scenario
+    plan = _one_point(source, overrides, asked.seed)
+    captures = _pair("--pcap", "NEAR,FAR", asked.pcap)
+    opportunities = _pair("--opportunities", "DOWN,UP", asked.opportunities)
     inputs = inputs_of(scenario, overrides)
     files = [
-        outputs["record"],
-        outputs["events"],
-        outputs["link_events"],
-        outputs["json"],
+        asked.record,
+        asked.events,
+        asked.link_events,
+        asked.json,
         *map(Path, [*(captures or []), *(opportunities or [])]),
     ]
     check_outputs(files, *inputs)
-    check_new("--record", outputs["record"])
+    check_new("--record", asked.record)
     shell = os.environ.get("SHELL") or "/bin/sh"
 
-    def named(name: str) -> str | None:
-        return None if outputs[name] is None else str(outputs[name])
+    def named(path: Path | None) -> str | None:
+        return None if path is None else str(path)
 
     return Config(
         plan={"name": plan.name, "text": plan.text, "overrides": plan.overrides, "files": plan.files},
-        bulk=workload is not None,
-        command=[] if workload else command or [shell],
-        is_shell=not command and workload is None,
-        far=far,
-        serve=None if serve is None else str(Path(serve).resolve()),
-        internet=flags["internet"],
-        duration_s=None if duration is None else seconds("--duration", duration),
-        congestion=congestion,
-        mtu=mtu,
-        ipv6=flags["ipv6"],
+        bulk=asked.workload is not None,
+        command=[] if asked.workload else command or [shell],
+        is_shell=not command and asked.workload is None,
+        far=asked.far,
+        serve=None if asked.serve is None else str(Path(asked.serve).resolve()),
+        internet=asked.internet,
+        duration_s=None if asked.duration is None else seconds("--duration", asked.duration),
+        congestion=asked.congestion,
+        mtu=asked.mtu,
+        ipv6=asked.ipv6,
         large_segments=(
-            scenario is None and shape["rate"] is None and not workload
-            if large_segments is None
-            else large_segments
+            scenario is None and asked.rate is None and not asked.workload
+            if asked.large_segments is None
+            else asked.large_segments
         ),
         # A transfer is compared with simulated ones, which have no handshake.
-        data_only=flags["data_only"] or workload is not None,
-        awake="never" if flags["let_sleep"] else "always" if flags["realtime"] else "while-passing",
-        realtime=flags["realtime"],
-        strict=flags["strict"],
-        record=None if outputs["record"] is None else os.path.abspath(outputs["record"]),
+        data_only=asked.data_only or asked.workload is not None,
+        awake="never" if asked.let_sleep else "always" if asked.realtime else "while-passing",
+        realtime=asked.realtime,
+        strict=asked.strict,
+        record=None if asked.record is None else os.path.abspath(asked.record),
         captures=captures and captures[::-1],
-        events=named("events"),
-        link_events=named("link_events"),
+        events=named(asked.events),
+        link_events=named(asked.link_events),
         opportunities=opportunities,
-        watch=flags["watch"],
-        page=page,
-        json=named("json"),
-        quiet=flags["quiet"],
+        watch=asked.watch,
+        page=asked.page,
+        json=named(asked.json),
+        quiet=asked.quiet,
     )
 
 
@@ -375,17 +195,16 @@ def _one_point(source: str, overrides: dict[str, Any], seed: int | None) -> plan
     return plan
 
 
-def shaped(shape: dict[str, str | None]) -> str:
+def _shaped(asked: AskedLive) -> str:
     """The scenario of a link that is the same both ways."""
 
-    def given(name: str, usual: str) -> str:
-        text = shape[name]
+    def given(text: str | None, usual: str) -> str:
         return json_text.dumps(usual if text is None else text)
 
-    way = f"rate = {given('rate', UNLIMITED)}\ndelay = {given('delay', '0 s')}\n"
-    if shape["rate"] is not None:
-        way += f"queue = {{ limit = {given('queue', '1000 packets')} }}\n"
-    channel = f"model = 'iid'\np_e = {given('loss', '0')}\n"
+    way = f"rate = {given(asked.rate, UNLIMITED)}\ndelay = {given(asked.delay, '0 s')}\n"
+    if asked.rate is not None:
+        way += f"queue = {{ limit = {given(asked.queue, '1000 packets')} }}\n"
+    channel = f"model = 'iid'\np_e = {given(asked.loss, '0')}\n"
     return (
         'schema = 2\ntcp = { flavour = "rfc", variant = "cubic" }\n'
         f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}'

@@ -205,7 +205,7 @@ class _Run:
         if not self._config.quiet:
             for line in words.lines(report):
                 terminal.say(line)
-        terminal.print_warnings(report["flags"], terminal.console(stderr=True))
+        terminal.print_warnings(report["flags"])
         return 1 if code == 0 and self._config.strict and report["flags"] else code
 
     def _recorded(self) -> bytes:

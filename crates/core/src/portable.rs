@@ -1,4 +1,18 @@
-//! Ratios and decibels, the same to the bit on every machine.
+//! Arithmetic that is the same to the bit on every machine: small powers and decibels.
+//!
+//! A small power is a product, since std leaves open how `powi` rounds.
+
+/// `x * x`.
+#[inline]
+pub fn square(x: f64) -> f64 {
+    x * x
+}
+
+/// `x * x * x`.
+#[inline]
+pub(crate) fn cube(x: f64) -> f64 {
+    x * x * x
+}
 
 /// The ratio of powers that is `db` decibels.
 #[inline]

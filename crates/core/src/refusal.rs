@@ -1,4 +1,4 @@
-//! A parameter that cannot be.
+//! What errors of input say: a parameter that cannot be, and a text that somebody else has written.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -36,6 +36,17 @@ impl OutOfRange {
     }
 }
 
+/// The most characters that an error quotes of a text.
+const LONGEST: usize = 80;
+
+/// `text` in quotation marks, control characters escaped, cut after 80 characters: a cell may be as long as its file.
+pub fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +56,13 @@ mod tests {
         let error = OutOfRange::unless(false, "p_e", 1.5, "between 0 and 1").unwrap_err();
         assert_eq!(error.to_string(), "p_e = 1.5: must be between 0 and 1");
         assert_eq!(OutOfRange::unless(true, "p_e", 0.5, "between 0 and 1"), Ok(()));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        assert_eq!(excerpt("1,2"), "\"1,2\"");
+        assert_eq!(excerpt("a\nb"), "\"a\\nb\"");
+        assert_eq!(excerpt(&"ä".repeat(80)), format!("\"{}\"", "ä".repeat(80)));
+        assert_eq!(excerpt(&"ä".repeat(5_000_000)), format!("\"{}\"...", "ä".repeat(80)));
     }
 }
