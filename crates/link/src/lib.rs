@@ -5,7 +5,7 @@
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`],
 //! [`DualPi2`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
-//! capacity follows a record or a table. Before an [`Aggregated`] link packets wait for one another, behind a [`Jittered`] one for a
+//! capacity follows a record or a table, [`satellite`] those that a scheduler sets anew at each boundary of slots. Before an [`Aggregated`] link packets wait for one another, behind a [`Jittered`] one for a
 //! time of their own; [`Series`] is links one after the other.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -28,6 +28,7 @@ mod queue;
 mod queued_link;
 mod radio;
 mod report;
+pub mod satellite;
 mod series;
 mod side_by_side;
 mod statistics;

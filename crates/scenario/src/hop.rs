@@ -3,6 +3,7 @@
 use crate::error::join;
 use crate::tables::channel::DopplerSetup;
 use crate::tables::frames::FrameSetup;
+use crate::tables::satellite::SatelliteSetup;
 use crate::tables::shaper::ShaperSetup;
 use crate::tables::trace::{DelaySetup, TraceSetup};
 use crossfade_channel::LossConfig;
@@ -72,6 +73,13 @@ pub enum Carrier {
         /// Which packets are lost; `None` says that the table has the losses.
         loss: Option<LossConfig>,
     },
+    /// Whole packets over one direction of a satellite link, which has the losses.
+    Satellite {
+        /// The direction.
+        satellite: Box<SatelliteSetup>,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+    },
 }
 
 /// What becomes of frames.
@@ -104,6 +112,7 @@ impl HopSetup {
             Carrier::Shaped { shaper, .. } => Some(shaper.rate_bps),
             Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
             Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
+            Carrier::Satellite { satellite, .. } => Some(satellite.closed_forms.capacity_bps),
         }
     }
 
@@ -123,6 +132,7 @@ impl HopSetup {
             Carrier::Shaped { .. } => Some(join(table, "shaper")),
             Carrier::Frames { .. } => Some(join(table, "frame_size")),
             Carrier::Schedule { trace, .. } => Some(trace.key.clone()),
+            Carrier::Satellite { .. } => Some(SatelliteSetup::KEY.to_owned()),
         }
     }
 
@@ -144,14 +154,19 @@ impl HopSetup {
         if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
     }
 
-    /// Which packets, or frames, are lost; `None` where a table says that beside its rates, and under a physical
-    /// layer.
+    /// The direction of a satellite link that it is, if it is one.
+    pub fn satellite(&self) -> Option<&SatelliteSetup> {
+        if let Carrier::Satellite { satellite, .. } = &self.carrier { Some(satellite) } else { None }
+    }
+
+    /// Which packets, or frames, are lost; `None` where a table or a satellite link says that beside its rates, and under a
+    /// physical layer.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
             Carrier::Packets { loss, .. }
             | Carrier::Shaped { loss, .. }
             | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => Some(loss),
-            Carrier::Frames { errors: FrameErrors::Radio(_), .. } => None,
+            Carrier::Frames { errors: FrameErrors::Radio(_), .. } | Carrier::Satellite { .. } => None,
             Carrier::Schedule { loss, .. } => loss.as_ref(),
         }
     }
@@ -162,7 +177,8 @@ impl HopSetup {
             Carrier::Packets { queue, .. }
             | Carrier::Shaped { queue, .. }
             | Carrier::Frames { queue, .. }
-            | Carrier::Schedule { queue, .. } => queue,
+            | Carrier::Schedule { queue, .. }
+            | Carrier::Satellite { queue, .. } => queue,
         }
     }
 
@@ -171,7 +187,7 @@ impl HopSetup {
         match (self.loss(), self.trace()) {
             (Some(loss), _) => loss.ends_in_loss(),
             (None, Some(TraceSetup { schedule: Schedule::Rates(table), .. })) => table.ends_dead(),
-            (None, _) => false,
+            (None, _) => self.satellite().is_some_and(|satellite| satellite.direction.loss >= 1.0),
         }
     }
 
@@ -180,11 +196,14 @@ impl HopSetup {
         self.trace().and_then(|trace| trace.delays.as_ref())
     }
 
-    /// How long a packet of `bytes` takes that waits for nothing and loses nothing; of recorded delays their mean.
+    /// How long a packet of `bytes` takes that waits for nothing and loses nothing; of recorded delays their mean, over a
+    /// satellite with the mean wait for a grant.
     pub fn transit(&self, bytes: u32) -> SimTime {
         let rate_bps = match self.carrier {
             // The bucket is full.
             Carrier::Shaped { rate_bps, .. } => rate_bps,
+            // A grant lets a packet out at once.
+            Carrier::Satellite { ref satellite, .. } if satellite.direction.grant > SimTime::ZERO => None,
             _ => self.rate_bps(),
         };
         let transmission = match (self.frames(), rate_bps) {
@@ -193,14 +212,18 @@ impl HopSetup {
             (None, None) => SimTime::ZERO,
         };
         let recorded = self.recorded_delays().map_or(SimTime::ZERO, |delays| delays.series.mean());
-        self.delay.saturating_add(recorded) + transmission
+        let of_satellite = self.satellite().map_or(SimTime::ZERO, SatelliteSetup::transit);
+        self.delay.saturating_add(recorded).saturating_add(of_satellite) + transmission
     }
 
     /// For how long frames may be repeated; zero where they are not.
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
             Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
-            Carrier::Packets { .. } | Carrier::Shaped { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
+            Carrier::Packets { .. }
+            | Carrier::Shaped { .. }
+            | Carrier::Schedule { .. }
+            | Carrier::Satellite { .. } => SimTime::ZERO,
         }
     }
 
@@ -214,6 +237,7 @@ impl HopSetup {
             }
             Carrier::Frames { rate_bps, frames, .. } => transmission(frames.on_air_bytes(bytes), *rate_bps),
             Carrier::Schedule { trace, .. } => transmission(bytes, trace.schedule.peak_rate_bps()),
+            Carrier::Satellite { satellite, .. } => transmission(bytes, satellite.peak_rate_bps()),
         }
     }
 }

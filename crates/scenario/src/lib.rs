@@ -47,13 +47,14 @@ pub use setup::Setup;
 pub use stop::{End, StopRule};
 pub use tables::{
     Aggregation, AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Between, Budget, Cell, CellArq,
-    CellFeedback, CellModel, Channel, ChannelModel, Clock, Congestion, ControlName, Correlation, DelaySetup,
-    DelaysEnd, Delivery, Discipline, Distribution, DopplerSetup, Eight, Estimation, Feedback, FeedbackSetup,
-    Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Interpolation, Jitter,
-    LevelKeys, Link, LossFormat, MacWord, Mesh, MeshSetup, Method, Modcod, NaksPerRound, OuterLoop,
-    OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Policer, Prediction, Preset, Profile,
-    ProfileWord, Queue, Quic, Radio, RateReduction, Reading, ReceptionWord, Recorded, Retries, Reverse, Rfc,
-    RoutingWord, Rto, Rule, Rules, Run, Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup,
-    SinrWord, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup,
-    Uplink, Variant, Wired,
+    CellFeedback, CellModel, Channel, ChannelModel, Clock, Congestion, ControlName, Correlation, DataWay,
+    DelaySetup, DelaysEnd, Delivery, Discipline, Distribution, DopplerSetup, Eight, Estimation, Feedback,
+    FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers,
+    Interpolation, Jitter, LevelKeys, Link, LossFormat, MacWord, Mesh, MeshSetup, Method, Modcod,
+    NaksPerRound, OrbitTable, OuterLoop, OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity,
+    Policer, Prediction, Preset, Profile, ProfileName, ProfileWord, Queue, Quic, Radio, RateReduction,
+    Reading, ReceptionWord, Recorded, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Satellite,
+    SatelliteSetup, Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, SpikeTable,
+    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Uplink,
+    UplinkTable, Variant, Wired,
 };

@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(
             error(&json!({ "link": { "rat": 1 } })),
             "link.rat: unknown key; did you mean link.rate? (allowed: arq, delay, frame_size, framing, headers, \
-             jitter, packet_size, policer, queue, rate, shaper, trace)"
+             jitter, packet_size, policer, queue, rate, satellite, shaper, trace)"
         );
         assert!(error(&json!({ "tcp": { "rto": { "fix": 1 } } })).contains("did you mean tcp.rto.fixed?"));
         assert!(error(&json!({ "chanel": {} })).contains("did you mean channel?"));

@@ -3,6 +3,7 @@
 mod bad_scenarios;
 mod cell;
 mod mesh;
+mod satellite;
 mod snapshots;
 mod two_ways;
 mod versions;

@@ -74,6 +74,8 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     if "recorded_delay_s" in link:
         least, mean, largest = map(time_text, link["recorded_delay_s"])
         parts.append(f"recorded delays of {least} to {largest}, mean {mean}")
+    if "satellite" in link:
+        parts.append(_satellite(link["satellite"]))
     if (frame := link["frame_s"]) is not None:
         arq = table.get("arq", {}).get("protocol", "none")
         repeats = "not repeated" if arq == "none" else arq
@@ -82,6 +84,19 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
         discipline = value_at(scenario, f"{of.queue}.discipline") or "drop-tail"
         parts.append(f"{discipline}, {link['queue_limit'] or 'unlimited'}")
     return f"{of.table} ({'; '.join(parts)})"
+
+
+def _satellite(facts: Mapping[str, Any]) -> str:
+    """How often its satellites change, and what is without capacity or waits for a grant."""
+    parts = [
+        f"satellite {facts['direction']}, slots of {time_text(facts['slot_s'])}",
+        f"mean delay {time_text(facts['mean_delay_s'])}",
+    ]
+    if facts["idle_wait_s"] > 0:
+        parts.append(f"{time_text(facts['idle_wait_s'])} for a grant")
+    if facts["outage_share"] > 0:
+        parts.append(f"out for {100 * facts['outage_share']:.3g} % of the time")
+    return ", ".join(parts)
 
 
 def _channel(link: Mapping[str, Any], key: str, scenario: Mapping[str, Any]) -> str:

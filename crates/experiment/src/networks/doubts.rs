@@ -15,6 +15,8 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
             coarse_times(setup, table, hop),
             hasty_link(table, hop),
             short_trace(setup, hop),
+            few_slots(setup, table, hop),
+            out_of_sight(table, hop),
             uneven_delays(setup, hop),
             short_record(setup, channel, hop),
             open_record(channel, hop),
@@ -44,7 +46,8 @@ pub(crate) fn of_network_runs(setup: &Setup, rows: &[&Row]) -> Vec<String> {
 fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
     let (what, bytes) =
         hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
-    let rate_bps = hop.trace().is_none().then(|| hop.rate_bps()).flatten()?;
+    let is_constant = hop.trace().is_none() && hop.satellite().is_none();
+    let rate_bps = is_constant.then(|| hop.rate_bps()).flatten()?;
     let (exact, taken) = (f64::from(bytes) * 8e9 / rate_bps, SimTime::to_transmit(bytes, rate_bps));
     (taken.as_nanos() as f64 > exact * 1.001).then(|| {
         format!(
@@ -94,6 +97,31 @@ fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
         if schedule.repeats() { "it begins again" } else { "what holds then holds for the rest" };
     (lasts > SimTime::ZERO && lasts < end)
         .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
+}
+
+/// With fewer slots of a satellite link than this a run says little of their spread.
+const FEW_SLOTS: u64 = 10;
+
+/// A run has few slots of a satellite link. What holds of one direction holds of the other.
+fn few_slots(setup: &Setup, table: &str, hop: &HopSetup) -> Option<String> {
+    let (slot, End::At(end)) = (hop.satellite()?.shared.slot, setup.end) else { return None };
+    (table == "link" && end < slot * FEW_SLOTS).then(|| {
+        format!(
+            "a run lasts {end} and has fewer than {FEW_SLOTS} slots of {slot} of the satellite link: rates change from slot to \
+             slot, and intervals are as wide as these are few"
+        )
+    })
+}
+
+/// No satellite of an orbit is in sight for a part of the time.
+fn out_of_sight(table: &str, hop: &HopSetup) -> Option<String> {
+    let coverage = hop.satellite()?.coverage;
+    (table == "link" && coverage < 1.0).then(|| {
+        let share = percent(1.0 - coverage);
+        format!(
+            "link.satellite.orbit: no satellite is in sight of terminal and gateway for {share} of the time"
+        )
+    })
 }
 
 /// The record of a link's delay and that of its capacity, or the run, end at different times.

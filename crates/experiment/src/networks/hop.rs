@@ -4,12 +4,13 @@ use crate::parts::PATH;
 use crossfade_channel::{LossConfig, Lossless};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
+use crossfade_link::satellite::Satellite;
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
     Aggregated, ErrorRateFrames, Jittered, LinkConfig, Policed, RadioConfig, SymbolFrames, TableFrames,
     TokenBucket,
 };
-use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, Setup};
+use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, SatelliteSetup, Setup};
 use crossfade_sim::{AnyLink, Medium, NamedMedium};
 
 /// The link of a hop, whose streams are named after its `direction`.
@@ -74,6 +75,11 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
             let delays = trace.delays.as_ref().map(|delays| delays.series.clone());
             let config = TraceLinkConfig { schedule, delay, delays, queue, draws, loss };
             config.build().expect("checked").into()
+        }
+        Carrier::Satellite { satellite, queue: waiting } => {
+            let SatelliteSetup { shared, name, direction, .. } = &**satellite;
+            let of_run = Satellite::new(shared.clone(), *name, direction.clone(), seed).expect("checked");
+            of_run.link(queue(waiting), delay, stream("channel")).expect("checked").into()
         }
     }
 }

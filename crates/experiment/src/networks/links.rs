@@ -9,8 +9,11 @@ use crate::memory::{PACKET, Path, packets, radio};
 use crate::parts::{LINK, PATH, Part};
 use crossfade_channel::{LossConfig, LossProcess, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::satellite::{ClosedForms, DirectionName};
 use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, WholePackets};
-use crossfade_scenario::{Carrier, FrameErrors, Gate, HopSetup, LinksSetup, Scenario, ScenarioError, Setup};
+use crossfade_scenario::{
+    Carrier, FrameErrors, Gate, HopSetup, LinksSetup, SatelliteSetup, Scenario, ScenarioError, Setup,
+};
 use crossfade_sim::{AnyLink, Leg, Medium, Topology};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -123,6 +126,9 @@ pub(super) struct LinkFacts {
     /// The least, mean and largest recorded delay in seconds beside it, where there is a record.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_delay_s: Option<[f64; 3]>,
+    /// What is known of one direction of a satellite link, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    satellite: Option<SatelliteFacts>,
     /// How much may wait, as a scenario says it; none is without limit.
     queue_limit: Option<String>,
     /// How long a frame takes, in seconds, where packets are sent as frames.
@@ -137,6 +143,23 @@ pub(super) struct LinkFacts {
     doppler_hz: Option<f64>,
     /// The speed in m/s and the carrier in Hz that it follows from, where these are given.
     speed_and_carrier: Option<(f64, f64)>,
+}
+
+/// Of one direction of a satellite link, in the long run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct SatelliteFacts {
+    /// Down or up.
+    direction: &'static str,
+    /// For how long satellites stay assigned, in seconds.
+    slot_s: f64,
+    /// The share of time without capacity.
+    outage_share: f64,
+    /// How long a byte waits for a grant on an idle link, in seconds.
+    idle_wait_s: f64,
+    /// The longest time without a grant around a boundary whose outage is not longer than usual, in seconds.
+    longest_gap_s: f64,
+    /// The mean propagation delay in seconds, beside that of the link.
+    mean_delay_s: f64,
 }
 
 /// Of flows that are alike.
@@ -182,13 +205,32 @@ fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
             let [least, largest] = delays.series.range();
             [least, delays.series.mean(), largest].map(SimTime::as_secs_f64)
         }),
+        satellite: hop.satellite().map(satellite_facts),
         queue_limit: hop.queue().limit().map(|limit| limit.to_string()),
         frame_s: hop.frames().map(|frames| frames.frame_time).map(SimTime::as_secs_f64),
-        loss_rate: hop.loss().and_then(LossConfig::rate),
+        loss_rate: hop
+            .loss()
+            .and_then(LossConfig::rate)
+            .or_else(|| hop.satellite().map(|satellite| satellite.direction.loss)),
         mean_burst: hop.loss().and_then(mean_burst),
         fd_t: doppler.map(|doppler| doppler.fd_t),
         doppler_hz: doppler.map(|doppler| doppler.frequency_hz),
         speed_and_carrier: doppler.and_then(|doppler| doppler.speed_and_carrier),
+    }
+}
+
+fn satellite_facts(satellite: &SatelliteSetup) -> SatelliteFacts {
+    let ClosedForms { outage_share, idle_wait_s, longest_gap_s, .. } = satellite.closed_forms;
+    SatelliteFacts {
+        direction: match satellite.name {
+            DirectionName::Down => "down",
+            DirectionName::Up => "up",
+        },
+        slot_s: satellite.shared.slot.as_secs_f64(),
+        outage_share,
+        idle_wait_s,
+        longest_gap_s,
+        mean_delay_s: satellite.mean_delay.as_secs_f64(),
     }
 }
 

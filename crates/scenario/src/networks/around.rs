@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::{SYN_BYTES, USUAL_HEADERS};
 use crate::hop::HopSetup;
-use crate::tables::{FlowSetup, Packets, Reverse, Scenario, TcpSetup};
+use crate::tables::{FlowSetup, Packets, Reverse, SatelliteSetup, Scenario, TcpSetup};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_transport::Releases;
@@ -37,6 +37,8 @@ pub(super) struct Forward {
     pub(super) limit: Option<QueueLimit>,
     /// What it carries.
     pub(super) data: Packets,
+    /// What carries the acknowledgements, where it is the other direction of a satellite link.
+    pub(super) satellite: Option<SatelliteSetup>,
 }
 
 impl Around {
@@ -57,11 +59,11 @@ impl Around {
 pub(super) fn resolve(
     scenario: &mut Scenario,
     flows: &mut [FlowSetup],
-    forward: &Forward,
+    forward: Forward,
     slot: SimTime,
     files: &Files<'_>,
 ) -> Result<Around, ScenarioError> {
-    let Forward { ways: [way_of_syn, way_back], limit, data } = *forward;
+    let Forward { ways: [way_of_syn, way_back], limit, data, satellite } = forward;
     let tcp = || flows.iter().filter_map(FlowSetup::tcp);
     let acks = Packets {
         largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
@@ -71,7 +73,7 @@ pub(super) fn resolve(
     // What goes back through the same medium takes no link, and the scenario says nothing of one.
     let mut none = Reverse::default();
     let table = if way_back > SimTime::ZERO { &mut none } else { &mut scenario.reverse };
-    let reverse = table.resolve(acks, slot, files)?;
+    let reverse = table.resolve(satellite, acks, slot, files)?;
     check_queue(flows, limit, data.usual)?;
     let longest = data.largest.max(acks.largest);
     let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;

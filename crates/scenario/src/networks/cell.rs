@@ -113,7 +113,7 @@ pub(super) fn resolve(
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
     let ways = [way_of_data(&model.config), way_of_acks(&model.config)];
-    let ahead = Forward { ways, limit, data };
-    let around = around::resolve(scenario, &mut flows, &ahead, slot, files)?;
+    let ahead = Forward { ways, limit, data, satellite: None };
+    let around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
     Ok((OnNetwork { slot, packet_size: usual, flows }, CellSetup { model, around }))
 }

@@ -8,7 +8,7 @@ use crate::hop::HopSetup;
 use crate::quantity::Rate;
 use crate::tables::{
     ArqProtocol, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Packets, Scenario, TrafficSetup, USUAL_LIMIT,
-    json,
+    Varying, json,
 };
 use crossfade_core::SimTime;
 
@@ -58,13 +58,16 @@ fn resolve_links(
     round_trip: Option<SimTime>,
 ) -> Result<(OnNetwork, LinksSetup), ScenarioError> {
     let trace = scenario.link.trace.resolve("link.trace", files)?;
+    let (of_data, of_acks) = match scenario.link.satellite.resolve()? {
+        Some([of_data, of_acks]) => (Some(of_data), Some(of_acks)),
+        None => (None, None),
+    };
+    let varying = Varying::of("link.trace", trace, of_data)?;
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = phy.resolve(channel, &mut link.rate, files)?;
-    let rate = match (&trace, link.rate) {
-        (Some(trace), None) => Rate(trace.mean_rate_bps),
-        (Some(trace), Some(_)) => {
-            return Err(ScenarioError::contradiction("link.rate", &trace.key, "the trace has the rates"));
-        }
+    let rate = match (&varying, link.rate) {
+        (Some(varying), None) => Rate(varying.mean_rate_bps()),
+        (Some(varying), Some(_)) => return Err(varying.refuse("link.rate", "it has the rates")),
         (None, Some(rate)) => rate,
         (None, None) => {
             return Err(ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""));
@@ -99,10 +102,10 @@ fn resolve_links(
     let data = Packets { usual, largest, headers, few, round_trip };
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|layers| (phy, layers));
-    let forward = link.resolve(channel, radio, trace, data, slot, files)?;
-    let ahead =
-        Forward { ways: [forward.transit(SYN_BYTES), SimTime::ZERO], limit: forward.queue().limit(), data };
-    let around = around::resolve(scenario, &mut flows, &ahead, slot, files)?;
+    let forward = link.resolve(channel, radio, varying, data, slot, files)?;
+    let ways = [forward.transit(SYN_BYTES), SimTime::ZERO];
+    let ahead = Forward { ways, limit: forward.queue().limit(), data, satellite: of_acks };
+    let around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
     let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
     let links = LinksSetup { gate, forward, around, frames };
     Ok((OnNetwork { slot, packet_size: packet_size.0, flows }, links))

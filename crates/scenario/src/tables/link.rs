@@ -10,6 +10,7 @@ use super::jitter::Jitter;
 use super::phy::{Layers, Phy};
 use super::policer::Policer;
 use super::queue::{Discipline, Packets, Queue};
+use super::satellite::{Satellite, SatelliteSetup};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
@@ -91,13 +92,17 @@ wireless! {
     /// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
     /// mean rate.
     Link, rate {
-        /// Bit rate. Required without a trace.
-        #[schemars(extend("x-default" = "none: required without link.trace"))]
+        /// Bit rate. Required without a trace or a satellite.
+        #[schemars(extend("x-default" = "none: required without link.trace and link.satellite"))]
     }
     /// Bytes of a data packet on the wire, headers included.
     #[schemars(extend("x-default" = "tcp.mss + tcp.headers, where tcp.mss is given"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
+
+    /// A satellite in the place of a rate, both ways.
+    #[serde(skip_serializing_if = "Satellite::is_absent")]
+    pub satellite: Satellite,
 }
 
 wireless! {
@@ -142,7 +147,10 @@ absent!(Wired);
 impl Link {
     /// Whether nothing makes its rate or its delay another at another time, and its queue is drop-tail: a hop.
     pub(crate) fn is_plain(&self) -> bool {
-        let constant_rate = self.trace.is_absent() && self.shaper.is_absent() && self.policer.is_absent();
+        let constant_rate = self.trace.is_absent()
+            && self.satellite.is_absent()
+            && self.shaper.is_absent()
+            && self.policer.is_absent();
         let is_drop_tail = matches!(self.queue.discipline, None | Some(Discipline::DropTail));
         constant_rate && self.jitter.is_absent() && is_drop_tail
     }
@@ -151,26 +159,27 @@ impl Link {
         &mut self,
         channel: &mut Channel,
         radio: Option<(&mut Phy, Layers)>,
-        trace: Option<TraceSetup>,
+        varying: Option<Varying>,
         packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
         let hop = Hop { table: "link", channel_table: "channel", keys: self.keys(), channel, radio };
-        hop.resolve(trace, packets, slot, files)
+        hop.resolve(varying, packets, slot, files)
     }
 }
 
 impl Reverse {
     pub(crate) fn resolve(
         &mut self,
+        satellite: Option<SatelliteSetup>,
         acks: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let trace = self.trace.resolve("reverse.trace", files)?;
-        if let (Some(trace), Some(_)) = (&trace, self.rate) {
-            return Err(ScenarioError::contradiction("reverse.rate", &trace.key, "the trace has the rates"));
+        let varying = Varying::of("reverse.trace", self.trace.resolve("reverse.trace", files)?, satellite)?;
+        if let (Some(varying), Some(_)) = (&varying, self.rate) {
+            return Err(varying.refuse("reverse.rate", "it has the rates"));
         }
         if let Some(rate) = self.rate
             && SimTime::to_transmit(acks.largest, rate.0) > LONGEST_SLOT
@@ -185,9 +194,68 @@ impl Reverse {
         let keys = self.keys();
         let channel_table = "reverse.channel";
         let hop = Hop { table: "reverse", channel_table, keys, channel: &mut channel, radio: None };
-        let setup = hop.resolve(trace, acks, slot, files);
+        let setup = hop.resolve(varying, acks, slot, files);
         self.channel = channel;
         Ok(HopSetup { aggregation, ..setup? })
+    }
+}
+
+/// What the capacity of a link follows, in place of a rate.
+pub(crate) enum Varying {
+    /// A record or a table.
+    Trace(TraceSetup),
+    /// The slots of a satellite.
+    Satellite(Box<SatelliteSetup>),
+}
+
+impl Varying {
+    /// The one of the two that is there.
+    ///
+    /// # Errors
+    /// Both are.
+    pub(crate) fn of(
+        trace_key: &str,
+        trace: Option<TraceSetup>,
+        satellite: Option<SatelliteSetup>,
+    ) -> Result<Option<Self>, ScenarioError> {
+        match (trace, satellite) {
+            (None, None) => Ok(None),
+            (Some(trace), None) => Ok(Some(Self::Trace(trace))),
+            (None, Some(satellite)) => Ok(Some(Self::Satellite(Box::new(satellite)))),
+            (Some(_), Some(_)) => {
+                let reason = "the satellite has the capacity of both ways";
+                Err(ScenarioError::contradiction(trace_key, SatelliteSetup::KEY, reason))
+            }
+        }
+    }
+
+    /// The mean rate in bit/s.
+    pub(crate) fn mean_rate_bps(&self) -> f64 {
+        match self {
+            Self::Trace(trace) => trace.mean_rate_bps,
+            Self::Satellite(satellite) => satellite.closed_forms.capacity_bps,
+        }
+    }
+
+    /// The key that messages name.
+    fn key(&self) -> &str {
+        match self {
+            Self::Trace(trace) => &trace.key,
+            Self::Satellite(_) => SatelliteSetup::KEY,
+        }
+    }
+
+    /// What is wrong with a key that it contradicts.
+    pub(crate) fn refuse(&self, key: &str, reason: &str) -> ScenarioError {
+        ScenarioError::contradiction(key, self.key(), reason)
+    }
+
+    /// Whether it says itself which packets are lost.
+    fn has_losses(&self) -> bool {
+        match self {
+            Self::Trace(trace) => trace.table().is_some(),
+            Self::Satellite(_) => true,
+        }
     }
 }
 
@@ -216,7 +284,7 @@ impl Hop<'_> {
     /// Fills in the defaults of a link that carries these `packets`.
     fn resolve(
         self,
-        trace: Option<TraceSetup>,
+        varying: Option<Varying>,
         packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
@@ -224,27 +292,32 @@ impl Hop<'_> {
         let Self { table, channel_table, keys, channel, radio } = self;
         let WirelessKeys { rate, delay, queue, frames, shaper, policer, jitter } = keys;
         let key = |name: &str| join(table, name);
-        if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
-            let reason = "frames need a constant rate";
-            return Err(ScenarioError::contradiction(&key("frame_size"), &trace.key, reason));
+        if let (Some(varying), true) = (&varying, frames.frame_size.is_some()) {
+            return Err(varying.refuse(&key("frame_size"), "frames need a constant rate"));
         }
-        let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(rate.map(|rate| rate.0));
+        let rate_bps = varying.as_ref().map(Varying::mean_rate_bps).or(rate.map(|rate| rate.0));
         let delay = time(&key("delay"), *delay.get_or_insert(Span::ZERO), slot)?;
         let slowest = radio.as_ref().zip(rate).map(|((_, layers), rate)| layers.slowest(rate));
         let framed = FramedLink { table, rate, slowest: slowest.or(rate), delay, packets, slot };
         let frames = frames.resolve(&framed)?;
+        if let Some(Varying::Satellite(satellite)) = &varying
+            && queue.limit.is_none()
+            && matches!(queue.discipline, None | Some(Discipline::DropTail))
+        {
+            queue.limit = Some(satellite.usual_queue);
+        }
         let limit_assumed = queue.limit.is_none();
         let waiting = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
-        if trace.is_some() || shaper.is_some() {
+        if varying.is_some() || shaper.is_some() {
             queue.check_room(&key("queue"), packets.usual)?;
         }
         let policer = policer.resolve(&key("policer"), rate_bps, packets.largest)?;
         let jitter = jitter.resolve(&key("jitter"), slot)?;
-        let other = if trace.is_some() { "trace" } else { "frame_size" };
-        if shaper.is_some() && (trace.is_some() || frames.is_some()) {
+        if shaper.is_some() && (varying.is_some() || frames.is_some()) {
             let reason = "a shaped link sends whole packets at a constant rate";
-            return Err(ScenarioError::contradiction(&key("shaper"), &key(other), reason));
+            let of_frames = || ScenarioError::contradiction(&key("shaper"), &key("frame_size"), reason);
+            return Err(varying.map_or_else(of_frames, |varying| varying.refuse(&key("shaper"), reason)));
         }
         let frame_time = frames.map(|frames| frames.frame_time);
         let doppler = channel.settle_speed(channel_table, frame_time.unwrap_or(slot))?;
@@ -252,13 +325,18 @@ impl Hop<'_> {
             let problem = format!("needs {}: whole packets are sent once", key("frame_size"));
             return Err(ScenarioError::value(join(channel_table, "combining"), &json("chase"), problem));
         }
-        let carrier = match (trace, frames, waiting) {
-            (Some(trace), _, queue) => {
-                let has_losses = trace.table().is_some();
-                if has_losses && *channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None {
-                    let (key, trace) = (join(channel_table, "model"), key("trace"));
-                    return Err(ScenarioError::contradiction(&key, &trace, "the table has the losses"));
-                }
+        let has_losses = varying.as_ref().is_some_and(Varying::has_losses);
+        if let Some(varying) = varying.as_ref().filter(|_| has_losses)
+            && *channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None
+        {
+            return Err(varying.refuse(&join(channel_table, "model"), "it has the losses"));
+        }
+        let carrier = match (varying, frames, waiting) {
+            (Some(Varying::Satellite(satellite)), _, queue) => {
+                channel.resolve(channel_table, (slot, packets.usual), None, files)?;
+                Carrier::Satellite { satellite, queue }
+            }
+            (Some(Varying::Trace(trace)), _, queue) => {
                 let loss = channel.resolve(channel_table, (slot, packets.usual), None, files)?;
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }

@@ -26,6 +26,7 @@ pub(crate) mod jitter;
 pub(crate) mod link;
 pub(crate) mod mesh;
 pub(crate) mod method;
+pub(crate) mod orbit;
 pub(crate) mod pacing;
 pub(crate) mod phy;
 pub(crate) mod policer;
@@ -37,6 +38,7 @@ mod radio;
 pub(crate) mod rfc;
 pub(crate) mod rto;
 pub(crate) mod run;
+pub(crate) mod satellite;
 mod scheduler;
 pub(crate) mod shaper;
 pub(crate) mod tagged;
@@ -60,11 +62,13 @@ pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use jitter::Jitter;
+pub(crate) use link::Varying;
 pub use link::{Link, Reverse, Wired};
 pub use mesh::{
     Arrangement, MacWord, Mesh, MeshSetup, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule,
 };
 pub use method::Method;
+pub use orbit::OrbitTable;
 pub use phy::{Estimation, Phy, PhyFidelity};
 pub use policer::Policer;
 pub use prediction::{Eight, LevelKeys, Prediction, SinrWord};
@@ -76,6 +80,7 @@ pub use radio::Radio;
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use rto::Rto;
 pub use run::Run;
+pub use satellite::{DataWay, ProfileName, Satellite, SatelliteSetup, SpikeTable, UplinkTable};
 pub use scheduler::SchedulerWord;
 pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
@@ -143,7 +148,7 @@ pub struct Scenario {
     pub run: Run,
 
     /// Which data packets, or frames, the channel loses. Required unless link.trace is a table, which has the
-    /// losses.
+    /// losses, or link.satellite is there, which has them too.
     pub channel: Channel,
 
     /// The physical layer of the link, with channel.model = "block-rayleigh".

@@ -296,7 +296,7 @@ impl Budget {
 }
 
 /// A time that is no number of slots: how long a slot is, the trace is yet to say.
-fn absolute(key: &str, span: Span) -> Result<SimTime, ScenarioError> {
+pub(super) fn absolute(key: &str, span: Span) -> Result<SimTime, ScenarioError> {
     match span.0 {
         units::Span::Time(time) if time <= LONGEST => Ok(time),
         units::Span::Time(_) => Err(ScenarioError::value(key, &json(span), "must be at most 100 days")),

@@ -1,0 +1,246 @@
+//! What a satellite link is made of, and what follows from it without a run.
+
+use super::gate::Gate;
+use super::orbit::Orbit;
+use crossfade_core::{OutOfRange, SimTime};
+
+/// What both directions of a satellite link share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SatelliteConfig {
+    /// How long satellites stay assigned.
+    pub slot: SimTime,
+    /// When the first boundary comes, within a slot of the start; without it a draw, uniform over a slot.
+    pub offset: Option<SimTime>,
+    /// What is left of the capacity around a boundary.
+    pub gate: Gate,
+    /// The probability that the satellite changes at a boundary. An [`Orbit`] decides by itself.
+    pub handover: f64,
+    /// The mean of how much longer the outage lasts where it changes: exponential, at most a quarter of the slot.
+    pub longer_outage: SimTime,
+    /// Propagation.
+    pub base_delay: BaseDelay,
+    /// What is added to the delay around a boundary.
+    pub spike: Spike,
+    /// The share of time in which something stands between terminal and satellite.
+    pub obstructed: f64,
+    /// How long an obstruction lasts in the mean, if no boundary ends it.
+    pub obstruction: SimTime,
+}
+
+/// The one-way propagation delay in a slot, up and down alike.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BaseDelay {
+    /// Uniform between two values, drawn anew as the satellite changes.
+    Uniform([SimTime; 2]),
+    /// That of the satellites of a shell, over two ground stations.
+    Orbit(Box<Orbit>),
+}
+
+/// What is added to the one-way delay from the beginning of the outage before a boundary on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spike {
+    /// The least.
+    pub least: SimTime,
+    /// The mean of what comes on top, exponential.
+    pub beyond: SimTime,
+    /// The most.
+    pub most: SimTime,
+    /// It ends so long after the boundary.
+    pub after: SimTime,
+}
+
+impl Spike {
+    /// Nothing is added.
+    pub const NONE: Self =
+        Self { least: SimTime::ZERO, beyond: SimTime::ZERO, most: SimTime::ZERO, after: SimTime::ZERO };
+}
+
+/// A direction of a satellite link. Their draws are independent, but for those of the slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectionName {
+    /// From the gateway to the terminal.
+    Down,
+    /// From the terminal to the gateway.
+    Up,
+}
+
+impl DirectionName {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Down => Self::Up,
+            Self::Up => Self::Down,
+        }
+    }
+
+    /// The stream that its draws come from.
+    pub(super) fn stream(self) -> &'static str {
+        match self {
+            Self::Down => "satellite.down",
+            Self::Up => "satellite.up",
+        }
+    }
+}
+
+/// What one direction has of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirectionConfig {
+    /// The mean rate in bit/s where nothing is closed.
+    pub rate_bps: f64,
+    /// The standard deviation of the logarithm of the rate from slot to slot.
+    pub spread_between: f64,
+    /// The correlation of that logarithm from one slot to the next.
+    pub slot_correlation: f64,
+    /// The standard deviation of the logarithm of the rate from step to step within a slot.
+    pub spread_within: f64,
+    /// The correlation of that logarithm from one step to the next.
+    pub step_correlation: f64,
+    /// What may be sent is granted once in this time, all at once; zero for a stream of bits.
+    pub grant: SimTime,
+    /// The share of what is granted that comes half of that time later.
+    pub half_grant: f64,
+    /// The probability that a packet is lost.
+    pub loss: f64,
+    /// The probability that a packet is lost that would arrive during an outage.
+    pub outage_loss: f64,
+}
+
+/// What is known of a direction without a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClosedForms {
+    /// The mean capacity in bit/s.
+    pub capacity_bps: f64,
+    /// The share of time without capacity: outages at boundaries and obstructions.
+    pub outage_share: f64,
+    /// The mean time in seconds that a byte waits for a grant on a link that is idle and open.
+    pub idle_wait_s: f64,
+    /// The longest time in seconds without a grant, where the outage lasts no longer than usual and nothing is obstructed: the
+    /// grants before and after it have phases of their own.
+    pub longest_gap_s: f64,
+}
+
+impl SatelliteConfig {
+    /// How often within a slot the rate changes: each so long.
+    pub const STEP: SimTime = SimTime::from_millis(100);
+
+    /// An outage lasts longer by at most this part of a slot.
+    pub(super) fn longest_extension(&self) -> SimTime {
+        SimTime::from_nanos(self.slot.as_nanos() / 4)
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// A slot that is shorter than 1 s or than four times what a boundary takes, an offset or a share outside its range, delays
+    /// that are not in order.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let least = SimTime::from_millis(1000);
+        OutOfRange::unless(self.slot >= least, "slot", self.slot, "at least 1 s")?;
+        let Gate { outage, ramp } = self.gate;
+        let fits = outage.saturating_add(ramp).saturating_mul(4) <= self.slot;
+        for (name, time) in [("outage", outage), ("ramp", ramp)] {
+            let allowed = "so short that outage and ramp are a quarter of the slot at most";
+            OutOfRange::unless(fits, name, time, allowed)?;
+        }
+        if let Some(offset) = self.offset {
+            OutOfRange::unless(offset <= self.slot, "offset", offset, "at most the slot")?;
+        }
+        share("handover", self.handover)?;
+        OutOfRange::unless(
+            (0.0..=0.95).contains(&self.obstructed),
+            "obstructed",
+            self.obstructed,
+            "between 0 and 0.95",
+        )?;
+        let lasts = self.obstructed == 0.0 || self.obstruction >= Self::STEP;
+        OutOfRange::unless(lasts, "obstruction", self.obstruction, "at least 100 ms")?;
+        let after = self.spike.after;
+        OutOfRange::unless(
+            after.saturating_mul(4) <= self.slot,
+            "spike.after",
+            after,
+            "at most a quarter of the slot",
+        )?;
+        if let BaseDelay::Uniform([least, most]) = &self.base_delay {
+            OutOfRange::unless(least <= most, "base_delay", least, "at most the second delay")?;
+        }
+        Ok(())
+    }
+
+    /// The probability that the satellite changes at a boundary; of an orbit the share of boundaries in its first hour.
+    fn handover_share(&self) -> f64 {
+        match &self.base_delay {
+            BaseDelay::Uniform(_) => self.handover,
+            BaseDelay::Orbit(orbit) => orbit.handover_share(self.slot),
+        }
+    }
+
+    /// What holds of `direction` in the long run. Of an orbit without gaps: what its first hour says.
+    pub fn closed_forms(&self, direction: &DirectionConfig) -> ClosedForms {
+        let slot_s = self.slot.as_secs_f64();
+        // The mean of an exponential that is cut at the longest extension.
+        let (mean, cut) = (self.longer_outage.as_secs_f64(), self.longest_extension().as_secs_f64());
+        let extension_s = if mean > 0.0 { -mean * libm::expm1(-cut / mean) } else { 0.0 };
+        let longer_s = self.handover_share() * extension_s;
+        let open = 1.0 - self.obstructed;
+        let lost_s = self.gate.lost(SimTime::ZERO).as_secs_f64() + longer_s;
+        let closed_s = self.gate.outage.as_secs_f64() + longer_s;
+        let grant_s = direction.grant.as_secs_f64();
+        let apart_s = if direction.half_grant > 0.0 { grant_s / 2.0 } else { grant_s };
+        ClosedForms {
+            capacity_bps: direction.rate_bps * (1.0 - lost_s / slot_s) * open,
+            outage_share: 1.0 - (1.0 - closed_s / slot_s) * open,
+            idle_wait_s: apart_s / 2.0,
+            longest_gap_s: self.gate.outage.as_secs_f64() + 2.0 * apart_s,
+        }
+    }
+
+    /// The mean one-way propagation delay, without spikes.
+    pub fn mean_delay(&self) -> SimTime {
+        match &self.base_delay {
+            BaseDelay::Uniform([least, most]) => {
+                SimTime::from_nanos(least.as_nanos().midpoint(most.as_nanos()))
+            }
+            BaseDelay::Orbit(orbit) => orbit.mean_delay(self.slot),
+        }
+    }
+}
+
+impl DirectionConfig {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// A rate, a spread, a correlation or a probability outside its range; a grant longer than 1 s.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let rate = self.rate_bps;
+        OutOfRange::unless((1e3..=1e12).contains(&rate), "rate", rate, "between 1 kbit/s and 1 Tbit/s")?;
+        for (name, spread) in
+            [("spread_between_slots", self.spread_between), ("spread_within_slots", self.spread_within)]
+        {
+            OutOfRange::unless((0.0..=2.0).contains(&spread), name, spread, "between 0 and 2")?;
+        }
+        for (name, correlation) in
+            [("slot_correlation", self.slot_correlation), ("step_correlation", self.step_correlation)]
+        {
+            OutOfRange::unless(
+                (0.0..1.0).contains(&correlation),
+                name,
+                correlation,
+                "at least 0 and below 1",
+            )?;
+        }
+        let grant = self.grant;
+        let is_none_or_long = grant == SimTime::ZERO || grant >= SimTime::from_micros(100);
+        let is_short = grant <= SimTime::from_millis(1000);
+        OutOfRange::unless(is_none_or_long && is_short, "grant", grant, "0 s, or between 100 us and 1 s")?;
+        let half = self.half_grant;
+        OutOfRange::unless((0.0..=0.5).contains(&half), "half_grant", half, "between 0 and 0.5")?;
+        share("loss", self.loss)?;
+        share("outage_loss", self.outage_loss)
+    }
+}
+
+fn share(name: &'static str, value: f64) -> Result<(), OutOfRange> {
+    OutOfRange::unless((0.0..=1.0).contains(&value), name, value, "between 0 and 1")
+}

@@ -1,0 +1,237 @@
+//! The capacity of one direction, slot by slot.
+
+use super::config::{DirectionConfig, DirectionName, SatelliteConfig};
+use super::fluid::Piece;
+use super::gate::{self, Levels};
+use super::grants::Grant;
+use super::slots::{Numbered, Slot, Slots};
+use crate::occupancy::Capacity;
+use crossfade_core::{RunSeed, SimTime};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What one direction can send when.
+#[derive(Debug)]
+pub(super) struct Direction {
+    pub(super) slots: Arc<Slots>,
+    config: DirectionConfig,
+    rates: Numbered,
+    steps: Numbered,
+    phases: Numbered,
+    /// The bits of all slots before each number, as far as they have been asked for.
+    totals: Mutex<Vec<f64>>,
+    /// The slots that were asked for last.
+    recent: Mutex<Vec<Arc<SlotCapacity>>>,
+}
+
+/// What one direction can send in a slot.
+#[derive(Debug)]
+pub(super) struct SlotCapacity {
+    pub(super) number: u64,
+    pub(super) can: Can,
+    /// The bits in all.
+    bits: f64,
+}
+
+/// How it can be sent.
+#[derive(Debug)]
+pub(super) enum Can {
+    /// Grants, in order of time.
+    Granted(Vec<Grant>),
+    /// A stream of bits; pieces of one rate, from the beginning of the slot on.
+    Flowing(Vec<Piece>),
+}
+
+impl Direction {
+    /// So many slots are kept: those of what is under way, and of the times between which capacity is asked for.
+    const RECENT: usize = 4;
+
+    pub(super) fn new(
+        slots: Arc<Slots>,
+        name: DirectionName,
+        config: DirectionConfig,
+        seed: RunSeed,
+    ) -> Self {
+        let numbered = |of: &str| Numbered::new(seed.stream(&format!("{}.{of}", name.stream())));
+        Self {
+            slots,
+            config,
+            rates: numbered("rates"),
+            steps: numbered("steps"),
+            phases: numbered("phases"),
+            totals: Mutex::new(vec![0.0]),
+            recent: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The mean rate of a slot in bit/s, where nothing is closed: lognormal, of mean [`rate_bps`](DirectionConfig::rate_bps).
+    pub(super) fn slot_rate_bps(&self, slot: u64) -> f64 {
+        let DirectionConfig { rate_bps, spread_between: spread, slot_correlation: correlation, .. } =
+            self.config;
+        let z = if correlation == 0.0 {
+            self.rates.normal(slot)
+        } else {
+            self.rates.autoregressive(0, correlation).nth(slot as usize).unwrap_or(0.0)
+        };
+        rate_bps * libm::exp(spread * z - spread * spread / 2.0)
+    }
+
+    /// The rates of the steps of a slot in bit/s.
+    fn step_rates(&self, slot: &Slot) -> Vec<f64> {
+        let steps = self.slots.steps();
+        let mean = if slot.is_uncovered { 0.0 } else { self.slot_rate_bps(slot.number) };
+        let DirectionConfig { spread_within: spread, step_correlation, .. } = self.config;
+        let rate = |y: f64| mean * libm::exp(spread * y - spread * spread / 2.0);
+        let rates = self.steps.autoregressive(slot.number * steps, step_correlation).map(rate);
+        let mut rates: Vec<f64> = rates.take(steps as usize).collect();
+        for (rate, _) in rates.iter_mut().zip(&slot.obstructed).filter(|(_, obstructed)| **obstructed) {
+            *rate = 0.0;
+        }
+        rates
+    }
+
+    fn make(&self, number: u64) -> SlotCapacity {
+        let slot = self.slots.slot(number);
+        let rates = self.step_rates(&slot);
+        let SatelliteConfig { slot: length, gate, .. } = self.slots.config;
+        let levels = gate.levels(length, slot.longer);
+        if self.config.grant == SimTime::ZERO {
+            let (pieces, bits) = pieces(&rates, &levels, length);
+            return SlotCapacity { number, can: Can::Flowing(pieces), bits };
+        }
+        let [phase, ..] = self.phases.uniform(number);
+        let (grants, bits) = self.grants(&rates, &levels, phase);
+        SlotCapacity { number, can: Can::Granted(grants), bits }
+    }
+
+    /// The grants of a slot, the first of which comes after this share of the time between two.
+    fn grants(&self, rates: &[f64], levels: &Levels, phase: f64) -> (Vec<Grant>, f64) {
+        let DirectionConfig { grant, half_grant, .. } = self.config;
+        let first = SimTime::from_secs_f64(grant.as_secs_f64() * phase);
+        let half = SimTime::from_nanos(grant.as_nanos() / 2);
+        let length = self.slots.config.slot;
+        let mut grants = Vec::with_capacity((length / grant) as usize * 2 + 2);
+        let (mut left_bits, mut bytes_before) = (0.0, 0);
+        let mut add = |into: SimTime, share: f64| {
+            if into >= length || share == 0.0 {
+                return;
+            }
+            let rate = rates[(into / SatelliteConfig::STEP) as usize] * gate::level(levels, into);
+            left_bits += rate * grant.as_secs_f64() * share;
+            let bytes = (left_bits / 8.0) as u64;
+            if bytes > 0 && rate > 0.0 {
+                left_bits -= bytes as f64 * 8.0;
+                grants.push(Grant { into, bytes, bytes_before });
+                bytes_before += bytes;
+            }
+        };
+        let mut into = first;
+        if first >= half {
+            // The later half of the cycle that began before the slot.
+            add(first - half, half_grant);
+        }
+        while into < length {
+            add(into, 1.0 - half_grant);
+            add(into + half, half_grant);
+            into += grant;
+        }
+        (grants, bytes_before as f64 * 8.0)
+    }
+
+    /// A slot, made or kept.
+    pub(super) fn slot(&self, number: u64) -> Arc<SlotCapacity> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = recent.iter().find(|slot| slot.number == number) {
+            return Arc::clone(slot);
+        }
+        let slot = Arc::new(self.make(number));
+        if recent.len() == Self::RECENT {
+            recent.remove(0);
+        }
+        recent.push(Arc::clone(&slot));
+        slot
+    }
+
+    /// The bits of all slots before that number.
+    fn bits_before(&self, number: u64) -> f64 {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        for slot in totals.len() as u64 - 1..number {
+            let total = totals[slot as usize] + self.slot(slot).bits;
+            totals.push(total);
+        }
+        totals[number as usize]
+    }
+
+    /// The bits that can have been sent by `now`, from the beginning of the slot at time zero on.
+    fn bits_by(&self, now: SimTime) -> f64 {
+        let (number, into) = self.slots.locate(now);
+        self.bits_before(number) + self.slot(number).bits_by(into)
+    }
+
+    /// After so many slots without capacity nothing is expected any more: half a day of them.
+    pub(super) const PATIENCE: u64 = 2880;
+}
+
+impl SlotCapacity {
+    /// The bits that can be sent so far `into` the slot.
+    fn bits_by(&self, into: SimTime) -> f64 {
+        match &self.can {
+            Can::Granted(grants) => {
+                let next = grants.partition_point(|grant| grant.into <= into);
+                next.checked_sub(1).map_or(0.0, |last| grants[last].bytes_by() as f64 * 8.0)
+            }
+            Can::Flowing(pieces) => {
+                let piece = &pieces[pieces.partition_point(|piece| piece.from <= into) - 1];
+                piece.bits_before + (into - piece.from).as_secs_f64() * piece.rate_bps
+            }
+        }
+    }
+}
+
+/// The pieces of one rate, and the bits of all.
+fn pieces(rates: &[f64], levels: &Levels, length: SimTime) -> (Vec<Piece>, f64) {
+    let steps = (0..rates.len() as u64).map(|step| SatelliteConfig::STEP * step);
+    let mut starts: Vec<SimTime> =
+        steps.chain(levels.iter().map(|(from, _)| *from)).filter(|from| *from < length).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let mut bits_before = 0.0;
+    let ends = starts[1..].iter().copied().chain([length]);
+    let pieces = starts.iter().zip(ends).map(|(&from, end)| {
+        let rate_bps = rates[(from / SatelliteConfig::STEP) as usize] * gate::level(levels, from);
+        let piece = Piece { from, bits_before, rate_bps };
+        bits_before += (end - from).as_secs_f64() * rate_bps;
+        piece
+    });
+    let pieces = pieces.collect();
+    (pieces, bits_before)
+}
+
+/// The capacity of a direction, to measure its use against.
+#[derive(Clone, Debug)]
+pub struct Capacities(pub(super) Arc<Direction>);
+
+impl Capacities {
+    /// The bits that can be sent after `from` and until `to`.
+    pub fn bits(&self, from: SimTime, to: SimTime) -> f64 {
+        if to <= from { 0.0 } else { self.0.bits_by(to) - self.0.bits_by(from) }
+    }
+
+    /// The grants after `from` and until `to`: their times and bytes; none of a direction without grants.
+    pub fn grants(&self, from: SimTime, to: SimTime) -> Vec<(SimTime, u64)> {
+        let slots = &self.0.slots;
+        let [(first, _), (last, _)] = [from, to].map(|time| slots.locate(time));
+        let of_slot = |number: u64| {
+            let slot = self.0.slot(number);
+            let Can::Granted(grants) = &slot.can else { return Vec::new() };
+            grants.iter().map(|grant| (slots.time(number, grant.into), grant.bytes)).collect()
+        };
+        let grants = (first..=last).flat_map(of_slot);
+        grants.filter(|(time, _)| *time > from && *time <= to).collect()
+    }
+}
+
+impl Capacity for Capacities {
+    fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
+        self.bits(from, to)
+    }
+}

@@ -1,0 +1,111 @@
+//! A transmitter that sends what it is granted, when it is granted.
+
+use super::delay::Delays;
+use super::direction::{Can, Capacities, Direction, SlotCapacity};
+use crate::occupancy::{Occupancy, UnderWay};
+use crate::transmitter::Service;
+use crossfade_core::SimTime;
+use std::sync::Arc;
+
+/// What may be sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// How far into its slot.
+    pub(super) into: SimTime,
+    pub(super) bytes: u64,
+    /// Those of all grants of the slot before it.
+    pub(super) bytes_before: u64,
+}
+
+impl Grant {
+    /// The bytes of all grants of the slot up to this one.
+    pub(super) fn bytes_by(self) -> u64 {
+        self.bytes_before + self.bytes
+    }
+}
+
+/// Sends packets as grants allow. Large packets take several grants and leave with the last; small ones share one. A grant that
+/// finds nothing to send is lost, and so is the rest of one when the queue runs empty.
+pub(super) struct GrantService {
+    direction: Arc<Direction>,
+    delays: Delays,
+    slot: Arc<SlotCapacity>,
+    /// The grant of the slot that is used next.
+    next: usize,
+    /// The time of the one in use, and the bytes that are left of it.
+    at: SimTime,
+    left: u64,
+}
+
+impl GrantService {
+    pub(super) fn new(direction: Arc<Direction>) -> Self {
+        let (slot, delays) = (direction.slot(0), Delays::new(Arc::clone(&direction.slots)));
+        Self { direction, delays, slot, next: 0, at: SimTime::ZERO, left: 0 }
+    }
+
+    fn grants(&self) -> &[Grant] {
+        if let Can::Granted(grants) = &self.slot.can { grants } else { &[] }
+    }
+
+    /// The next grant and its time; `None` if there is none for a long time.
+    fn look_ahead(&mut self) -> Option<(SimTime, Grant)> {
+        let last = self.slot.number + Direction::PATIENCE;
+        loop {
+            if let Some(grant) = self.grants().get(self.next) {
+                return Some((self.direction.slots.time(self.slot.number, grant.into), *grant));
+            }
+            if self.slot.number == last {
+                return None;
+            }
+            (self.slot, self.next) = (self.direction.slot(self.slot.number + 1), 0);
+        }
+    }
+
+    /// Goes on to the first grant after `now`, unless that was used.
+    fn pass(&mut self, now: SimTime) {
+        let (number, into) = self.direction.slots.locate(now);
+        if number > self.slot.number {
+            (self.slot, self.next) = (self.direction.slot(number), 0);
+        }
+        if number == self.slot.number {
+            self.next = self.next.max(self.grants().partition_point(|grant| grant.into <= into));
+        }
+    }
+}
+
+impl Service for GrantService {
+    fn next_start(&mut self, ready: SimTime, was_idle: bool) -> SimTime {
+        if ready == SimTime::MAX {
+            return SimTime::MAX;
+        }
+        if was_idle {
+            // What comes at the time of a grant comes too late for it.
+            self.left = 0;
+            self.pass(ready);
+        }
+        if self.left > 0 { self.at } else { self.look_ahead().map_or(SimTime::MAX, |(time, _)| time) }
+    }
+
+    fn serve(&mut self, _start: SimTime, bytes: u32) -> SimTime {
+        let mut bytes = u64::from(bytes);
+        loop {
+            let taken = bytes.min(self.left);
+            bytes -= taken;
+            self.left -= taken;
+            if bytes == 0 {
+                return self.at;
+            }
+            let Some((time, grant)) = self.look_ahead() else { return SimTime::MAX };
+            self.next += 1;
+            (self.at, self.left) = (time, grant.bytes);
+        }
+    }
+
+    fn delay(&mut self, now: SimTime) -> SimTime {
+        if now == SimTime::MAX { SimTime::ZERO } else { self.delays.at(now) }
+    }
+
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
+        Occupancy::of_capacity(Capacities(Arc::clone(&self.direction)), now, under_way)
+    }
+}

@@ -1,0 +1,78 @@
+//! A direction of a satellite link as a link.
+
+use super::config::{DirectionConfig, DirectionName, SatelliteConfig};
+use super::delay::Delays;
+use super::direction::{Capacities, Direction};
+use super::fluid::FluidService;
+use super::grants::GrantService;
+use super::losses::SatelliteLoss;
+use super::slots::Slots;
+use crate::config::Queue;
+use crate::link::Link;
+use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
+use std::sync::Arc;
+
+/// One direction of a satellite link in a run. The other one, made of the same config and seed, has the same slots.
+pub struct Satellite {
+    direction: Arc<Direction>,
+    config: DirectionConfig,
+}
+
+impl Satellite {
+    /// The direction called `name`.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn new(
+        shared: SatelliteConfig,
+        name: DirectionName,
+        config: DirectionConfig,
+        seed: RunSeed,
+    ) -> Result<Self, OutOfRange> {
+        shared.check()?;
+        config.check()?;
+        let slots = Arc::new(Slots::new(shared, seed));
+        let direction = Arc::new(Direction::new(slots, name, config.clone(), seed));
+        Ok(Self { direction, config })
+    }
+
+    /// What it can send when.
+    pub fn capacities(&self) -> Capacities {
+        Capacities(Arc::clone(&self.direction))
+    }
+
+    /// The one-way delay of what is sent at `now`, spikes included.
+    pub fn delay(&self, now: SimTime) -> SimTime {
+        Delays::new(Arc::clone(&self.direction.slots)).at(now)
+    }
+
+    /// The mean rate in bit/s of the slot at `now`, where nothing is closed.
+    pub fn slot_rate_bps(&self, now: SimTime) -> f64 {
+        self.direction.slot_rate_bps(self.direction.slots.locate(now).0)
+    }
+
+    /// When the slot at `now` ends.
+    pub fn next_boundary(&self, now: SimTime) -> SimTime {
+        let slots = &self.direction.slots;
+        slots.time(slots.locate(now).0 + 1, SimTime::ZERO)
+    }
+
+    /// The link, with a queue in front and a further `delay` behind; `losses` are the draws of what is lost.
+    ///
+    /// # Errors
+    /// A parameter of the queue outside its range.
+    pub fn link(
+        self,
+        queue: Queue,
+        delay: SimTime,
+        losses: Stream,
+    ) -> Result<Box<dyn Link + Send>, OutOfRange> {
+        let delays = Delays::new(Arc::clone(&self.direction.slots));
+        let loss = SatelliteLoss::new(delays, &self.config, losses);
+        if self.config.grant == SimTime::ZERO {
+            queue.before(FluidService::new(self.direction), delay, Box::new(loss))
+        } else {
+            queue.before(GrantService::new(self.direction), delay, Box::new(loss))
+        }
+    }
+}

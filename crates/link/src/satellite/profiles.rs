@@ -1,0 +1,133 @@
+//! Links that were measured: the numbers of each, and where they come from.
+
+use super::config::{BaseDelay, DirectionConfig, SatelliteConfig, Spike};
+use super::gate::Gate;
+use crossfade_core::SimTime;
+
+/// A link in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// What both directions share.
+    pub shared: SatelliteConfig,
+    /// From the gateway to the terminal.
+    pub down: DirectionConfig,
+    /// From the terminal to the gateway.
+    pub up: DirectionConfig,
+    /// How long a full queue takes to empty at the mean rate, down and up.
+    pub queues: [SimTime; 2],
+}
+
+const fn ms(millis: u64) -> SimTime {
+    SimTime::from_millis(millis)
+}
+
+impl Profile {
+    /// One terminal of Starlink at rest, 2025.
+    ///
+    /// Source, where nothing else is said: the first 60 s of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT;
+    /// `LeoCC`, SIGCOMM 2025), four boundaries; the second 60 s were kept for the check. The record does not name its
+    /// direction: its rate and its structure stand for both here, and the rate of the uplink is
+    /// [another record's](Self::starlink_autobahn_2024).
+    pub fn starlink_leocc_2025() -> Self {
+        let shared = SatelliteConfig {
+            // Boundaries at :12, :27, :42 and :57 of each minute, all terminals together.
+            slot: ms(15_000),
+            offset: None,
+            // No opportunity from 78 ms before 8.77 s, 23.77 s, 38.77 s and 53.77 s on; of 24, 10 and 11 ms before and 7 ms
+            // after these times there is one again. The boundary is taken at 8.76 s.
+            gate: Gate { outage: ms(68), ramp: ms(600) },
+            // How often the satellite changes, no measurement at hand says: a guess.
+            handover: 0.5,
+            // As the outages of all records at hand, 54 to 135 ms.
+            longer_outage: ms(30),
+            // Half of the round trips of pings, off the boundaries: means of 10.0 to 11.9 ms in five slots, of which half of the
+            // time between two grants is the wait for them, 2 ms. Uniform with the mean and the deviation of the five.
+            base_delay: BaseDelay::Uniform([SimTime::from_micros(7700), SimTime::from_micros(10_100)]),
+            // Pings around a boundary took no longer than their wait for the end of the outage explains.
+            spike: Spike::NONE,
+            obstructed: 0.0,
+            obstruction: ms(2000),
+        };
+        let down = DirectionConfig {
+            // 48.2 Mbit/s in the mean, of which the boundaries take 1.5 %.
+            rate_bps: 48.9e6,
+            // Five slots of 37.6 to 60.4 Mbit/s.
+            spread_between: 0.2,
+            slot_correlation: 0.0,
+            // Windows of 100 ms within a slot; correlations of 0.55, 0.45 and 0.22 after 0.1, 0.2 and 0.5 s.
+            spread_within: 0.11,
+            step_correlation: 0.6,
+            // The autocorrelation of what may be sent in each ms peaks at 8, 16 and 24 ms, and less at 4, 12 and 20.
+            grant: ms(8),
+            half_grant: 0.2,
+            // LeoReplayer's README: 1e-4 down, 2e-3 up for senders of a low rate.
+            loss: 1e-4,
+            outage_loss: 0.0,
+        };
+        let up = DirectionConfig { rate_bps: 16e6, loss: 2e-3, ..down.clone() };
+        // Measurements under load on the bufferbloat list: 100 to 200 ms down, 400 ms up.
+        Self { shared, down, up, queues: [ms(200), ms(400)] }
+    }
+
+    /// A terminal of Starlink on a moving car, 2024.
+    ///
+    /// Source, where nothing else is said: the samples of 1 s of sys-uos/Starlink-on-the-Autobahn, 4,861 s (CC BY-SA 4.0), of
+    /// which only these summaries are here. What samples of 1 s cannot show is that of
+    /// [a terminal at rest](Self::starlink_leocc_2025).
+    pub fn starlink_autobahn_2024() -> Self {
+        let rest = Self::starlink_leocc_2025();
+        let shared = SatelliteConfig {
+            // arXiv 2601.08439, one-way delays 500 times a second: spikes of 75 to 140 ms at boundaries; APNIC: round trips 30 to
+            // 50 ms longer.
+            spike: Spike { least: ms(20), beyond: ms(8), most: ms(60), after: ms(50) },
+            // Up below 1 Mbit/s in 6.7 % of the seconds.
+            obstructed: 0.067,
+            // Bridges and trees: 1 to 3 s.
+            obstruction: ms(2000),
+            ..rest.shared
+        };
+        let down = DirectionConfig {
+            // 217.7 Mbit/s in the mean.
+            rate_bps: 237e6,
+            // Quartiles of 141 and 291 Mbit/s.
+            spread_between: 0.5,
+            ..rest.down
+        };
+        // 15.6 Mbit/s in the mean.
+        let up = DirectionConfig { rate_bps: 17e6, spread_between: 0.4, ..rest.up };
+        Self { shared, down, up, ..rest }
+    }
+
+    /// A satellite in geostationary orbit: no boundaries.
+    ///
+    /// Source: the emulated paths of Endres et al., "Performance of QUIC implementations over geostationary satellite links"
+    /// (arXiv 2202.08228): 20 Mbit/s down, 2 Mbit/s up, a round trip of 600 ms, of which 477 to 542 ms are propagation over four
+    /// legs; no losses (their second path loses 1 %).
+    pub fn geo() -> Self {
+        let shared = SatelliteConfig {
+            slot: ms(15_000),
+            offset: Some(SimTime::ZERO),
+            gate: Gate::OPEN,
+            handover: 0.0,
+            longer_outage: SimTime::ZERO,
+            base_delay: BaseDelay::Uniform([ms(300); 2]),
+            spike: Spike::NONE,
+            obstructed: 0.0,
+            obstruction: ms(2000),
+        };
+        let down = DirectionConfig {
+            rate_bps: 20e6,
+            spread_between: 0.0,
+            slot_correlation: 0.0,
+            spread_within: 0.0,
+            step_correlation: 0.0,
+            grant: SimTime::ZERO,
+            half_grant: 0.0,
+            loss: 0.0,
+            outage_loss: 0.0,
+        };
+        let up = DirectionConfig { rate_bps: 2e6, ..down.clone() };
+        // A product of rate and round trip.
+        Self { shared, down, up, queues: [ms(600); 2] }
+    }
+}

@@ -1,0 +1,201 @@
+//! The slots of a link, which both directions share.
+
+use super::config::{BaseDelay, SatelliteConfig};
+use super::orbit::Pass;
+use crossfade_channel::complex_normal;
+use crossfade_core::{RunSeed, SimTime, Stream};
+use rand::RngExt;
+use std::f64::consts::SQRT_2;
+
+/// A stream whose draws have numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Numbered(Stream);
+
+impl Numbered {
+    /// Draws that one number has room for.
+    const ROOM: u128 = 8;
+
+    pub(super) fn new(stream: Stream) -> Self {
+        Self(stream)
+    }
+
+    /// The stream at the first draw of `number`.
+    fn at(&self, number: u64) -> Stream {
+        let mut stream = self.0.clone();
+        stream.advance(u128::from(number) * Self::ROOM);
+        stream
+    }
+
+    /// Four uniform draws of a number, in [0, 1).
+    pub(super) fn uniform(&self, number: u64) -> [f64; 4] {
+        let mut stream = self.at(number);
+        std::array::from_fn(|_| stream.random())
+    }
+
+    /// The standard normal draw of a number; those of consecutive numbers come from one stream of them.
+    pub(super) fn normal(&self, number: u64) -> f64 {
+        complex_normal(&mut self.at(number)).re * SQRT_2
+    }
+
+    /// A stream of an autoregressive process of order 1 with unit variance: as many of its values as are taken, from a number on.
+    pub(super) fn autoregressive(&self, from: u64, correlation: f64) -> impl Iterator<Item = f64> + use<> {
+        let mut stream = self.at(from);
+        let innovation = (1.0 - correlation * correlation).sqrt();
+        let mut value = None;
+        std::iter::repeat_with(move || {
+            let normal = complex_normal(&mut stream).re * SQRT_2;
+            stream.advance(Self::ROOM - 2);
+            let next = value.map_or(normal, |value| correlation * value + innovation * normal);
+            value = Some(next);
+            next
+        })
+    }
+}
+
+/// What a slot has, whichever direction.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Slot {
+    /// Its number.
+    pub(super) number: u64,
+    /// Its outage lasts so long beyond its beginning.
+    pub(super) longer: SimTime,
+    /// The one-way propagation delay.
+    pub(super) base_delay: SimTime,
+    /// What is added to it at the boundaries at its beginning and at its end.
+    pub(super) spikes: [SimTime; 2],
+    /// Whether something stands in the way, step by step.
+    pub(super) obstructed: Vec<bool>,
+    /// Whether no satellite is in sight.
+    pub(super) is_uncovered: bool,
+}
+
+/// The slots of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    pub(super) config: SatelliteConfig,
+    /// A slot begins so long before the run.
+    shift: SimTime,
+    boundaries: Numbered,
+    obstructions: Numbered,
+    pass: Option<Pass>,
+}
+
+impl Slots {
+    pub(super) fn new(config: SatelliteConfig, seed: RunSeed) -> Self {
+        let numbered = |name: &str| Numbered::new(seed.stream(name));
+        let offset = config.offset.unwrap_or_else(|| {
+            let [share, ..] = numbered("satellite.offset").uniform(0);
+            SimTime::from_secs_f64(config.slot.as_secs_f64() * share)
+        });
+        let pass = match &config.base_delay {
+            BaseDelay::Uniform(_) => None,
+            BaseDelay::Orbit(orbit) => Some(orbit.pass(seed)),
+        };
+        Self {
+            shift: config.slot.saturating_sub(offset),
+            boundaries: numbered("satellite.boundaries"),
+            obstructions: numbered("satellite.obstructions"),
+            pass,
+            config,
+        }
+    }
+
+    /// The slot at `now`, and how far into it that is.
+    pub(super) fn locate(&self, now: SimTime) -> (u64, SimTime) {
+        let shifted = now.saturating_add(self.shift);
+        (shifted / self.config.slot, shifted % self.config.slot)
+    }
+
+    /// The time that lies so far `into` a slot; what lies before the run is its beginning.
+    pub(super) fn time(&self, slot: u64, into: SimTime) -> SimTime {
+        self.config.slot.saturating_mul(slot).saturating_add(into).saturating_sub(self.shift)
+    }
+
+    /// How many steps a slot has, the last of which may be a part of one.
+    pub(super) fn steps(&self) -> u64 {
+        self.config.slot.as_nanos().div_ceil(SatelliteConfig::STEP.as_nanos())
+    }
+
+    /// Whether the satellite is another one than in the slot before.
+    pub(super) fn is_handover(&self, slot: u64) -> bool {
+        match &self.pass {
+            _ if slot == 0 => true,
+            None => self.boundaries.uniform(slot)[0] < self.config.handover,
+            Some(pass) => pass.satellite(self.middle(slot)) != pass.satellite(self.middle(slot - 1)),
+        }
+    }
+
+    /// Where satellites are looked at.
+    fn middle(&self, slot: u64) -> SimTime {
+        self.time(slot, SimTime::from_nanos(self.config.slot.as_nanos() / 2))
+    }
+
+    /// The delay of a slot; `None` without a satellite in sight.
+    fn base_delay(&self, slot: u64) -> Option<SimTime> {
+        match (&self.config.base_delay, &self.pass) {
+            (BaseDelay::Uniform([least, most]), _) => {
+                let since = match self.config.handover {
+                    0.0 => 0,
+                    _ => (0..=slot).rev().find(|&earlier| self.is_handover(earlier)).unwrap_or(0),
+                };
+                let range = most.saturating_sub(*least).as_secs_f64();
+                Some(*least + SimTime::from_secs_f64(range * self.boundaries.uniform(since)[1]))
+            }
+            (_, Some(pass)) => pass.delay(self.middle(slot)),
+            (_, None) => None,
+        }
+    }
+
+    /// What is added to the delay at the boundary at the beginning of a slot.
+    fn spike(&self, slot: u64) -> SimTime {
+        let spike = self.config.spike;
+        let beyond = exponential(spike.beyond, self.boundaries.uniform(slot)[2]);
+        spike.least.saturating_add(beyond).min(spike.most)
+    }
+
+    fn longer(&self, slot: u64) -> SimTime {
+        if !self.is_handover(slot) {
+            return SimTime::ZERO;
+        }
+        let longer = exponential(self.config.longer_outage, self.boundaries.uniform(slot)[3]);
+        longer.min(self.config.longest_extension())
+    }
+
+    pub(super) fn slot(&self, number: u64) -> Slot {
+        let base_delay = self.base_delay(number);
+        Slot {
+            number,
+            longer: self.longer(number),
+            base_delay: base_delay.unwrap_or_default(),
+            spikes: [number, number + 1].map(|boundary| self.spike(boundary)),
+            obstructed: self.obstructed(number),
+            is_uncovered: base_delay.is_none(),
+        }
+    }
+
+    /// A chain of two states, which is stationary at the first step: another satellite is seen past other obstacles.
+    fn obstructed(&self, number: u64) -> Vec<bool> {
+        let (share, steps) = (self.config.obstructed, self.steps());
+        if share == 0.0 {
+            return Vec::new();
+        }
+        let ends = SatelliteConfig::STEP.as_secs_f64() / self.config.obstruction.as_secs_f64();
+        let begins = ends * share / (1.0 - share);
+        let mut is_obstructed = false;
+        let chain = (0..steps).map(|step| {
+            let [draw, ..] = self.obstructions.uniform(number * steps + step);
+            is_obstructed = match (step, is_obstructed) {
+                (0, _) => draw < share,
+                (_, true) => draw >= ends,
+                (_, false) => draw < begins,
+            };
+            is_obstructed
+        });
+        chain.collect()
+    }
+}
+
+/// An exponential time of this mean, by inversion.
+fn exponential(mean: SimTime, uniform: f64) -> SimTime {
+    SimTime::from_secs_f64(-mean.as_secs_f64() * libm::log1p(-uniform))
+}

@@ -1,0 +1,202 @@
+//! The profile `starlink-leocc-2025` against the record that it was fitted to, its first half, and against the other half.
+
+use std::sync::LazyLock;
+
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::satellite::{DirectionName, Profile, Satellite, SatelliteConfig};
+use crossfade_link::{Departure, Link, Parcel, Push, Queue};
+
+const MS: SimTime = SimTime::from_millis(1);
+/// When the boundaries of the record are taken to be, in ms.
+const BOUNDARIES: [usize; 8] = [8760, 23_760, 38_760, 53_760, 68_760, 83_760, 98_760, 113_760];
+const SEEDS: u64 = 100;
+
+/// What the profile makes of so many seeds.
+fn models() -> &'static [Record] {
+    static MODELS: LazyLock<Vec<Record>> = LazyLock::new(|| (0..SEEDS).map(Record::of_model).collect());
+    &MODELS
+}
+
+/// What can be sent in each ms, in bits; and half of the round trips of pings in ms, one each 10 ms.
+struct Record {
+    bits: Vec<f64>,
+    delays: Vec<f64>,
+}
+
+impl Record {
+    fn of_leo_replayer() -> Self {
+        let text = include_str!("../../../tests/data/leo-replayer-example.txt");
+        let (_, data) = text.split_once("\ncapacity\n").unwrap();
+        let (capacity, delays) = data.split_once("\ndelay\n").unwrap();
+        let numbers = |text: &str| -> Vec<f64> {
+            text.bytes().filter(|byte| *byte != b'\n').map(|byte| f64::from(byte - b'!')).collect()
+        };
+        Self {
+            bits: numbers(capacity).into_iter().map(|packets| packets * 12_000.0).collect(),
+            delays: numbers(delays),
+        }
+    }
+
+    /// What the model makes of `seed`.
+    fn of_model(seed: u64) -> Self {
+        let [down, up] = satellites(seed);
+        let mut bits = vec![0.0; 120_053];
+        for (at, bytes) in down.capacities().grants(SimTime::ZERO, MS * 120_053) {
+            if let Some(sum) = bits.get_mut((at.as_nanos() / 1_000_000) as usize) {
+                *sum += bytes as f64 * 8.0;
+            }
+        }
+        Self { bits, delays: pings(down, up) }
+    }
+
+    /// Rates of windows of 100 ms in Mbit/s between two times in ms, sorted.
+    fn windows(&self, from: usize, to: usize) -> Vec<f64> {
+        let mut rates: Vec<f64> =
+            self.bits[from..to].chunks_exact(100).map(|window| window.iter().sum::<f64>() / 1e5).collect();
+        rates.sort_by(f64::total_cmp);
+        rates
+    }
+
+    /// The rate in Mbit/s in pieces of 50 ms from 100 ms before some boundaries on.
+    fn gate(&self, boundaries: &[usize]) -> Vec<f64> {
+        let piece = |from: usize| self.bits[from..from + 50].iter().sum::<f64>() / 5e4;
+        let mean = |at: usize| {
+            boundaries.iter().map(|boundary| piece(boundary - 100 + 50 * at)).sum::<f64>()
+                / boundaries.len() as f64
+        };
+        (0..14).map(mean).collect()
+    }
+
+    /// The autocorrelation of what can be sent in a ms, so many ms apart.
+    fn autocorrelation(&self, lag: usize) -> f64 {
+        let n = self.bits.len();
+        let mean = self.bits.iter().sum::<f64>() / n as f64;
+        let product = |lag: usize| -> f64 {
+            let pairs = self.bits.iter().zip(&self.bits[lag..]);
+            pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / (n - lag) as f64
+        };
+        product(lag) / product(0)
+    }
+}
+
+/// Both directions with the boundaries of the record, and with its rate and its structure.
+fn satellites(run: u64) -> [Satellite; 2] {
+    let Profile { shared, down, .. } = Profile::starlink_leocc_2025();
+    let shared = SatelliteConfig { offset: Some(MS * BOUNDARIES[0] as u64), ..shared };
+    [DirectionName::Down, DirectionName::Up]
+        .map(|name| Satellite::new(shared.clone(), name, down.clone(), RunSeed { seed: 1, run }).unwrap())
+}
+
+/// Half of the round trips of pings that are alone on an idle link, one each 10 ms, in ms.
+fn pings(down: Satellite, up: Satellite) -> Vec<f64> {
+    let link = |satellite: Satellite| {
+        let losses = RunSeed { seed: 1, run: 0 }.stream("channel");
+        satellite.link(Queue::DropTail(None), SimTime::ZERO, losses).unwrap()
+    };
+    let (mut there, mut back) = (link(up), link(down));
+    let mut delays = vec![f64::NAN; 11_999];
+    // Somewhere in each 10 ms, so that all phases of the grants are met: multiples of the golden section are spread evenly.
+    let sent = |id: u32| MS * (10 * u64::from(id)) + SimTime::from_micros(u64::from(id) * 6180 % 10_000);
+    let mut next = 0;
+    loop {
+        let times = [there.next_event(), back.next_event()].map(|at| at.unwrap_or(SimTime::MAX));
+        let push = if next < delays.len() as u32 { sent(next) } else { SimTime::MAX };
+        let now = times[0].min(times[1]).min(push);
+        if now == SimTime::MAX {
+            return delays;
+        }
+        while let Some(departure) = there.advance(now) {
+            if let Departure::Arrived(ping) = departure {
+                assert_eq!(back.push(now, ping), Push::Accepted);
+            }
+        }
+        while let Some(departure) = back.advance(now) {
+            if let Departure::Arrived(ping) = departure {
+                delays[ping.id() as usize] = (now - sent(ping.id())).as_secs_f64() * 1e3 / 2.0;
+            }
+        }
+        if now == push {
+            assert_eq!(there.push(now, Parcel::new(next, 0, 84)), Push::Accepted);
+            next += 1;
+        }
+    }
+}
+
+fn percentile(sorted: &[f64], share: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * share).round() as usize]
+}
+
+/// A number of each model in the mean, over that of the record.
+fn ratio(record: &Record, models: &[Record], number: impl Fn(&Record) -> f64) -> f64 {
+    models.iter().map(&number).sum::<f64>() / models.len() as f64 / number(record)
+}
+
+/// All of it, and the half that was kept for the check.
+const PARTS: [(usize, usize); 2] = [(0, 120_000), (60_000, 120_000)];
+
+#[test]
+fn the_record_is_whole() {
+    let record = Record::of_leo_replayer();
+    let packets = record.bits.iter().sum::<f64>() / 12_000.0;
+    assert_eq!((packets, record.bits.len(), record.delays.len()), (487_652.0, 120_053, 11_999));
+    assert_eq!(record.delays.iter().copied().fold(0.0, f64::max), 68.0);
+}
+
+#[test]
+fn rates_are_distributed_as_the_records() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    for (from, to) in PARTS {
+        for share in [0.05, 0.25, 0.5, 0.75, 0.95] {
+            let ratio = ratio(&record, models, |record| percentile(&record.windows(from, to), share));
+            assert!((ratio - 1.0).abs() < 0.1, "from {from} ms, {share}: {ratio}");
+        }
+    }
+}
+
+/// Off the first 150 ms after a boundary. There the four boundaries of the second half recover more slowly than the four of the
+/// first, to which the gate was fitted: by factors of 3.4, 1.8 and 1.7 in the three pieces, and of 1.3, 1.1 and 1.3 of all eight.
+#[test]
+fn the_rate_goes_and_comes_back_as_the_records() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    for at in (0..14).filter(|at| !(1..5).contains(at)) {
+        let ratio = ratio(&record, models, |record| record.gate(&BOUNDARIES)[at]);
+        assert!((ratio - 1.0).abs() < 0.15, "{} ms: {ratio}", 50.0 * at as f64 - 100.0);
+    }
+    // Nothing comes through in the outage: 0.3 % of the rate in the record, of a boundary whose outage ends early.
+    let out = |record: &Record| record.gate(&BOUNDARIES)[1];
+    assert!(out(&record) < 0.3 && models.iter().all(|model| out(model) == 0.0));
+}
+
+#[test]
+fn capacity_comes_in_the_rhythm_of_the_records() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    let of_models =
+        |lag: usize| models.iter().map(|model| model.autocorrelation(lag)).sum::<f64>() / models.len() as f64;
+    for autocorrelation in [&(|lag| record.autocorrelation(lag)) as &dyn Fn(usize) -> f64, &of_models] {
+        for cycle in [8, 16, 24] {
+            let peak = autocorrelation(cycle);
+            // A peak each cycle, a lesser one in the middle between two, and less than nothing beside them.
+            assert!(peak > 0.3 && peak > 2.0 * autocorrelation(cycle - 4), "{cycle}: {peak}");
+            assert!(autocorrelation(cycle - 4) > 0.05, "{cycle}");
+            assert!([1, 3, 5, 7].iter().all(|off| autocorrelation(cycle - off) < 0.0), "{cycle}");
+        }
+    }
+}
+
+/// Both numbers are half of the round trip of a ping. Those of the record are whole ms.
+#[test]
+fn delays_are_distributed_as_the_records() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    for (from, to) in PARTS {
+        let at = |record: &Record, share: f64| {
+            let mut delays = record.delays[from / 10..(to / 10).min(11_999)].to_vec();
+            delays.sort_by(f64::total_cmp);
+            percentile(&delays, share)
+        };
+        for (share, within) in [(0.5, 1.0), (0.99, 3.0)] {
+            let model = models.iter().map(|model| at(model, share)).sum::<f64>() / models.len() as f64;
+            let found = model - at(&record, share);
+            assert!(found.abs() < within, "from {from} ms, {share}: {found} ms off");
+        }
+    }
+}
