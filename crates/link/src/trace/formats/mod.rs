@@ -14,10 +14,12 @@ mod losses;
 mod mahimahi;
 mod reader;
 mod steps;
+mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod theaterq;
+mod windows;
 
 pub use convert::Conversion;
 pub use detect::Detector;
@@ -25,3 +27,5 @@ pub use format::Format;
 pub use item::{AtEnd, Direction, Extra, Item, Room, Step, Told, Whole};
 pub use losses::Losses;
 pub use reader::{Assumed, Reader, read};
+pub use summary::{Described, Summary};
+pub use windows::Distribution;
