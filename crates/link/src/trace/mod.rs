@@ -3,13 +3,14 @@
 //! [`OpportunityTrace`] is the common format of cellular traces: when how many bytes may leave. [`RateTable`]
 //! says what rate, delay and loss hold from when on; [`LinkBudget`] makes one from the attenuation of a path. A
 //! [`DelaySeries`] is the propagation delay over time, recorded beside a capacity; a [`SendRecord`]
-//! is when packets were sent over a path.
+//! is when packets were sent over a path. [`formats`] reads and writes the recordings of other tools.
 //! [`TraceLinkConfig`] builds a [`QueuedLink`](crate::QueuedLink) that follows either, behind any queue.
 
 mod budget;
 mod config;
 mod delays;
 pub mod error;
+pub mod formats;
 mod opportunity;
 mod rate_table;
 mod schedule;

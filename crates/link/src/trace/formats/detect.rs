@@ -1,0 +1,188 @@
+//! Which format a text is of, by what is in it.
+
+use super::format::Format;
+use super::line::{Splitter, before_comment};
+use crate::trace::TraceError;
+use crate::trace::error::{is_header, words};
+use crossfade_core::excerpt;
+
+/// So many lines say which format it is; of single numbers all do.
+const LINES: usize = 64;
+
+/// Tells the format of a text that comes in chunks.
+///
+/// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first that does
+/// says that they are delays. Of four whole numbers a line, the second is a rate if it is 10,000 or more everywhere (bit/s), and a delay
+/// otherwise (ms).
+#[derive(Default)]
+pub struct Detector {
+    splitter: Splitter,
+    seen: Seen,
+}
+
+/// What the lines so far have in common.
+#[derive(Default)]
+struct Seen {
+    /// Lines that say something.
+    lines: usize,
+    /// The format, once it is sure.
+    format: Option<Format>,
+    /// Every format that some line is of and is not sure.
+    numbers: Option<Numbers>,
+    first: Option<(usize, String)>,
+}
+
+/// Lines of numbers, separated by white space or commas.
+#[derive(Clone, Copy)]
+struct Numbers {
+    columns: usize,
+    /// Some are separated by commas.
+    commas: bool,
+    are_whole: bool,
+    /// Times that do not decrease.
+    ascending: bool,
+    /// Of the only column.
+    before: f64,
+    /// Of the second column.
+    least_second: f64,
+}
+
+impl Detector {
+    /// The next bytes of the text. `false` says that no more are needed.
+    ///
+    /// # Errors
+    /// Bytes that are no text.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<bool, TraceError> {
+        let seen = &mut self.seen;
+        self.splitter.push(bytes, |line, text| {
+            seen.line(line, text);
+            Ok(())
+        })?;
+        Ok(self.seen.is_open())
+    }
+
+    /// The format of the text.
+    ///
+    /// # Errors
+    /// A text of none.
+    pub fn finish(mut self) -> Result<Format, TraceError> {
+        let seen = &mut self.seen;
+        if seen.is_open() {
+            self.splitter.finish(|line, text| {
+                seen.line(line, text);
+                Ok(())
+            })?;
+        }
+        self.seen.format()
+    }
+}
+
+impl Seen {
+    fn is_open(&self) -> bool {
+        let single = self.numbers.is_some_and(|numbers| numbers.columns == 1 && numbers.may_be_times());
+        self.format.is_none() && (self.lines < LINES || single)
+    }
+
+    fn line(&mut self, line: usize, text: &str) {
+        if !self.is_open() {
+            return;
+        }
+        let text = before_comment(text);
+        if text.is_empty() {
+            return;
+        }
+        self.lines += 1;
+        if self.first.is_none() {
+            self.first = Some((line, text.to_owned()));
+            self.format = by_header(text);
+            if self.format.is_some() {
+                return;
+            }
+        }
+        match numbers_of(text) {
+            Some(found) => self.numbers = Some(self.numbers.map_or(found, |before| before.and(found))),
+            None => self.format = self.format.or(by_line(text)),
+        }
+    }
+
+    fn format(self) -> Result<Format, TraceError> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let Some((line, first)) = self.first else {
+            return Err(TraceError::nowhere("the file is empty: it is no trace"));
+        };
+        self.numbers.and_then(Numbers::format).ok_or_else(|| {
+            TraceError::at(line, format!("{}: begins no format that is known", excerpt(&first)))
+        })
+    }
+}
+
+/// A format whose first line names its columns.
+fn by_header(text: &str) -> Option<Format> {
+    if !is_header(text) {
+        return None;
+    }
+    let names: Vec<String> = words(text).map(str::to_ascii_lowercase).collect();
+    match names.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["time_s", "rate_bps", "delay_s", "loss"] => Some(Format::Rates),
+        ["time_s", "delay_s" | "rtt_s"] => Some(Format::Delays),
+        ["keep", "latency", ..] => Some(Format::TheaterQ),
+        _ => None,
+    }
+}
+
+/// A format that one line is enough for.
+fn by_line(_text: &str) -> Option<Format> {
+    None
+}
+
+fn numbers_of(text: &str) -> Option<Numbers> {
+    let commas = text.contains(',');
+    let mut columns = 0;
+    let (mut are_whole, mut before, mut least_second) = (true, 0.0, f64::INFINITY);
+    for word in words(text) {
+        let number: f64 = word.parse().ok().filter(|number: &f64| number.is_finite())?;
+        are_whole &= word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        match columns {
+            0 => before = number,
+            1 => least_second = number,
+            _ => {}
+        }
+        columns += 1;
+    }
+    // Of CellReplay each line has as many numbers as its train has packets.
+    let columns = if commas || columns < 3 { columns } else { columns.min(4) };
+    Some(Numbers { columns, commas, are_whole, ascending: true, before, least_second })
+}
+
+impl Numbers {
+    fn may_be_times(self) -> bool {
+        self.are_whole && self.ascending
+    }
+
+    fn and(self, next: Self) -> Self {
+        Self {
+            columns: self.columns.max(next.columns),
+            commas: self.commas || next.commas,
+            are_whole: self.are_whole && next.are_whole,
+            ascending: self.ascending && next.before >= self.before,
+            before: next.before,
+            least_second: self.least_second.min(next.least_second),
+        }
+    }
+
+    fn format(self) -> Option<Format> {
+        match self.columns {
+            1 if self.may_be_times() => Some(Format::Mahimahi),
+            1 => Some(Format::LeoDelays),
+            2 => Some(Format::Delays),
+            5 | 10 if self.are_whole => Some(Format::TheaterQ),
+            3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {
+                Some(Format::CellReplayLight)
+            }
+            4 => Some(Format::Rates),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a conversion would lose.
+
+use super::item::{AtEnd, Extra, Item, Room, Step};
+use std::collections::BTreeSet;
+
+/// What a format says of a link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Opportunities,
+    Rate,
+    Delay,
+    Loss,
+    /// A queue in packets.
+    Packets,
+}
+
+/// What a format can say of a link.
+#[derive(Clone, Copy)]
+pub(super) struct Carries {
+    pub(super) quantities: &'static [Quantity],
+    pub(super) extras: &'static [Extra],
+}
+
+impl Carries {
+    pub(super) const OPPORTUNITIES: Self = Self { quantities: &[Quantity::Opportunities], extras: &[] };
+    pub(super) const DELAY: Self = Self { quantities: &[Quantity::Delay], extras: &[] };
+    pub(super) const RATE_DELAY_LOSS: Self =
+        Self { quantities: &[Quantity::Rate, Quantity::Delay, Quantity::Loss], extras: &[] };
+
+    fn has(self, quantity: Quantity) -> bool {
+        self.quantities.contains(&quantity)
+    }
+}
+
+/// What a conversion would lose, each once, in the order of the alphabet.
+#[derive(Clone, Debug, Default)]
+pub struct Losses(BTreeSet<String>);
+
+impl Losses {
+    /// Each of them, in words that follow "loses".
+    pub fn each(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn add(&mut self, what: impl Into<String>) {
+        self.0.insert(what.into());
+    }
+
+    /// Adds it where that is so.
+    pub(super) fn when(&mut self, lost: bool, what: &str) {
+        if lost && !self.0.contains(what) {
+            self.add(what);
+        }
+    }
+
+    /// What of `item` such a format cannot say. What has no effect, such as a loss of 0, is no loss.
+    pub(super) fn look(&mut self, item: &Item, carries: Carries) {
+        match item {
+            Item::Opportunity { bytes, .. } => {
+                self.when(
+                    !carries.has(Quantity::Opportunities) && !carries.has(Quantity::Rate),
+                    "the capacity",
+                );
+                if carries.has(Quantity::Opportunities) {
+                    self.when(
+                        *bytes != super::mahimahi::BYTES,
+                        "opportunities of another size than 1500 bytes",
+                    );
+                } else if carries.has(Quantity::Rate) {
+                    self.when(true, "when within a millisecond bytes may leave (it becomes a rate)");
+                }
+            }
+            Item::Step(step) => self.look_at_step(step, carries),
+            Item::Train { offsets, .. } => {
+                self.when(!carries.has(Quantity::Delay), "delays");
+                self.when(
+                    carries.has(Quantity::Delay),
+                    "the straight line of delays between two trains (they become steps)",
+                );
+                self.when(offsets.len() > 1, "trains");
+            }
+            Item::Sent { .. } | Item::Arrived { .. } => self.when(true, "packets"),
+        }
+    }
+
+    fn look_at_step(&mut self, step: &Step, carries: Carries) {
+        if let Some(rate) = step.rate_bps.filter(|rate| rate.is_finite()) {
+            self.when(!carries.has(Quantity::Rate) && !carries.has(Quantity::Opportunities), "rates");
+            self.when(
+                carries.has(Quantity::Opportunities),
+                "rates (they become opportunities in whole milliseconds)",
+            );
+            self.when(carries.has(Quantity::Rate) && rate.fract() != 0.0, "fractions of a bit/s");
+        }
+        self.when(
+            !carries.has(Quantity::Delay) && step.delay.is_some_and(|delay| delay.as_nanos() > 0),
+            "delays",
+        );
+        self.when(!carries.has(Quantity::Loss) && step.loss.is_some_and(|loss| loss > 0.0), "losses");
+        match step.queue {
+            Some(Room::Packets(_)) => self.when(!carries.has(Quantity::Packets), "queue limits"),
+            Some(Room::Bytes(_) | Room::Time(_)) if carries.has(Quantity::Packets) => {
+                self.when(true, "queue limits that are not in packets");
+            }
+            Some(_) => self.when(true, "queue limits"),
+            None => {}
+        }
+        for (extra, _) in &step.extras {
+            if !carries.extras.contains(extra) {
+                self.when(true, extra.name());
+            }
+        }
+    }
+
+    /// What follows the end of a text, where the format that is written has another end always.
+    pub(super) fn look_at_end(&mut self, said: AtEnd, written: AtEnd) {
+        if said == written || said == AtEnd::Unsaid || written == AtEnd::Unsaid {
+            return;
+        }
+        match said {
+            AtEnd::Loop => self.add("that it begins again"),
+            AtEnd::Rounds(rounds) => self.add(format!("that it is played {rounds} times")),
+            AtEnd::Hold => self.add("that its last values hold"),
+            AtEnd::Unsaid => {}
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Texts of any format as a sequence of facts.
+
+use super::cellreplay;
+use super::format::Format;
+use super::item::{Found, Told, Whole};
+use super::leo_replayer;
+use super::line::{ByLine, Lines, Parser};
+use super::mahimahi;
+use super::tables::{self, Columns};
+use super::theaterq;
+use crate::trace::TraceError;
+use crossfade_core::SimTime;
+
+/// Reads a text of a known format that comes in chunks: facts in the order of the text, as many at a time as a chunk holds.
+///
+/// ```
+/// use crossfade_link::trace::formats::{Format, Item, Reader};
+/// use crossfade_link::trace::TraceError;
+/// let chunks = [Ok::<_, TraceError>(b"0\n1".as_slice()), Ok(b"2\n".as_slice())];
+/// let mut reader = Reader::new(Format::Mahimahi, chunks.into_iter());
+/// let times: Vec<f64> = reader.by_ref().map(|told| told.unwrap().1.time().as_secs_f64()).collect();
+/// assert_eq!(times, [0.0, 0.012]);
+/// assert_eq!(reader.whole().unwrap().lasts.as_secs_f64(), 0.012);
+/// ```
+pub struct Reader<C> {
+    chunks: C,
+    parser: Box<dyn Parser + Send>,
+    found: Found,
+    whole: Option<Whole>,
+    failed: bool,
+}
+
+/// What a text does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assumed {
+    /// How long each delay of LeoReplayer holds.
+    pub delay_interval: SimTime,
+}
+
+impl Default for Assumed {
+    fn default() -> Self {
+        Self { delay_interval: leo_replayer::INTERVAL }
+    }
+}
+
+impl<C, B, E> Reader<C>
+where
+    C: Iterator<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: From<TraceError>,
+{
+    /// Of a text of that format.
+    pub fn new(format: Format, chunks: C) -> Self {
+        Self::assuming(format, Assumed::default(), chunks)
+    }
+
+    /// Of a text of that format that does not say what is assumed.
+    pub fn assuming(format: Format, assumed: Assumed, chunks: C) -> Self {
+        Self { chunks, parser: parser(format, assumed), found: Found::new(), whole: None, failed: false }
+    }
+
+    /// What the text says as a whole, once all facts are taken.
+    pub fn whole(&self) -> Option<&Whole> {
+        self.whole.as_ref()
+    }
+
+    /// Reads until there is a fact, or none any more.
+    fn fill(&mut self) -> Result<(), E> {
+        while self.found.is_empty() && self.whole.is_none() {
+            match self.chunks.next() {
+                Some(chunk) => self.parser.push(chunk?.as_ref(), &mut self.found)?,
+                None => self.whole = Some(self.parser.finish(&mut self.found)?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C, B, E> Iterator for Reader<C>
+where
+    C: Iterator<Item = Result<B, E>>,
+    B: AsRef<[u8]>,
+    E: From<TraceError>,
+{
+    type Item = Result<Told, E>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        if let Err(error) = self.fill() {
+            self.failed = true;
+            return Some(Err(error));
+        }
+        self.found.pop_front().map(Ok)
+    }
+}
+
+fn parser(format: Format, assumed: Assumed) -> Box<dyn Parser + Send> {
+    match format {
+        Format::Mahimahi => by_line(mahimahi::Reader::new(mahimahi::BYTES)),
+        Format::CellReplayHeavy => by_line(mahimahi::Reader::new(mahimahi::CELLREPLAY_BYTES)),
+        Format::CellReplayLight => by_line(cellreplay::Reader::default()),
+        Format::LeoDelays => by_line(leo_replayer::Reader::new(assumed.delay_interval)),
+        Format::TheaterQ => by_line(theaterq::Reader::default()),
+        Format::Rates => by_line(tables::Reader::new(Columns::Rates)),
+        Format::Delays => by_line(tables::Reader::new(Columns::Delays)),
+    }
+}
+
+fn by_line(lines: impl Lines + Send + 'static) -> Box<dyn Parser + Send> {
+    Box::new(ByLine::new(lines))
+}
+
+/// A whole text at once.
+///
+/// # Errors
+/// A line that is none of the format, with its number.
+pub fn read(format: Format, assumed: Assumed, text: &str) -> Result<(Vec<Told>, Whole), TraceError> {
+    let mut reader = Reader::assuming(format, assumed, std::iter::once(Ok::<_, TraceError>(text)));
+    let told = reader.by_ref().collect::<Result<Vec<_>, _>>()?;
+    Ok((told, reader.whole.unwrap_or_default()))
+}

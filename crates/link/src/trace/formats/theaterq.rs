@@ -1,0 +1,187 @@
+//! The trace files of TheaterQ, a queueing discipline of the Linux kernel that follows a table (arXiv 2510.27027):
+//! `KEEP,LATENCY,RATE,LOSS,LIMIT`, or with `ingest EXTENDED` `KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,
+//! ROUTE_ID,QUEUE_ID`. KEEP is in us, latencies in ns, RATE in bit/s with -1 for none, shares in parts of 2^32 - 1, LIMIT in
+//! packets with 0 for none. Lines that begin with another character than a digit are no entries.
+
+use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
+use super::line::{Lines, later, time, whole};
+use crate::trace::TraceError;
+use crossfade_core::{SimTime, excerpt};
+use std::fmt::Write as _;
+
+/// A share of 1.
+const ALL: f64 = u32::MAX as f64;
+/// In bit/s: whole numbers up to here are exact.
+const FASTEST_BPS: u64 = 1_000_000_000_000_000;
+const US: SimTime = SimTime::from_micros(1);
+const NS: SimTime = SimTime::from_nanos(1);
+
+/// How many columns there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ingest {
+    Simple,
+    Extended,
+}
+
+/// Reads entries.
+#[derive(Default)]
+pub(super) struct Reader {
+    ingest: Option<Ingest>,
+    now: SimTime,
+}
+
+impl Lines for Reader {
+    fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
+        if !text.starts_with(|first: char| first.is_ascii_digit()) {
+            return Ok(());
+        }
+        let mut columns = [""; 10];
+        let mut count = 0;
+        for word in text.split(',') {
+            if let Some(column) = columns.get_mut(count) {
+                *column = word.trim();
+            }
+            count += 1;
+        }
+        let ingest = match count {
+            5 => Ingest::Simple,
+            10 => Ingest::Extended,
+            _ => return Err(TraceError::at(line, format!("{}: must have 5 or 10 columns", excerpt(text)))),
+        };
+        if *self.ingest.get_or_insert(ingest) != ingest {
+            let expected = if ingest == Ingest::Simple { 10 } else { 5 };
+            let problem = format!("{}: must have {expected} columns, as the entry before", excerpt(text));
+            return Err(TraceError::at(line, problem));
+        }
+        let [keep, latency, jitter, rate, loss, limit, dup_prob, dup_delay, route, queue] = match ingest {
+            Ingest::Extended => columns,
+            Ingest::Simple => {
+                let [keep, latency, rate, loss, limit, ..] = columns;
+                [keep, latency, "0", rate, loss, limit, "0", "0", "0", "0"]
+            }
+        };
+        let keep = whole(line, "KEEP", keep)?;
+        if keep == 0 {
+            return Err(TraceError::at(line, "KEEP = 0: must be at least 1 us"));
+        }
+        let lasts = time(line, "KEEP", keep, US)?;
+        let mut step = Step {
+            time: self.now,
+            lasts: Some(lasts),
+            rate_bps: Some(rate_of(line, rate)?),
+            delay: Some(nanos(line, "LATENCY", latency)?),
+            loss: Some(share(line, "LOSS", loss)?),
+            queue: match within_u32(line, "LIMIT", limit)? {
+                0 => None,
+                packets => Some(Room::Packets(packets)),
+            },
+            extras: Vec::new(),
+        };
+        step.add(Extra::Jitter, nanos(line, "JITTER", jitter)?.as_nanos() as f64);
+        step.add(Extra::Duplicate, share(line, "DUP_PROB", dup_prob)?);
+        step.add(Extra::DuplicateDelay, nanos(line, "DUP_DELAY", dup_delay)?.as_nanos() as f64);
+        step.add(Extra::Route, within_u32(line, "ROUTE_ID", route)? as f64);
+        step.add(Extra::QueueId, within_u32(line, "QUEUE_ID", queue)? as f64);
+        self.now = later(line, self.now, lasts)?;
+        found.push_back((Direction::Both, Item::Step(step)));
+        Ok(())
+    }
+
+    fn finish(&mut self, _found: &mut Found) -> Result<Whole, TraceError> {
+        if self.now == SimTime::ZERO {
+            return Err(TraceError::nowhere("the trace is empty: it must have at least one entry"));
+        }
+        Ok(Whole { lasts: self.now, at_end: AtEnd::Unsaid, notes: Vec::new() })
+    }
+}
+
+fn rate_of(line: usize, text: &str) -> Result<f64, TraceError> {
+    if text == "-1" {
+        return Ok(f64::INFINITY);
+    }
+    match text.parse::<u64>() {
+        Ok(rate) if rate <= FASTEST_BPS => Ok(rate as f64),
+        _ => {
+            let problem = format!("RATE = {}: must be -1 or a whole number from 0 to 10^15", excerpt(text));
+            Err(TraceError::at(line, problem))
+        }
+    }
+}
+
+/// A delay in ns, at most 100 days: whole numbers up to there are exact.
+fn nanos(line: usize, what: &str, text: &str) -> Result<SimTime, TraceError> {
+    let delay = time(line, what, whole(line, what, text)?, NS)?;
+    if delay.as_secs_f64() <= 8.64e6 {
+        return Ok(delay);
+    }
+    Err(TraceError::at(line, format!("{what} = {}: must be at most 100 days in ns", excerpt(text))))
+}
+
+fn within_u32(line: usize, what: &str, text: &str) -> Result<u64, TraceError> {
+    let number = whole(line, what, text)?;
+    if u32::try_from(number).is_ok() {
+        return Ok(number);
+    }
+    Err(TraceError::at(line, format!("{what} = {number}: must be at most {}", u32::MAX)))
+}
+
+fn share(line: usize, what: &str, text: &str) -> Result<f64, TraceError> {
+    Ok(within_u32(line, what, text)? as f64 / ALL)
+}
+
+/// Writes entries.
+#[derive(Default)]
+pub(super) struct Writer {
+    extended: bool,
+}
+
+impl Writer {
+    /// What it has columns for beside rate, delay, loss and queue.
+    pub(super) const EXTRAS: &[Extra] =
+        &[Extra::Jitter, Extra::Duplicate, Extra::DuplicateDelay, Extra::Route, Extra::QueueId];
+
+    /// Looks at a step before any is written: what is said decides how many columns there are.
+    pub(super) fn plan(&mut self, step: &Step) {
+        self.extended |= step.extras.iter().any(|(extra, _)| Self::EXTRAS.contains(extra));
+    }
+
+    /// The line that names the columns, which TheaterQ passes over.
+    pub(super) fn begin(&self, out: &mut String) {
+        out.push_str(if self.extended {
+            "KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,ROUTE_ID,QUEUE_ID\n"
+        } else {
+            "KEEP,LATENCY,RATE,LOSS,LIMIT\n"
+        });
+    }
+
+    /// An entry that is kept for `lasts`.
+    pub(super) fn step(&self, step: &Step, lasts: SimTime, out: &mut String) {
+        let extra =
+            |of: Extra| step.extras.iter().find(|(extra, _)| *extra == of).map_or(0.0, |(_, value)| *value);
+        let parts = |share: f64| (share * ALL).round() as u32;
+        let keep = lasts.as_nanos().div_ceil(1000).max(1);
+        let latency = step.delay.unwrap_or_default().as_nanos();
+        let rate = match step.rate_bps {
+            Some(rate) if rate.is_finite() => (rate.round() as u64).to_string(),
+            _ => "-1".to_owned(),
+        };
+        let loss = parts(step.loss.unwrap_or(0.0));
+        let limit = match step.queue {
+            Some(Room::Packets(packets)) => packets,
+            _ => 0,
+        };
+        let written = if self.extended {
+            let [jitter, dup_delay, route, queue] =
+                [Extra::Jitter, Extra::DuplicateDelay, Extra::Route, Extra::QueueId]
+                    .map(|of| extra(of) as u64);
+            let dup_prob = parts(extra(Extra::Duplicate));
+            writeln!(
+                out,
+                "{keep},{latency},{jitter},{rate},{loss},{limit},{dup_prob},{dup_delay},{route},{queue}"
+            )
+        } else {
+            writeln!(out, "{keep},{latency},{rate},{loss},{limit}")
+        };
+        written.expect("a String takes all");
+    }
+}
