@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import crossfade as cf
 from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
-from crossfade.papers.verdicts import Outcome
+from crossfade.papers.verdicts import BECAUSE, Outcome
 from tests.conftest import Cli, points
 
 # The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
@@ -154,7 +154,13 @@ def test_claims_say_what_they_test_and_quote_what_they_test(key: str) -> None:
             assert set(claim) == {"id", "figure", "quote", "why"}
             assert not claim["figure"]
             continue
-        assert set(claim) == {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
+        needed = {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
+        assert set(claim) - {"because"} == needed
+        if "because" in claim:
+            kind, colon, sentence = claim["because"].partition(": ")
+            assert kind in BECAUSE, claim["id"]
+            assert colon, claim["id"]
+            assert len(sentence.split()) > 3, claim["id"]
         # A figure of ours, or the section of a sentence that no figure shows.
         assert all(
             place in PAPERS[key].FIGURES or place.startswith("section ")
@@ -199,7 +205,7 @@ def outcomes_of(key: str, claim: str) -> list[Outcome]:
         for item in tomllib.loads((SCENARIOS / "papers" / key / "claims.toml").read_text())["claim"]
         if item["id"] == claim
     )
-    figures = PAPERS[key]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS[key].SET
     options = cf.papers.Options()
     return [outcome for check in found["checks"] for outcome in figures.kinds[check["kind"]](check, options)]
 
@@ -234,7 +240,7 @@ def test_rigorous_bounds_fail_for_reno_alone() -> None:
         "figure": "fig1",
         "over": {"variant": ["tahoe", "reno"], "k": [1], "channel": [0.08], "p_e": [0.1]},
     }
-    figures = PAPERS["tcp-markov"]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS["tcp-markov"].SET
     tahoe, reno = figures.kinds["contains-exact"](check, cf.papers.Options())
     assert (tahoe.holds, reno.holds) == (True, False)
     # 3.9e-4 of the throughput at W_max 6, by the exact programs of two.

@@ -28,6 +28,7 @@ from crossfade.errors import ScenarioError
 from crossfade.figures.plot import plot as draw
 from crossfade.papers import PAPERS, claims, find, verdict_table
 from crossfade.papers import paper as paper_table
+from crossfade.papers import readings as judged_by_readings
 from crossfade.results.interrupted import Interrupted
 
 
@@ -48,6 +49,16 @@ def paper(
             "--over", metavar="COLUMN=VALUES", help="Replace an axis, named as its column (p_e=0.01,0.1)."
         ),
     ] = None,
+    reading: Annotated[
+        str | None,
+        typer.Option("--reading", metavar="NAME", help="Decide what the paper leaves open as this reading."),
+    ] = None,
+    readings: Annotated[
+        bool, typer.Option("--readings", help="The claims under each reading of the paper.")
+    ] = False,
+    claim: Annotated[
+        list[str] | None, typer.Option("--claim", metavar="ID", help="Judge this claim alone (repeatable).")
+    ] = None,
     runs: RunsOption = None,
     seed: SeedOption = None,
     jobs: JobsOption = None,
@@ -61,6 +72,7 @@ def paper(
     \b
     crossfade paper                                      what there is
     crossfade paper tcp-markov                           the claims, each with its verdict
+    crossfade paper tcp-rlp --readings                   the claims under each reading of the text
     crossfade paper tcp-markov fig2 --plot fig2.png
     crossfade paper tcp-markov fig2 --over p_e=0.001,0.01,0.1 --over channel=iid,0.08 --csv -
     """
@@ -88,12 +100,17 @@ def paper(
                 raise ScenarioError(
                     f"{'--over' if over else '--plot'}: needs a figure ({', '.join(chosen.FIGURES)})"
                 )
-            verdicts = claims(key, **options)
+            if readings:
+                _matrix(key, reading, claim, outputs, options)
+                return
+            verdicts = claims(key, reading=reading, only=claim, **options)
             if not (quiet or outputs.on_stdout):
                 terminal.print_verdicts(chosen, verdicts, terminal.console())
-            outputs.write(verdict_table(verdicts), None, None, None, "")
+            outputs.write_table(verdict_table(verdicts))
+        elif readings or claim:
+            raise ScenarioError(f"{'--readings' if readings else '--claim'}: is about claims, not a figure")
         else:
-            table = paper_table(key, name, over=read_axes(over), **options)
+            table = paper_table(key, name, reading=reading, over=read_axes(over), **options)
             figure = chosen.FIGURES[name]
             if not (quiet or outputs.on_stdout):
                 terminal.print_table(table, figure.caption, terminal.console())
@@ -111,3 +128,15 @@ def paper(
         console = terminal.console(stderr=outputs.on_stdout)
         show = partial(terminal.print_table, title="what is finished", to=console)
         raise stop(error, not no_cache, lambda left: show(left.table)) from None
+
+
+def _matrix(
+    key: str, reading: str | None, only: list[str] | None, outputs: Outputs, options: dict[str, Any]
+) -> None:
+    """The claims of a paper under each of its readings."""
+    if reading is not None:
+        raise ScenarioError(f"--reading {reading}: --readings is about all of them")
+    matrix = judged_by_readings(key, only=only, **options)
+    if options["progress"] and not outputs.on_stdout:
+        terminal.print_matrix(find(key), matrix, terminal.console())
+    outputs.write_table(matrix.table())

@@ -14,11 +14,11 @@ from typing import Any
 from crossfade import api
 from crossfade.comparison import paired
 from crossfade.files import SCENARIOS
-from crossfade.papers import verdicts
+from crossfade.papers import checks
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, speeds
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.papers.verdicts import Outcome
 from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
@@ -68,7 +68,7 @@ QUICK = {"run.duration": "50000 slots"}
 def table(name: str, options: Options) -> Table:
     """The rows of a figure or table, under the columns that the design fixes."""
     find(KEY, name, FIGURES)
-    return _table1(options) if name == "table1" else _FIGURES.table(name, options)
+    return _table1(options) if name == "table1" else SET.table(name, options)
 
 
 def _table1(options: Options) -> Table:
@@ -103,11 +103,6 @@ def _values(point: Point) -> dict[str, Cell]:
     return {}
 
 
-def claims(options: Options) -> list[Verdict]:
-    """The verdicts on every claim of ``claims.toml``."""
-    return _FIGURES.claims(options)
-
-
 def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """The paper's bounds around what is simulated, at every point of a figure.
 
@@ -116,7 +111,7 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     once.
     """
     methods = ["analysis:paper-bounds", "simulation"]
-    results = _FIGURES.results(check["figure"], replace(options, methods=methods))
+    results = SET.results(check["figure"], replace(options, methods=methods))
     outcomes = []
     both = zip(*(results.by_method(method).points for method in methods), strict=True)
     for bounds, simulated in both:
@@ -124,23 +119,21 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         throughput = paired.Sample.of(simulated, "throughput_per_slot")
         value, ci95 = throughput.mean, throughput.ci95()
         if ci95 is None:
-            outcomes.append(Outcome(_FIGURES.place(check["figure"], simulated), value, None, None, -math.inf))
+            outcomes.append(Outcome(SET.place(check["figure"], simulated), value, None, None, -math.inf))
             continue
         slack = min(value - lower, upper - value) + throughput.half_width(paired.each_of(check["together"]))
-        outcomes.append(Outcome(_FIGURES.place(check["figure"], simulated), value, ci95, slack >= 0.0, slack))
+        outcomes.append(Outcome(SET.place(check["figure"], simulated), value, ci95, slack >= 0.0, slack))
     return outcomes
 
 
 def _apart(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """How far apart the paper's bounds are, at every point of a figure."""
     outcomes = []
-    results = _FIGURES.results(check["figure"], replace(options, methods=["analysis:paper-bounds"]))
+    results = SET.results(check["figure"], replace(options, methods=["analysis:paper-bounds"]))
     for point in results.points:
         lower, upper = (point.value(name) for name in ("throughput_lower", "throughput_upper"))
         slack = check["tolerance"] - (upper - lower)
-        outcomes.append(
-            Outcome(_FIGURES.place(check["figure"], point), upper - lower, None, slack >= 0.0, slack)
-        )
+        outcomes.append(Outcome(SET.place(check["figure"], point), upper - lower, None, slack >= 0.0, slack))
     return outcomes
 
 
@@ -151,7 +144,7 @@ def _as_printed(check: Mapping[str, Any], _: Options) -> list[Outcome]:
         ours = _table1(Options(over={"fd_t": [row["fd_t"]], "p_e": [row["p_e"]]})).records()[0]
         for column in (name for name in TABLE1_COLUMNS[2:] if name in row):
             where = f"{column}, fd_t {row['fd_t']:g}, p_e {row['p_e']:g}"
-            outcomes.append(verdicts.printed(where, ours[column], row[column]))
+            outcomes.append(checks.printed(where, ours[column], row[column]))
     return outcomes
 
 
@@ -174,7 +167,7 @@ def _exact_contained(check: Mapping[str, Any], options: Options) -> list[Outcome
         lower, upper = (bounds.value(name) for name in ("throughput_lower", "throughput_upper"))
         value = exact.value("throughput_per_slot")
         slack = min(value - lower, upper - value) + exact.value("truncation_error")
-        where = _FIGURES.place(check["figure"], exact)
+        where = SET.place(check["figure"], exact)
         if check.get("side") == "lower":
             slack = value - lower + exact.value("truncation_error")
         outcomes.append(Outcome(where, value, None, slack >= 0.0, slack))
@@ -187,7 +180,7 @@ def _transmissions(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     for exact, chain in _exact_beside("analysis:bounds", check, options):
         value = chain.value("transmissions_per_slot") - exact.value("transmissions_per_slot")
         slack = check["tolerance"] - abs(value)
-        outcomes.append(Outcome(_FIGURES.place(check["figure"], exact), value, None, slack >= 0.0, slack))
+        outcomes.append(Outcome(SET.place(check["figure"], exact), value, None, slack >= 0.0, slack))
     return outcomes
 
 
@@ -195,7 +188,7 @@ def _exact_beside(method: str, check: Mapping[str, Any], options: Options) -> It
     """The points of a figure, solved exactly and by a method of bounds."""
     methods = ["analysis:exact", method]
     asked = replace(options, over=check.get("over", {}), methods=methods)
-    results = _FIGURES.results(check["figure"], asked)
+    results = SET.results(check["figure"], asked)
     return zip(*(results.by_method(one).points for one in methods), strict=True)
 
 
@@ -203,8 +196,8 @@ def _loss_windows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """By how much the mean window at the first loss of a cycle is larger than with i.i.d. losses."""
     asked = replace(options, over={"channel": ["iid", check["channel"]]}, methods=["analysis:exact"])
     windows: dict[tuple[Cell, Cell], dict[Cell, float]] = {}
-    for point in _FIGURES.results(check["figure"], asked).points:
-        axes = _FIGURES.axes_of(point)
+    for point in SET.results(check["figure"], asked).points:
+        axes = SET.axes_of(point)
         mean = math.fsum(floor * share for floor, share in enumerate(point.loss_windows, start=1))
         windows.setdefault((axes["variant"], axes["p_e"]), {})[axes["channel"]] = mean
     outcomes = []
@@ -252,7 +245,7 @@ def _recovery(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     return outcomes
 
 
-_FIGURES = Figures(
+SET = Figures(
     figures=FIGURES,
     folder=FOLDER,
     axes=AXES,
