@@ -1,0 +1,199 @@
+"""Verdicts on claims of papers that are kept beside the pages: full runs, three seeds, each reading.
+
+``papers/KEY-claims.csv`` has a row for each claim and reading. Its digest is of all that decides the
+verdict: the checks, the scenarios of their figures with what the reading sets, the results version and the
+rules of judging. ``python scripts/judge_papers.py KEY`` judges the rows whose digest is stale, and the tests
+fail while there are any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import crossfade as cf
+from crossfade.papers import PAPERS, Reading, Verdict, verdict_table
+from crossfade.papers.figures import Figures
+from crossfade.papers.verdicts import RULES
+from crossfade.tables import Cell
+
+SEEDS = (1, 2, 3)
+NUMBERS = ["points", "holding", "undecided", "unseen", "nothing_to_tell", "ours", "ci95", "at"]
+COLUMNS = [
+    "claim",
+    "reading",
+    "verdict",
+    *NUMBERS,
+    "seeds",
+    "verdicts",
+    "results_version",
+    "digest",
+    "command",
+]
+BETWEEN = "; "
+
+Row = dict[str, Cell]
+
+
+def kept_file(key: str) -> Path:
+    """Where the verdicts on a paper are kept."""
+    return Path(__file__).parent / "papers" / f"{key}-claims.csv"
+
+
+def kept(key: str) -> dict[tuple[str, str], Row]:
+    """The rows that are kept, by claim and reading."""
+    file = kept_file(key)
+    rows = cf.Table.read(file).records() if file.exists() else []
+    return {(str(row["claim"]), str(row["reading"])): row for row in rows if "digest" in row}
+
+
+def digest(there: Figures, claim: Mapping[str, Any], reading: Reading) -> str:
+    """Of what decides a verdict: twelve hexadecimal digits."""
+    scenarios = {path.stem: path for path in there.folder.glob("*.toml")}
+    names: set[str] = set()
+    for check in claim.get("checks", []):
+        # A check of a paper's own kind that names no figure may look at any.
+        names |= {check["figure"], *check.get("beside", {}).values()} if "figure" in check else {*scenarios}
+    figures = {
+        name: [_contents(scenarios[name]), reading.of(name)] for name in sorted(names & scenarios.keys())
+    }
+    decides = [claim.get("checks", []), figures, reading.methods, cf.RESULTS_VERSION, RULES]
+    text = json.dumps(decides, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _contents(scenario: Path) -> dict[str, Any]:
+    with open(scenario, "rb") as file:
+        found = tomllib.load(file)
+    return {name: part for name, part in found.items() if name != "title"}
+
+
+def stale(key: str) -> dict[tuple[str, str], str]:
+    """The claims and readings whose rows are missing or of other checks, with the digests to be."""
+    there, rows = PAPERS[key].SET, kept(key)
+    wanted = {
+        (claim["id"], reading.name): digest(there, claim, reading)
+        for reading in there.readings().listed
+        for claim in there.listed()
+    }
+    return {place: new for place, new in wanted.items() if rows.get(place, {}).get("digest") != new}
+
+
+def judge(key: str, jobs: int | None = None, progress: bool = False) -> int:
+    """Judge what is stale, and write the table; says how many rows were judged."""
+    there, rows, wanted = PAPERS[key].SET, kept(key), stale(key)
+    names = [claim["id"] for claim in there.listed()]
+    for reading in there.readings().listed:
+        only = [name for name in names if (name, reading.name) in wanted]
+        if not only:
+            continue
+        by_seed = [
+            cf.claims(key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress)
+            for seed in SEEDS
+        ]
+        for judged in zip(*by_seed, strict=True):
+            place = (judged[0].claim, reading.name)
+            rows[place] = _row(key, judged, reading, wanted[place])
+        _write(key, rows)
+    _write(key, rows)
+    return len(wanted)
+
+
+def _row(key: str, judged: Sequence[Verdict], reading: Reading, new: str) -> Row:
+    """The verdict with the first seed and its numbers, and those with all seeds."""
+    (record,) = verdict_table(judged[:1]).records()
+    asked = f"--reading {reading.name} --claim {record['claim']} --seed {SEEDS[0]}"
+    return {name: record[name] for name in ("claim", "verdict", *NUMBERS)} | {
+        "reading": reading.name,
+        "seeds": " ".join(map(str, SEEDS)),
+        "verdicts": BETWEEN.join(verdict.verdict for verdict in judged),
+        "results_version": cf.RESULTS_VERSION,
+        "digest": new,
+        "command": f"crossfade paper {key} {asked}",
+    }
+
+
+def _write(key: str, rows: Mapping[tuple[str, str], Row]) -> None:
+    """Write the rows of claims and readings that there are, in their order."""
+    there = PAPERS[key].SET
+    places = [(claim["id"], reading.name) for reading in there.readings().listed for claim in there.listed()]
+    table = cf.Table.of(COLUMNS, (rows[place] for place in places if place in rows))
+    kept_file(key).write_text(table.to_csv(), encoding="utf-8")
+
+
+def verdicts_of(row: Row) -> list[str]:
+    """The verdicts with each seed."""
+    return str(row["verdicts"]).split(BETWEEN)
+
+
+def claims_table(key: str) -> cf.Table:
+    """The claims of a paper for its page, under the reading of its figures."""
+    there, rows = PAPERS[key].SET, kept(key)
+    first = there.readings().listed[0].name
+    shown: list[Row] = []
+    for claim in there.listed():
+        row = rows[claim["id"], first]
+        because = claim.get("because", "") if row["points"] or row["nothing_to_tell"] else claim["why"]
+        shown.append(
+            {
+                "quote": claim["quote"],
+                "figure": claim["figure"],
+                "verdict": _by_seeds(row),
+                "points": _points(row),
+                "because": because,
+            }
+        )
+    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], shown)
+
+
+def _by_seeds(row: Row) -> str:
+    """The verdict, and which seeds come to another one."""
+    seeds = str(row["seeds"]).split()
+    others = [
+        f"seed {seed}: {verdict}"
+        for seed, verdict in zip(seeds, verdicts_of(row), strict=True)
+        if verdict != row["verdict"]
+    ]
+    return f"{row['verdict']} ({', '.join(others)})" if others else str(row["verdict"])
+
+
+def _points(row: Row) -> str:
+    if row["verdict"] == "not judged":
+        return ""
+    parts = [f"{row['holding']} of {row['points']}"]
+    parts += [f"{row['undecided']} undecided"] if row["undecided"] else []
+    return "; ".join(parts + ([f"{row['unseen']} cannot be seen"] if row["unseen"] else []))
+
+
+def readings_table(key: str) -> cf.Table:
+    """The claims of a paper by its readings: a star where the seeds do not agree; the last row are scores."""
+    there, rows = PAPERS[key].SET, kept(key)
+    names = [reading.name for reading in there.readings().listed]
+    shown: list[Row] = []
+    for claim in there.listed():
+        cells: Row = {"claim": claim["id"]}
+        for name in names:
+            row = rows[claim["id"], name]
+            star = "*" if len(set(verdicts_of(row))) > 1 else ""
+            cells[name] = (
+                f"{row['verdict']}{star} {row['holding']}/{row['points']}"
+                if row["points"]
+                else row["verdict"]
+            )
+        shown.append(cells)
+    shown.append({"claim": "hold / partly / not", **{name: _score(rows.values(), name) for name in names}})
+    return cf.Table.of(["claim", *names], shown)
+
+
+def _score(rows: Iterable[Row], reading: str) -> str:
+    """How many claims hold, hold partly and do not hold, with each seed if these differ."""
+    found = [verdicts_of(row) for row in rows if row["reading"] == reading]
+    scores = [
+        " / ".join(str(of_seed.count(word)) for word in ("holds", "holds partly", "does not hold"))
+        for of_seed in zip(*found, strict=True)
+    ]
+    return ", ".join(dict.fromkeys(scores))
