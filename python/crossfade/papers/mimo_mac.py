@@ -263,7 +263,7 @@ def _reuse(options: Options) -> Table:
         over[REUSE_AXES[column].key] = values
     found = api.reuse(
         SCENARIOS / "papers" / KEY / "reuse.toml",
-        set=SET.asked("reuse", options).set,
+        set=SET.asked("reuse", replace(options, over=None)).set,
         over=over,
         runs=options.runs,
         seed=options.seed,
