@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
 from five_minutes import make_five_minutes
+from kept_claims import claims_table, kept, readings_table
 from page_commands import run_commands
 from page_examples import run_examples
 from persistence_gallery import make_persistence
@@ -58,7 +59,7 @@ nb_merge_streams = True
 
 GALLERY = Path(__file__).parent / "gallery"
 # Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
-# Of a paper whose figures take long, those that its page shows; its claims are kept beside the page.
+# Of a paper whose figures take long, those that its page shows.
 DRAWN = {"mimo-arq": ["fig4", "fig6", "fig10", "table1", "codes"], "transports": []}
 PAGES = GALLERY / "pages"
 PAGES.mkdir(parents=True, exist_ok=True)
@@ -107,9 +108,12 @@ def make_gallery(_: Sphinx) -> None:
             printed("paper", key, name, "--quick", "--quiet", *outputs)
         for path in GALLERY.glob(f"{key}-table*.csv"):
             path.write_text(rounded(cf.Table.from_csv(path.read_text())))
-        judged = Path(__file__).parent / "papers" / f"{key}-claims.csv"
-        claims = cf.Table.read(judged) if judged.exists() else verdict_table(cf.claims(key, quick=True))
-        (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+        if not kept(key):
+            claims = verdict_table(cf.claims(key, quick=True))
+            (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+            continue
+        (GALLERY / f"{key}-claims.csv").write_text(claims_table(key).to_csv())
+        (GALLERY / f"{key}-readings.csv").write_text(readings_table(key).to_csv())
 
 
 # Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.

@@ -60,7 +60,7 @@ from crossfade.errors import (
 )
 from crossfade.explorer.server import explore
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
-from crossfade.papers import Verdict, claims, paper
+from crossfade.papers import Matrix, Verdict, claims, paper, readings
 from crossfade.pictures import draw, plot
 from crossfade.plans import load_results
 from crossfade.reports.page import report
@@ -91,6 +91,7 @@ __all__ = [
     "Interrupted",
     "Knee",
     "MarkovFit",
+    "Matrix",
     "Metric",
     "OutputError",
     "Point",
@@ -133,6 +134,7 @@ __all__ = [
     "phy",
     "plot",
     "plot_mesh",
+    "readings",
     "replay",
     "report",
     "reuse",

@@ -69,7 +69,7 @@ def test_wrong_axes_are_named(cli: Cli) -> None:
 def test_what_is_not_judged_says_why() -> None:
     kept = Path(__file__).parents[2] / "docs" / "papers" / "transports-claims.csv"
     records = {record["claim"]: record for record in Table.read(kept).records()}
-    figures = PAPERS["transports"]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS["transports"].SET
     assert list(records) == [claim["id"] for claim in figures.listed()]
     for record in records.values():
         assert record["why"]
@@ -123,7 +123,7 @@ def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:
 
 
 def test_claims_follow_from_runs() -> None:
-    figures = PAPERS["transports"]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS["transports"].SET
     options = cf.papers.Options(quick=True)
     expected = {"extra-acked": "holds", "rfc9330-loss": "holds", "suspensions": "does not hold"}
     for claim in figures.listed():
@@ -133,7 +133,7 @@ def test_claims_follow_from_runs() -> None:
 
 
 def test_an_outage_costs_what_the_timer_waits_beyond_it() -> None:
-    figures = PAPERS["transports"]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS["transports"].SET
     over = {"congestion": ["reno"], "period_s": [10.1, 12.0]}
     of_both = {"kind": "lost-seconds", "figure": "outages", "over": over, "from_s": 11.0, "margin": 0.3}
     for link, side in (("outage-waits", "below"), ("outage-loses", "above")):

@@ -70,7 +70,7 @@ def test_shares_of_modulations_add_up(cli: Cli) -> None:
 
 
 def test_checks_of_its_own_kinds() -> None:
-    kinds = PAPERS["wipemu"]._FIGURES.kinds  # type: ignore[attr-defined]
+    kinds = PAPERS["wipemu"].SET.kinds
     options = Options(set={"run.duration": "8 s"}, runs=3)
     only = {"allocation": ["static"], "target_nmse": [0.1]}
     (fall,) = kinds["along"](

@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 import crossfade as cf
 from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
-from crossfade.papers.verdicts import Outcome
+from crossfade.papers.verdicts import BECAUSE, Outcome
 from tests.conftest import Cli, points
 
 # The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
 FIGURE_COLUMNS = (
     "variant,channel,w_max,k,p_e,throughput_lower,throughput_upper,throughput_exact,throughput_sim,ci95,"
-    "transmissions_exact"
+    "transmissions_exact,sender"
 )
 # Table I as printed, less its four misprints (None): p_BB at (0.01, 0.01) and (0.08, 0.001), the burst length
 # at (0.01, 0.01) and (0.64, 0.001). Columns: fd_t, p_e, fading_margin_db, p_gg, p_bb, burst.
@@ -116,6 +116,46 @@ def test_over_replaces_axes_named_as_columns(cli: Cli) -> None:
     )
 
 
+def test_each_mark_has_a_seed_of_its_own(cli: Cli) -> None:
+    axes = ["variant=tahoe", "channel=iid", "p_e=0.01,0.1"]
+    rows = quick(cli, "fig1", *(word for axis in axes for word in ("--over", axis)), "--seed", "5")
+    for number, row in enumerate(rows):
+        (point,) = cf.run(
+            "papers/tcp-markov/fig1",
+            set={"run.duration": "3000 slots"},
+            over={
+                "tcp.variant": ["tahoe"],
+                "channel": [{"model": "iid"}],
+                "channel.p_e": [float(row["p_e"])],
+            },
+            seed=5 + 1000 * number,
+            runs=2,
+            methods=["simulation"],
+        ).points
+        assert float(row["throughput_sim"]) == point.value("throughput_per_slot")
+
+
+def test_senders_are_an_axis(cli: Cli) -> None:
+    axes = ["variant=reno", "channel=iid,0.01", "p_e=0.01,0.1", "sender=paper,ns2,ns2-constant,ns2-slot"]
+    rows = quick(cli, "fig2", *(word for axis in axes for word in ("--over", axis)))
+    assert [row["sender"] for row in rows[::4]] == ["paper", "ns2", "ns2-constant", "ns2-slot"]
+    # The analysis is of the paper's sender.
+    assert all(bool(row["throughput_exact"]) == (row["sender"] == "paper") for row in rows)
+    assert all(row["throughput_sim"] for row in rows)
+    # Drawn of two: lines of the one, marks of the other.
+    both = cf.Table.of(list(rows[0]), [row for row in rows if row["sender"] in ("paper", "ns2")])
+    drawn = PAPERS["tcp-markov"].FIGURES["fig2"].to_draw(both).records()
+    assert len(drawn) == 4
+    for line, paper, ns2 in zip(drawn, rows[:4], rows[4:8], strict=True):
+        assert (line["sender"], line["p_e"]) == ("ns2", paper["p_e"])
+        assert line["throughput_exact"] == paper["throughput_exact"]
+        assert line["throughput_sim"] == ns2["throughput_sim"]
+    outcome = cli("paper", "tcp-markov", "fig2", "--over", "sender=ns3")
+    assert "over sender = ns3: must be one of paper, ns2, ns2-constant, ns2-slot" in outcome.err
+    alone = cli("paper", "tcp-markov", "fig2", "--over", "sender=ns2", "--method", "analysis")
+    assert "the analysis assumes flavour" in alone.err
+
+
 def test_quick_is_quicker_and_less_sure(cli: Cli) -> None:
     arguments = ["paper", "tcp-markov", "fig2", "--over", "p_e=0.1", "--over", "channel=0.01", "--csv", "-"]
     full = list(csv.DictReader(io.StringIO(cli(*arguments).out)))
@@ -154,7 +194,13 @@ def test_claims_say_what_they_test_and_quote_what_they_test(key: str) -> None:
             assert set(claim) == {"id", "figure", "quote", "why"}
             assert not claim["figure"]
             continue
-        assert set(claim) == {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
+        needed = {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
+        assert set(claim) - {"because"} == needed
+        if "because" in claim:
+            kind, colon, sentence = claim["because"].partition(": ")
+            assert kind in BECAUSE, claim["id"]
+            assert colon, claim["id"]
+            assert len(sentence.split()) > 3, claim["id"]
         # A figure of ours, or the section of a sentence that no figure shows.
         assert all(
             place in PAPERS[key].FIGURES or place.startswith("section ")
@@ -199,7 +245,7 @@ def outcomes_of(key: str, claim: str) -> list[Outcome]:
         for item in tomllib.loads((SCENARIOS / "papers" / key / "claims.toml").read_text())["claim"]
         if item["id"] == claim
     )
-    figures = PAPERS[key]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS[key].SET
     options = cf.papers.Options()
     return [outcome for check in found["checks"] for outcome in figures.kinds[check["kind"]](check, options)]
 
@@ -234,7 +280,7 @@ def test_rigorous_bounds_fail_for_reno_alone() -> None:
         "figure": "fig1",
         "over": {"variant": ["tahoe", "reno"], "k": [1], "channel": [0.08], "p_e": [0.1]},
     }
-    figures = PAPERS["tcp-markov"]._FIGURES  # type: ignore[attr-defined]
+    figures = PAPERS["tcp-markov"].SET
     tahoe, reno = figures.kinds["contains-exact"](check, cf.papers.Options())
     assert (tahoe.holds, reno.holds) == (True, False)
     # 3.9e-4 of the throughput at W_max 6, by the exact programs of two.

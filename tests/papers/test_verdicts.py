@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from crossfade.comparison.paired import Sample
-from crossfade.papers import verdicts
+from crossfade.papers import checks, verdicts
+from crossfade.papers.checks import Curve, Curves, Difference, FigurePoint
 from crossfade.papers.figure import Along
-from crossfade.papers.verdicts import Curve, Curves, FigurePoint, Outcome, Verdict
+from crossfade.papers.verdicts import Outcome, Silence, Verdict
 
 P_E = Along("p_e", "log")
 SNR = Along("snr_db", "dB")
@@ -39,7 +40,7 @@ B: Curve = {"variant": "b"}
 
 
 def test_a_difference_is_taken_run_by_run() -> None:
-    first, second, third = verdicts.compare(check("above", (0.0, 1.0), margin=0.0), SAMPLES, [A], [B])
+    first, second, third = checks.compare(check("above", (0.0, 1.0), margin=0.0), SAMPLES, [A], [B])
     # The mean of 0.11, 0.10, 0.10, and t(2) = 4.302653 times their deviation 0.0057735 over the root of 3.
     assert first.value == pytest.approx(0.31 / 3)
     assert first.ci95 == pytest.approx(4.302653 * 0.01 / 3, rel=1e-6)
@@ -50,31 +51,31 @@ def test_a_difference_is_taken_run_by_run() -> None:
 def test_a_difference_must_be_clear_of_the_margin() -> None:
     margins = {0.08: True, 0.1: None, 0.12: False}
     for margin, holds in margins.items():
-        (outcome,) = verdicts.compare(check("above", (0.0, 0.05), margin=margin), SAMPLES, [A], [B])
+        (outcome,) = checks.compare(check("above", (0.0, 0.05), margin=margin), SAMPLES, [A], [B])
         assert outcome.holds is holds
 
 
 def test_equality_needs_an_interval_that_can_show_it() -> None:
     tolerances = {0.12: [True, True, True], 0.03: [False, True, False], 0.02: [False, None, False]}
     for tolerance, holds in tolerances.items():
-        outcomes = verdicts.compare(check("within", (0.0, 1.0), tolerance=tolerance), SAMPLES, [A], [B])
+        outcomes = checks.compare(check("within", (0.0, 1.0), tolerance=tolerance), SAMPLES, [A], [B])
         assert [outcome.holds for outcome in outcomes] == holds
 
 
 def test_one_run_can_tell_nothing() -> None:
     single = Curves(P_E, [FigurePoint(point.columns, point.sample.within([0])) for point in SAMPLES.points])
-    outcomes = verdicts.compare(check("above", (0.0, 1.0), margin=0.0), single, [A], [B])
-    outcomes += verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0), single, [A], [B])
+    outcomes = checks.compare(check("above", (0.0, 1.0), margin=0.0), single, [A], [B])
+    outcomes += checks.compare(check("within", (0.0, 1.0), tolerance=1.0), single, [A], [B])
     assert [outcome.holds for outcome in outcomes] == [None] * 6
 
 
 def test_sums_of_curves_count_each_curve() -> None:
-    (outcome,) = verdicts.compare(check("above", (0.0, 0.05), margin=0.0), SAMPLES, [A, A], [B, B])
+    (outcome,) = checks.compare(check("above", (0.0, 0.05), margin=0.0), SAMPLES, [A, A], [B, B])
     assert outcome.value == pytest.approx(0.62 / 3)
 
 
 def test_identical_is_to_the_last_digit_of_every_run() -> None:
-    assert [outcome.holds for outcome in verdicts.identical(SAMPLES, A, A)] == [True] * 3
+    assert [outcome.holds for outcome in checks.identical(SAMPLES, A, A)] == [True] * 3
     nearly = Curves(
         P_E,
         [
@@ -82,7 +83,7 @@ def test_identical_is_to_the_last_digit_of_every_run() -> None:
             *curve("b", {0.01: [0.6, 0.5], 0.1: [0.5, 0.6000000000000001]}),
         ],
     )
-    assert [outcome.holds for outcome in verdicts.identical(nearly, A, B)] == [False, False]
+    assert [outcome.holds for outcome in checks.identical(nearly, A, B)] == [False, False]
 
 
 def falling(runs: list[float]) -> Curves:
@@ -93,7 +94,7 @@ def falling(runs: list[float]) -> Curves:
 
 def test_crossings_are_found_on_straight_lines_over_log_p_e() -> None:
     def ratio(runs: list[float], level: float, between: tuple[float, float]) -> Outcome:
-        (outcome,) = verdicts.crossing_ratio(falling(runs), A, B, level, between)
+        (outcome,) = checks.crossing_ratio(falling(runs), A, B, level, between)
         return outcome
 
     sure = ratio([0.0, 0.0], 0.9, (3.0, 30.0))
@@ -111,43 +112,45 @@ def test_crossings_are_found_on_straight_lines_over_log_p_e() -> None:
 
 def test_curves_that_do_not_match_are_refused() -> None:
     with pytest.raises(ValueError, match="not one curve"):
-        verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{}], [B])
+        checks.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{}], [B])
     with pytest.raises(ValueError, match="not one curve"):
-        verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{"variant": "c"}], [B])
+        checks.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{"variant": "c"}], [B])
     with pytest.raises(ValueError, match="no point"):
-        verdicts.compare(check("within", (2.0, 3.0), tolerance=0.1), SAMPLES, [A], [B])
+        checks.compare(check("within", (2.0, 3.0), tolerance=0.1), SAMPLES, [A], [B])
     apart = Curves(P_E, [*curve("a", {0.1: [1.0]}), *curve("b", {0.2: [1.0]})])
     with pytest.raises(ValueError, match="different p_e"):
-        verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), apart, [A], [B])
+        checks.compare(check("within", (0.0, 1.0), tolerance=0.1), apart, [A], [B])
 
 
 @pytest.mark.parametrize(
     ("holds", "verdict"),
     [
         ([True, True], "holds"),
-        ([True, True, None], "holds"),
+        ([True] * 9 + [None], "holds"),
+        ([True] * 8 + [None], "undecided"),
         ([True, False], "holds partly"),
         ([False, False], "does not hold"),
         ([False, None], "does not hold"),
+        ([True, False, None], "holds partly"),
         ([True, None, None], "undecided"),
         ([None, None], "undecided"),
     ],
 )
 def test_the_verdict_follows_from_the_points(holds: list[bool | None], verdict: str) -> None:
     outcomes = [Outcome(f"{n}", 0.0, 0.0, hold, -n) for n, hold in enumerate(holds)]
-    found = Verdict("claim", "quote", "fig", "computed", "tolerance", "why", outcomes)
+    found = Verdict("claim", "quote", "fig", "computed", "tolerance", "why", "", outcomes)
     assert found.verdict == verdict
     assert found.worst is outcomes[-1]
 
 
 def test_a_level_and_a_share() -> None:
-    of_a = verdicts.compare({"kind": "above", "margin": 0.0, "level": 0.5}, SAMPLES, [A], [])
-    plain = verdicts.compare({"kind": "above", "margin": 0.0}, SAMPLES, [A], [])
+    of_a = checks.compare({"kind": "above", "margin": 0.0, "level": 0.5}, SAMPLES, [A], [])
+    plain = checks.compare({"kind": "above", "margin": 0.0}, SAMPLES, [A], [])
     assert [one.value for one in of_a] == pytest.approx([other.value - 0.5 for other in plain])
     assert [one.ci95 for one in of_a] == pytest.approx([other.ci95 for other in plain])
-    shares = verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0, relative=True), SAMPLES, [A], [B])
-    whole = verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0), SAMPLES, [A], [B])
-    below = verdicts.compare({"kind": "above", "margin": 0.0}, SAMPLES, [B], [])
+    shares = checks.compare(check("within", (0.0, 1.0), tolerance=1.0, relative=True), SAMPLES, [A], [B])
+    whole = checks.compare(check("within", (0.0, 1.0), tolerance=1.0), SAMPLES, [A], [B])
+    below = checks.compare({"kind": "above", "margin": 0.0}, SAMPLES, [B], [])
     for share, difference, of_b in zip(shares, whole, below, strict=True):
         assert share.value * of_b.value == pytest.approx(difference.value)
 
@@ -157,12 +160,12 @@ def test_a_crossing_has_a_side() -> None:
     runs = {0.1: [1.19, 1.2, 1.21], 0.4: [0.79, 0.8, 0.81]}
     flat = {0.1: [1.0, 1.0, 1.0], 0.4: [1.0, 1.0, 1.0]}
     samples = Curves(P_E, [*curve("a", runs), *curve("b", flat)])
-    (found,) = verdicts.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [A], [B])
+    (found,) = checks.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [A], [B])
     assert found.holds is True
     assert found.value == pytest.approx(0.2)
-    (outside,) = verdicts.compare({"kind": "crosses", "between": [0.25, 0.3]}, samples, [A], [B])
+    (outside,) = checks.compare({"kind": "crosses", "between": [0.25, 0.3]}, samples, [A], [B])
     assert outside.holds is False
-    (upside_down,) = verdicts.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [B], [A])
+    (upside_down,) = checks.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [B], [A])
     assert (upside_down.holds, upside_down.where) == (False, "all points: no such crossing")
 
 
@@ -178,7 +181,7 @@ def test_a_shift_is_in_db() -> None:
     def shift(between: list[float], runs: tuple[float, ...] = (0.0, 0.0), level: float = 0.5) -> Outcome:
         curves = Curves(SNR, [*rising("a", 5, runs), *rising("b", 0, runs)])
         asked = {"kind": "shift", "level": level, "between": between}
-        (outcome,) = verdicts.compare(asked, curves, [A], [B])
+        (outcome,) = checks.compare(asked, curves, [A], [B])
         return outcome
 
     sure = shift([4.0, 6.0])
@@ -197,7 +200,7 @@ def test_a_shift_is_in_db() -> None:
 
 def test_a_shift_on_a_logarithmic_axis_is_a_ratio() -> None:
     asked = {"kind": "shift", "level": 0.9, "between": [9.0, 11.0]}
-    (outcome,) = verdicts.compare(asked, falling([0.0, 0.0]), [A], [B])
+    (outcome,) = checks.compare(asked, falling([0.0, 0.0]), [A], [B])
     assert outcome.value == pytest.approx(10.0)
     assert outcome.holds is True
     with pytest.raises(ValueError, match="no shift in dB"):
@@ -209,7 +212,7 @@ def test_a_crossing_on_a_linear_axis_is_on_straight_lines() -> None:
     flat = {float(snr): [0.5, 0.5] for snr in range(0, 31, 5)}
     curves = Curves(SNR, [*curve("a", flat, SNR), *rising("b", 5)])
     for between, holds in {(17.0, 18.0): True, (18.0, 20.0): False}.items():
-        (found,) = verdicts.compare({"kind": "crosses", "between": between}, curves, [A], [B])
+        (found,) = checks.compare({"kind": "crosses", "between": between}, curves, [A], [B])
         assert found.value == pytest.approx(17.5)
         assert found.holds is holds
         assert found.slack == pytest.approx(0.5 if holds else -0.5)
@@ -221,15 +224,15 @@ def test_a_ranking_holds_where_every_neighbour_is_in_order() -> None:
 
     def ranked(order: list[Curve], low: float, high: float, margin: float = 0.0) -> list[bool | None]:
         asked = {"kind": "ranking", "margin": margin, "snr_db": [low, high]}
-        return [outcome.holds for outcome in verdicts.compare(asked, curves, order, [])]
+        return [outcome.holds for outcome in checks.compare(asked, curves, order, [])]
 
     assert ranked(order, 10.0, 25.0) == [True] * 4
-    # At 0 dB there is nothing, at 30 dB a and b both have everything.
-    assert ranked(order, 0.0, 30.0) == [False, False, True, True, True, True, False]
+    # At 0 dB there is nothing, at 5 dB b and c have nothing, at 30 dB a and b both have everything.
+    assert ranked(order, 0.0, 30.0) == [None, True, True, True, True, True, False]
     assert ranked([order[0], order[2], order[1]], 10.0, 25.0) == [False] * 4
     assert ranked(order, 10.0, 25.0, margin=0.3) == [False] * 4
     asked = {"kind": "ranking", "margin": 0.0, "snr_db": [15.0, 15.0]}
-    (only,) = verdicts.compare(asked, curves, order, [])
+    (only,) = checks.compare(asked, curves, order, [])
     assert only.where == "snr_db 15"
     assert only.value == pytest.approx(0.2)
 
@@ -242,14 +245,14 @@ def test_a_ranking_is_undecided_where_neighbours_cannot_be_told_apart() -> None:
     ]
     asked = {"kind": "ranking", "margin": 0.0}
     order: list[Curve] = [{"variant": name} for name in "abc"]
-    (outcome,) = verdicts.compare(asked, Curves(SNR, points), order, [])
+    (outcome,) = checks.compare(asked, Curves(SNR, points), order, [])
     assert outcome.holds is None
 
 
 def test_zero_below_is_zero_below_and_more_from_there_on() -> None:
     def holds(curves: list[FigurePoint], below: float, **more: Any) -> list[bool | None]:
         asked = {"kind": "zero-below", "below": below} | more
-        return [outcome.holds for outcome in verdicts.compare(asked, Curves(SNR, curves), [A], [])]
+        return [outcome.holds for outcome in checks.compare(asked, Curves(SNR, curves), [A], [])]
 
     starts_at_10 = rising("a", 10)  # 0 at 0, 5 and 10 dB, 0.2 at 15 dB
     assert holds(starts_at_10, 12.0) == [True] * 7
@@ -266,7 +269,7 @@ def test_exact_values_have_no_interval() -> None:
     exact = Curves(
         P_E, [FigurePoint(point.columns, Sample.exact(point.sample.values[0])) for point in SAMPLES.points]
     )
-    outcomes = verdicts.compare(check("above", (0.0, 1.0), margin=0.05), exact, [A], [B])
+    outcomes = checks.compare(check("above", (0.0, 1.0), margin=0.05), exact, [A], [B])
     assert [(outcome.holds, outcome.ci95) for outcome in outcomes] == [
         (True, 0.0),
         (False, 0.0),
@@ -274,8 +277,8 @@ def test_exact_values_have_no_interval() -> None:
     ]
 
 
-def difference(value: float, ci95: float = 0.1) -> list[tuple[str, float, float]]:
-    return [("here", value, ci95)]
+def difference(value: float, ci95: float = 0.1) -> list[Difference]:
+    return [Difference("here", value, ci95)]
 
 
 @pytest.mark.parametrize(
@@ -283,14 +286,124 @@ def difference(value: float, ci95: float = 0.1) -> list[tuple[str, float, float]
     [(0.5, True, False), (0.95, None, None), (1.5, False, True), (-1.5, True, True), (-1.05, True, None)],
 )
 def test_below_and_apart(value: float, is_below: bool | None, is_apart: bool | None) -> None:
-    (below,), (apart,) = verdicts.below(difference(value), 1.0), verdicts.apart(difference(value), 1.0)
+    (below,), (apart,) = checks.below(difference(value), 1.0), checks.apart(difference(value), 1.0)
     assert (below.value, below.holds) == (value, is_below)
     assert (apart.value, apart.holds) == (value, is_apart)
 
 
 def test_a_verdict_always_says_how_many_points_cannot_tell() -> None:
     sure, unsure = (Outcome("here", 1.0, 0.1, holds, 0.0) for holds in (True, None))
-    verdict = Verdict("", "", "", "", "", "since", [sure, sure, unsure])
+    verdict = Verdict("", "", "", "", "", "since", "", [sure, sure, unsure])
     assert str(verdict).startswith("2 of 3 points, 1 undecided; worst: ")
-    assert str(Verdict("", "", "", "", "", "since", [sure])).startswith("1 of 1 points, 0 undecided; ")
+    assert str(Verdict("", "", "", "", "", "since", "", [sure])).startswith("1 of 1 points, 0 undecided; ")
     assert verdicts.verdict_table([verdict]).records()[0]["why"] == "since"
+
+
+def test_what_is_too_small_to_be_seen_speaks_for_neither_side() -> None:
+    asked = check("above", (0.0, 1.0), margin=0.0, visible=0.11)
+    # 0.103 ± 0.014, 0.0 ± 0.025 and -0.103 ± 0.014: an interval that reaches 0.11 may be seen.
+    assert [one.holds for one in checks.compare(asked, SAMPLES, [A], [B])] == [True, None, False]
+    asked["visible"] = 0.12
+    outcomes = checks.compare(asked, SAMPLES, [A], [B])
+    assert [(one.holds, one.silent) for one in outcomes] == [(None, "cannot be seen")] * 3
+    apart = checks.apart(difference(0.5), 0.1, visible=0.7)
+    assert [(one.holds, one.silent) for one in apart] == [(None, "cannot be seen")]
+
+
+def outcome(holds: bool | None, silent: Silence = "undecided") -> Outcome:
+    return Outcome("here", 1.0, 0.1, holds, 0.0, silent)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "unseen", "undecided", "nothing", "verdict"),
+    [
+        (5, 0, 5, 0, 0, "holds"),
+        (4, 0, 5, 0, 0, "cannot be seen"),
+        (4, 4, 1, 0, 0, "holds partly"),
+        (9, 0, 5, 1, 0, "holds"),
+        (8, 0, 5, 1, 0, "undecided"),
+        (1, 0, 2, 2, 0, "undecided"),
+        (1, 0, 0, 0, 9, "holds"),
+        (0, 1, 0, 0, 9, "does not hold"),
+        (0, 0, 0, 0, 3, "nothing to tell"),
+        (0, 0, 0, 0, 0, "not judged"),
+    ],
+)
+def test_points_that_do_not_tell_count_by_their_reason(
+    yes: int, no: int, unseen: int, undecided: int, nothing: int, verdict: str
+) -> None:
+    outcomes = [outcome(True)] * yes + [outcome(False)] * no + [outcome(None, "cannot be seen")] * unseen
+    outcomes += [outcome(None)] * undecided + [outcome(None, "nothing to tell")] * nothing
+    found = Verdict("", "", "", "", "", "", "", outcomes)
+    assert found.verdict == verdict
+    assert (found.holding, found.failing, found.unseen, found.undecided) == (yes, no, unseen, undecided)
+    assert found.points == len(outcomes) - nothing
+
+
+def test_nothing_is_not_more_than_nothing() -> None:
+    nothing = Curves(P_E, [*curve("a", {0.1: [0.0, 0.0]}), *curve("b", {0.1: [0.0, 0.0]})])
+    kinds: list[dict[str, Any]] = [
+        {"kind": "above", "margin": 0.0},
+        {"kind": "below", "margin": 0.0, "relative": True},
+        {"kind": "apart", "margin": 0.1},
+        {"kind": "within", "tolerance": 0.1, "relative": True},
+    ]
+    for asked in kinds:
+        (found,) = checks.compare(asked, nothing, [A], [B])
+        assert (found.holds, found.silent) == (None, "nothing to tell")
+    # Of one curve alone nothing is something.
+    (alone,) = checks.compare({"kind": "below", "margin": 0.0}, nothing, [A], [])
+    assert alone.holds
+    # Nor is a share of nothing a number.
+    of_nothing = Curves(P_E, [*curve("a", {0.1: [1.0, 1.0]}), *curve("b", {0.1: [0.0, 0.0]})])
+    (found,) = checks.compare({"kind": "above", "margin": 0.1, "relative": True}, of_nothing, [A], [B])
+    assert (found.value, found.holds) == (float("inf"), True)
+
+
+def crossing(one: dict[float, list[float]], between: tuple[float, float] = (0.01, 10.0)) -> Outcome:
+    """Of a curve with 0."""
+    flat = {x: [0.0] * len(runs) for x, runs in one.items()}
+    curves = Curves(P_E, [*curve("a", one), *curve("b", flat)])
+    (found,) = checks.compare({"kind": "crosses", "between": between}, curves, [A], [B])
+    return found
+
+
+# Two runs: the half-width is 12.7062 times half their difference; at two places at once 25.4519 times.
+UP, DOWN, BARELY = [0.99, 1.01], [-1.01, -0.99], [-1.05, -0.95]
+
+
+def test_a_crossing_counts_where_both_sides_are_significant() -> None:
+    assert crossing({0.1: UP, 1.0: DOWN}).holds is True
+    # 1 is more than 0.05 times 12.7, but not more than 0.05 times 25.5.
+    unsure = crossing({0.1: UP, 1.0: BARELY})
+    assert (unsure.holds, unsure.where) == (None, "all points: a crossing is not significant on both sides")
+    # It can lie between 0.1 and 1 alone.
+    assert crossing({0.1: UP, 1.0: BARELY}, (0.01, 0.05)).holds is False
+    assert crossing({0.1: UP, 1.0: UP}).holds is False
+    assert crossing({0.1: BARELY, 1.0: BARELY}).holds is None
+    assert crossing({0.1: DOWN, 1.0: UP}).holds is False
+    assert crossing({0.1: UP, 1.0: DOWN, 10.0: UP}).holds is False
+
+
+def test_some_place_is_enough_where_it_is_said() -> None:
+    def some(kind: str, margin: float, places: tuple[float, float] = (0.0, 1.0)) -> Outcome:
+        asked = check(kind, places, margin=margin) | {"some": True}
+        (found,) = checks.compare(asked, SAMPLES, [A], [B])
+        return found
+
+    assert (some("above", 0.0).holds, some("above", 0.0).where) == (True, "p_e 0.01")
+    # At three places at once the interval is t(2) = 7.649 for 4.303.
+    assert some("above", 0.0).ci95 == pytest.approx(7.6488 * 0.01 / 3, rel=1e-3)
+    assert some("above", 0.0, (0.5, 1.0)).holds is False
+    assert some("above", 0.12).holds is None
+    assert some("above", 0.5).holds is False
+
+
+def test_a_shift_without_a_level_is_looked_at_over_the_link() -> None:
+    curves = Curves(SNR, [*rising("a", 5), *rising("b", 0)])
+    outcomes = checks.compare({"kind": "shift", "link": 1.0, "between": [4.0, 6.0]}, curves, [A], [B])
+    assert [one.where for one in outcomes] == [f"{share} % of the link" for share in (10, 30, 50, 70, 90)]
+    assert [one.value for one in outcomes] == pytest.approx([5.0] * 5)
+    (at_15,) = checks.compare({"kind": "shift", "at": [15], "between": [4.0, 6.0]}, curves, [A], [B])
+    assert at_15.where == "snr_db 15 of the second"
+    assert at_15.value == pytest.approx(5.0)

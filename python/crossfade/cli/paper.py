@@ -15,6 +15,7 @@ from crossfade.errors import ScenarioError
 from crossfade.figures.plot import plot as draw
 from crossfade.papers import PAPERS, claims, find, verdict_table
 from crossfade.papers import paper as paper_table
+from crossfade.papers import readings as judged_by_readings
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,16 @@ def paper(
         typer.Argument(metavar="[FIGURE]]", help="A figure or table. Without it: the paper's claims."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Runs half as long, for a first look.")] = False,
+    reading: Annotated[
+        str | None,
+        typer.Option("--reading", metavar="NAME", help="Decide what the paper leaves open as this reading."),
+    ] = None,
+    readings: Annotated[
+        bool, typer.Option("--readings", help="The claims under each reading of the paper.")
+    ] = False,
+    claim: Annotated[
+        list[str] | None, typer.Option("--claim", metavar="ID", help="Judge this claim alone (repeatable).")
+    ] = None,
     asked: AskedOfFigures,
     csv: CsvOption = None,
     plot: PlotOption = None,
@@ -49,6 +60,7 @@ def paper(
     \b
     crossfade paper                                      what there is
     crossfade paper tcp-markov                           the claims, each with its verdict
+    crossfade paper tcp-rlp --readings                   the claims under each reading of the text
     crossfade paper tcp-markov fig2 --plot fig2.png
     crossfade paper tcp-markov fig2 --over p_e=0.001,0.01,0.1 --over channel=iid,0.08 --csv -
     """
@@ -70,11 +82,16 @@ def paper(
                 raise ScenarioError(
                     f"{'--over' if asked.over else '--plot'}: needs a figure ({', '.join(chosen.FIGURES)})"
                 )
-            verdicts = claims(key, **options)
+            if readings:
+                _matrix(key, reading, claim, outputs, options)
+                return
+            verdicts = claims(key, reading=reading, only=claim, **options)
             outputs.print(lambda to: terminal.print_verdicts(chosen, verdicts, to))
             outputs.write(verdict_table(verdicts))
             return
-        table = paper_table(key, name, **options)
+        if readings or claim:
+            raise ScenarioError(f"{'--readings' if readings else '--claim'}: is about claims, not a figure")
+        table = paper_table(key, name, reading=reading, **options)
         figure = chosen.FIGURES[name]
         outputs.print(lambda to: terminal.print_table(table, figure.caption, to))
         outputs.write(table)
@@ -83,3 +100,14 @@ def paper(
                 figure.to_draw(table), str(file), x=figure.x_of(table), y=figure.y, title=figure.caption
             )
         )
+
+
+def _matrix(
+    key: str, reading: str | None, only: list[str] | None, outputs: Outputs, options: dict[str, Any]
+) -> None:
+    """The claims of a paper under each of its readings."""
+    if reading is not None:
+        raise ScenarioError(f"--reading {reading}: --readings is about all of them")
+    matrix = judged_by_readings(key, only=only, **options)
+    outputs.print(lambda to: terminal.print_matrix(find(key), matrix, to))
+    outputs.write(matrix.table())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from crossfade.comparison.best import Best
     from crossfade.comparison.compare import Comparison
     from crossfade.fitting import MarkovFit
-    from crossfade.papers import Paper, Verdict
+    from crossfade.papers import Matrix, Paper, Verdict
 
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
 WIDTH_WITHOUT_TERMINAL = 160
@@ -38,7 +38,9 @@ VERDICT_STYLES = {
     "holds": "green",
     "holds partly": "yellow",
     "does not hold": "red",
+    "cannot be seen": "dim",
     "undecided": "dim",
+    "nothing to tell": "dim",
     "not judged": "dim",
 }
 CHOICE_STYLES = {"best": "green", "higher": "green", "lower": "red", "no feasible choice": "red"}
@@ -248,14 +250,42 @@ def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> No
         if not verdict.outcomes:
             judged = verdict.why
         quote = Text(f"“{verdict.quote}”\n").append(judged, style="dim")
+        if verdict.because and verdict.verdict != "holds":
+            quote.append(f"\n{verdict.because}")
         grid.add_row(
             quote, verdict.figure, Text(verdict.verdict, VERDICT_STYLES[verdict.verdict]), str(verdict)
         )
         grid.add_section()
     _print(to, paper.CITATION, grid)
     found = {word: sum(verdict.verdict == word for verdict in verdicts) for word in VERDICT_STYLES}
-    counts = [f"{count} {word}" for word, count in found.items() if count or word != "not judged"]
+    always = ("holds", "holds partly", "does not hold", "undecided")
+    counts = [f"{count} {word}" for word, count in found.items() if count or word in always]
     to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
+
+
+# A verdict in a narrow column.
+MARKS = {"holds": "+", "holds partly": "±", "does not hold": "−", "cannot be seen": "~", "undecided": "?"}
+
+
+def print_matrix(paper: Paper, matrix: Matrix, to: Console) -> None:
+    """A paper's claims by its readings, what each reading is, and the best of them."""
+    grid = _grid()
+    grid.add_column("claim")
+    for name in matrix.verdicts:
+        grid.add_column(name, no_wrap=True)
+    for judged in zip(*matrix.verdicts.values(), strict=True):
+        cells = [
+            Text(f"{MARKS.get(one.verdict, ' ')} {one.holding}/{one.points}", VERDICT_STYLES[one.verdict])
+            for one in judged
+        ]
+        grid.add_row(judged[0].claim, *cells)
+    _print(to, paper.CITATION, grid)
+    to.print(
+        "+ holds, ± holds partly, − does not hold, ? undecided, ~ cannot be seen; points that hold of all"
+    )
+    for reading in matrix.readings.listed:
+        to.print(f"{reading.name}: {matrix.score_words(reading.name)}; {reading.why}")
+    to.print(matrix.words)
 
 
 def print_fit(fit: MarkovFit, to: Console) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ from typing import Any
 from crossfade import api
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError
-from crossfade.papers import verdicts
+from crossfade.papers import checks, readings, verdicts
+from crossfade.papers.checks import Curves, FigurePoint
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Curves, FigurePoint, Outcome, Verdict
+from crossfade.papers.readings import Readings
+from crossfade.papers.verdicts import Outcome, Verdict
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Point, Results
 from crossfade.results.rows import value_at
@@ -39,7 +41,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a paper that are scenarios (``FOLDER/NAME.toml``), and its ``claims.toml``.
+    """The figures of a paper that are scenarios (``FOLDER/NAME.toml``), its claims and its readings.
 
     ``values`` gives the columns of a point that are no axes; ``quick`` is set under ``--quick``.
     """
@@ -58,25 +60,39 @@ class Figures:
     live_axes: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     # Checks of the paper's own kinds.
     kinds: Mapping[str, SpecialCheck] = field(default_factory=dict)
-    # Where the claims are, if not beside the scenarios.
-    claims_file: Path | None = None
+    # Where claims.toml and readings.toml are, if not beside the scenarios.
+    claims_folder: Path | None = None
 
     def table(self, name: str, options: Options) -> Table:
         """The rows of a figure under its columns."""
         try:
-            return self._rows(self.results(name, options))
+            return self.rows(self.results(name, options).points)
         except Interrupted as error:
-            raise error.with_table(self._rows) from None
+            raise error.with_table(lambda results: self.rows(results.points)) from None
 
     def results(self, name: str, options: Options) -> Results:
         """The results of a figure's scenario."""
+        return api.solve(self.path(name), self.asked(name, options))
+
+    def path(self, name: str) -> Path:
+        """The scenario of a figure."""
+        return self.folder / f"{name}.toml"
+
+    def asked(self, name: str, options: Options) -> Options:
+        """What is asked of a figure's scenario, axes by its keys.
+
+        What is set besides, and axes, stand above what a reading sets, and that above ``quick``.
+        """
         quick = self.quick if options.quick else {}
-        over = options.over or {}
+        read, axes = options.reading.of(name) if options.reading else ({}, {})
+        over = {**axes, **(options.over or {})}
         if options.quick and "live" in (options.methods or ()):
             quick = {**quick, **self.quick_live}
             over = {**self.live_axes.get(name, {}), **over}
-        asked = replace(options, set={**quick, **(options.set or {})}, over=self._over(name, over))
-        return api.solve(self.folder / f"{name}.toml", asked)
+        keys = self._over(name, over)
+        varied = {part for key in keys for part in key.split(",")}
+        read = {key: value for key, value in read.items() if key not in varied}
+        return replace(options, set={**quick, **read, **(options.set or {})}, over=keys)
 
     def axes_of(self, point: Point) -> dict[str, Cell]:
         """Where a point lies, in the figure's columns."""
@@ -97,23 +113,35 @@ class Figures:
         others = (f"{column} {value}" for column, value in axes.items() if column != along.column)
         return ", ".join([along.words(along.place(axes)), *others])
 
-    def claims(self, options: Options) -> list[Verdict]:
-        """The verdicts on every claim of ``claims.toml``."""
-        return [
-            verdicts.judge(claim, lambda check: self._outcomes(check, options)) for claim in self.listed()
-        ]
+    def claims(self, options: Options, only: Sequence[str] | None = None) -> list[Verdict]:
+        """The verdicts on the claims of ``claims.toml``, under the reading that is asked for or the first."""
+        asked = replace(options, reading=options.reading or self.readings().listed[0])
+        chosen = [claim for claim in self.listed() if only is None or claim["id"] in only]
+        return [self.judge(claim, asked) for claim in chosen]
+
+    def judge(self, claim: Mapping[str, Any], options: Options) -> Verdict:
+        """The verdict on one claim."""
+        return verdicts.judge(claim, lambda check: self._outcomes(check, options))
 
     def listed(self) -> list[dict[str, Any]]:
         """The claims as they are written down."""
-        with open(self.claims_file or self.folder / "claims.toml", "rb") as file:
+        with open(self._beside("claims.toml"), "rb") as file:
             found: list[dict[str, Any]] = tomllib.load(file)["claim"]
         return found
 
-    def _rows(self, results: Results) -> Table:
+    def readings(self) -> Readings:
+        """The readings of the paper, that of its figures first."""
+        return readings.read(self._beside("readings.toml"))
+
+    def _beside(self, name: str) -> Path:
+        return (self.claims_folder or self.folder) / name
+
+    def rows(self, points: Iterable[Point]) -> Table:
+        """Points under the columns of the figures."""
         records: dict[str, dict[str, Cell]] = {}
         # Methods have columns of their own, or a row each.
         by_row = "method" in self.columns
-        for point in results.points:
+        for point in points:
             place = json.dumps([point.axes, point.method if by_row else ""])
             record = records.setdefault(place, self.axes_of(point))
             record |= self.values(point)
@@ -136,31 +164,37 @@ class Figures:
         kind = check["kind"]
         if kind in self.kinds:
             return self.kinds[kind](check, options)
-        # The figure as it is, and again under each of the settings that a check compares with it. Where the
-        # analysis can tell, no interval blurs the answer.
-        settings = check.get("settings", {})
-        by_run = kind == "identical" or settings
-        methods = ["simulation"] if by_run else options.methods or check.get("methods", self.claims_methods)
-        points: list[FigurePoint] = []
-        for setting, keys in ({"none": {}} | settings).items():
-            changed = dict(options.set or {}) | (check.get("set", {}) if not options.quick else {}) | keys
-            asked = replace(options, over=check.get("over", {}), set=changed, methods=methods)
-            metrics = check.get("metrics", {"": check.get("metric", self.metric)})
-            points += [
-                FigurePoint(
-                    self.axes_of(point) | {"setting": setting, "metric": name}, Sample.of(point, metric)
-                )
-                for point in self.results(check["figure"], asked).points
-                for name, metric in metrics.items()
-            ]
-        curves = Curves(self.along(check["figure"]), points)
+        curves = Curves(self.along(check["figure"]), list(self._points(check, options)))
         outcomes = []
         for fixed in check.get("each", [{}]):
             plus, minus = (
                 [dict(curve) | fixed for curve in check.get(sign, [])] for sign in ("plus", "minus")
             )
-            outcomes += verdicts.compare(check, curves, plus, minus)
+            outcomes += checks.compare(check, curves, plus, minus)
         return outcomes
+
+    def _points(self, check: Mapping[str, Any], options: Options) -> Iterator[FigurePoint]:
+        """The points that a check is about, told apart by the column ``setting``.
+
+        They are those of its figure as it is (``none``), under each of its ``settings``, and of the figures
+        ``beside`` it. Where the analysis can tell, no interval blurs the answer; it knows no settings.
+        """
+        settings = check.get("settings", {})
+        by_run = check["kind"] == "identical" or settings
+        read = options.reading.methods if options.reading else None
+        usual = check.get("methods") or read or self.claims_methods
+        methods = ["simulation"] if by_run else options.methods or usual
+        parts = [(setting, check["figure"], keys) for setting, keys in ({"none": {}} | settings).items()]
+        parts += [(setting, figure, {}) for setting, figure in check.get("beside", {}).items()]
+        metrics = check.get("metrics", {"": check.get("metric", self.metric)})
+        own = check.get("set", {}) if not options.quick else {}
+        for setting, figure, keys in parts:
+            changed = dict(options.set or {}) | own | keys
+            asked = replace(options, over=check.get("over", {}), set=changed, methods=methods)
+            for point in self.results(figure, asked).points:
+                columns = self.axes_of(point) | {"setting": setting}
+                for name, metric in metrics.items():
+                    yield FigurePoint(columns | {"metric": name}, Sample.of(point, metric))
 
 
 def channel_axis() -> Axis:

@@ -18,11 +18,11 @@ import crossfade._crossfade as _crossfade
 from crossfade import api, plans
 from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
-from crossfade.papers import verdicts
+from crossfade.papers import checks
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, find, items, of_formula
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.papers.verdicts import Outcome
 from crossfade.results.frames import COLUMNS as FRAME_COLUMNS
 from crossfade.results.frames import frame_records, phy_columns
 from crossfade.results.interrupted import Interrupted
@@ -131,12 +131,7 @@ def table(name: str, options: Options) -> Table:
         return _table1(options)
     if name == "codes":
         return _codes(options)
-    return _FIGURES.table(name, replace(options, over=_paired(name, options.over or {})))
-
-
-def claims(options: Options) -> list[Verdict]:
-    """The verdicts on every claim of ``claims.toml``."""
-    return _FIGURES.claims(options)
+    return SET.table(name, replace(options, over=_paired(name, options.over or {})))
 
 
 def _values(point: Point) -> dict[str, Cell]:
@@ -168,7 +163,7 @@ def _frames(name: str, options: Options) -> Table:
         if name == "combining" and over.keys() & _CURVE_COLUMNS:
             return of(api.solve(_path(name), replace(asked, over=_chosen_curves(over))).points)
         asked = replace(asked, quick=False, over=_paired(name, over))
-        return of(_FIGURES.results(name, asked).points)
+        return of(SET.results(name, asked).points)
     except Interrupted as error:
         raise error.with_table(lambda results: of(results.points)) from None
 
@@ -178,7 +173,7 @@ _CURVES_KEY = "phy.scheme,phy.detector,phy.combining"
 
 
 def _path(name: str) -> Path:
-    return _FIGURES.folder / f"{name}.toml"
+    return SET.folder / f"{name}.toml"
 
 
 def _swept(name: str) -> dict[str, Any]:
@@ -248,7 +243,7 @@ def _windows(name: str, options: Options) -> Table:
         )
     records: list[dict[str, Cell]] = []
     for series, keys in _SERIES[name].items():
-        asked = {**(options.set or {}), **keys}
+        asked = {**(SET.asked(name, options).set or {}), **keys}
         text = api.events(_path(name), set=asked, seed=options.seed)
         events = Table.from_csv(text)
         last: tuple[Cell, Cell] = (None, None)
@@ -292,11 +287,11 @@ def _rates(check: Mapping[str, Any], _: Options) -> list[Outcome]:
         over = {"phy.scheme,phy.detector": [_scheme(row["scheme"])], "channel.snr_db": [10]}
         plan = plans.load(_path("fig6"), Options(over=over))
         found = str(plan.description["scenario"]["link"]["rate"]).removesuffix(" bit/s")
-        outcomes.append(verdicts.printed(row["scheme"], float(found), row["rate_bps"]))
+        outcomes.append(checks.printed(row["scheme"], float(found), row["rate_bps"]))
     return outcomes
 
 
-_FIGURES = Figures(
+SET = Figures(
     figures=FIGURES,
     folder=SCENARIOS / "papers" / KEY,
     axes=AXES,

@@ -21,7 +21,7 @@ from crossfade.files import SCENARIOS
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, find, items, real
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.papers.verdicts import Outcome
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table
 
@@ -161,14 +161,9 @@ def table(name: str, options: Options) -> Table:
         raise ScenarioError(f"over optimum: no axis of {name} (its axes are {', '.join(AXES)})")
     asked = replace(options, over=over)
     if name in ("fig4", "fig7"):
-        return _FIGURES.table(name, asked)
+        return SET.table(name, asked)
     rows = {"fig5": _fig5, "fig6": _fig6, "fig8": _fig8}[name]
     return Table.of(COLUMNS, rows(asked, optima))
-
-
-def claims(options: Options) -> list[Verdict]:
-    """The verdicts on every claim of ``claims.toml``."""
-    return _FIGURES.claims(options)
 
 
 def window(rule: str, rthc: int) -> int:
@@ -210,7 +205,7 @@ def _chains(results: Results) -> dict[_Chain, dict[int | None, Point]]:
     """The points of each chain by the limit of the window; None is without a limit."""
     found: dict[_Chain, dict[int | None, Point]] = {}
     for point in results.points:
-        axes = _FIGURES.axes_of(point)
+        axes = SET.axes_of(point)
         cwl = axes["cwl"]
         chain = (axes["mac"], axes["interference_class"], int(str(axes["hops"])))
         found.setdefault(chain, {})[None if cwl is None else int(str(cwl))] = point
@@ -223,7 +218,7 @@ def _knee(points: Mapping[int | None, Point], optimum: str) -> Knee:
 
 
 def _row(point: Point, **more: Cell) -> dict[str, Cell]:
-    return _FIGURES.axes_of(point) | _values(point) | more
+    return SET.axes_of(point) | _values(point) | more
 
 
 def _at_optimum(points: Mapping[int | None, Point], optimum: str) -> dict[str, Cell]:
@@ -236,14 +231,14 @@ def _at_optimum(points: Mapping[int | None, Point], optimum: str) -> dict[str, C
 
 def _fig5(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
     """With the optimal limit, and (an empty cell) without one."""
-    for points in _chains(_FIGURES.results("fig5", options)).values():
+    for points in _chains(SET.results("fig5", options)).values():
         yield from (_at_optimum(points, optimum) for optimum in optima)
         if None in points:
             yield _row(points[None])
 
 
 def _fig6(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
-    for points in _chains(_FIGURES.results("fig6", options)).values():
+    for points in _chains(SET.results("fig6", options)).values():
         yield from (_at_optimum(points, optimum) for optimum in optima)
 
 
@@ -251,11 +246,11 @@ def _fig8(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
     """The rules, and the optimum that they come near to."""
     over = options.over or {}
     rules = {name: values for name, values in over.items() if name != "cwl"}
-    found = _FIGURES.results("fig8", replace(options, over=rules))
+    found = SET.results("fig8", replace(options, over=rules))
     yield from (_row(point) for point in found.points)
     chains = {name: values for name, values in over.items() if name != "k_rule"}
     asked = replace(options, over={"interference_class": ["equal"], **chains})
-    for points in _chains(_FIGURES.results("fig6", asked)).values():
+    for points in _chains(SET.results("fig6", asked)).values():
         yield from (_at_optimum(points, optimum) for optimum in optima)
 
 
@@ -266,8 +261,7 @@ def _reuse(options: Options) -> Table:
         if column not in REUSE_AXES:
             raise ScenarioError(f"over {column}: no axis of reuse (its axes are {', '.join(REUSE_AXES)})")
         over[REUSE_AXES[column].key] = values
-    quick = QUICK if options.quick else {}
-    asked = replace(options, set={**quick, **(options.set or {})}, over=over)
+    asked = replace(options, set=SET.asked("reuse", replace(options, over=None)).set, over=over)
     found = api.reuse(SCENARIOS / "papers" / KEY / "reuse.toml", **asked.given())
     records = [
         {
@@ -295,7 +289,7 @@ def _grid(
     if cwl is not None:
         over["cwl"] = list(cwl)
     changed = dict(options.set or {}) | check.get("set", {})
-    return _chains(_FIGURES.results("fig6", replace(options, over=over, set=changed, methods=["simulation"])))
+    return _chains(SET.results("fig6", replace(options, over=over, set=changed, methods=["simulation"])))
 
 
 def _sides(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -430,7 +424,7 @@ def _ack_share(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     ]
 
 
-_FIGURES = Figures(
+SET = Figures(
     figures=FIGURES,
     folder=SCENARIOS / "papers" / KEY,
     axes=AXES,

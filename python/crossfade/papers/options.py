@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from crossfade.papers.readings import Reading
 from crossfade.plans import options
 
 
@@ -12,7 +13,9 @@ class Options(options.Options):
     """How the points of a figure are computed: as a scenario's, with axes named as their columns.
 
     ``set`` changes keys of the figure's scenario; ``over`` replaces an axis (``{"p_e": [0.01, 0.1]}``,
-    ``{"channel": ["iid", 0.08]}``). ``quick`` makes every run half as long, for a first look.
+    ``{"channel": ["iid", 0.08]}``). ``quick`` makes every run half as long, for a first look. ``reading`` is
+    how what the paper leaves open is decided (None: as the scenarios stand).
     """
 
     quick: bool = False
+    reading: Reading | None = None

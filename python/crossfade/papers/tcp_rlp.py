@@ -15,11 +15,11 @@ from typing import Any
 from crossfade import api
 from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
-from crossfade.papers import verdicts
+from crossfade.papers import checks
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, real, speeds
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.papers.verdicts import Outcome
 from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
@@ -39,7 +39,9 @@ FIGURES = {
     "fig3": Figure("RLP throughput over P_E, segments of 536 bytes", P_E, "rlp_throughput_bps"),
     "fig4": Figure("TCP throughput over P_E, segments of 536 bytes", P_E, "goodput_bps"),
     "fig5": Figure(
-        "TCP throughput over P_E, segments of 536 and 1072 bytes, f_d T = 0.01", P_E, "goodput_bps"
+        "TCP throughput over P_E, segments of 536 and 1072 bytes (padded to 28 and 54 frames), f_d T = 0.01",
+        P_E,
+        "goodput_bps",
     ),
 }
 
@@ -80,12 +82,7 @@ QUICK = {"run.duration": "2500 s"}
 def table(name: str, options: Options) -> Table:
     """The rows of a figure, under the columns that the design fixes."""
     find(KEY, name, FIGURES)
-    return _fig2(options) if name == "fig2" else _FIGURES.table(name, options)
-
-
-def claims(options: Options) -> list[Verdict]:
-    """The verdicts on every claim of ``claims.toml``."""
-    return _FIGURES.claims(options)
+    return _fig2(options) if name == "fig2" else SET.table(name, options)
 
 
 def _fig2(options: Options) -> Table:
@@ -114,7 +111,7 @@ def _bursts(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     for row in check["rows"]:
         found = api.markov_from_rayleigh(row["fd_t"], fading_margin_db=row["fading_margin_db"])
         where = f"fading margin {row['fading_margin_db']:g} dB, fd_t {row['fd_t']:g}"
-        outcomes.append(verdicts.printed(where, found["mean_burst"], row["burst"]))
+        outcomes.append(checks.printed(where, found["mean_burst"], row["burst"]))
     return outcomes
 
 
@@ -144,12 +141,12 @@ def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]
 def _frames(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     """How many frames a segment takes, to as many digits as are said."""
     return [
-        verdicts.printed(f"{row['bytes']} bytes", row["bytes"] / check["payload"], row["frames"])
+        checks.printed(f"{row['bytes']} bytes", row["bytes"] / check["payload"], row["frames"])
         for row in check["rows"]
     ]
 
 
-_FIGURES = Figures(
+SET = Figures(
     figures=FIGURES,
     folder=SCENARIOS / "papers" / KEY,
     axes=AXES,

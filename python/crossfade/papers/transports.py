@@ -14,11 +14,12 @@ from typing import Any
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
-from crossfade.papers import verdicts
+from crossfade.papers import checks
+from crossfade.papers.checks import Difference
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, find, real
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.papers.verdicts import Outcome
 from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
@@ -121,16 +122,11 @@ QUICK = {"run.duration": "40 s", "run.runs": 4}
 def table(name: str, options: Options) -> Table:
     """The rows of a figure, under the columns that say something in it."""
     find(KEY, name, FIGURES)
-    found = _FIGURES.table(name, options)
+    found = SET.table(name, options)
     records = found.records()
     said = [column for column in found.columns if any(record[column] is not None for record in records)]
     said = [column for column in said if name in ONLY_IN.get(column, [name])]
     return Table.of(said, records)
-
-
-def claims(options: Options) -> list[Verdict]:
-    """The verdicts on every claim of ``claims.toml``."""
-    return _FIGURES.claims(options)
 
 
 def _values(point: Point) -> dict[str, Cell]:
@@ -188,15 +184,17 @@ def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """BBR's part against the formula, at every queue."""
     asked = _asked(check, options)
     outcomes = []
-    for point in _FIGURES.results(check["figure"], asked).points:
+    for point in SET.results(check["figure"], asked).points:
         part = _part(point)
         assert part is not None, "both flows have results"
         run = point.scenario["run"]
         seconds = _seconds(run["duration"]) - _seconds(run["warmup"])
-        place = float(str(_FIGURES.axes_of(point)["queue_bdp"]))
+        place = float(str(SET.axes_of(point)["queue_bdp"]))
         formula = (of_flights if check.get("flights") else ware)(place, seconds)
         where = f"queue_bdp {place:g} (formula {formula:.2f})"
-        (found,) = verdicts.within([(where, part.mean - formula, part.half_width())], check["tolerance"])
+        (found,) = checks.within(
+            [Difference(where, part.mean - formula, part.half_width())], check["tolerance"]
+        )
         outcomes.append(found)
     return outcomes
 
@@ -207,8 +205,8 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     Of every period 10 s carry data; the share of the sender is taken from the shortest outage of a link that
     waits. With ``less`` and a flavour: beside what it costs a sender of that flavour under the same control.
     """
-    points = _FIGURES.results(check["figure"], _asked(check, options)).points
-    places = [(point, _FIGURES.axes_of(point)) for point in points]
+    points = SET.results(check["figure"], _asked(check, options)).points
+    places = [(point, SET.axes_of(point)) for point in points]
     lost: dict[tuple[Cell, Cell, float], Sample] = {}
     for point, axes in places:
         period, sender = float(str(axes["period_s"])), (axes["flavour"], axes["congestion"])
@@ -220,7 +218,7 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         steady = Sample.of(_steady(places, sender), SHARE).mean
         seconds = {run: 10.0 - value * carries / steady for run, value in share.values.items()}
         lost[*sender, period] = Sample(seconds)
-    judge = verdicts.above if check["side"] == "above" else verdicts.below
+    judge = checks.above if check["side"] == "above" else checks.below
     outcomes = []
     for (flavour, congestion, period), sample in lost.items():
         if flavour != check.get("flavour", flavour):
@@ -228,7 +226,7 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         if "less" in check:
             sample = sample - lost[check["less"], congestion, period]
         where = f"{congestion}, outage of {period - 10.0:g} s"
-        outcomes += judge([(where, sample.mean, sample.half_width())], check["margin"])
+        outcomes += judge([Difference(where, sample.mean, sample.half_width())], check["margin"])
     return outcomes
 
 
@@ -247,10 +245,10 @@ def _asked(check: Mapping[str, Any], options: Options) -> Options:
     return replace(options, over=check.get("over", {}), set=changed, methods=["simulation"])
 
 
-_FIGURES = Figures(
+SET = Figures(
     figures=FIGURES,
     folder=SCENARIOS / "modern",
-    claims_file=SCENARIOS / "papers" / KEY / "claims.toml",
+    claims_folder=SCENARIOS / "papers" / KEY,
     axes=AXES,
     columns=COLUMNS,
     values=_values,

@@ -16,11 +16,12 @@ from crossfade import api
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
-from crossfade.papers import verdicts
+from crossfade.papers import checks
+from crossfade.papers.checks import Difference
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, find, items, of_formula, real
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.papers.verdicts import Outcome
 from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
@@ -129,12 +130,7 @@ def table(name: str, options: Options) -> Table:
         return _table1(options)
     if name == "levels":
         return _levels(options)
-    return _shares(name, options) if name in ("fig5", "fig6") else _FIGURES.table(name, options)
-
-
-def claims(options: Options) -> list[Verdict]:
-    """The verdicts on every claim of ``claims.toml``."""
-    return _FIGURES.claims(options)
+    return _shares(name, options) if name in ("fig5", "fig6") else SET.table(name, options)
 
 
 def _table1(options: Options) -> Table:
@@ -226,8 +222,8 @@ def _values(point: Point) -> dict[str, Cell]:
 def _shares(name: str, options: Options) -> Table:
     """A row for each modulation of a point."""
     records = []
-    for point in _FIGURES.results(name, options).points:
-        axes = _FIGURES.axes_of(point)
+    for point in SET.results(name, options).points:
+        axes = SET.axes_of(point)
         for bits in ALL_BITS:
             share = point.metrics.get(f"modulation_share_{bits}")
             values: dict[str, Cell] = {
@@ -248,7 +244,7 @@ def _share_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         over = {"allocation": [row["allocation"]], "target_nmse": [row["target_nmse"]]}
         if row["allocation"] == "scheduled":
             over["candidates"] = [row.get("candidates", 25)]
-        (point,) = _FIGURES.results(check["figure"], _with(options, over)).points
+        (point,) = SET.results(check["figure"], _with(options, over)).points
         where = ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("bits", "share"))
         shares = {bits: point.metrics[f"modulation_share_{bits}"] for bits in ALL_BITS}
         share = shares[row["bits"]]
@@ -283,8 +279,8 @@ def _along(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """Points of one curve against each other, run by run."""
     column, metric = check["column"], check.get("metric", "goodput_bps")
     curves: dict[str, dict[float, Point]] = {}
-    for point in _FIGURES.results(check["figure"], _with(options, check.get("over", {}))).points:
-        axes = _FIGURES.axes_of(point)
+    for point in SET.results(check["figure"], _with(options, check.get("over", {}))).points:
+        axes = SET.axes_of(point)
         place = float(str(axes.pop(column)))
         names = ("allocation", "target_nmse")
         curves.setdefault(", ".join(f"{name} {axes[name]}" for name in names), {})[place] = point
@@ -300,20 +296,20 @@ def _along(check: Mapping[str, Any], options: Options) -> list[Outcome]:
             first, second = (Sample.of(points[x], metric) for x in (one, other))
             difference = first - second
             value, half = difference.mean / abs(second.mean), difference.half_width() / abs(second.mean)
-            differences = [(f"{column} {one:g} over {other:g}, {curve}", value, half)]
+            differences = [Difference(f"{column} {one:g} over {other:g}, {curve}", value, half)]
             if "above" in check:
-                outcomes += verdicts.above(differences, check["above"])
+                outcomes += checks.above(differences, check["above"])
             else:
-                outcomes += verdicts.below(differences, check["below"])
+                outcomes += checks.below(differences, check["below"])
     return outcomes
 
 
 def _none_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """A count is zero in every run."""
     outcomes = []
-    for point in _FIGURES.results(check["figure"], _with(options, check.get("over", {}))).points:
+    for point in SET.results(check["figure"], _with(options, check.get("over", {}))).points:
         total = sum(point.samples(check["metric"]))
-        outcomes.append(Outcome(_FIGURES.place(check["figure"], point), total, None, total == 0.0, -total))
+        outcomes.append(Outcome(SET.place(check["figure"], point), total, None, total == 0.0, -total))
     return outcomes
 
 
@@ -321,7 +317,7 @@ def _with(options: Options, over: Mapping[str, Any]) -> Options:
     return replace(options, over=dict(over), methods=["simulation"])
 
 
-_FIGURES = Figures(
+SET = Figures(
     figures=FIGURES,
     folder=FOLDER,
     axes=AXES,

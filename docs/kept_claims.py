@@ -1,0 +1,215 @@
+"""Verdicts on claims of papers that are kept beside the pages: full runs, three seeds, each reading.
+
+``papers/KEY-claims.csv`` has a row for each claim and reading. Its digest is of all that decides the
+verdict: the checks, the scenarios of their figures with what the reading sets, the results version and the
+rules of judging. ``python scripts/judge_papers.py KEY`` judges the rows whose digest is stale, and the tests
+fail while there are any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import crossfade as cf
+from crossfade.papers import PAPERS, Reading, Verdict, verdict_table
+from crossfade.papers.figures import Figures
+from crossfade.papers.verdicts import RULES
+from crossfade.tables import Cell
+
+SEEDS = (1, 2, 3)
+NUMBERS = ["points", "holding", "undecided", "unseen", "nothing_to_tell", "ours", "ci95", "at"]
+COLUMNS = [
+    "claim",
+    "reading",
+    "verdict",
+    *NUMBERS,
+    "seeds",
+    "verdicts",
+    "results_version",
+    "digest",
+    "command",
+]
+BETWEEN = "; "
+
+Row = dict[str, Cell]
+
+
+def kept_file(key: str) -> Path:
+    """Where the verdicts on a paper are kept."""
+    return Path(__file__).parent / "papers" / f"{key}-claims.csv"
+
+
+def kept(key: str) -> dict[tuple[str, str], Row]:
+    """The rows that are kept, by claim and reading."""
+    file = kept_file(key)
+    rows = cf.Table.read(file).records() if file.exists() else []
+    return {(str(row["claim"]), str(row["reading"])): row for row in rows if "digest" in row}
+
+
+def digest(there: Figures, claim: Mapping[str, Any], reading: Reading) -> str:
+    """Of what decides a verdict: twelve hexadecimal digits."""
+    scenarios = {path.stem: path for path in there.folder.glob("*.toml")}
+    names: set[str] = set()
+    for check in claim.get("checks", []):
+        # A check of a paper's own kind that names no figure may look at any.
+        names |= {check["figure"], *check.get("beside", {}).values()} if "figure" in check else {*scenarios}
+    figures = {
+        name: [_contents(scenarios[name]), reading.of(name)] for name in sorted(names & scenarios.keys())
+    }
+    decides = [claim.get("checks", []), figures, reading.methods, cf.RESULTS_VERSION, RULES]
+    text = json.dumps(decides, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _contents(scenario: Path) -> dict[str, Any]:
+    with open(scenario, "rb") as file:
+        found = tomllib.load(file)
+    return {name: part for name, part in found.items() if name != "title"}
+
+
+def stale(key: str) -> dict[tuple[str, str], str]:
+    """The claims and readings whose rows are missing or of other checks, with the digests to be."""
+    there, rows = PAPERS[key].SET, kept(key)
+    wanted = {
+        (claim["id"], reading.name): digest(there, claim, reading)
+        for reading in there.readings().listed
+        for claim in there.listed()
+    }
+    return {place: new for place, new in wanted.items() if rows.get(place, {}).get("digest") != new}
+
+
+def judge(key: str, seeds: Sequence[int] = SEEDS, jobs: int | None = None, progress: bool = False) -> int:
+    """Judge what is stale, or was not judged with one of the seeds yet; says how many verdicts that were.
+
+    The table is written after each reading and seed, the first reading with all seeds first.
+    """
+    there, rows, wanted = PAPERS[key].SET, kept(key), stale(key)
+    rows = {place: row for place, row in rows.items() if place not in wanted}
+    first, *others = there.readings().listed
+    count = 0
+    for reading, seed in [*product([first], seeds), *((one, seed) for seed in seeds for one in others)]:
+        only = [
+            claim["id"]
+            for claim in there.listed()
+            if seed not in seeds_of(rows.get((claim["id"], reading.name), {}))
+        ]
+        if not only:
+            continue
+        judged = cf.claims(key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress)
+        for verdict in judged:
+            place = (verdict.claim, reading.name)
+            if place in rows:
+                row = rows[place]
+                row["seeds"] = f"{row['seeds']} {seed}"
+                row["verdicts"] = f"{row['verdicts']}{BETWEEN}{verdict.verdict}"
+            else:
+                rows[place] = _row(key, verdict, reading, seed, wanted[place])
+        count += len(judged)
+        _write(key, rows)
+    return count
+
+
+def _row(key: str, verdict: Verdict, reading: Reading, seed: int, new: str) -> Row:
+    """The verdict with a first seed and its numbers."""
+    (record,) = verdict_table([verdict]).records()
+    asked = f"--reading {reading.name} --claim {verdict.claim} --seed {seed}"
+    return {name: record[name] for name in ("claim", "verdict", *NUMBERS)} | {
+        "reading": reading.name,
+        "seeds": str(seed),
+        "verdicts": verdict.verdict,
+        "results_version": cf.RESULTS_VERSION,
+        "digest": new,
+        "command": f"crossfade paper {key} {asked}",
+    }
+
+
+def _write(key: str, rows: Mapping[tuple[str, str], Row]) -> None:
+    """Write the rows of claims and readings that there are, in their order."""
+    there = PAPERS[key].SET
+    places = [(claim["id"], reading.name) for reading in there.readings().listed for claim in there.listed()]
+    table = cf.Table.of(COLUMNS, (rows[place] for place in places if place in rows))
+    kept_file(key).write_text(table.to_csv(), encoding="utf-8")
+
+
+def verdicts_of(row: Row) -> list[str]:
+    """The verdicts with each seed."""
+    return str(row["verdicts"]).split(BETWEEN)
+
+
+def seeds_of(row: Row) -> list[int]:
+    """The seeds that a row was judged with: none that is not there."""
+    return [int(seed) for seed in str(row.get("seeds", "")).split()]
+
+
+def claims_table(key: str) -> cf.Table:
+    """The claims of a paper for its page, under the reading of its figures."""
+    there, rows = PAPERS[key].SET, kept(key)
+    first = there.readings().listed[0].name
+    shown: list[Row] = []
+    for claim in there.listed():
+        row = rows[claim["id"], first]
+        because = claim.get("because", "") if row["points"] or row["nothing_to_tell"] else claim["why"]
+        shown.append(
+            {
+                "quote": claim["quote"],
+                "figure": claim["figure"],
+                "verdict": _by_seeds(row),
+                "points": _points(row),
+                "because": because,
+            }
+        )
+    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], shown)
+
+
+def _by_seeds(row: Row) -> str:
+    """The verdict, and which seeds come to another one."""
+    others = [
+        f"seed {seed}: {verdict}"
+        for seed, verdict in zip(seeds_of(row), verdicts_of(row), strict=True)
+        if verdict != row["verdict"]
+    ]
+    return f"{row['verdict']} ({', '.join(others)})" if others else str(row["verdict"])
+
+
+def _points(row: Row) -> str:
+    if row["verdict"] == "not judged":
+        return ""
+    parts = [f"{row['holding']} of {row['points']}"]
+    parts += [f"{row['undecided']} undecided"] if row["undecided"] else []
+    return "; ".join(parts + ([f"{row['unseen']} cannot be seen"] if row["unseen"] else []))
+
+
+def readings_table(key: str) -> cf.Table:
+    """The claims of a paper by its readings: a star where the seeds do not agree; the last row are scores."""
+    there, rows = PAPERS[key].SET, kept(key)
+    names = [reading.name for reading in there.readings().listed]
+    shown: list[Row] = []
+    for claim in there.listed():
+        cells: Row = {"claim": claim["id"]}
+        for name in names:
+            row = rows[claim["id"], name]
+            star = "*" if len(set(verdicts_of(row))) > 1 else ""
+            cells[name] = (
+                f"{row['verdict']}{star} {row['holding']}/{row['points']}"
+                if row["points"]
+                else row["verdict"]
+            )
+        shown.append(cells)
+    shown.append({"claim": "hold / partly / not", **{name: _score(rows.values(), name) for name in names}})
+    return cf.Table.of(["claim", *names], shown)
+
+
+def _score(rows: Iterable[Row], reading: str) -> str:
+    """How many claims hold, hold partly and do not hold, with each seed if these differ."""
+    found = [verdicts_of(row) for row in rows if row["reading"] == reading]
+    scores = [
+        " / ".join(str(of_seed.count(word)) for word in ("holds", "holds partly", "does not hold"))
+        for of_seed in zip(*found, strict=False)  # those that all rows have
+    ]
+    return ", ".join(dict.fromkeys(scores))

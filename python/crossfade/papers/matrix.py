@@ -1,0 +1,65 @@
+"""Sentences by readings: every claim of a paper judged under each of its readings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crossfade.papers.readings import Reading, Readings
+from crossfade.papers.verdicts import WORDS, Verdict, Word
+from crossfade.tables import Cell, Table
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The verdicts on a paper's claims by the name of the reading."""
+
+    readings: Readings
+    verdicts: Mapping[str, Sequence[Verdict]]
+
+    def score(self, reading: str) -> dict[Word, int]:
+        """How many claims came to each verdict under a reading."""
+        found = Counter(verdict.verdict for verdict in self.verdicts[reading])
+        return {word: found[word] for word in WORDS}
+
+    def score_words(self, reading: str) -> str:
+        """The score as text: how many hold, hold partly and do not hold, and what else there is."""
+        score = self.score(reading)
+        told = f"{score['holds']} hold, {score['holds partly']} partly, {score['does not hold']} not"
+        others = [f"{count} {word}" for word, count in list(score.items())[3:] if count]
+        return ", ".join([told, *others])
+
+    @property
+    def best(self) -> Reading:
+        """The single reading under which most claims hold; of several the one with the fewest that do not."""
+
+        def rank(reading: Reading) -> tuple[int, int]:
+            score = self.score(reading.name)
+            return score["holds"], -score["does not hold"]
+
+        return max((one for one in self.readings.listed if one.name in self.verdicts), key=rank)
+
+    @property
+    def words(self) -> str:
+        """The best reading, and how many were tried."""
+        best, tried = self.best, self.readings.tried
+        how = f" ({self.readings.how})" if self.readings.how else ""
+        return f"best single reading: {best.name} of {tried} tried{how}: {self.score_words(best.name)}"
+
+    def table(self) -> Table:
+        """A row for each claim, a column for each reading; the last row is their scores."""
+        names = list(self.verdicts)
+        rows: list[dict[str, Cell]] = []
+        for judged in zip(*self.verdicts.values(), strict=True):
+            cells = {name: cell(verdict) for name, verdict in zip(names, judged, strict=True)}
+            rows.append({"claim": judged[0].claim, "figure": judged[0].figure, **cells})
+        rows.append({"claim": "score", **{name: self.score_words(name) for name in names}})
+        return Table.of(["claim", "figure", *names], rows)
+
+
+def cell(verdict: Verdict) -> str:
+    """A verdict with its points: ``holds (12 of 12)``."""
+    if not verdict.outcomes:
+        return verdict.verdict
+    return f"{verdict.verdict} ({verdict.holding} of {verdict.points})"

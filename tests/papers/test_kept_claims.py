@@ -1,0 +1,70 @@
+"""The verdicts kept beside the pages of papers: of these checks, and with a reason where not held."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crossfade as cf
+from crossfade.papers import PAPERS, Reading
+from crossfade.papers.readings import Override
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+
+kept_claims = import_module("kept_claims")
+KEPT = [key for key in PAPERS if kept_claims.kept(key)]
+
+
+def test_what_is_kept_was_judged_by_these_checks() -> None:
+    for key in KEPT:
+        stale = [f"{claim} under {reading}" for claim, reading in kept_claims.stale(key)]
+        assert not stale, f"python scripts/judge_papers.py {key}: {', '.join(stale)}"
+        there = PAPERS[key].SET
+        places = {(claim["id"], one.name) for claim in there.listed() for one in there.readings().listed}
+        assert kept_claims.kept(key).keys() == places
+
+
+def test_what_does_not_hold_says_why() -> None:
+    for key in KEPT:
+        there, rows = PAPERS[key].SET, kept_claims.kept(key)
+        first = there.readings().listed[0].name
+        for claim in there.listed():
+            verdicts = set(kept_claims.verdicts_of(rows[claim["id"], first]))
+            assert ("because" in claim) == bool(verdicts - {"holds", "not judged"}), (claim["id"], verdicts)
+
+
+# Claims that take no time, of each paper.
+QUICK = {"tcp-markov": "states-x-and-y", "tcp-rlp": "overhead", "wipemu": "always-retransmissions"}
+
+
+def test_a_kept_row_comes_out_again() -> None:
+    for key, claim in QUICK.items():
+        if key not in KEPT:
+            continue
+        row = kept_claims.kept(key)[claim, PAPERS[key].SET.readings().listed[0].name]
+        (found,) = cf.claims(key, only=[claim], seed=1)
+        assert kept_claims.verdicts_of(row)[0] == found.verdict
+        assert (row["points"], row["holding"]) == (found.points, found.holding)
+        assert row["ours"] == pytest.approx(found.worst.value, rel=1e-9)
+
+
+def test_a_digest_is_of_what_decides() -> None:
+    there = PAPERS["tcp-rlp"].SET
+    f, *_, h = there.readings().listed
+    (claim,) = [one for one in there.listed() if one["id"] == "tcp-4800"]
+
+    def of(changed: dict[str, Any] | None = None, reading: Reading = f) -> str:
+        found: str = kept_claims.digest(there, claim | (changed or {}), reading)
+        return found
+
+    (check,) = claim["checks"]
+    assert of() == of({"quote": "other words", "why": "another reason", "because": "misprint: none at all"})
+    assert len({of(), of({"checks": [check | {"margin": 4900}]}), of(reading=h)}) == 3
+    # What a reading does to another figure is no matter of this one.
+    elsewhere = Reading("x", "elsewhere", (Override({"tcp.w_max": 2}, {}, ("fig5",)),))
+    assert of(reading=elsewhere) == of()
+    assert of(reading=Reading("x", "here", (Override({"tcp.w_max": 2}, {}, ("fig4",)),))) != of()

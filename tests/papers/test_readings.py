@@ -1,0 +1,159 @@
+"""Readings of a paper: what they set, what stands above them, and the matrix of claims by readings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crossfade as cf
+from crossfade.papers import PAPERS, Options
+from crossfade.papers.readings import AS_DRAWN, read
+from tests.conftest import Cli
+
+FILE = """
+tried = 12
+how = "settings"
+
+[[reading]]
+name = "plain"
+why = "as it stands"
+
+[[reading]]
+name = "small"
+why = "the smaller of two"
+set = { "tcp.w_max" = 2 }
+
+[[reading]]
+name = "both"
+why = "small, and in one figure more"
+with = ["small"]
+methods = ["simulation"]
+[[reading.only]]
+figures = ["fig5"]
+set = { "tcp.w_max" = 3 }
+over = { n = [3] }
+"""
+
+
+def test_a_file_of_readings(tmp_path: Path) -> None:
+    assert list(read(tmp_path / "none.toml").listed) == [AS_DRAWN]
+    (tmp_path / "readings.toml").write_text(FILE)
+    found = read(tmp_path / "readings.toml")
+    assert ([one.name for one in found.listed], found.tried) == (["plain", "small", "both"], 12)
+    plain, small, both = found.listed
+    assert plain.of("fig4") == ({}, {})
+    assert small.of("fig4") == both.of("fig4") == ({"tcp.w_max": 2}, {})
+    assert both.of("fig5") == ({"tcp.w_max": 3}, {"n": [3]})
+    assert (small.methods, both.methods) == (None, ("simulation",))
+    with pytest.raises(
+        cf.ScenarioError, match=r"reading smal: no such reading of KEY \(did you mean small\?"
+    ):
+        found.find("KEY", "smal")
+
+
+def test_what_is_asked_for_stands_above_what_a_reading_sets() -> None:
+    tcp_rlp = PAPERS["tcp-rlp"].SET
+    reading = tcp_rlp.readings().find("tcp-rlp", "h")
+    asked = tcp_rlp.asked("fig4", Options(reading=reading, quick=True, set={"tcp.w_max": 3}))
+    assert asked.set is not None
+    assert (asked.set["tcp.w_max"], asked.set["link.arq.reading"]) == (3, "d")
+    assert asked.set["run.duration"] == "2500 s"
+
+
+def columns_of(part: Any) -> set[str]:
+    """The columns that curves of a check are chosen by."""
+    if isinstance(part, Mapping):
+        return set(part)
+    return {column for curve in part for column in curve} if isinstance(part, list) else set()
+
+
+@pytest.mark.parametrize("key", list(PAPERS))
+def test_no_claim_adds_readings_up(key: str) -> None:
+    """What a reading decides no check chooses for itself, nor has several of."""
+    there = PAPERS[key].SET
+    readings = there.readings()
+    # The figures' own reading decides what it needs for claims; a name is of one reading.
+    names = [reading.name for reading in readings.listed]
+    assert len(set(names)) == len(names)
+    assert readings.tried >= len(names)
+    assert all(len(reading.why.split()) > 3 for reading in readings.listed)
+    decided = {column for one in readings.listed for override in one.overrides for column in override.over}
+    keys = {name for one in readings.listed for override in one.overrides for name in override.set}
+    decided |= {column for column, axis in there.axes.items() if axis.key in keys}
+    for claim in there.listed():
+        for check in claim.get("checks", []):
+            for part in ("over", "each", "plus", "minus"):
+                assert not columns_of(check.get(part, {})) & decided, (claim["id"], part)
+
+
+def test_every_reading_can_be_planned() -> None:
+    """A key or axis that a figure does not know is an error of the file."""
+    for paper in PAPERS.values():
+        for reading in paper.SET.readings().listed:
+            for override in reading.overrides:
+                assert set(override.figures) <= set(paper.FIGURES), reading.name
+                assert set(override.over) <= set(paper.SET.axes), reading.name
+
+
+def test_the_matrix_has_a_column_for_each_reading(cli: Cli) -> None:
+    options = ["--quick", "--set", "run.duration=600 s", "--runs", "5"]
+    only = ["--claim", "rlp-8000", "--claim", "tcp-4800"]
+    outcome = cli("paper", "tcp-rlp", "--readings", *only, *options, "--csv", "-")
+    assert outcome.code == 0, outcome.err
+    table = cf.Table.from_csv(outcome.out)
+    assert table.columns[:3] == ["claim", "figure", "f"]
+    assert table.columns[2:] == [one.name for one in PAPERS["tcp-rlp"].SET.readings().listed]
+    errorless, at_30_percent, score = table.records()
+    assert set(errorless.values()) == {"rlp-8000", "fig3", "holds (3 of 3)"}
+    assert at_30_percent["a"] == "holds partly (2 of 4)"
+    assert str(score["a"]) == "1 hold, 1 partly, 0 not"
+    printed = cli("paper", "tcp-rlp", "--readings", "--claim", "rlp-8000", *options).out
+    assert "of 237 tried (settings of link.arq" in printed
+
+
+def test_the_best_reading_has_most_that_holds() -> None:
+    matrix = cf.readings("tcp-rlp", quick=True, runs=3, only=["rlp-8000", "tcp-4800"])
+    scores = {name: matrix.score(name)["holds"] for name in matrix.verdicts}
+    assert scores[matrix.best.name] == max(scores.values())
+    assert scores["a"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--reading", "x"], "reading x: no such reading of tcp-rlp"),
+        (["--claim", "x"], "claim x: no such claim of tcp-rlp (there are: bursts, "),
+        (["fig4", "--claim", "bursts"], "--claim: is about claims, not a figure"),
+        (["fig4", "--readings"], "--readings: is about claims, not a figure"),
+        (["--readings", "--reading", "f"], "--reading f: --readings is about all of them"),
+    ],
+)
+def test_wrong_questions_are_named(cli: Cli, arguments: list[str], message: str) -> None:
+    outcome = cli("paper", "tcp-rlp", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_figure_under_a_reading(cli: Cli) -> None:
+    short = [
+        "--over",
+        "n=3",
+        "--over",
+        "p_e=0.3",
+        "--over",
+        "channel=iid",
+        "--set",
+        "run.duration=200 s",
+        "--runs",
+        "2",
+    ]
+    cells = {}
+    for reading in ("f", "d"):
+        out = cli("paper", "tcp-rlp", "fig4", "--reading", reading, *short, "--csv", "-").out
+        cells[reading] = cf.Table.from_csv(out).records()[0]
+        assert cells[reading]["reading"] == reading
+    assert cells["f"]["goodput_bps"] != cells["d"]["goodput_bps"]
