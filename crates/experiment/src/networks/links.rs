@@ -7,7 +7,7 @@ use super::kind::NetworkKind;
 use crate::closed_forms::{best_packet_success, packet_loss};
 use crate::memory::{PACKET, Path, packets, radio};
 use crate::parts::{LINK, PATH, Part};
-use crossfade_channel::{LossConfig, LossProcess, TwoStateMarkov};
+use crossfade_channel::{LossConfig, LossProcess};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, WholePackets};
 use crossfade_scenario::{Carrier, FrameErrors, Gate, HopSetup, LinksSetup, Scenario, ScenarioError, Setup};
@@ -185,22 +185,11 @@ fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
         queue_limit: hop.queue().limit().map(|limit| limit.to_string()),
         frame_s: hop.frames().map(|frames| frames.frame_time).map(SimTime::as_secs_f64),
         loss_rate: hop.loss().and_then(LossConfig::rate),
-        mean_burst: hop.loss().and_then(mean_burst),
+        mean_burst: hop.loss().and_then(doubts::mean_burst),
         fd_t: doppler.map(|doppler| doppler.fd_t),
         doppler_hz: doppler.map(|doppler| doppler.frequency_hz),
         speed_and_carrier: doppler.and_then(|doppler| doppler.speed_and_carrier),
     }
-}
-
-/// The mean number of losses in a row.
-fn mean_burst(loss: &LossConfig) -> Option<f64> {
-    let chain = match loss {
-        LossConfig::Iid { p_e } => TwoStateMarkov::iid(*p_e).ok(),
-        LossConfig::Markov { chain, .. } => Some(*chain),
-        LossConfig::Rayleigh { p_e, fd_t, .. } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t).ok(),
-        _ => None,
-    };
-    chain.map(|chain| chain.mean_burst()).filter(|burst| burst.is_finite())
 }
 
 fn short_queue(path: &LinksSetup, setup: &Setup) -> Option<String> {
