@@ -140,11 +140,13 @@ def ends_shown(
 ) -> tuple[float, float] | None:
     """The ends of the interval that people see, where it is not ``value ± ci95``, otherwise None.
 
-    They are those of rare events, shares at their ceiling and skewed runs.
+    They are those of rare events, of skewed runs, and of what ends where no metric can be: below 0, shares above 1.
     """
     if low is None or high is None or not low < high:
         return None
-    lopsided = ci95 is None or max(value - low, high - value) > LOPSIDED * ci95
+    sides = sorted([value - low, high - value])
+    # An interval is nowhere narrower than Student's, unless it was cut.
+    lopsided = ci95 is None or sides[1] > LOPSIDED * ci95 or sides[0] < ci95 * (1 - 1e-9)
     return (low, high) if lopsided or value in (low, high) else None
 
 

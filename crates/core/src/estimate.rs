@@ -90,6 +90,14 @@ impl Estimate {
         Self { ci95: None, high: None, at_least: true, ..self }
     }
 
+    /// This estimate of what lies between `least` and `most`: no end of its interval is outside of that. The half-width stays:
+    /// it is the standard error that comparisons use.
+    #[must_use]
+    pub fn within(self, least: f64, most: f64) -> Self {
+        let clip = |end: Option<f64>| end.map(|end| end.clamp(least, most));
+        Self { low: clip(self.low), high: clip(self.high), ..self }
+    }
+
     /// The probability of an event in independent trials, with its exact interval; `n` is the number of runs that
     /// the trials were made in. `ci95` is that of the normal distribution, where events are not rare. `None` of
     /// no trials.
@@ -162,6 +170,15 @@ mod tests {
         assert!(none.low == Some(0.0) && close(none.high, 0.002_991_25));
         assert_eq!(of(7.0, 7.0).unwrap().high, Some(1.0));
         assert!(of(0.0, 0.0).is_none() && of(2.0, 1.0).is_none());
+    }
+
+    /// Mean 10 and t(0.975, 2) = 4.302653 standard errors of 10/sqrt(3): -14.8 to 34.8.
+    #[test]
+    fn an_end_outside_of_what_is_possible_is_cut() {
+        let free = Estimate::from_runs(&[0.0, 10.0, 20.0], MethodKind::Simulation).unwrap();
+        assert!((free.low.unwrap() + 14.841_376).abs() < 1e-5);
+        let cut = free.within(0.0, 20.0);
+        assert_eq!((cut.low, cut.high, cut.value, cut.ci95), (Some(0.0), Some(20.0), 10.0, free.ci95));
     }
 
     #[test]

@@ -116,6 +116,9 @@ pub fn estimate(key: &str, runs: &impl Runs) -> Option<Estimate> {
         return Estimate::of_trials(trials, values.len() as u64, MethodKind::Simulation);
     }
     let found = Estimate::of(kind, &values, events, MethodKind::Simulation)?;
+    // No metric is negative, and no share above 1 (impossible.rs refuses a run in which one is).
+    let most = if is_share(metric) { 1.0 } else { f64::INFINITY };
+    let found = found.within(0.0, most);
     let is_bound = metric == "completion_time_s" && total("flows_unfinished") > 0.0;
     Some(if is_bound { found.as_lower_bound() } else { found })
 }
@@ -193,6 +196,23 @@ mod tests {
         assert!((mean.low.unwrap() - (7.0 - half)).abs() < 1e-5, "{mean:?}");
         let p95 = estimate("completion_time_p95_s", &held).unwrap();
         assert!(p95.at_least && p95.value > 9.8 && p95.value <= 10.0 && p95.n == 4, "{p95:?}");
+    }
+
+    #[test]
+    fn no_interval_reaches_where_no_metric_can() {
+        let of = runs(&[]);
+        assert!(estimate("goodput_bps", &of).is_none());
+        let held = Held {
+            runs: 3,
+            columns: &[("goodput_bps", &[0.0, 1e6, 9e6]), ("link_utilisation", &[0.1, 0.5, 0.99])],
+            distributions: &[],
+        };
+        // Student's ends are -8.9e6 and 15.6e6, -0.58 and 1.64.
+        let goodput = estimate("goodput_bps", &held).unwrap();
+        assert_eq!(goodput.low, Some(0.0));
+        assert!(goodput.high.unwrap() > 15e6);
+        let share = estimate("link_utilisation", &held).unwrap();
+        assert_eq!((share.low, share.high), (Some(0.0), Some(1.0)));
     }
 
     #[test]

@@ -268,6 +268,55 @@ fn a_link_without_patience_is_warned_of() {
     assert_eq!(warnings(short), expected("round_trip and guard (0.08 s)", "0.1 s"));
 }
 
+/// From the start of a frame of 20 ms to its acknowledgement pass 80 ms: four frames.
+#[test]
+fn an_arq_window_below_the_product_is_warned_of_and_the_usual_one_is_twice_that() {
+    let plan_with = |window: Value| {
+        let arq = json!({ "protocol": "selective-repeat", "max_retransmissions": 2 });
+        let set = json!([
+            ["link.delay", "30 ms"],
+            ["link.arq", null],
+            ["link.arq", arq],
+            ["link.arq.window", window]
+        ]);
+        plan(RLP, &set)
+    };
+    let expected = "link.arq.window (3 frames) is below the link's bandwidth-delay product (4.0 frames, from the start of a \
+                    frame to its acknowledgement): the link carries at most 75 % of its rate (\"2 bdp\" leaves room for \
+                    retransmissions)";
+    assert_eq!(plan_with(json!(3)).warnings(), [expected]);
+    assert_eq!(plan_with(json!("0.7 bdp")).warnings(), [expected]);
+    for enough in [json!(4), json!("1 bdp"), Value::Null] {
+        assert!(plan_with(enough.clone()).warnings().is_empty(), "{enough}");
+    }
+}
+
+/// Bursts of 1 / 0.05 = 20 frames of 20 ms; two retransmissions, 80 ms each.
+#[test]
+fn bursts_that_outlast_the_persistence_are_warned_of() {
+    let warnings = |p_bg: f64, retransmissions: u32| {
+        let arq = json!({ "protocol": "selective-repeat", "max_retransmissions": retransmissions });
+        let channel = json!({ "model": "markov", "p_gb": 0.001, "p_bg": p_bg });
+        let set = json!([
+            ["link.delay", "30 ms"],
+            ["link.arq", null],
+            ["link.arq", arq],
+            ["channel", null],
+            ["channel", channel]
+        ]);
+        plan(RLP, &set).warnings()
+    };
+    assert_eq!(
+        warnings(0.05, 2),
+        [
+            "channel: a burst of losses lasts 0.400 s on average, and link.arq gives a frame up after 2 retransmissions, \
+          0.16 s: most bursts outlast it and reach the transport"
+        ]
+    );
+    assert!(warnings(0.05, 6).is_empty());
+    assert!(warnings(0.5, 1).is_empty());
+}
+
 #[test]
 fn analysis_and_formulas_say_what_they_assume() {
     for (method, who) in [("analysis", "the analysis"), ("formula", "a formula")] {

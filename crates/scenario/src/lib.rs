@@ -39,8 +39,8 @@ pub use per_user::{PerUser, PerUserExpects};
 pub use plan::{Overrides, Plan};
 pub use points::{Point, Points};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, Frequency, FromNode, Length, Limit, Rate, Retransmissions, Room,
-    Share, Size, Span, Speed, Window, WindowLimit,
+    Bytes, FileName, FrameSpan, FrameWindow, Frames, Frequency, FromNode, Length, Limit, Rate,
+    Retransmissions, Room, Share, Size, Span, Speed, Window, WindowLimit,
 };
 pub use schema::{explain, schema};
 pub use setup::Setup;

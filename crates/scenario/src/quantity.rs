@@ -13,7 +13,7 @@ use std::fmt;
 
 mod number_or_word;
 
-pub use number_or_word::{FromNode, Retransmissions, Share, Window, WindowLimit};
+pub use number_or_word::{FrameWindow, FromNode, Retransmissions, Share, Window, WindowLimit};
 
 /// A quantity written as a string.
 macro_rules! text_quantity {

@@ -1,7 +1,7 @@
 //! What makes the links of a network doubtful, whatever kind it is of.
 
 use crate::row::Row;
-use crossfade_channel::{Clock, LossConfig};
+use crossfade_channel::{Clock, LossConfig, TwoStateMarkov};
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
 use crossfade_scenario::{
@@ -14,6 +14,8 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
         [
             coarse_times(setup, table, hop),
             hasty_link(table, hop),
+            narrow_arq(table, hop),
+            long_bursts(table, channel, hop),
             short_trace(setup, hop),
             few_slots(setup, table, hop),
             out_of_sight(table, hop),
@@ -85,6 +87,56 @@ fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
              be repeated that were not lost"
         )
     })
+}
+
+/// A link waits for acknowledgements though its transmitter is free.
+fn narrow_arq(link: &str, hop: &HopSetup) -> Option<String> {
+    let frames = hop.frames()?;
+    let window = frames.protocol.window()?;
+    let product = frames.answer_time(hop.delay).as_nanos() as f64 / frames.frame_time.as_nanos() as f64;
+    let share = f64::from(window) / product;
+    (share < 1.0).then(|| {
+        format!(
+            "{link}.arq.window ({window} frames) is below the link's bandwidth-delay product ({product:.1} frames, from the \
+             start of a frame to its acknowledgement): the link carries at most {} of its rate (\"2 bdp\" leaves room for \
+             retransmissions)",
+            percent(share)
+        )
+    })
+}
+
+/// A frame is given up while the channel is still as bad as it was.
+fn long_bursts(link: &str, channel: &str, hop: &HopSetup) -> Option<String> {
+    let frames = hop.frames()?;
+    let tries = frames.protocol.most_repetitions().filter(|tries| *tries > 0)?;
+    let loss = hop.loss()?;
+    let step = match loss {
+        LossConfig::Markov { clock, .. } | LossConfig::Rayleigh { clock, .. } => match clock {
+            Clock::Slot(step) => *step,
+            // A frame is transmitted in each step.
+            Clock::Transmission => frames.frame_time,
+        },
+        _ => return None,
+    };
+    let burst = step.as_secs_f64() * mean_burst(loss)?;
+    let persistence = hop.longest_recovery();
+    (burst > persistence.as_secs_f64()).then(|| {
+        format!(
+            "{channel}: a burst of losses lasts {burst:.3} s on average, and {link}.arq gives a frame up after {tries} \
+             retransmissions, {persistence}: most bursts outlast it and reach the transport"
+        )
+    })
+}
+
+/// The mean number of losses in a row, where that is known; of Rayleigh fading that of the chain near it.
+pub(super) fn mean_burst(loss: &LossConfig) -> Option<f64> {
+    let chain = match loss {
+        LossConfig::Iid { p_e } => TwoStateMarkov::iid(*p_e).ok(),
+        LossConfig::Markov { chain, .. } => Some(*chain),
+        LossConfig::Rayleigh { p_e, fd_t, .. } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t).ok(),
+        _ => None,
+    };
+    chain.map(|chain| chain.mean_burst()).filter(|burst| burst.is_finite())
 }
 
 /// A run outlasts the trace of a link.

@@ -7,7 +7,7 @@ use super::kind::NetworkKind;
 use crate::closed_forms::{best_packet_success, packet_loss};
 use crate::memory::{PACKET, Path, packets, radio};
 use crate::parts::{LINK, PATH, Part};
-use crossfade_channel::{LossConfig, LossProcess, TwoStateMarkov};
+use crossfade_channel::{LossConfig, LossProcess};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::satellite::{ClosedForms, DirectionName};
 use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, WholePackets};
@@ -212,7 +212,7 @@ fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
             .loss()
             .and_then(LossConfig::rate)
             .or_else(|| hop.satellite().map(|satellite| satellite.direction.loss)),
-        mean_burst: hop.loss().and_then(mean_burst),
+        mean_burst: hop.loss().and_then(doubts::mean_burst),
         fd_t: doppler.map(|doppler| doppler.fd_t),
         doppler_hz: doppler.map(|doppler| doppler.frequency_hz),
         speed_and_carrier: doppler.and_then(|doppler| doppler.speed_and_carrier),
@@ -232,17 +232,6 @@ fn satellite_facts(satellite: &SatelliteSetup) -> SatelliteFacts {
         longest_gap_s,
         mean_delay_s: satellite.mean_delay.as_secs_f64(),
     }
-}
-
-/// The mean number of losses in a row.
-fn mean_burst(loss: &LossConfig) -> Option<f64> {
-    let chain = match loss {
-        LossConfig::Iid { p_e } => TwoStateMarkov::iid(*p_e).ok(),
-        LossConfig::Markov { chain, .. } => Some(*chain),
-        LossConfig::Rayleigh { p_e, fd_t, .. } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t).ok(),
-        _ => None,
-    };
-    chain.map(|chain| chain.mean_burst()).filter(|burst| burst.is_finite())
 }
 
 fn short_queue(path: &LinksSetup, setup: &Setup) -> Option<String> {

@@ -55,6 +55,15 @@ impl ArqProtocol {
         with_protocol!(*self, |config| config.patience(frame_time))
     }
 
+    /// How many frames may be unacknowledged, of protocols with a window.
+    pub fn window(&self) -> Option<u32> {
+        match self {
+            Self::GoBackN(config) => Some(config.window),
+            Self::SelectiveRepeat(config) => Some(config.window),
+            Self::None | Self::StopAndWait(_) | Self::RlpIs99(_) | Self::RlpNack(_) => None,
+        }
+    }
+
     /// See [`Protocol::most_repetitions`].
     pub fn most_repetitions(&self) -> Option<u32> {
         with_protocol!(*self, |config| config.most_repetitions())

@@ -153,6 +153,72 @@ impl JsonSchema for Window {
     }
 }
 
+/// How many frames of a link with ARQ may be unacknowledged: a number, or so many bandwidth-delay products.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FrameWindow {
+    /// So many frames.
+    Frames(u32),
+    /// So many times the frames that the link sends from the start of a frame to its acknowledgement.
+    Products(f64),
+}
+
+impl FrameWindow {
+    const EXPECTS: &str =
+        "a whole number, between 1 and 1048576, or a number of bandwidth-delay products such as \"2 bdp\"";
+    const MOST: u32 = 1_048_576;
+
+    /// In frames of which `product` fit between the start of one and its acknowledgement, rounded up; `None` where that are
+    /// too many.
+    pub fn frames(self, product: f64) -> Option<u32> {
+        match self {
+            Self::Frames(frames) => Some(frames),
+            Self::Products(products) => {
+                let frames = (products * product).ceil().max(1.0);
+                (frames <= f64::from(Self::MOST)).then_some(frames as u32)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FrameWindow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let window = match Written::<u64>::deserialize(deserializer)? {
+            Written::Number(number) => u32::try_from(number)
+                .ok()
+                .filter(|frames| (1..=Self::MOST).contains(frames))
+                .map(Self::Frames),
+            Written::Text(text) => text
+                .strip_suffix("bdp")
+                .and_then(|number| number.trim().parse().ok())
+                .filter(|products| *products > 0.0 && *products <= 1e6)
+                .map(Self::Products),
+        };
+        window.ok_or_else(|| D::Error::custom(format_args!("must be {}", Self::EXPECTS)))
+    }
+}
+
+impl Serialize for FrameWindow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Frames(frames) => serializer.serialize_u32(*frames),
+            Self::Products(products) => serializer.collect_str(&format_args!("{products} bdp")),
+        }
+    }
+}
+
+impl JsonSchema for FrameWindow {
+    fn schema_name() -> Cow<'static, str> {
+        "FrameWindow".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 1, "maximum": Self::MOST }, { "type": "string" }],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
 /// Where flows of a mesh begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromNode {

@@ -3,7 +3,7 @@
 use super::base::{LONGEST, absent, json};
 use super::tagged::{refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
-use crate::quantity::{FrameSpan, Frames, Rate, Retransmissions, Share, Size};
+use crate::quantity::{FrameSpan, FrameWindow, Frames, Rate, Retransmissions, Share, Size};
 use crossfade_core::SimTime;
 use crossfade_link::arq::{
     self, GoBackNConfig, Release, RlpIs99Config, RlpNackConfig, SelectiveRepeatConfig, StopAndWaitConfig,
@@ -27,11 +27,12 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,
 
-    /// How many frames from the oldest unacknowledged one on may be on the way. Required for go-back-n and
-    /// selective-repeat.
-    #[schemars(range(min = 1, max = 1_048_576))]
+    /// How many frames from the oldest unacknowledged one on may be on the way: a number, or bandwidth-delay products of
+    /// the link ("2 bdp"), one of which is what it sends from the start of a frame to its acknowledgement. Below 1 bdp the
+    /// link idles even without losses.
+    #[schemars(extend("x-default" = "2 bdp, of go-back-n and selective-repeat"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<u32>,
+    pub window: Option<FrameWindow>,
 
     /// How long after the start of its transmission a frame is sent again; of rlp-nack, how long to wait for
     /// the answer to a NACK.
@@ -306,12 +307,12 @@ impl Arq {
                 max_retransmissions: self.limit(),
             }),
             ArqProtocol::GoBackN => arq::ArqProtocol::GoBackN(GoBackNConfig {
-                window: self.window(table, protocol)?,
+                window: self.window(table, &feedback, times)?,
                 timeout: self.timeout(table, &feedback, times)?,
                 max_retransmissions: self.limit(),
             }),
             ArqProtocol::SelectiveRepeat => arq::ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig {
-                window: self.window(table, protocol)?,
+                window: self.window(table, &feedback, times)?,
                 timeout: self.timeout(table, &feedback, times)?,
                 max_retransmissions: self.limit(),
                 release: match self.delivery.get_or_insert(Delivery::InOrder) {
@@ -346,10 +347,18 @@ impl Arq {
         })
     }
 
-    fn window(&self, table: &str, protocol: ArqProtocol) -> Result<u32, ScenarioError> {
-        self.window.ok_or_else(|| {
-            let problem = format!("protocol {} needs it, such as 32", json(protocol));
-            ScenarioError::missing(&join(table, "window"), &problem)
+    /// The window of go-back-n or selective-repeat, in frames.
+    fn window(
+        &mut self,
+        table: &str,
+        feedback: &FeedbackSetup,
+        times: FrameTimes,
+    ) -> Result<u32, ScenarioError> {
+        let window = *self.window.get_or_insert(FrameWindow::Products(2.0));
+        let answered = times.frame_time + times.delay + feedback.time();
+        window.frames(answered.as_nanos() as f64 / times.frame_time.as_nanos() as f64).ok_or_else(|| {
+            let problem = "too many: a window has at most 1048576 frames";
+            ScenarioError::value(join(table, "window"), &json(window), problem)
         })
     }
 
