@@ -6,8 +6,8 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, ErrorRateFrames, Jittered, LinkConfig, Policed, RadioConfig, SymbolFrames, TableFrames,
-    TokenBucket,
+    Aggregator, Decorator, ErrorRateFrames, Jitter, LinkConfig, Policer, RadioConfig, SymbolFrames,
+    TableFrames, TokenBucket,
 };
 use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, Setup};
 use crossfade_sim::{AnyLink, Medium, NamedMedium};
@@ -16,14 +16,14 @@ use crossfade_sim::{AnyLink, Medium, NamedMedium};
 pub(super) fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
     let mut link = carrier(setup, seed, direction);
     if let Some(config) = setup.policer {
-        link = AnyLink::Other(Box::new(Policed::new(config, link)));
+        link = AnyLink::Other(Box::new(Policer::new(config).around(link)));
     }
     if let Some(config) = setup.aggregation {
-        link = AnyLink::Other(Box::new(Aggregated::new(config, link)));
+        link = AnyLink::Other(Box::new(Aggregator::new(config).around(link)));
     }
     if let Some(config) = setup.jitter {
         let draws = seed.stream(&format!("jitter.{direction}"));
-        link = AnyLink::Other(Box::new(Jittered::new(config, link, draws)));
+        link = AnyLink::Other(Box::new(Jitter::new(config, draws).around(link)));
     }
     link
 }
