@@ -1,6 +1,6 @@
 //! Packets that a link takes together, every so often.
 
-use crate::event::LinkEvent;
+use crate::decorated::Decorator;
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
 use crate::report::LinkReport;
@@ -17,13 +17,12 @@ pub struct AggregationConfig {
     pub thinning: u32,
 }
 
-/// A link before which packets wait, to be released together: acknowledgements of a Wi-Fi station or a cable modem that
+/// Before a link packets wait, to be released together: acknowledgements of a Wi-Fi station or a cable modem that
 /// has to ask for its turn. Some may be filtered (RFC 3449 section 5.2.1): the newest of a flow says what those before it
 /// said, but for SACK blocks and the count of duplicates.
 ///
 /// What is filtered is a drop of the queue. The wait is before the queue of the link, and not in its figures.
-pub struct Aggregated<L> {
-    link: L,
+pub struct Aggregator {
     config: AggregationConfig,
     /// What waits for the next release.
     held: Vec<Parcel>,
@@ -36,15 +35,14 @@ pub struct Aggregated<L> {
     seen: BTreeMap<u32, u32>,
 }
 
-impl<L: Link> Aggregated<L> {
-    /// Releases into `link`.
+impl Aggregator {
+    /// Nothing waits.
     ///
     /// # Panics
     /// A period or a thinning of zero.
-    pub fn new(config: AggregationConfig, link: L) -> Self {
+    pub fn new(config: AggregationConfig) -> Self {
         assert!(config.period > SimTime::ZERO && config.thinning > 0, "{config:?}");
         Self {
-            link,
             config,
             held: Vec::new(),
             release: SimTime::MAX,
@@ -54,8 +52,8 @@ impl<L: Link> Aggregated<L> {
         }
     }
 
-    fn let_go(&mut self) {
-        let Self { link, config, held, release, gone, filtered, seen } = self;
+    fn let_go(&mut self, link: &mut impl Link) {
+        let Self { config, held, release, gone, filtered, seen } = self;
         let now = std::mem::replace(release, SimTime::MAX);
         let mut goes = vec![true; held.len()];
         for (parcel, goes) in held.iter().zip(&mut goes).rev() {
@@ -79,58 +77,51 @@ impl<L: Link> Aggregated<L> {
     }
 }
 
-impl<L: Link> Link for Aggregated<L> {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+impl Decorator for Aggregator {
+    fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {
         let period = self.config.period.as_nanos();
         let release = self.config.period * now.as_nanos().div_ceil(period);
         if self.release < release {
-            self.let_go();
+            self.let_go(link);
         }
         self.release = release;
         self.held.push(parcel);
         Push::Accepted
     }
 
-    fn next_event(&self) -> Option<SimTime> {
-        let next = self.release.min(self.link.next_event().unwrap_or(SimTime::MAX));
+    fn next_event(&self, link: &impl Link) -> Option<SimTime> {
+        let next = self.release.min(link.next_event().unwrap_or(SimTime::MAX));
         (next < SimTime::MAX).then_some(next)
     }
 
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+    fn advance(&mut self, link: &mut impl Link, now: SimTime) -> Option<Departure> {
         loop {
             if let Some(departure) = self.gone.pop_front() {
                 return Some(departure);
             }
             // What comes out at the time of a release comes out before it.
-            if let Some(departure) = self.link.advance(now.min(self.release)) {
+            if let Some(departure) = link.advance(now.min(self.release)) {
                 return Some(departure);
             }
             if self.release > now {
                 return None;
             }
-            self.let_go();
+            self.let_go(link);
         }
     }
 
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        let mut report = self.link.report(now);
+    fn report(&mut self, link: &mut impl Link, now: SimTime) -> LinkReport {
+        let mut report = link.report(now);
         report.statistics.queue_drops += self.filtered;
         report.unsent.extend(&self.held);
         report
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decorated::Decorated;
     use crate::hop::{Hop, HopConfig};
     use crate::limit::QueueLimit;
     use crate::testing::{EveryThird, plain};
@@ -145,10 +136,10 @@ mod tests {
         thinning: u32,
         queue: Option<usize>,
         loss: Box<dyn LossProcess>,
-    ) -> Aggregated<Hop> {
+    ) -> Decorated<Hop, Aggregator> {
         let queue_limit = queue.map(QueueLimit::Packets);
         let hop = Hop::new(HopConfig { rate_bps: Some(8e6), delay: MS * 5, queue_limit, loss });
-        Aggregated::new(AggregationConfig { period: MS * period, thinning }, hop)
+        Aggregator::new(AggregationConfig { period: MS * period, thinning }).around(hop)
     }
 
     fn all(link: &mut impl Link) -> Vec<(u64, Departure)> {

@@ -1,7 +1,7 @@
 //! Delays that vary behind a link, from packet to packet.
 
-use crate::event::LinkEvent;
-use crate::link::{Departure, Link, Push};
+use crate::decorated::Decorator;
+use crate::link::{Departure, Link};
 use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_channel::complex_normal;
@@ -21,13 +21,12 @@ pub struct JitterConfig {
     pub rate_bps: Option<f64>,
 }
 
-/// A link behind which every packet is held back for a time of its own, |max(min(N(0, std²), `n_std` std), -`n_std` std)|,
+/// Behind a link every packet is held back for a time of its own, |max(min(N(0, std²), `n_std` std), -`n_std` std)|,
 /// and until the packet of its flow before it has left and its bits have: "approximately random subject to
 /// no-reordering bounded PDV" of RFC 8868 section 4.5.2. Flows may overtake each other.
 ///
 /// A packet on its way through it has not come out of the link.
-pub struct Jittered<L> {
-    link: L,
+pub struct Jitter {
     config: JitterConfig,
     draws: Stream,
     /// When the next packet of a flow may leave; without flows for which that is over, now and then.
@@ -59,15 +58,15 @@ impl PartialOrd for Held {
     }
 }
 
-impl<L: Link> Jittered<L> {
-    /// Behind `link`; a packet that comes out of it takes one draw.
+impl Jitter {
+    /// Nothing is held back. A packet that comes out of the link takes one draw.
     ///
     /// # Panics
     /// A deviation, a bound or a rate that is not above zero.
-    pub fn new(config: JitterConfig, link: L, draws: Stream) -> Self {
+    pub fn new(config: JitterConfig, draws: Stream) -> Self {
         let is_sound = config.std > SimTime::ZERO && config.n_std > 0.0;
         assert!(is_sound && config.rate_bps.is_none_or(|rate_bps| rate_bps > 0.0), "{config:?}");
-        Self { link, config, draws, next: BTreeMap::new(), held: BinaryHeap::new(), came: 0, held_bytes: 0 }
+        Self { config, draws, next: BTreeMap::new(), held: BinaryHeap::new(), came: 0, held_bytes: 0 }
     }
 
     /// A packet comes out of the link at time `now`.
@@ -93,19 +92,15 @@ impl<L: Link> Jittered<L> {
     }
 }
 
-impl<L: Link> Link for Jittered<L> {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
-        self.link.push(now, parcel)
-    }
-
-    fn next_event(&self) -> Option<SimTime> {
-        let next = self.next_departure().min(self.link.next_event().unwrap_or(SimTime::MAX));
+impl Decorator for Jitter {
+    fn next_event(&self, link: &impl Link) -> Option<SimTime> {
+        let next = self.next_departure().min(link.next_event().unwrap_or(SimTime::MAX));
         (next < SimTime::MAX).then_some(next)
     }
 
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+    fn advance(&mut self, link: &mut impl Link, now: SimTime) -> Option<Departure> {
         loop {
-            let (departure, event) = (self.next_departure(), self.link.next_event().unwrap_or(SimTime::MAX));
+            let (departure, event) = (self.next_departure(), link.next_event().unwrap_or(SimTime::MAX));
             if departure.min(event) > now {
                 return None;
             }
@@ -115,7 +110,7 @@ impl<L: Link> Link for Jittered<L> {
                 return Some(Departure::Arrived(held.parcel));
             }
             // At the time of its event and not later: what comes out is held back from there on.
-            match self.link.advance(event) {
+            match link.advance(event) {
                 Some(Departure::Arrived(parcel)) => self.hold(event, parcel),
                 Some(gone) => return Some(gone),
                 None => {}
@@ -123,27 +118,21 @@ impl<L: Link> Link for Jittered<L> {
         }
     }
 
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        let mut report = self.link.report(now);
+    fn report(&mut self, link: &mut impl Link, now: SimTime) -> LinkReport {
+        let mut report = link.report(now);
         report.statistics.arrivals -= self.held.len() as u64;
         report.statistics.arrived_bytes -= self.held_bytes;
         report.sent.extend(self.held.iter().map(|Reverse(held)| held.parcel));
         report
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decorated::Decorated;
     use crate::hop::{Hop, HopConfig};
+    use crate::link::Push;
     use crate::testing::{EveryThird, plain};
     use crossfade_channel::{LossProcess, Lossless};
     use crossfade_core::RunSeed;
@@ -152,14 +141,14 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     /// Behind a link that takes 2 ms and no time to transmit; packets vary with 5 ms, at most 15 ms.
-    fn jittered(n_std: f64, rate_bps: Option<f64>, loss: Box<dyn LossProcess>) -> Jittered<Hop> {
+    fn jittered(n_std: f64, rate_bps: Option<f64>, loss: Box<dyn LossProcess>) -> Decorated<Hop, Jitter> {
         let hop = Hop::new(HopConfig { rate_bps: None, delay: MS * 2, queue_limit: None, loss });
         let draws = RunSeed { seed: 1, run: 0 }.stream("jitter.dl");
-        Jittered::new(JitterConfig { std: MS * 5, n_std, rate_bps }, hop, draws)
+        Jitter::new(JitterConfig { std: MS * 5, n_std, rate_bps }, draws).around(hop)
     }
 
     /// The delays in seconds, beyond the link's own, of packets `gap` apart.
-    fn delays(mut link: Jittered<Hop>, packets: u32, gap: SimTime) -> Vec<f64> {
+    fn delays(mut link: Decorated<Hop, Jitter>, packets: u32, gap: SimTime) -> Vec<f64> {
         let mut left = vec![f64::NAN; packets as usize];
         for id in 0..packets {
             let now = gap * u64::from(id);
@@ -240,7 +229,7 @@ mod tests {
             assert_eq!(told, if id == 0 { Push::Lost } else { Push::Accepted });
         }
         assert_eq!(link.advance(MS * 3), None);
-        let count = |link: &mut Jittered<Hop>| {
+        let count = |link: &mut Decorated<Hop, Jitter>| {
             let counts = link.report(MS * 3).statistics;
             (counts.transmissions, counts.losses, counts.arrivals, counts.arrived_bytes)
         };

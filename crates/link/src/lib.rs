@@ -5,14 +5,16 @@
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`],
 //! [`DualPi2`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
-//! capacity follows a record or a table, [`satellite`] those that a scheduler sets anew at each boundary of slots. Before an [`Aggregated`] link packets wait for one another, behind a [`Jittered`] one for a
-//! time of their own; [`Series`] is links one after the other.
+//! capacity follows a record or a table, [`satellite`] those that a scheduler sets anew at each boundary of slots. A [`Decorator`] changes
+//! what passes a link ([`Decorated`]): before it an [`Aggregator`] has packets wait for one another and a [`Policer`] drops some,
+//! behind it [`Jitter`] holds each back for a time of its own; [`Series`] is links one after the other.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod aggregation;
 pub mod arq;
 mod config;
+mod decorated;
 mod error_rate_frames;
 mod event;
 mod fabric;
@@ -39,19 +41,20 @@ pub mod trace;
 mod transmitter;
 mod user;
 
-pub use aggregation::{Aggregated, AggregationConfig};
+pub use aggregation::{AggregationConfig, Aggregator};
 pub use config::LinkConfig;
+pub use decorated::{Decorated, Decorator};
 pub use error_rate_frames::{ErrorRateCopies, ErrorRateFrames};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
 pub use fabric::{Fabric, PointToPoint, Port};
 pub use hop::{Hop, HopConfig};
-pub use jitter::{JitterConfig, Jittered};
+pub use jitter::{Jitter, JitterConfig};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
-pub use policer::{Policed, PolicerConfig};
+pub use policer::{Policer, PolicerConfig};
 pub use queue::{
     ByteQueue, CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel,
     FqCoDelConfig, Pie, PieConfig, Piece, QueueConfig, QueueDiscipline, Red, RedConfig, Waiting,

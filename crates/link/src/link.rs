@@ -18,7 +18,7 @@ use crossfade_core::SimTime;
 /// has been repaired, many packets.
 ///
 /// Every method is required: what stands before a link and forwards them loses nothing, and the compiler says
-/// so.
+/// so. A [`Decorator`](crate::Decorator) is spared the forwarding.
 pub trait Link {
     /// Takes a packet at time `now`.
     fn push(&mut self, now: SimTime, parcel: Parcel) -> Push;

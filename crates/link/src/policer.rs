@@ -1,7 +1,7 @@
 //! A token-bucket policer: packets that do not conform are dropped.
 
-use crate::event::LinkEvent;
-use crate::link::{Departure, Link, Push};
+use crate::decorated::Decorator;
+use crate::link::{Link, Push};
 use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
@@ -15,13 +15,12 @@ pub struct PolicerConfig {
     pub burst: u32,
 }
 
-/// A link before which a token bucket decides: a packet passes at once where the bucket holds as many tokens as it has bytes,
+/// A token bucket before a link, which decides: a packet passes at once where the bucket holds as many tokens as it has bytes,
 /// and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst; what an operator's
 /// `police` does). Nothing waits, which is what tells it from a [`TokenBucket`](crate::TokenBucket) that shapes.
 ///
 /// What it drops is a drop of the queue.
-pub struct Policed<L> {
-    link: L,
+pub struct Policer {
     rate_bps: f64,
     /// How long an empty bucket takes to be full.
     fills_in: SimTime,
@@ -30,12 +29,12 @@ pub struct Policed<L> {
     dropped: u64,
 }
 
-impl<L: Link> Policed<L> {
-    /// A full bucket before `link`.
-    pub fn new(config: PolicerConfig, link: L) -> Self {
+impl Policer {
+    /// A full bucket.
+    pub fn new(config: PolicerConfig) -> Self {
         let PolicerConfig { rate_bps, burst } = config;
         let fills_in = SimTime::to_transmit(burst, rate_bps);
-        Self { link, rate_bps, fills_in, full_at: SimTime::ZERO, dropped: 0 }
+        Self { rate_bps, fills_in, full_at: SimTime::ZERO, dropped: 0 }
     }
 
     /// Whether a packet conforms; if so, it takes its tokens. Virtual scheduling (ITU-T I.371): what is missing from the bucket is the
@@ -50,42 +49,28 @@ impl<L: Link> Policed<L> {
     }
 }
 
-impl<L: Link> Link for Policed<L> {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+impl Decorator for Policer {
+    fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {
         if self.conforms(now, parcel.bytes()) {
-            return self.link.push(now, parcel);
+            return link.push(now, parcel);
         }
         self.dropped += 1;
         Push::QueueDrop
     }
 
-    fn next_event(&self) -> Option<SimTime> {
-        self.link.next_event()
-    }
-
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
-        self.link.advance(now)
-    }
-
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        let mut report = self.link.report(now);
+    fn report(&mut self, link: &mut impl Link, now: SimTime) -> LinkReport {
+        let mut report = link.report(now);
         report.statistics.queue_drops += self.dropped;
         report
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decorated::Decorated;
     use crate::hop::{Hop, HopConfig};
+    use crate::link::Departure;
     use crate::testing::plain;
     use crossfade_channel::Lossless;
     use proptest::prelude::*;
@@ -93,10 +78,10 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     /// 1 Mbit/s and 3000 B before 8 Mbit/s and 5 ms: 1000 B are 8 ms of tokens and 1 ms on the wire.
-    fn policed() -> Policed<Hop> {
+    fn policed() -> Decorated<Hop, Policer> {
         let hop =
             HopConfig { rate_bps: Some(8e6), delay: MS * 5, queue_limit: None, loss: Box::new(Lossless) };
-        Policed::new(PolicerConfig { rate_bps: 1e6, burst: 3000 }, Hop::new(hop))
+        Policer::new(PolicerConfig { rate_bps: 1e6, burst: 3000 }).around(Hop::new(hop))
     }
 
     /// Which of packets of 1000 bytes, which come at these milliseconds, pass.

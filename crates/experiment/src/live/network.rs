@@ -3,7 +3,7 @@
 use crate::build::{network, routes};
 use crate::networks;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
+use crossfade_link::{Decorator, Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
 use crossfade_live::{Between, LiveLink};
 use crossfade_scenario::{FlowSetup, ScenarioError, Setup, TrafficSetup};
 use crossfade_sim::{Engine, LinkSummary, Medium, NamedMedium, Network, Passage, StopRule, Topology};
@@ -123,42 +123,19 @@ impl WatchedLink {
     }
 }
 
-/// A link whose reports are kept, the first of them of time zero.
-struct Watched {
-    link: LiveLink,
-    reports: Arc<Mutex<Vec<LinkReport>>>,
-}
+/// Keeps the reports of a link, the first of them of time zero.
+struct Watch(Arc<Mutex<Vec<LinkReport>>>);
 
 fn watched(name: String, mut link: LiveLink) -> (LiveLink, WatchedLink) {
     let watched = WatchedLink::new(name, link.report(SimTime::ZERO));
-    (Box::new(Watched { link, reports: Arc::clone(&watched.reports) }), watched)
+    (Box::new(Watch(Arc::clone(&watched.reports)).around(link)), watched)
 }
 
-impl Link for Watched {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
-        self.link.push(now, parcel)
-    }
-
-    fn next_event(&self) -> Option<SimTime> {
-        self.link.next_event()
-    }
-
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
-        self.link.advance(now)
-    }
-
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        let report = self.link.report(now);
-        keep(&self.reports, report.clone());
+impl Decorator for Watch {
+    fn report(&mut self, link: &mut impl Link, now: SimTime) -> LinkReport {
+        let report = link.report(now);
+        keep(&self.0, report.clone());
         report
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
     }
 }
 

@@ -7,8 +7,8 @@ use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferC
 use crossfade_link::satellite::Satellite;
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, ErrorRateFrames, Jittered, LinkConfig, Policed, RadioConfig, SymbolFrames, TableFrames,
-    TokenBucket,
+    Aggregator, Decorator, ErrorRateFrames, Jitter, LinkConfig, Policer, RadioConfig, SymbolFrames,
+    TableFrames, TokenBucket,
 };
 use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, SatelliteSetup, Setup};
 use crossfade_sim::{AnyLink, Medium, NamedMedium};
@@ -17,14 +17,14 @@ use crossfade_sim::{AnyLink, Medium, NamedMedium};
 pub(super) fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
     let mut link = carrier(setup, seed, direction);
     if let Some(config) = setup.policer {
-        link = AnyLink::Other(Box::new(Policed::new(config, link)));
+        link = AnyLink::Other(Box::new(Policer::new(config).around(link)));
     }
     if let Some(config) = setup.aggregation {
-        link = AnyLink::Other(Box::new(Aggregated::new(config, link)));
+        link = AnyLink::Other(Box::new(Aggregator::new(config).around(link)));
     }
     if let Some(config) = setup.jitter {
         let draws = seed.stream(&format!("jitter.{direction}"));
-        link = AnyLink::Other(Box::new(Jittered::new(config, link, draws)));
+        link = AnyLink::Other(Box::new(Jitter::new(config, draws).around(link)));
     }
     link
 }
@@ -76,10 +76,10 @@ fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
             let config = TraceLinkConfig { schedule, delay, delays, queue, draws, loss };
             config.build().expect("checked").into()
         }
-        Carrier::Satellite { satellite, queue: waiting } => {
+        Carrier::Satellite { satellite, .. } => {
             let SatelliteSetup { shared, name, direction, .. } = &**satellite;
             let of_run = Satellite::new(shared.clone(), *name, direction.clone(), seed).expect("checked");
-            of_run.link(queue(waiting), delay, stream("channel")).expect("checked").into()
+            of_run.link(queue, draws, delay, stream("channel")).expect("checked").into()
         }
     }
 }

@@ -7,7 +7,7 @@ use super::fluid::FluidService;
 use super::grants::GrantService;
 use super::losses::SatelliteLoss;
 use super::slots::Slots;
-use crate::config::Queue;
+use crate::queue::QueueConfig;
 use crate::link::Link;
 use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
 use std::sync::Arc;
@@ -57,22 +57,24 @@ impl Satellite {
         slots.time(slots.locate(now).0 + 1, SimTime::ZERO)
     }
 
-    /// The link, with a queue in front and a further `delay` behind; `losses` are the draws of what is lost.
+    /// The link, with a queue in front, which draws from `draws` if it draws at all, and a further `delay` behind;
+    /// `losses` are the draws of what is lost.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.
     pub fn link(
         self,
-        queue: Queue,
+        queue: QueueConfig,
+        draws: Stream,
         delay: SimTime,
         losses: Stream,
     ) -> Result<Box<dyn Link + Send>, OutOfRange> {
         let delays = Delays::new(Arc::clone(&self.direction.slots));
         let loss = SatelliteLoss::new(delays, &self.config, losses);
         if self.config.grant == SimTime::ZERO {
-            queue.before(FluidService::new(self.direction), delay, Box::new(loss))
+            queue.before(draws, FluidService::new(self.direction), delay, Box::new(loss))
         } else {
-            queue.before(GrantService::new(self.direction), delay, Box::new(loss))
+            queue.before(draws, GrantService::new(self.direction), delay, Box::new(loss))
         }
     }
 }

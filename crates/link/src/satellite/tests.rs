@@ -1,7 +1,7 @@
 //! What a direction can send when, against closed forms; its link, against what any link owes.
 
 use super::*;
-use crate::config::Queue;
+use crate::queue::QueueConfig;
 use crate::limit::QueueLimit;
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
@@ -29,7 +29,7 @@ fn down(shared: &SatelliteConfig, config: &DirectionConfig, run: u64) -> Satelli
 }
 
 fn link(satellite: Satellite) -> Box<dyn Link + Send> {
-    satellite.link(Queue::DropTail(None), SimTime::ZERO, seed(0).stream("channel.dl")).unwrap()
+    satellite.link(QueueConfig::DropTail(None), seed(0).stream("queue.dl"), SimTime::ZERO, seed(0).stream("channel.dl")).unwrap()
 }
 
 /// When each of the packets came out that are pushed at these times, lost ones left out.
@@ -290,8 +290,8 @@ proptest! {
         for polls in [u64::MAX, polls] {
             let satellite = down(&shared, &config, run);
             let capacities = satellite.capacities();
-            let queue = Queue::DropTail(Some(QueueLimit::Packets(30)));
-            let mut link = satellite.link(queue, MS, seed(run).stream("channel.dl")).unwrap();
+            let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(30)));
+            let mut link = satellite.link(queue, seed(run).stream("queue.dl"), MS, seed(run).stream("channel.dl")).unwrap();
             let (mut now, mut left, mut dropped) = (SimTime::ZERO, Vec::new(), 0);
             for (id, &(gap, bytes)) in (0..).zip(&gaps) {
                 now += SimTime::from_micros(gap);

@@ -1,7 +1,7 @@
 //! The arrivals of a live run, once more, in simulated time.
 
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Link, LinkEvent, LinkReport, Parcel, Push};
+use crossfade_link::{Decorator, Departure, Link, Parcel, Push};
 use std::sync::{Arc, Mutex};
 use std::thread::current;
 
@@ -19,44 +19,25 @@ pub(crate) enum Entry {
 
 pub(crate) type Record = Arc<Mutex<Vec<Entry>>>;
 
-/// A link that tells of each entry.
-struct Watched<L, W> {
-    link: L,
-    watch: W,
-}
+/// Tells of each entry.
+struct Watch<W>(W);
 
-impl<L: Link, W: FnMut(Entry)> Link for Watched<L, W> {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
-        let fate = self.link.push(now, parcel);
-        (self.watch)(Entry::Push(now, anonymous(parcel), fate));
+impl<W: FnMut(Entry)> Decorator for Watch<W> {
+    fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {
+        let fate = link.push(now, parcel);
+        (self.0)(Entry::Push(now, anonymous(parcel), fate));
         fate
     }
 
-    fn next_event(&self) -> Option<SimTime> {
-        self.link.next_event()
-    }
-
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
-        let departure = self.link.advance(now)?;
-        (self.watch)(Entry::Departure(now, departure.map(anonymous)));
+    fn advance(&mut self, link: &mut impl Link, now: SimTime) -> Option<Departure> {
+        let departure = link.advance(now)?;
+        (self.0)(Entry::Departure(now, departure.map(anonymous)));
         Some(departure)
-    }
-
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        self.link.report(now)
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
     }
 }
 
 pub(crate) fn watched(link: impl Link, watch: impl FnMut(Entry)) -> impl Link {
-    Watched { link, watch }
+    Watch(watch).around(link)
 }
 
 /// A link that keeps a record.
