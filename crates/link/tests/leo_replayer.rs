@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::satellite::{DirectionName, Profile, Satellite, SatelliteConfig};
-use crossfade_link::{Departure, Link, Parcel, Push, Queue};
+use crossfade_link::{Departure, Link, Parcel, Push, QueueConfig};
 
 const MS: SimTime = SimTime::from_millis(1);
 /// When the boundaries of the record are taken to be, in ms.
@@ -90,8 +90,8 @@ fn satellites(run: u64) -> [Satellite; 2] {
 /// Half of the round trips of pings that are alone on an idle link, one each 10 ms, in ms.
 fn pings(down: Satellite, up: Satellite) -> Vec<f64> {
     let link = |satellite: Satellite| {
-        let losses = RunSeed { seed: 1, run: 0 }.stream("channel");
-        satellite.link(Queue::DropTail(None), SimTime::ZERO, losses).unwrap()
+        let [draws, losses] = ["queue", "channel"].map(|of| RunSeed { seed: 1, run: 0 }.stream(of));
+        satellite.link(QueueConfig::DropTail(None), draws, SimTime::ZERO, losses).unwrap()
     };
     let (mut there, mut back) = (link(up), link(down));
     let mut delays = vec![f64::NAN; 11_999];
