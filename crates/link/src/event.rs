@@ -234,6 +234,15 @@ impl EventLog {
         self.events.insert(place, event);
     }
 
+    /// Takes over what others keep until `next` returns nothing, whether events are kept or not; at equal times after what is here.
+    pub fn take_over(&mut self, next: impl FnMut() -> Option<LinkEvent>) {
+        let before = self.events.len();
+        self.events.extend(std::iter::from_fn(next));
+        if self.events.len() > before {
+            self.events.make_contiguous().sort_by_key(LinkEvent::at);
+        }
+    }
+
     /// The earliest event that is kept, which then is no longer.
     pub fn pop(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()

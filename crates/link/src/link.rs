@@ -37,7 +37,7 @@ pub trait Link {
     /// Keeps [link events](LinkEvent) from here on, or no longer; at first none are kept.
     fn trace(&mut self, keep: bool);
 
-    /// The earliest event that is kept.
+    /// The earliest event that is kept, of all parts of the link; it is kept no longer.
     fn next_trace(&mut self) -> Option<LinkEvent>;
 }
 

@@ -1,6 +1,6 @@
 //! Links one after the other.
 
-use crate::event::LinkEvent;
+use crate::event::{EventLog, LinkEvent};
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
 use crate::report::LinkReport;
@@ -9,6 +9,8 @@ use crossfade_core::SimTime;
 /// Links in series as one link: what comes out of one goes into the next at the same instant.
 pub struct Series {
     links: Vec<Box<dyn Link + Send>>,
+    /// What the links have told.
+    log: EventLog,
 }
 
 impl Series {
@@ -18,7 +20,7 @@ impl Series {
     /// There is none.
     pub fn new(links: Vec<Box<dyn Link + Send>>) -> Self {
         assert!(!links.is_empty(), "a series has at least one link");
-        Self { links }
+        Self { links, log: EventLog::default() }
     }
 
     /// The link that has something to do first, and when; of several the last one, which makes room.
@@ -78,7 +80,8 @@ impl Link for Series {
     }
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.links.iter_mut().find_map(Link::next_trace)
+        self.links.iter_mut().for_each(|link| self.log.take_over(|| link.next_trace()));
+        self.log.pop()
     }
 }
 
@@ -132,5 +135,30 @@ mod tests {
         let report = series.report(MS * 20);
         let found = report.statistics;
         assert_eq!((found.transmissions, found.losses, found.queue_drops, found.arrivals), (7, 3, 1, 3));
+    }
+    /// Packets of 1 ms on the first link and 4 ms on the second, a delay of 1 ms behind each. The first sends at 0 and 1 ms, the
+    /// second at 2 and 6 ms; a third packet, at 5 ms, is sent at 5 and 10 ms.
+    #[test]
+    fn events_of_all_links_come_in_order_of_time() {
+        let link = |millis| hop(millis, None, Box::new(Lossless));
+        let mut series = Series::new(vec![link(1), link(4)]);
+        series.trace(true);
+        for (id, at) in [(0, 0), (1, 0), (2, 5)] {
+            while series.next_event().is_some_and(|next| next <= MS * at) {
+                series.advance(MS * at);
+            }
+            assert_eq!(series.push(MS * at, plain(id, 1000)), Push::Accepted);
+        }
+        while let Some(at) = series.next_event() {
+            series.advance(at);
+        }
+        // Nothing new is kept; what was kept stays.
+        series.trace(false);
+        series.push(MS * 50, plain(3, 1000));
+        let frames = std::iter::from_fn(|| series.next_trace()).filter_map(|event| match event {
+            LinkEvent::Frame { at, frame, .. } => Some((at / MS, frame)),
+            _ => None,
+        });
+        assert_eq!(frames.collect::<Vec<_>>(), [(0, 0), (1, 1), (2, 0), (5, 2), (6, 1), (10, 2)]);
     }
 }

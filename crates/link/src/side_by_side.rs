@@ -1,6 +1,6 @@
 //! Links that run side by side, one for each user.
 
-use crate::event::LinkEvent;
+use crate::event::{EventLog, LinkEvent};
 use crate::fabric::{Fabric, Port};
 use crate::link::{Departure, Link, Push};
 use crate::occupancy::Occupancy;
@@ -16,13 +16,15 @@ pub struct SideBySide<L> {
     links: Vec<L>,
     /// When each has something to do next.
     next: Vec<SimTime>,
+    /// What the links have told.
+    log: EventLog,
 }
 
 impl<L: Link> SideBySide<L> {
     /// These links.
     pub fn new(links: Vec<L>) -> Self {
         let next = links.iter().map(|link| link.next_event().unwrap_or(SimTime::MAX)).collect();
-        Self { links, next }
+        Self { links, next, log: EventLog::default() }
     }
 
     fn refresh(&mut self, link: usize) {
@@ -82,7 +84,8 @@ impl<L: Link> Fabric for SideBySide<L> {
     }
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.links.iter_mut().find_map(Link::next_trace)
+        self.links.iter_mut().for_each(|link| self.log.take_over(|| link.next_trace()));
+        self.log.pop()
     }
 }
 
@@ -92,12 +95,13 @@ mod tests {
     use crate::hop::{Hop, HopConfig};
     use crossfade_channel::Lossless;
 
+    fn hop(rate_bps: f64) -> Hop {
+        let (delay, loss) = (SimTime::ZERO, Box::new(Lossless));
+        Hop::new(HopConfig { rate_bps: Some(rate_bps), delay, queue_limit: None, loss })
+    }
+
     #[test]
     fn each_user_has_a_link_and_departures_come_in_order() {
-        let hop = |rate_bps| {
-            let loss = Box::new(Lossless);
-            Hop::new(HopConfig { rate_bps: Some(rate_bps), delay: SimTime::ZERO, queue_limit: None, loss })
-        };
         // 10 bytes: 80 ms and 20 ms.
         let mut links = SideBySide::new(vec![hop(1e3), hop(4e3)]);
         assert_eq!((links.ports(), links.next_event()), (4, None));
@@ -113,5 +117,21 @@ mod tests {
         assert_eq!(left, [(3, 2), (3, 3), (2, 1)]);
         let counts = links.report(end).statistics;
         assert_eq!((counts.transmissions, counts.arrivals), (3, 3));
+    }
+    /// Two packets each, of 80 and of 20 ms: sent at 0 and 80 ms, and at 10 and 30 ms.
+    #[test]
+    fn events_of_all_links_come_in_order_of_time() {
+        let ms = SimTime::from_millis;
+        let mut links = SideBySide::new(vec![hop(1e3), hop(4e3)]);
+        links.trace(true);
+        for (user, at) in [(0, 0), (0, 0), (1, 10), (1, 10)] {
+            links.push(ms(at), user, 2 + user, Parcel::new(0, 0, 10).with_user(user as u16));
+        }
+        while links.advance(ms(200)).is_some() {}
+        let frames = std::iter::from_fn(|| links.next_trace()).filter_map(|event| match event {
+            LinkEvent::Frame { at, user, frame, .. } => Some((at / ms(1), user, frame)),
+            _ => None,
+        });
+        assert_eq!(frames.collect::<Vec<_>>(), [(0, 0, 0), (10, 1, 0), (30, 1, 1), (80, 0, 1)]);
     }
 }
