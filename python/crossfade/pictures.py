@@ -101,45 +101,20 @@ def plot(
         table = results
     if cdf is not None and isinstance(results, Results):
         table = _users(results, cdf)
-    file, title = fspath(path), title or ""
+    file = fspath(path)
+    common: dict[str, Any] = {"by": by, "where": where, "title": title or "", "labels": labels}
     if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
         _refuse("a distribution has one panel", x=x, y=y, panels=panels)
-        distributions.plot(
-            table,
-            file,
-            of=cdf,
-            by=by,
-            where=where,
-            title=title,
-            log_x=log_x,
-            log_y=log_y,
-            width=width or "single",
-            labels=labels,
-        )
-        return
-    if linkevents.is_link_events(table) or timelines.is_events(table):
+        common |= {"log_x": log_x, "log_y": log_y, "width": width or "single"}
+        distributions.plot(table, file, of=cdf, **common)
+    elif linkevents.is_link_events(table) or timelines.is_events(table):
         _refuse(OVER_TIME, log_x=log_x, log_y=log_y, panels=panels)
         if linkevents.is_link_events(table):
             _refuse(BY_LINK, by=by, labels=labels)
-        width = width or "single"
-        _plot_over_time(table, file, x=x, y=y, by=by, where=where, title=title, width=width, labels=labels)
-        return
-    plot_wanted(
-        table,
-        file,
-        wanted,
-        x=x,
-        y=y,
-        by=by,
-        panels=panels,
-        where=where,
-        title=title,
-        log_x=log_x,
-        log_y=log_y,
-        intervals=intervals,
-        width=width,
-        labels=labels,
-    )
+        _plot_over_time(table, file, x=x, y=y, width=width or "single", **common)
+    else:
+        common |= {"panels": panels, "log_x": log_x, "log_y": log_y, "intervals": intervals, "width": width}
+        plot_wanted(table, file, wanted, x=x, y=y, **common)
 
 
 def _refuse(why: str, **options: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,9 +25,59 @@ if TYPE_CHECKING:
 MOST_LINES = 40
 
 
+@dataclass(frozen=True)
+class OnCluster:
+    """Where runs are made, if not here, and by which certificates that is reached."""
+
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Have the runs made by the workers of a Dask scheduler: HOST:PORT, tls://HOST:PORT, a "
+            "scheduler file (.json), or local for a cluster of --jobs processes here.",
+        ),
+    ] = None
+    tls_ca_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-ca-file",
+            metavar="PEM",
+            help="For a --cluster with TLS: the certificate of its authority (default: Dask's settings).",
+        ),
+    ] = None
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option("--tls-cert", metavar="PEM", help="For a --cluster with TLS: your certificate."),
+    ] = None
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-key", metavar="PEM", help="For a --cluster with TLS: its key, if --tls-cert is without."
+        ),
+    ] = None
+
+    def engine(self, jobs: int | None) -> AbstractContextManager[Cluster | None]:
+        """The cluster, None where there is none: then ``jobs`` threads make the runs."""
+        files = self.tls_ca_file, self.tls_cert, self.tls_key
+        if self.cluster is None:
+            if any(files):
+                raise ScenarioError("--tls-ca-file, --tls-cert and --tls-key: need --cluster ADDRESS")
+            return nullcontext()
+        from crossfade.sweeps.cluster import Cluster, tls_files  # takes a while to load
+
+        if any(files) and not (self.tls_ca_file and self.tls_cert):
+            raise ScenarioError("--tls-ca-file and --tls-cert: must both be given")
+        ca_file, cert, key = files
+        return Cluster(
+            self.cluster, jobs, security=tls_files(ca_file, cert, key) if ca_file and cert else None
+        )
+
+
 @grouped("no_cache")
 def sweep(
     scenario: ScenarioArgument,
+    *,
     asked: Asked,
     out: Annotated[
         Path | None,
@@ -44,33 +95,7 @@ def sweep(
             help="Do the K-th of N parts, for a batch queue; crossfade merge joins them.",
         ),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Have the runs made by the workers of a Dask scheduler: HOST:PORT, tls://HOST:PORT, a "
-            "scheduler file (.json), or local for a cluster of --jobs processes here.",
-        ),
-    ] = None,
-    tls_ca_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--tls-ca-file",
-            metavar="PEM",
-            help="For a --cluster with TLS: the certificate of its authority (default: Dask's settings).",
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None,
-        typer.Option("--tls-cert", metavar="PEM", help="For a --cluster with TLS: your certificate."),
-    ] = None,
-    tls_key: Annotated[
-        Path | None,
-        typer.Option(
-            "--tls-key", metavar="PEM", help="For a --cluster with TLS: its key, if --tls-cert is without."
-        ),
-    ] = None,
+    on: OnCluster,
 ) -> None:
     """Run a sweep into a results file. The same command once more does only what is missing.
 
@@ -89,7 +114,7 @@ def sweep(
         telling_what_is_left(
             True, lambda left: terminal.print_some_results(left.results, console, MOST_LINES)
         ),
-        _cluster(cluster, asked.jobs, tls_ca_file, tls_cert, tls_key) as engine,
+        on.engine(asked.jobs) as engine,
     ):
         results = sweeps.sweep(
             scenario,
@@ -123,21 +148,6 @@ def merge(
     crossfade merge my-*-of-3.sqlite --out my.sqlite
     """
     sweeps.merge(results, out, say=_say)
-
-
-def _cluster(
-    address: str | None, jobs: int | None, ca_file: Path | None, cert: Path | None, key: Path | None
-) -> AbstractContextManager[Cluster | None]:
-    has_files = (ca_file or cert or key) is not None
-    if address is None:
-        if has_files:
-            raise ScenarioError("--tls-ca-file, --tls-cert and --tls-key: need --cluster ADDRESS")
-        return nullcontext()
-    from crossfade.sweeps.cluster import Cluster, tls_files  # takes a while to load
-
-    if has_files and (ca_file is None or cert is None):
-        raise ScenarioError("--tls-ca-file and --tls-cert: must both be given")
-    return Cluster(address, jobs, security=tls_files(ca_file, cert, key) if ca_file and cert else None)
 
 
 def _read_shard(text: str) -> Shard:

@@ -80,46 +80,7 @@ def live(
 
 def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Config:
     """All that the helper needs, checked as far as it can be without the hosts."""
-    if sys.platform != "linux":
-        raise ScenarioError("live: Linux only")
-    given = [name for name in ("rate", "delay", "loss", "queue") if getattr(asked, name) is not None]
-    if scenario is None and not given:
-        raise ScenarioError("live: give a scenario, or at least one of --rate, --delay, --loss")
-    if scenario is not None and given:
-        raise ScenarioError(f"--{given[0]}: the scenario {shortened(scenario)} has the link; use --set")
-    if asked.queue is not None and asked.rate is None and scenario is None:
-        raise ScenarioError("--queue: needs --rate; a link without a rate keeps nothing waiting")
-    if asked.workload not in (None, "bulk"):
-        raise ScenarioError(f"--workload {shortened(asked.workload)}: must be bulk")
-    # As of a variable of the shell that is not set: nothing, and neither no program nor the folder one is in.
-    if asked.far is not None and not asked.far.strip():
-        raise ScenarioError(f"--far {asked.far!r}: must be a shell command, such as 'iperf3 -s'")
-    if asked.serve == "":
-        raise ScenarioError("--serve '': must be a folder, such as .")
-    if asked.congestion is not None and not CONGESTION.fullmatch(asked.congestion):
-        raise ScenarioError(
-            f"--congestion {shortened(repr(asked.congestion))}: must be the kernel's name of a congestion "
-            "control, such as bbr"
-        )
-    if asked.workload and (command or asked.far or asked.serve):
-        raise ScenarioError("--workload bulk: runs alone, without COMMAND, --far or --serve")
-    if asked.workload and asked.internet:
-        raise ScenarioError("--workload bulk: runs between the two hosts, without --internet")
-    if asked.workload and asked.mtu is not None:
-        problem = "--workload bulk has the scenario's packets; set link.packet_size"
-        raise ScenarioError(f"--mtu {asked.mtu}: {problem}")
-    if asked.serve is not None and not Path(asked.serve).is_dir():
-        raise ScenarioError(f"--serve {shortened(asked.serve)}: no such folder")
-    if asked.mtu is not None and not 576 <= asked.mtu <= 65535:
-        raise ScenarioError(f"--mtu {asked.mtu}: must be at least 576 and at most 65535")
-    if asked.page is not None and not 0 <= asked.page <= 65535:
-        raise ScenarioError(f"--page {asked.page}: must be a port, at most 65535, or 0 for any that is free")
-    if asked.watch and not (command or asked.workload):
-        raise ScenarioError("--watch: a shell needs the terminal itself; give COMMAND, or use --page 0")
-    if asked.watch and not (sys.stderr and sys.stderr.isatty()):
-        raise ScenarioError("--watch: standard error is no terminal; use --page 0")
-    if asked.ipv6 and asked.mtu is not None and asked.mtu < 1280:
-        raise ScenarioError(f"--mtu {asked.mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
+    _check(command, scenario, asked)
     overrides = read_assignments("--set", asked.set)
     source = _shaped(asked) if scenario is None else scenario
     plan = _one_point(source, overrides, asked.seed)
@@ -172,6 +133,50 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
         json=named(asked.json),
         quiet=asked.quiet,
     )
+
+
+def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
+    """Refuse what cannot be, as far as it is seen without the hosts."""
+    if sys.platform != "linux":
+        raise ScenarioError("live: Linux only")
+    given = [name for name in ("rate", "delay", "loss", "queue") if getattr(asked, name) is not None]
+    if scenario is None and not given:
+        raise ScenarioError("live: give a scenario, or at least one of --rate, --delay, --loss")
+    if scenario is not None and given:
+        raise ScenarioError(f"--{given[0]}: the scenario {shortened(scenario)} has the link; use --set")
+    if asked.queue is not None and asked.rate is None and scenario is None:
+        raise ScenarioError("--queue: needs --rate; a link without a rate keeps nothing waiting")
+    if asked.workload not in (None, "bulk"):
+        raise ScenarioError(f"--workload {shortened(asked.workload)}: must be bulk")
+    # As of a variable of the shell that is not set: nothing, and neither no program nor the folder one is in.
+    if asked.far is not None and not asked.far.strip():
+        raise ScenarioError(f"--far {asked.far!r}: must be a shell command, such as 'iperf3 -s'")
+    if asked.serve == "":
+        raise ScenarioError("--serve '': must be a folder, such as .")
+    if asked.congestion is not None and not CONGESTION.fullmatch(asked.congestion):
+        raise ScenarioError(
+            f"--congestion {shortened(repr(asked.congestion))}: must be the kernel's name of a congestion "
+            "control, such as bbr"
+        )
+    if asked.workload and (command or asked.far or asked.serve):
+        raise ScenarioError("--workload bulk: runs alone, without COMMAND, --far or --serve")
+    if asked.workload and asked.internet:
+        raise ScenarioError("--workload bulk: runs between the two hosts, without --internet")
+    if asked.workload and asked.mtu is not None:
+        problem = "--workload bulk has the scenario's packets; set link.packet_size"
+        raise ScenarioError(f"--mtu {asked.mtu}: {problem}")
+    if asked.serve is not None and not Path(asked.serve).is_dir():
+        raise ScenarioError(f"--serve {shortened(asked.serve)}: no such folder")
+    if asked.mtu is not None and not 576 <= asked.mtu <= 65535:
+        raise ScenarioError(f"--mtu {asked.mtu}: must be at least 576 and at most 65535")
+    if asked.page is not None and not 0 <= asked.page <= 65535:
+        raise ScenarioError(f"--page {asked.page}: must be a port, at most 65535, or 0 for any that is free")
+    if asked.watch and not (command or asked.workload):
+        raise ScenarioError("--watch: a shell needs the terminal itself; give COMMAND, or use --page 0")
+    if asked.watch and not (sys.stderr and sys.stderr.isatty()):
+        raise ScenarioError("--watch: standard error is no terminal; use --page 0")
+    if asked.ipv6 and asked.mtu is not None and asked.mtu < 1280:
+        raise ScenarioError(f"--mtu {asked.mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
 
 
 def _one_point(source: str, overrides: dict[str, Any], seed: int | None) -> plans.Plan:
