@@ -74,11 +74,6 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         }
     }
 
-    /// The queue, to look at.
-    pub fn queue(&self) -> &Q {
-        &self.queue
-    }
-
     /// When the next lost or dropped packet leaves; [`SimTime::MAX`] if none did.
     fn next_gone(&self) -> SimTime {
         self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
