@@ -16,6 +16,7 @@ import pytest
 
 from tests.rust_matches import files_with_sites, has_site
 from tests.rust_modules import arrows_between_files
+from tests.rust_unused import unused
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "crossfade"
@@ -92,6 +93,24 @@ KINDS = {
     "kind of network": ["NetworkSetup"],
     "method": ["Method"],
 }
+# Public functions that no other file of the product uses, and why they stay.
+PROMISED = {
+    "crates/channel/src/matrix.rs adjoint": "tests of phy multiply factors back with it",
+    "crates/core/src/testing.rs assert_mean_in": "what tests of all crates share",
+    "crates/core/src/testing.rs assert_mean_near": "what tests of all crates share",
+    "crates/core/src/testing.rs is_salted": "what tests of all crates share",
+    "crates/experiment/src/summarise.rs parts_of": "how tests read the results of flows, links and users",
+    "crates/link/src/queue/byte_queue.rs discarding": "the discard timer, for queues of bearers",
+    "crates/link/src/queue/byte_queue.rs next_discard": "the discard timer, for queues of bearers",
+    "crates/phy/src/constellation.rs of_bits": "how tests of cells name a modulation",
+    "crates/phy/src/transceiver.rs decide": "tests compare detectors symbol by symbol",
+    "crates/sim/src/one_hop.rs run_with_congestion_control": "tests of the laws of congestion controls",
+    "crates/sim/src/shortcuts.rs each_off": "tests leave out one shortcut at a time",
+    "crates/transport/src/congestion/cubic.rs with_c": "tests of CUBIC's closed forms",
+    "crates/transport/src/congestion/cubic.rs without_fast_convergence": "tests of CUBIC's closed forms",
+}
+# Their blocks of Rust are interfaces that users are promised, as the examples are.
+PAGES = ["own-model.md", "link-layer.md", "congestion-control.md"]
 CRATES_THERE = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
 
@@ -214,6 +233,35 @@ def test_a_match_without_an_arm_for_all_others_is_a_site() -> None:
     assert has_site("impl Kind { fn a(self) -> u8 { match self { Self::A => 1, Self::B => 2 } } }", "Kind")
     assert has_site("impl From<u8> for Kind<'_> { fn a(&self) { match self { Self::A => {} } } }", "Kind")
     assert not has_site("impl Other { fn a(self) { match self { Self::A => {} } } }", "Kind")
+
+
+def test_every_public_function_is_used_or_promised() -> None:
+    assert unused(ROOT, [ROOT / "docs" / page for page in PAGES]) == set(PROMISED)
+
+
+def test_a_function_that_nothing_uses_is_found(tmp_path: Path) -> None:
+    files = {
+        "crates/a/src/lib.rs": "mod b;\npub use b::{Handed, on};\n",
+        "crates/a/src/b.rs": "pub struct Handed;\nimpl Handed {\n"
+        "    pub fn own(&self) { self.own(); on(); }\n    pub const fn field(&self) {}\n"
+        "    pub fn called(&self) {}\n    pub fn passed(&self) {}\n"
+        "    pub(crate) fn inside(&self) {}\n}\npub fn on() {}\npub fn of_page() {}\npub fn of_bench() {}\n"
+        "#[cfg(test)]\nmod tests { fn a() { super::Handed.tested(); } }\n",
+        "crates/a/src/c.rs": "use crate::b::Handed;\n"
+        "fn field(h: Handed) { h.field.called(); h.map(Handed::passed); }\n// h.own()\n",
+        "crates/a/src/d.rs": "pub fn tested() {}\n",
+        "crates/a/benches/e.rs": "fn main() { a::of_bench(); }\n",
+        "crates/a/tests/main.rs": "fn main() { a::on(); }\n",
+        "page.md": "own()\n```rust\na::of_page();\n```\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = unused(tmp_path, [tmp_path / "page.md"])
+    assert found == {
+        *(f"crates/a/src/b.rs {name}" for name in ("own", "field", "on")),
+        "crates/a/src/d.rs tested",
+    }
 
 
 def _text(path: Path) -> str:

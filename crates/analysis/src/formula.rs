@@ -9,13 +9,13 @@ use crossfade_core::OutOfRange;
 /// A formula for the rate of a TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formula {
-    /// The square-root law: see [`square_root_law`].
+    /// The square-root law, sqrt(3 / (2 b p)) / rtt: Mathis, Semke, Mahdavi and Ott, 1997, eq. 3.
     SquareRoot,
-    /// The full model of Padhye et al.: see [`padhye`].
+    /// The full model of Padhye, Firoiu, Towsley and Kurose, 2000, eq. 32.
     Padhye,
-    /// Its approximation: see [`padhye_approximation`].
+    /// The approximation of that model: the same paper, eq. 33.
     PadhyeApproximation,
-    /// CUBIC's response function: see [`cubic_response`].
+    /// CUBIC's response function: RFC 9438 sections 4.3 and 5.2.
     Cubic,
 }
 
@@ -83,7 +83,7 @@ pub fn formula(formula: Formula, path: &TcpPath) -> Result<f64, AnalysisError> {
 ///
 /// # Errors
 /// See [`formula`].
-pub fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
+fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
     path.check()?;
     Ok((3.0 / (2.0 * path.b * path.p)).sqrt().min(path.w_max) / path.rtt)
 }
@@ -97,7 +97,7 @@ pub fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
 ///
 /// # Errors
 /// See [`formula`].
-pub fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
+fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
     path.check()?;
     let TcpPath { p, rtt, t0, b, w_max, .. } = *path;
     let unlimited = unlimited_window(p, b);
@@ -118,7 +118,7 @@ pub fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
 ///
 /// # Errors
 /// See [`formula`].
-pub fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
+fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
     path.check()?;
     let TcpPath { p, rtt, t0, b, w_max, .. } = *path;
     let timeouts = (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0);
@@ -133,7 +133,7 @@ pub fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
 ///
 /// # Errors
 /// See [`formula`].
-pub fn cubic_response(path: &TcpPath) -> Result<f64, AnalysisError> {
+fn cubic_response(path: &TcpPath) -> Result<f64, AnalysisError> {
     path.check()?;
     let TcpPath { p, rtt, w_max, unit_s, .. } = *path;
     // Figure 5 (section 5): [C (3 + beta) / (4 (1 - beta))]^0.25.

@@ -19,6 +19,6 @@ mod phi;
 pub use bounds::{Bounds, bounds};
 pub use delayed::{Delayed, exact_delayed};
 pub use exact::{Exact, exact};
-pub use formula::{Formula, TcpPath, cubic_response, formula, padhye, padhye_approximation, square_root_law};
+pub use formula::{Formula, TcpPath, formula};
 pub use model::{AnalysisError, Model, Solution};
 pub use paper_bounds::paper_bounds;

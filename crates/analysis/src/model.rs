@@ -63,18 +63,6 @@ pub struct Solution {
     pub transmissions_per_slot: f64,
 }
 
-impl Solution {
-    /// Energy for a delivered packet, in that of a transmission: transmissions per packet delivered once, the
-    /// paper's unit. Infinite where nothing is delivered.
-    pub fn energy_per_packet(&self) -> f64 {
-        if self.throughput_per_slot > 0.0 {
-            self.transmissions_per_slot / self.throughput_per_slot
-        } else {
-            f64::INFINITY
-        }
-    }
-}
-
 /// What can't be solved, and why. One line.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

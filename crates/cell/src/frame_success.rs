@@ -114,7 +114,7 @@ impl FrameSuccess {
 
     /// The probability of a frame of `bits` bits a symbol at the ratio whose root is `root`.
     #[inline]
-    pub fn at_root(&self, bits: u32, root: f64) -> f64 {
+    fn at_root(&self, bits: u32, root: f64) -> f64 {
         let (below, part) = place(root);
         between(self.table(), bits as usize - 1, below, part)
     }

@@ -246,7 +246,7 @@ impl DelayProfile {
     }
 
     /// The root mean square delay spread in seconds.
-    pub fn delay_spread_s(&self) -> f64 {
+    fn delay_spread_s(&self) -> f64 {
         let mean: f64 = self.taps.iter().map(|tap| tap.power * tap.delay_s).sum();
         let of_squares: f64 = self.taps.iter().map(|tap| tap.power * square(tap.delay_s)).sum();
         (of_squares - square(mean)).max(0.0).sqrt()

@@ -58,7 +58,7 @@ impl Runs {
     /// # Panics
     ///
     /// Of one run, which says nothing of the spread.
-    pub fn half_width(&self) -> f64 {
+    fn half_width(&self) -> f64 {
         let freedom = self.0.len() as f64 - 1.0;
         student_t_quantile(1.0 - FALSE_ALARM / 2.0, freedom) * self.error()
     }

@@ -121,7 +121,7 @@ pub enum Knowledge {
 
 impl MeshConfig {
     /// The share of frames that are understood over `distance_m` metres when nothing interferes, by one antenna.
-    pub fn decoding_probability(&self, distance_m: f64) -> f64 {
+    fn decoding_probability(&self, distance_m: f64) -> f64 {
         match self.reception {
             Reception::Range => f64::from(u8::from(within(distance_m, self.range_m))),
             Reception::Sinr { path_loss, shadowing } => {

@@ -36,12 +36,6 @@ pub struct Reuse {
     pub is_exact: bool,
 }
 
-/// The links between all nodes within `range_m` of each other.
-pub fn links_within(positions: &[Position], range_m: f64) -> Vec<(usize, usize)> {
-    let linked = |&(a, b): &(usize, usize)| within(positions[a].distance_m(positions[b]), range_m);
-    (0..positions.len()).flat_map(|a| (a + 1..positions.len()).map(move |b| (a, b))).filter(linked).collect()
-}
-
 /// The largest set of exchanges over `links` that can be under way at one time. A link both ways, or named twice, is
 /// one.
 ///
@@ -267,6 +261,15 @@ mod tests {
         let reuse = largest(&chain(hops), &links, rules).unwrap();
         assert!(reuse.is_exact);
         reuse.exchanges.len()
+    }
+
+    /// The links between all nodes within `range_m` of each other.
+    fn links_within(positions: &[Position], range_m: f64) -> Vec<(usize, usize)> {
+        let linked = |&(a, b): &(usize, usize)| within(positions[a].distance_m(positions[b]), range_m);
+        (0..positions.len())
+            .flat_map(|a| (a + 1..positions.len()).map(move |b| (a, b)))
+            .filter(linked)
+            .collect()
     }
 
     #[test]

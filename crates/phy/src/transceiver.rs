@@ -231,17 +231,6 @@ impl Transceiver {
         self.detect_outputs(&reception.statistic, &reception.sent, workspace)
     }
 
-    /// The bits that were sent, in order.
-    pub fn sent_bits<'a>(&'a self, reception: &'a Reception) -> impl Iterator<Item = bool> + 'a {
-        let packing = self.detection.packing;
-        (0..self.config.frame_bits).map(move |bit| {
-            let symbol = (bit / packing.bits) as usize;
-            let (word, shift) = packing.place(symbol % packing.symbols);
-            let label = reception.sent[word * self.stride + symbol / packing.symbols] >> shift;
-            (label >> (bit % packing.bits)) & 1 == 1
-        })
-    }
-
     /// Decides the labels of the symbols of one block from what was received: slot by slot all antennas, noise
     /// of variance 1, over `gains` at `rho` (a ratio). For received vectors from elsewhere.
     ///

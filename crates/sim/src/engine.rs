@@ -36,7 +36,7 @@ pub fn simulate<O: Observer, C: Capture>(
 /// A network under way.
 ///
 /// It goes on by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)), in portions of any size:
-/// what happens is the same. Packets enter it from outside ([`inject`](Self::inject)) beside the flows that it
+/// what happens is the same. Packets enter it from outside ([`Fabric::push`]) beside the flows that it
 /// simulates, and leave it again ([`poll`](Self::poll)). To those who know links alone it is a [`Fabric`]: what
 /// can stand between real hosts, with a whole network inside.
 pub struct Engine<O, C> {
@@ -125,13 +125,6 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(ref self, event_loop => event_loop.now())
     }
 
-    /// A packet enters at `now` by the outer port `from`, bound for the outer port `to`, after everything else
-    /// that happens by then. The network has to have a [`Passage`](crate::Passage) from one to the other: a
-    /// packet without, or after the end of the run, is dropped.
-    pub fn inject(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
-        either!(mut self, event_loop => event_loop.inject(now, from, to, parcel))
-    }
-
     /// The next packet of those that were injected that has left, and the outer port that it came out at or was
     /// bound for.
     pub fn poll(&mut self) -> Option<(Port, Departure)> {
@@ -162,13 +155,16 @@ impl<O: Observer, C: Capture> Engine<O, C> {
 }
 
 /// The ports are the outer ones. Packets of the flows inside are nobody else's business.
+///
+/// A packet enters after everything else that happens by then. The network has to have a [`Passage`](crate::Passage) from one port to
+/// the other: a packet without, or after the end of the run, is dropped.
 impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     fn ports(&self) -> Port {
         either!(ref self, event_loop => event_loop.ports())
     }
 
     fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
-        self.inject(now, from, to, parcel)
+        either!(mut self, event_loop => event_loop.inject(now, from, to, parcel))
     }
 
     fn next_event(&self) -> Option<SimTime> {

@@ -173,7 +173,7 @@ pub struct Network {
     pub arrivals: Vec<Arrivals>,
     /// What they go through, and which ways.
     pub topology: Topology,
-    /// Ways for packets from outside ([`crate::Engine::inject`]).
+    /// Ways for packets from outside ([`Fabric::push`](crossfade_link::Fabric::push) of the engine).
     pub passages: Vec<Passage>,
     /// How senders meet the first link.
     pub gate: SenderGate,

@@ -180,7 +180,7 @@ fn simulated_flows_share_links_with_packets_from_outside() {
     };
     let mut engine = Engine::new(with_passages(), (), ()).unwrap();
     for i in 0..10_000 {
-        engine.inject(MS * i, 0, 1, Parcel::new(0, 99, 500));
+        engine.push(MS * i, 0, 1, Parcel::new(0, 99, 500));
         while engine.poll().is_some() {}
     }
     engine.advance(MS * 10_000);
@@ -193,7 +193,7 @@ fn simulated_flows_share_links_with_packets_from_outside() {
     assert!(met.abs_diff(10_000 + sent) <= 20, "{met} and {sent}: a window may be on its way to the link");
     // Nobody leads from port 0 to port 0.
     let mut engine = Engine::new(with_passages(), (), ()).unwrap();
-    assert_eq!(engine.inject(MS, 0, 0, Parcel::new(0, 0, 500)), Push::QueueDrop);
+    assert_eq!(engine.push(MS, 0, 0, Parcel::new(0, 0, 500)), Push::QueueDrop);
 }
 
 #[test]

@@ -135,11 +135,6 @@ impl LiveReport {
             flows,
         }
     }
-
-    /// Whether time was kept and nothing was lost unseen.
-    pub fn is_sound(&self) -> bool {
-        self.flags.is_empty()
-    }
 }
 
 fn direction(name: &'static str, report: &PumpReport) -> Direction {

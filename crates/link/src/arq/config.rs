@@ -46,11 +46,6 @@ impl ArqLinkConfig {
         self.frame_time() * u64::from(self.segmentation.frames(bytes))
     }
 
-    /// The rate of the payload in bit/s while no frame is repeated.
-    pub fn payload_rate_bps(&self) -> f64 {
-        self.rate_bps * f64::from(self.segmentation.payload) / f64::from(self.frame_size)
-    }
-
     /// From the start of a frame to its acknowledgement: the shortest timeout that is not spurious.
     pub fn round_trip(&self) -> SimTime {
         self.frame_time().saturating_add(self.delay).saturating_add(self.reverse.time())

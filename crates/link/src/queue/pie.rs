@@ -99,11 +99,6 @@ impl Pie {
         Ok(Self { config, stream, backlog: Backlog::default(), control, updates, ecn_marks: 0 })
     }
 
-    /// The probability that an arriving packet is dropped or marked.
-    pub fn drop_probability(&self) -> f64 {
-        self.control.drop_prob
-    }
-
     /// Makes up for the updates that were due by `now`.
     fn update(&mut self, now: SimTime) {
         let Self { config, control, updates, .. } = self;

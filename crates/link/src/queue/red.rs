@@ -107,11 +107,6 @@ impl Red {
         Ok(Self { config, stream, backlog, avg: 0.0, count: None, q_time: Some(SimTime::ZERO), ecn_marks: 0 })
     }
 
-    /// The average queue, in packets or bytes as the limit.
-    pub fn average(&self) -> f64 {
-        self.avg
-    }
-
     /// Floyd93 section IV: the average takes in an arrival that finds `queue`.
     fn update_average(&mut self, now: SimTime, queue: f64) {
         let w_q = self.config.w_q;
@@ -261,7 +256,7 @@ mod tests {
             let mut red = red(RedConfig { w_q, min_th: 1000.0, max_th: 2000.0, ..in_packets() });
             // The first finds an empty queue and the last one of `burst` packets.
             (0..=burst).for_each(|id| assert!(arrives(&mut red, plain(id, 1000))));
-            red.average()
+            red.avg
         };
         for (burst, w_q) in [(10_u32, 0.001), (50, 0.0042), (100, 0.1), (20, 1.0)] {
             let (l, got) = (f64::from(burst), average_after(burst, w_q));
@@ -278,11 +273,11 @@ mod tests {
         assert_eq!(red.dequeue(MS * 7, &mut Vec::new()), None, "idle since 5 ms all the same");
         red.enqueue(MS * 1005, plain(0, 1000), &mut Vec::new()).unwrap();
         // 1000 packets of 1 ms could have come: 10 * 0.998^1000.
-        assert!((red.average() - 1.350_645).abs() < 1e-6, "{}", red.average());
+        assert!((red.avg - 1.350_645).abs() < 1e-6, "{}", red.avg);
         // The queue is empty and the link busy: an ordinary arrival.
         red.dequeue(MS * 1005, &mut Vec::new()).unwrap();
         red.enqueue(MS * 1006, plain(1, 1000), &mut Vec::new()).unwrap();
-        assert!((red.average() - 1.350_645 * 0.998).abs() < 1e-6);
+        assert!((red.avg - 1.350_645 * 0.998).abs() < 1e-6);
     }
 
     #[test]

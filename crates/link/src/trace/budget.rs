@@ -90,7 +90,7 @@ impl LinkBudget {
     }
 
     /// The fastest modulation and code for a signal; `None` is an outage.
-    pub fn modcod(&self, es_n0_db: f64) -> Option<&Modcod> {
+    fn modcod(&self, es_n0_db: f64) -> Option<&Modcod> {
         self.modcods
             .iter()
             .filter(|modcod| modcod.threshold_db + self.margin_db <= es_n0_db)

@@ -185,11 +185,6 @@ impl DualPi2 {
         })
     }
 
-    /// p': the scalable queue is marked with k p', the classic one dropped with its square.
-    pub fn base_probability(&self) -> f64 {
-        self.control.probability
-    }
-
     /// Makes up for the updates that were due by `now`.
     fn update(&mut self, now: SimTime) {
         let Self { config, control, updates, queues, .. } = self;

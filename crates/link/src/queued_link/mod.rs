@@ -1,0 +1,262 @@
+//! A link whose queue decides as packets leave it.
+
+#[cfg(test)]
+mod tests;
+
+use crate::event::{EventLog, LinkEvent, QueueChange};
+use crate::link::{Departure, Link, Push};
+use crate::occupancy::UnderWay;
+use crate::parcel::Parcel;
+use crate::queue::{QueueDiscipline, Waiting};
+use crate::report::LinkReport;
+use crate::statistics::LinkStatistics;
+use crate::transmitter::{Service, Transmitter};
+use crossfade_channel::LossProcess;
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// A packet whose transmission is not counted yet.
+#[derive(Clone, Copy)]
+struct Sending {
+    packet: Waiting,
+    start: SimTime,
+    end: SimTime,
+}
+
+/// A queue discipline in front of a transmitter, then a delay and losses.
+///
+/// Packets leave the queue when the transmitter begins to send them: a queue that looks at how long they
+/// waited sees all of it. The start of each transmission is an event while packets wait. With
+/// [`DropTail`](crate::DropTail) and a constant rate it does what a [`Hop`](crate::Hop) does without these
+/// events.
+pub struct QueuedLink<Q, S = Transmitter> {
+    queue: Q,
+    service: S,
+    delay: SimTime,
+    loss: Box<dyn LossProcess>,
+    /// Packets taken from the queue so far, and those of them for which the loss process did not step.
+    taken: u64,
+    spared: u64,
+    /// When the transmitter takes the next packet.
+    starts_at: SimTime,
+    /// It has nothing to send and knows it.
+    is_idle: bool,
+    /// The packet taken last, until it has been sent and is counted.
+    sending: Option<Sending>,
+    /// What will come out, and when.
+    under_way: VecDeque<(SimTime, Parcel)>,
+    /// When the last of it comes out.
+    last_arrival: SimTime,
+    /// What was dropped or is lost, when, and has not been told.
+    gone: VecDeque<(SimTime, Departure)>,
+    /// Empty between calls; kept for its memory.
+    dropped: Vec<Waiting>,
+    statistics: LinkStatistics,
+    log: EventLog,
+}
+
+impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
+    /// An idle link with an empty queue. `delay` is added to that of the service.
+    pub fn new(queue: Q, service: S, delay: SimTime, loss: Box<dyn LossProcess>) -> Self {
+        Self {
+            queue,
+            service,
+            delay,
+            loss,
+            taken: 0,
+            spared: 0,
+            starts_at: SimTime::ZERO,
+            is_idle: true,
+            sending: None,
+            under_way: VecDeque::new(),
+            last_arrival: SimTime::ZERO,
+            gone: VecDeque::new(),
+            dropped: Vec::new(),
+            statistics: LinkStatistics::default(),
+            log: EventLog::default(),
+        }
+    }
+
+    /// When the next lost or dropped packet leaves; [`SimTime::MAX`] if none did.
+    fn next_gone(&self) -> SimTime {
+        self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
+    }
+
+    /// When the next packet comes out; [`SimTime::MAX`] if none is under way.
+    fn next_arrival(&self) -> SimTime {
+        self.under_way.front().map_or(SimTime::MAX, |(at, _)| *at)
+    }
+
+    /// When the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
+    fn next_transmission(&self) -> SimTime {
+        if self.queue.packets() > 0 { self.starts_at } else { SimTime::MAX }
+    }
+
+    /// The transmitter takes the next packet. The channel's verdict falls as a transmission starts.
+    fn transmit_next(&mut self) {
+        let now = self.starts_at;
+        self.count_sent(now);
+        let head = self.queue.dequeue(now, &mut self.dropped);
+        self.note_drops(now);
+        let Some(Waiting { since, packet }) = head else {
+            self.is_idle = true;
+            return;
+        };
+        self.log_queue(now, QueueChange::Dequeued);
+        let end = self.service.serve(now, packet.bytes());
+        self.starts_at = self.service.next_start(end, false);
+        self.sending = Some(Sending { packet: Waiting { since, packet }, start: now, end });
+        let transmission = self.taken;
+        self.taken += 1;
+        let is_lost = if packet.is_spared() {
+            self.spared += 1;
+            false
+        } else {
+            self.loss.lost_of(now, transmission - self.spared, packet.bytes())
+        };
+        self.log.push(|| LinkEvent::packet(now, packet.user(), transmission, is_lost));
+        if is_lost {
+            leave(&mut self.gone, end, Departure::Lost(packet));
+        } else {
+            let delay = self.service.delay(end).saturating_add(self.delay);
+            // First in, first out, also where the delay shrinks.
+            self.last_arrival = end.saturating_add(delay).max(self.last_arrival);
+            self.under_way.push_back((self.last_arrival, packet));
+        }
+    }
+
+    /// Counts the packet that is being sent, if it has been sent by `now`.
+    fn count_sent(&mut self, now: SimTime) {
+        if let Some(Sending { packet: Waiting { since, packet }, start, .. }) =
+            self.sending.take_if(|sending| sending.end <= now)
+        {
+            self.statistics.on_transmission(packet.bytes(), start - since);
+        }
+    }
+
+    /// Takes what is due by `now` from the queue. That the queue ran empty is noticed only here: nothing can depend on it
+    /// earlier.
+    fn catch_up(&mut self, now: SimTime) {
+        while !self.is_idle && self.starts_at <= now {
+            self.transmit_next();
+        }
+    }
+
+    fn log_queue(&mut self, at: SimTime, change: QueueChange) {
+        let queue = &self.queue;
+        self.log.push(|| LinkEvent::queue(at, change, queue.packets(), queue.bytes()));
+    }
+
+    /// The queue has done something at time `now`.
+    fn note_drops(&mut self, now: SimTime) {
+        let marked = self.queue.ecn_marks() - self.statistics.ecn_marks;
+        self.statistics.ecn_marks += marked;
+        if self.log.is_kept() {
+            (0..marked).for_each(|_| self.log_queue(now, QueueChange::Marked));
+            (0..self.dropped.len()).for_each(|_| self.log_queue(now, QueueChange::Dropped));
+        }
+        for Waiting { since, packet } in self.dropped.drain(..) {
+            self.statistics.queue_drops += 1;
+            self.statistics.waiting_s += (now - since).as_secs_f64();
+            leave(&mut self.gone, now, Departure::QueueDrop(packet));
+        }
+    }
+}
+
+/// A packet leaves `at` a time without coming out: what is being sent is lost after what the queue drops meanwhile.
+fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Departure) {
+    let place = gone.partition_point(|(earlier, _)| *earlier <= at);
+    gone.insert(place, (at, departure));
+}
+
+impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
+    fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
+        // What starts now makes room for what comes now.
+        self.catch_up(now);
+        let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
+        self.note_drops(now);
+        if refused {
+            self.log_queue(now, QueueChange::Dropped);
+            self.statistics.queue_drops += 1;
+            return Push::QueueDrop;
+        }
+        self.log_queue(now, QueueChange::Enqueued);
+        if self.is_idle {
+            self.is_idle = false;
+            self.starts_at = self.service.next_start(now, true);
+            if self.starts_at <= now {
+                self.transmit_next();
+            }
+        }
+        Push::Accepted
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        let next = self.next_gone().min(self.next_arrival()).min(self.next_transmission());
+        (next < SimTime::MAX).then_some(next)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        loop {
+            let (gone, arrival, transmission) =
+                (self.next_gone(), self.next_arrival(), self.next_transmission());
+            let next = gone.min(arrival).min(transmission);
+            if next > now || next == SimTime::MAX {
+                return None;
+            }
+            // At equal times what is gone comes first, then arrivals, then what the transmitter does next.
+            if gone == next {
+                let (_, departure) = self.gone.pop_front()?;
+                self.statistics.losses += u64::from(matches!(departure, Departure::Lost(_)));
+                return Some(departure);
+            }
+            if arrival == next {
+                let (_, packet) = self.under_way.pop_front()?;
+                self.statistics.on_arrival(packet.bytes());
+                return Some(Departure::Arrived(packet));
+            }
+            self.transmit_next();
+        }
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        self.catch_up(now);
+        self.count_sent(now);
+        let mut statistics = self.statistics.clone();
+        let (mut waits, mut unsent) = (Vec::new(), Vec::new());
+        let mut note = |Waiting { since, packet }: Waiting, until: SimTime| {
+            waits.push(until.saturating_sub(since));
+            unsent.push(packet);
+        };
+        if let Some(Sending { packet, start, .. }) = self.sending {
+            note(packet, start);
+        }
+        self.queue.each(&mut |packet| note(*packet, now));
+        statistics.add_waits(waits);
+        let under_way = self.sending.map(|Sending { packet, start, end }| UnderWay {
+            start,
+            end,
+            bytes: packet.packet.bytes(),
+        });
+        let occupancy = self.service.occupancy(now, under_way);
+        // What has left and was not taken out yet.
+        let is_drop = |departure: &Departure| matches!(departure, Departure::QueueDrop(_));
+        let (dropped, lost): (Vec<_>, Vec<_>) =
+            self.gone.iter().map(|(_, departure)| *departure).partition(is_drop);
+        let being_sent = self.sending.map(|sending| sending.packet.packet);
+        let on_the_way = self.under_way.iter().map(|(_, parcel)| *parcel);
+        let sent = on_the_way.chain(lost.into_iter().map(Departure::parcel));
+        let sent = sent.filter(|parcel| Some(*parcel) != being_sent).collect();
+        unsent.extend(dropped.into_iter().map(Departure::parcel));
+        let waiting = Some(self.queue.packets());
+        LinkReport { waiting, unsent, sent, ..LinkReport::new(now, statistics, occupancy) }
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.log.keep(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.log.pop()
+    }
+}
