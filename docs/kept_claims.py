@@ -12,6 +12,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -83,34 +84,45 @@ def stale(key: str) -> dict[tuple[str, str], str]:
     return {place: new for place, new in wanted.items() if rows.get(place, {}).get("digest") != new}
 
 
-def judge(key: str, jobs: int | None = None, progress: bool = False) -> int:
-    """Judge what is stale, and write the table; says how many rows were judged."""
+def judge(key: str, seeds: Sequence[int] = SEEDS, jobs: int | None = None, progress: bool = False) -> int:
+    """Judge what is stale, or was not judged with one of the seeds yet; says how many verdicts that were.
+
+    The table is written after each reading and seed, the first reading with all seeds first.
+    """
     there, rows, wanted = PAPERS[key].SET, kept(key), stale(key)
-    names = [claim["id"] for claim in there.listed()]
-    for reading in there.readings().listed:
-        only = [name for name in names if (name, reading.name) in wanted]
+    rows = {place: row for place, row in rows.items() if place not in wanted}
+    first, *others = there.readings().listed
+    count = 0
+    for reading, seed in [*product([first], seeds), *((one, seed) for seed in seeds for one in others)]:
+        only = [
+            claim["id"]
+            for claim in there.listed()
+            if seed not in seeds_of(rows.get((claim["id"], reading.name), {}))
+        ]
         if not only:
             continue
-        by_seed = [
-            cf.claims(key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress)
-            for seed in SEEDS
-        ]
-        for judged in zip(*by_seed, strict=True):
-            place = (judged[0].claim, reading.name)
-            rows[place] = _row(key, judged, reading, wanted[place])
+        judged = cf.claims(key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress)
+        for verdict in judged:
+            place = (verdict.claim, reading.name)
+            if place in rows:
+                row = rows[place]
+                row["seeds"] = f"{row['seeds']} {seed}"
+                row["verdicts"] = f"{row['verdicts']}{BETWEEN}{verdict.verdict}"
+            else:
+                rows[place] = _row(key, verdict, reading, seed, wanted[place])
+        count += len(judged)
         _write(key, rows)
-    _write(key, rows)
-    return len(wanted)
+    return count
 
 
-def _row(key: str, judged: Sequence[Verdict], reading: Reading, new: str) -> Row:
-    """The verdict with the first seed and its numbers, and those with all seeds."""
-    (record,) = verdict_table(judged[:1]).records()
-    asked = f"--reading {reading.name} --claim {record['claim']} --seed {SEEDS[0]}"
+def _row(key: str, verdict: Verdict, reading: Reading, seed: int, new: str) -> Row:
+    """The verdict with a first seed and its numbers."""
+    (record,) = verdict_table([verdict]).records()
+    asked = f"--reading {reading.name} --claim {verdict.claim} --seed {seed}"
     return {name: record[name] for name in ("claim", "verdict", *NUMBERS)} | {
         "reading": reading.name,
-        "seeds": " ".join(map(str, SEEDS)),
-        "verdicts": BETWEEN.join(verdict.verdict for verdict in judged),
+        "seeds": str(seed),
+        "verdicts": verdict.verdict,
         "results_version": cf.RESULTS_VERSION,
         "digest": new,
         "command": f"crossfade paper {key} {asked}",
@@ -128,6 +140,11 @@ def _write(key: str, rows: Mapping[tuple[str, str], Row]) -> None:
 def verdicts_of(row: Row) -> list[str]:
     """The verdicts with each seed."""
     return str(row["verdicts"]).split(BETWEEN)
+
+
+def seeds_of(row: Row) -> list[int]:
+    """The seeds that a row was judged with: none that is not there."""
+    return [int(seed) for seed in str(row.get("seeds", "")).split()]
 
 
 def claims_table(key: str) -> cf.Table:
@@ -152,10 +169,9 @@ def claims_table(key: str) -> cf.Table:
 
 def _by_seeds(row: Row) -> str:
     """The verdict, and which seeds come to another one."""
-    seeds = str(row["seeds"]).split()
     others = [
         f"seed {seed}: {verdict}"
-        for seed, verdict in zip(seeds, verdicts_of(row), strict=True)
+        for seed, verdict in zip(seeds_of(row), verdicts_of(row), strict=True)
         if verdict != row["verdict"]
     ]
     return f"{row['verdict']} ({', '.join(others)})" if others else str(row["verdict"])
@@ -194,6 +210,6 @@ def _score(rows: Iterable[Row], reading: str) -> str:
     found = [verdicts_of(row) for row in rows if row["reading"] == reading]
     scores = [
         " / ".join(str(of_seed.count(word)) for word in ("holds", "holds partly", "does not hold"))
-        for of_seed in zip(*found, strict=True)
+        for of_seed in zip(*found, strict=False)  # those that all rows have
     ]
     return ", ".join(dict.fromkeys(scores))

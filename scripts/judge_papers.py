@@ -1,6 +1,6 @@
 """Judge the claims of papers again whose kept verdicts are stale (docs/papers/KEY-claims.csv).
 
-Usage: python scripts/judge_papers.py [KEY]... [--jobs N]
+Usage: python scripts/judge_papers.py [KEY]... [--seeds 1,2,3] [--jobs N]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 
-from kept_claims import judge, kept_file
+from kept_claims import SEEDS, judge, kept_file
 
 from crossfade.papers import PAPERS
 
@@ -20,10 +20,12 @@ def main() -> None:
     """The papers that are named, or all; full runs, with each of three seeds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("key", nargs="*", metavar="KEY", choices=[*PAPERS, []])
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
     parser.add_argument("--jobs", type=int)
     asked = parser.parse_args()
+    seeds = [int(seed) for seed in asked.seeds.split(",")]
     for key in asked.key or PAPERS:
-        print(f"{kept_file(key).name}: {judge(key, asked.jobs)} rows judged", flush=True)
+        print(f"{kept_file(key).name}: {judge(key, seeds, asked.jobs)} verdicts", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tests.conftest import Cli, points
 # The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
 FIGURE_COLUMNS = (
     "variant,channel,w_max,k,p_e,throughput_lower,throughput_upper,throughput_exact,throughput_sim,ci95,"
-    "transmissions_exact"
+    "transmissions_exact,sender"
 )
 # Table I as printed, less its four misprints (None): p_BB at (0.01, 0.01) and (0.08, 0.001), the burst length
 # at (0.01, 0.01) and (0.64, 0.001). Columns: fd_t, p_e, fading_margin_db, p_gg, p_bb, burst.
@@ -114,6 +114,46 @@ def test_over_replaces_axes_named_as_columns(cli: Cli) -> None:
         for w_max in ("6", "7", "8")
         for p_e in ("0.01", "0.1")
     )
+
+
+def test_each_mark_has_a_seed_of_its_own(cli: Cli) -> None:
+    axes = ["variant=tahoe", "channel=iid", "p_e=0.01,0.1"]
+    rows = quick(cli, "fig1", *(word for axis in axes for word in ("--over", axis)), "--seed", "5")
+    for number, row in enumerate(rows):
+        (point,) = cf.run(
+            "papers/tcp-markov/fig1",
+            set={"run.duration": "3000 slots"},
+            over={
+                "tcp.variant": ["tahoe"],
+                "channel": [{"model": "iid"}],
+                "channel.p_e": [float(row["p_e"])],
+            },
+            seed=5 + 1000 * number,
+            runs=2,
+            methods=["simulation"],
+        ).points
+        assert float(row["throughput_sim"]) == point.value("throughput_per_slot")
+
+
+def test_senders_are_an_axis(cli: Cli) -> None:
+    axes = ["variant=reno", "channel=iid,0.01", "p_e=0.01,0.1", "sender=paper,ns2,ns2-constant,ns2-slot"]
+    rows = quick(cli, "fig2", *(word for axis in axes for word in ("--over", axis)))
+    assert [row["sender"] for row in rows[::4]] == ["paper", "ns2", "ns2-constant", "ns2-slot"]
+    # The analysis is of the paper's sender.
+    assert all(bool(row["throughput_exact"]) == (row["sender"] == "paper") for row in rows)
+    assert all(row["throughput_sim"] for row in rows)
+    # Drawn of two: lines of the one, marks of the other.
+    both = cf.Table.of(list(rows[0]), [row for row in rows if row["sender"] in ("paper", "ns2")])
+    drawn = PAPERS["tcp-markov"].FIGURES["fig2"].to_draw(both).records()
+    assert len(drawn) == 4
+    for line, paper, ns2 in zip(drawn, rows[:4], rows[4:8], strict=True):
+        assert (line["sender"], line["p_e"]) == ("ns2", paper["p_e"])
+        assert line["throughput_exact"] == paper["throughput_exact"]
+        assert line["throughput_sim"] == ns2["throughput_sim"]
+    outcome = cli("paper", "tcp-markov", "fig2", "--over", "sender=ns3")
+    assert "over sender = ns3: must be one of paper, ns2, ns2-constant, ns2-slot" in outcome.err
+    alone = cli("paper", "tcp-markov", "fig2", "--over", "sender=ns2", "--method", "analysis")
+    assert "the analysis assumes flavour" in alone.err
 
 
 def test_quick_is_quicker_and_less_sure(cli: Cli) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -65,26 +65,33 @@ class Figures:
     def table(self, name: str, options: Options) -> Table:
         """The rows of a figure under its columns."""
         try:
-            return self._rows(self.results(name, options))
+            return self.rows(self.results(name, options).points)
         except Interrupted as error:
-            raise error.with_table(self._rows) from None
+            raise error.with_table(lambda results: self.rows(results.points)) from None
 
     def results(self, name: str, options: Options) -> Results:
         """The results of a figure's scenario."""
-        asked = self.asked(name, options)
-        return api.solve(
-            self.folder / f"{name}.toml", replace(asked, over=self._over(name, asked.over or {}))
-        )
+        return api.solve(self.path(name), self.asked(name, options))
+
+    def path(self, name: str) -> Path:
+        """The scenario of a figure."""
+        return self.folder / f"{name}.toml"
 
     def asked(self, name: str, options: Options) -> Options:
-        """What is asked of a figure, with what ``quick`` and the reading set, below what is set besides."""
+        """What is asked of a figure's scenario, axes by its keys.
+
+        What is set besides, and axes, stand above what a reading sets, and that above ``quick``.
+        """
         quick = self.quick if options.quick else {}
         read, axes = options.reading.of(name) if options.reading else ({}, {})
         over = {**axes, **(options.over or {})}
         if options.quick and "live" in (options.methods or ()):
             quick = {**quick, **self.quick_live}
             over = {**self.live_axes.get(name, {}), **over}
-        return replace(options, set={**quick, **read, **(options.set or {})}, over=over)
+        keys = self._over(name, over)
+        varied = {part for key in keys for part in key.split(",")}
+        read = {key: value for key, value in read.items() if key not in varied}
+        return replace(options, set={**quick, **read, **(options.set or {})}, over=keys)
 
     def axes_of(self, point: Point) -> dict[str, Cell]:
         """Where a point lies, in the figure's columns."""
@@ -127,11 +134,12 @@ class Figures:
     def _beside(self, name: str) -> Path:
         return (self.claims_folder or self.folder) / name
 
-    def _rows(self, results: Results) -> Table:
+    def rows(self, points: Iterable[Point]) -> Table:
+        """Points under the columns of the figures."""
         records: dict[str, dict[str, Cell]] = {}
         # Methods have columns of their own, or a row each.
         by_row = "method" in self.columns
-        for point in results.points:
+        for point in points:
             place = json.dumps([point.axes, point.method if by_row else ""])
             record = records.setdefault(place, self.axes_of(point))
             record |= self.values(point)

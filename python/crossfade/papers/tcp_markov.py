@@ -1,24 +1,30 @@
 """Zorzi, Chockalingam and Rao, "Throughput Analysis of TCP on Channels with Memory" (IEEE JSAC 18(7), 2000).
 
 Figures 1 to 6 are scenarios in ``scenarios/papers/tcp-markov``; their claims are ``claims.toml`` beside them.
+The paper's marks come from ns: ``--over sender=paper,ns2`` has those of ns-2's rules beside the sender that
+the analysis describes.
 """
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from crossfade import api
+from crossfade import api, plans
 from crossfade.comparison import paired
+from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
 from crossfade.papers import checks
 from crossfade.papers.figure import Along, Figure
-from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, speeds
+from crossfade.papers.figures import Axis, Figures, channel_axis, find, items, of_formula, speeds
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome
+from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
@@ -30,15 +36,56 @@ CITATION = (
 FOLDER = SCENARIOS / "papers" / KEY
 
 P_E = Along("p_e", "log")
+
+
+def _marks_on_lines(table: Table) -> Table:
+    """What is drawn of two senders: lines of the paper's, which is analysed, and the marks of the other."""
+    senders = list(dict.fromkeys(table.cells("sender")))
+    if len(senders) != 2 or PAPER not in senders:
+        return table
+    places = [name for name in AXES if name != "sender"]
+    marks = {tuple(row[name] for name in places): row for row in table.records() if row["sender"] != PAPER}
+    drawn = []
+    for row in table.records():
+        if row["sender"] == PAPER:
+            mark = marks[tuple(row[name] for name in places)]
+            drawn.append(row | {name: mark[name] for name in ("sender", "throughput_sim", "ci95")})
+    return Table.of(table.columns, drawn)
+
+
 FIGURES = {
     "table1": Figure("Markov parameters p_GG and p_BB at different values of P_E and f_d T"),
-    "fig1": Figure("Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 6", P_E),
-    "fig2": Figure("Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 24", P_E),
-    "fig3": Figure("NewReno, i.i.d. and f_d T = 0.01, W_max = 6 and 24", P_E),
-    "fig4": Figure("Tahoe and NewReno at different f_d T, W_max = 24", P_E),
-    "fig5": Figure("Tahoe, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24", P_E),
-    "fig6": Figure("NewReno, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24", P_E),
+    "fig1": Figure("Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 6", P_E, drawn=_marks_on_lines),
+    "fig2": Figure("Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 24", P_E, drawn=_marks_on_lines),
+    "fig3": Figure("NewReno, i.i.d. and f_d T = 0.01, W_max = 6 and 24", P_E, drawn=_marks_on_lines),
+    "fig4": Figure("Tahoe and NewReno at different f_d T, W_max = 24", P_E, drawn=_marks_on_lines),
+    "fig5": Figure("Tahoe, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24", P_E, drawn=_marks_on_lines),
+    "fig6": Figure("NewReno, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24", P_E, drawn=_marks_on_lines),
 }
+
+PAPER = "paper"
+# Flavour, limited transmit, back-off of the timer, gate. Limited transmit (RFC 3042, 2001) is younger than
+# the paper, whose timeout is constant and whose packets wait nowhere; ns-2 backs its timer off, and queues.
+SENDERS: dict[str, list[Any]] = {
+    PAPER: ["paper", False, False, "slot"],
+    "ns2": ["ns2", False, True, "queue"],
+    "ns2-constant": ["ns2", False, False, "queue"],
+    "ns2-slot": ["ns2", False, False, "slot"],
+}
+
+
+def _sender(value: Any) -> list[Any]:
+    if value not in SENDERS:
+        raise ScenarioError(f"over sender = {value}: must be one of {', '.join(SENDERS)}")
+    return SENDERS[value]
+
+
+def _sender_cell(tcp: Any) -> Cell:
+    """The sender that a table ``tcp`` describes; its flavour, if it has no name."""
+    keys = [tcp["flavour"], tcp["limited_transmit"], tcp["rto"]["backoff"], tcp["gate"]]
+    found: Cell = next((name for name, sender in SENDERS.items() if sender == keys), tcp["flavour"])
+    return found
+
 
 # The columns that are axes, and the keys of a scenario that they stand for.
 AXES = {
@@ -47,15 +94,22 @@ AXES = {
     "w_max": Axis("tcp.w_max"),
     "k": Axis("tcp.dupthresh"),
     "p_e": Axis("channel.p_e"),
+    "sender": Axis(
+        "tcp.flavour,tcp.limited_transmit,tcp.rto.backoff,tcp.gate",
+        read=_sender,
+        cell=_sender_cell,
+        shown="tcp",
+    ),
 }
 COLUMNS = [
-    *AXES,
+    *(name for name in AXES if name != "sender"),
     "throughput_lower",
     "throughput_upper",
     "throughput_exact",
     "throughput_sim",
     "ci95",
     "transmissions_exact",
+    "sender",
 ]
 
 TABLE1_COLUMNS = ["fd_t", "p_e", "fading_margin_db", "p_gg", "p_bb", "burst"]
@@ -68,7 +122,36 @@ QUICK = {"run.duration": "50000 slots"}
 def table(name: str, options: Options) -> Table:
     """The rows of a figure or table, under the columns that the design fixes."""
     find(KEY, name, FIGURES)
-    return _table1(options) if name == "table1" else SET.table(name, options)
+    return _table1(options) if name == "table1" else _figure(name, options)
+
+
+# So far apart are the seeds of neighbouring marks; the seeds of a user's repetitions lie between.
+SEED_STEP = 1000
+
+
+def _figure(name: str, options: Options) -> Table:
+    """Lines and bands of all points of the paper's sender, and marks of every sender.
+
+    Each mark has a seed of its own: with the same one in common, what the channel did in it would lift or
+    lower all marks of a figure together.
+    """
+    over = dict(options.over or {})
+    with open(SET.path(name), "rb") as file:
+        methods = options.methods or tomllib.load(file)["methods"]
+    points: list[Point] = []
+    try:
+        for sender in items(over["sender"]) if "sender" in over else [PAPER]:
+            own = {"sender": [sender]} if "sender" in over else {}
+            asked = SET.asked(name, replace(options, over=over | own))
+            # The analysis is of the paper's sender; asked about another alone, it says so itself.
+            analysis = [method for method in methods if method != "simulation"]
+            if analysis and (sender == PAPER or len(analysis) == len(methods)):
+                points += api.solve(SET.path(name), replace(asked, methods=analysis)).points
+            if "simulation" in methods:
+                points += _marks(SET.path(name), replace(asked, methods=["simulation"]))
+    except Interrupted as error:
+        raise error.with_table(lambda results: SET.rows([*points, *results.points])) from None
+    return SET.rows(points)
 
 
 def _table1(options: Options) -> Table:
@@ -78,6 +161,15 @@ def _table1(options: Options) -> Table:
         record = api.markov_from_rayleigh(fd_t, p_e=p_e)
         records.append(record | {"burst": record["mean_burst"]})
     return Table.of(TABLE1_COLUMNS, records)
+
+
+def _marks(scenario: Path, asked: Options) -> Iterator[Point]:
+    """Each point of a scenario, simulated with a seed of its own."""
+    plan = plans.load(scenario, asked).description
+    for number, place in enumerate(plan["points"]):
+        axes = {key: [value] for key, value in place["axes"].items()}
+        mark = replace(asked, over=axes, seed=plan["seed"] + SEED_STEP * number)
+        yield from api.solve(scenario, mark).points
 
 
 def _values(point: Point) -> dict[str, Cell]:
@@ -103,6 +195,11 @@ def _values(point: Point) -> dict[str, Cell]:
     return {}
 
 
+def _analysed(options: Options, methods: list[str]) -> Options:
+    """What is asked of the analysis, which is of one sender, whatever a reading simulates."""
+    return replace(options, methods=methods, reading=None)
+
+
 def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """The paper's bounds around what is simulated, at every point of a figure.
 
@@ -110,11 +207,10 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     interval that covers with 0.05 / ``together`` less than certainty (Bonferroni), so that all are right at
     once.
     """
-    methods = ["analysis:paper-bounds", "simulation"]
-    results = SET.results(check["figure"], replace(options, methods=methods))
+    of_analysis = SET.results(check["figure"], _analysed(options, ["analysis:paper-bounds"]))
+    of_runs = SET.results(check["figure"], replace(options, methods=["simulation"]))
     outcomes = []
-    both = zip(*(results.by_method(method).points for method in methods), strict=True)
-    for bounds, simulated in both:
+    for bounds, simulated in zip(of_analysis.points, of_runs.points, strict=True):
         lower, upper = (bounds.value(name) for name in ("throughput_lower", "throughput_upper"))
         throughput = paired.Sample.of(simulated, "throughput_per_slot")
         value, ci95 = throughput.mean, throughput.ci95()
@@ -129,8 +225,7 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 def _apart(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """How far apart the paper's bounds are, at every point of a figure."""
     outcomes = []
-    results = SET.results(check["figure"], replace(options, methods=["analysis:paper-bounds"]))
-    for point in results.points:
+    for point in SET.results(check["figure"], _analysed(options, ["analysis:paper-bounds"])).points:
         lower, upper = (point.value(name) for name in ("throughput_lower", "throughput_upper"))
         slack = check["tolerance"] - (upper - lower)
         outcomes.append(Outcome(SET.place(check["figure"], point), upper - lower, None, slack >= 0.0, slack))
@@ -187,14 +282,14 @@ def _transmissions(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 def _exact_beside(method: str, check: Mapping[str, Any], options: Options) -> Iterator[tuple[Point, Point]]:
     """The points of a figure, solved exactly and by a method of bounds."""
     methods = ["analysis:exact", method]
-    asked = replace(options, over=check.get("over", {}), methods=methods)
+    asked = _analysed(replace(options, over=check.get("over", {})), methods)
     results = SET.results(check["figure"], asked)
     return zip(*(results.by_method(one).points for one in methods), strict=True)
 
 
 def _loss_windows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """By how much the mean window at the first loss of a cycle is larger than with i.i.d. losses."""
-    asked = replace(options, over={"channel": ["iid", check["channel"]]}, methods=["analysis:exact"])
+    asked = _analysed(replace(options, over={"channel": ["iid", check["channel"]]}), ["analysis:exact"])
     windows: dict[tuple[Cell, Cell], dict[Cell, float]] = {}
     for point in SET.results(check["figure"], asked).points:
         axes = SET.axes_of(point)

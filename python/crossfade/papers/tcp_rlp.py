@@ -39,7 +39,9 @@ FIGURES = {
     "fig3": Figure("RLP throughput over P_E, segments of 536 bytes", P_E, "rlp_throughput_bps"),
     "fig4": Figure("TCP throughput over P_E, segments of 536 bytes", P_E, "goodput_bps"),
     "fig5": Figure(
-        "TCP throughput over P_E, segments of 536 and 1072 bytes, f_d T = 0.01", P_E, "goodput_bps"
+        "TCP throughput over P_E, segments of 536 and 1072 bytes (padded to 28 and 54 frames), f_d T = 0.01",
+        P_E,
+        "goodput_bps",
     ),
 }
 
