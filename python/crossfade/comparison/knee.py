@@ -8,7 +8,7 @@ Bootstrap, 1993, chapter 13). A run has the same random numbers at every place, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -94,7 +94,7 @@ def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str,
     places = sorted(curve)
     means = np.array([curve[place].mean for place in places])
     at = _first(means, share)
-    low, high = _interval(places, [curve[place] for place in places], share)
+    low, high = interval(drawn(curve, share))
     return Knee(dict(condition or {}), places[at], low, high, float(means[at]), float(means.max()))
 
 
@@ -103,21 +103,35 @@ def _first(means: np.ndarray, share: float) -> int:
     return int((means >= means.max() - share * abs(means.max())).argmax())
 
 
-def _interval(
-    places: Sequence[float], samples: Sequence[Sample], share: float
-) -> tuple[float | None, float | None]:
+def drawn(curve: Mapping[float, Sample], share: float) -> np.ndarray | None:
+    """Where the knee lies in each draw of the runs; None where they do not vary.
+
+    Curves of the same runs are drawn alike, so that sums of their knees have an interval too.
+    """
     import numpy as np
 
+    places = sorted(curve)
+    samples = [curve[place] for place in places]
     runs = sorted(set.intersection(*(set(sample.values) for sample in samples)))
     if len(runs) < 2 or any(sample.is_exact for sample in samples):
-        return None, None
+        return None
     values = np.array([[sample.values[run] for run in runs] for sample in samples])
     draws = np.random.default_rng(SEED).integers(len(runs), size=(DRAWS, len(runs)))
     means = values[:, draws].mean(axis=2)
     best = means.max(axis=0)
     chosen = np.argmax(means >= best - share * np.abs(best), axis=0)
+    found: np.ndarray = np.array(places)[chosen]
+    return found
+
+
+def interval(draws: np.ndarray | None) -> tuple[float | None, float | None]:
+    """The ends of the 95 % interval of what was drawn, if anything was."""
+    import numpy as np
+
+    if draws is None:
+        return None, None
     tail = (1.0 - COVERAGE) / 2.0
-    low, high = np.quantile(np.array(places)[chosen], [tail, 1.0 - tail], method="inverted_cdf")
+    low, high = np.quantile(draws, [tail, 1.0 - tail], method="inverted_cdf")
     return float(low), float(high)
 
 

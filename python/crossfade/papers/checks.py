@@ -318,10 +318,10 @@ def _of_differences(
             outcomes = below(differences, check["margin"])
         case _:
             outcomes = within(differences, check["tolerance"])
-    return [_some(outcomes)] if some else outcomes
+    return [best_place(outcomes)] if some else outcomes
 
 
-def _some(outcomes: Sequence[Outcome]) -> Outcome:
+def best_place(outcomes: Sequence[Outcome]) -> Outcome:
     """The place that speaks most for a claim, of those with anything to tell if there are any."""
     telling = [one for one in outcomes if one.holds is not None or one.silent == "undecided"]
     most = max(telling or outcomes, key=lambda outcome: outcome.slack)

@@ -1,0 +1,139 @@
+"""The optimal limits of the windows of chains: where throughput is saturated, by one of several definitions.
+
+``argmax`` is the limit with the best throughput, ``knee-5`` the smallest within 5 % of the best. Nowhere does
+the paper say which share of the best counts as saturated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from crossfade.comparison.knee import drawn, interval, knee_of
+from crossfade.comparison.paired import Sample
+from crossfade.errors import ScenarioError
+from crossfade.results.results import Point
+from crossfade.tables import Cell
+
+if TYPE_CHECKING:
+    import numpy as np
+
+METRIC = "ip_goodput_bps"
+KNEE = "knee-"
+DEFINITIONS = "argmax, or knee- with the percentage of the best throughput that may be missing (knee-5)"
+
+
+class Chain(NamedTuple):
+    """What an optimal window belongs to."""
+
+    mac: str
+    rule: str | None
+    interference_class: str
+    hops: int
+
+    @property
+    def rthc(self) -> int:
+        """The hops there and back."""
+        return 2 * self.hops
+
+    def __str__(self) -> str:
+        parts = (self.mac, self.rule and f"rule {self.rule}", self.interference_class, f"{self.hops} hops")
+        return ", ".join(part for part in parts if part)
+
+
+def share_of(definition: str) -> float:
+    """What a definition of saturated lets be missing of the best throughput, from 0 to below 1."""
+    percent = 0.0 if definition == "argmax" else _percent(definition)
+    if not 0.0 <= percent < 100.0:
+        raise ScenarioError(f"over optimum = {definition}: must be {DEFINITIONS}")
+    return percent / 100.0
+
+
+def _percent(definition: str) -> float:
+    try:
+        return float(definition.removeprefix(KNEE)) if definition.startswith(KNEE) else math.nan
+    except ValueError:
+        return math.nan
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The optimal limit of a chain's window, with the ends of its 95 % bootstrap interval.
+
+    An upper end of None lies beyond the largest limit that was tried.
+    """
+
+    chain: Chain
+    cwl: int
+    low: float | None
+    high: float | None
+    # Where it lies in each draw of the runs (for every chain the same runs); None from a single run.
+    draws: np.ndarray | None
+
+    @property
+    def k(self) -> float:
+        """The limit over the hops there and back."""
+        return self.cwl / self.chain.rthc
+
+
+def optimum_of(chain: Chain, points: Mapping[int | None, Point], share: float) -> Optimum | None:
+    """The smallest limit within a share of the best throughput; None where that is the largest tried."""
+    curve = {float(cwl): Sample.of(point, METRIC) for cwl, point in points.items() if cwl is not None}
+    found, last = knee_of(curve, share), max(curve)
+    if found.x == last and len(curve) > 1:
+        return None
+    high = None if found.high == last and len(curve) > 1 else found.high
+    return Optimum(chain, int(found.x), found.low, high, drawn(curve, share))
+
+
+def within_the_grid(chain: Chain, points: Mapping[int | None, Point], definition: str) -> Optimum:
+    """Like :func:`optimum_of`; ``ScenarioError`` where the optimum lies at the end of the grid."""
+    found = optimum_of(chain, points, share_of(definition))
+    if found is None:
+        last = max(cwl for cwl in points if cwl is not None)
+        raise ScenarioError(
+            f"over cwl = ...,{last}: the optimum of {chain} ({definition}) lies at the end of the grid, "
+            f"which must reach further (--over cwl=1:{2 * last}:1)"
+        )
+    return found
+
+
+class Mean(NamedTuple):
+    """A mean k and its interval; an end of None is not known."""
+
+    k: float
+    low: float | None
+    high: float | None
+
+
+def mean_k(optima: Sequence[Optimum]) -> Mean:
+    """The mean of k over chains, as the paper takes it, with a bootstrap interval over runs.
+
+    Where draws of a chain lie at the end of the grid often enough to be in its interval, the upper end is
+    not known.
+    """
+    k = math.fsum(one.k for one in optima) / len(optima)
+    drawn_ks = [one.draws / one.chain.rthc for one in optima if one.draws is not None]
+    if len(drawn_ks) < len(optima):
+        return Mean(k, None, None)
+    low, high = interval(sum(drawn_ks[1:], drawn_ks[0]) / len(optima))
+    return Mean(k, low, None if any(one.high is None for one in optima) else high)
+
+
+def growth(smaller: Optimum, larger: Optimum) -> tuple[float, float, float]:
+    """By how many packets one optimum is above another, between the ends of the bootstrap interval."""
+    value = float(larger.cwl - smaller.cwl)
+    if smaller.draws is None or larger.draws is None:
+        return value, value, value
+    low, high = interval(larger.draws - smaller.draws)
+    assert low is not None
+    assert high is not None
+    return value, low, high
+
+
+def varying(records: Iterable[Mapping[str, Cell]], columns: Iterable[str]) -> list[str]:
+    """The columns with more than one value, an empty cell aside: those that tell curves apart."""
+    rows = list(records)
+    return [column for column in columns if len({row[column] for row in rows} - {None}) > 1]
