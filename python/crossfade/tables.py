@@ -140,7 +140,8 @@ def ends_shown(
 ) -> tuple[float, float] | None:
     """The ends of the interval that people see, where it is not ``value ± ci95``, otherwise None.
 
-    They are those of rare events, of skewed runs, and of what ends where no metric can be: below 0, shares above 1.
+    They are those of rare events, of skewed runs, and of what ends where no metric can be (below 0, a
+    share above 1).
     """
     if low is None or high is None or not low < high:
         return None
