@@ -50,7 +50,8 @@ fn simulate(protocol: ArqProtocol, is_combining: bool, run: u64) -> Result<ArqSt
         payload: seed.stream("payload.dl"),
         last_snr: 0.0,
     };
-    let mut link: Box<dyn Link + Send> = config.build(Queue::DropTail(None), channel, seed.stream("feedback.dl"))?;
+    let mut link: Box<dyn Link + Send> =
+        config.build(Queue::DropTail(None), channel, seed.stream("feedback.dl"))?;
     for _ in 0..200 {
         // A packet of one frame.
         link.push(SimTime::ZERO, Parcel::new(0, 0, 30));
