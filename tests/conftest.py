@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import struct
@@ -18,10 +19,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from xdist.remote import Producer
 
 from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
 from crossfade.results.rows import Row
+from tests.longest_first import LongestFirst
 
 # Speed is measured in benchmarks, never in tests; and these meet the same examples each time, so that no
 # change fails by what it did not touch. The hunt for others is a trial (tests/trials/properties.py).
@@ -50,17 +53,26 @@ SWEEP = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tell parallel workers what belongs together (``--dist loadgroup``).
+    """Leave the long forms to ``make test-long``, and tell parallel workers what belongs together.
 
     A file stays with one worker, for what its tests share. All live tests are one group, with all that makes
     namespaces (browsers do): they measure the kernel against the clock, and count what is left of them.
     """
+    if "CROSSFADE_LONG" not in os.environ:
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     if not config.pluginmanager.has_plugin("xdist"):
         return
     for item in items:
         is_live = item.path.name.startswith("test_live") or item.path.parent.name == "trials"
         is_live |= any(hasattr(getattr(item, "module", None), name) for name in ("need_live", "visit"))
         item.add_marker(pytest.mark.xdist_group("live" if is_live else item.location[0]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

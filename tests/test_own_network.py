@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -70,11 +69,12 @@ def test_a_kind_without_words_of_its_own_is_told_by_its_numbers() -> None:
     ]
 
 
-@pytest.mark.skipif("CROSSFADE_LONG" not in os.environ, reason="make test-long compiles a copy of the tree")
+@pytest.mark.long
 def test_its_own_tests_pass_in_a_copy_of_the_tree(tmp_path: Path) -> None:
     for name in ("Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
-    shutil.copytree(ROOT / "crates", tmp_path / "crates")
+    for name in ("crates", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     _apply(tmp_path)
     for command in (
         ["fmt", "--check", "-p", "crossfade-mac", "-p", "crossfade-scenario", "-p", "crossfade-experiment"],

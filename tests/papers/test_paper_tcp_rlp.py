@@ -7,8 +7,8 @@ import io
 
 import pytest
 
-import crossfade as cf
 from tests.conftest import Cli
+from tests.papers.judged import quickly_judged
 
 # A promise to whoever reads these files.
 COLUMNS = "reading,mss,n,channel,p_e,rlp_throughput_bps,rlp_ci95,goodput_bps,ci95"
@@ -80,8 +80,24 @@ def test_wrong_axes_are_named(cli: Cli, axis: str, message: str) -> None:
     assert outcome.err.count("\n") == 1
 
 
-def test_what_is_claimed() -> None:
-    found = {verdict.claim: verdict for verdict in cf.claims("tcp-rlp", quick=True)}
+@pytest.mark.parametrize(
+    "claims",
+    [
+        (
+            "rlp-8000",
+            "rlp-7920",
+            "n3-close-to-n10",
+            "large-segments-when-good",
+            "bursts",
+            "overhead",
+            "n3-crossover",
+            "tcp-4800",
+        ),
+        pytest.param((), id="all", marks=pytest.mark.long),
+    ],
+)
+def test_what_is_claimed(claims: tuple[str, ...]) -> None:
+    found = quickly_judged("tcp-rlp", *claims)
     assert found["rlp-8000"].verdict == "holds"
     assert found["rlp-7920"].failing == 0
     assert found["n3-close-to-n10"].verdict == "holds"

@@ -15,6 +15,7 @@ from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
 from crossfade.papers.verdicts import BECAUSE, Outcome
 from tests.conftest import Cli, points
+from tests.papers.judged import quickly_judged
 
 # The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
 FIGURE_COLUMNS = (
@@ -216,14 +217,29 @@ def test_a_figure_is_drawn_along_its_axis_where_that_varies() -> None:
     assert figure.x_of(cf.Table(["n", "p_e"], [[0, 0.1], [3, 0.1]])) is None
 
 
-def test_the_verdicts_that_need_no_simulation() -> None:
-    found = {verdict.claim: verdict for verdict in cf.claims("tcp-markov", quick=True)}
+@pytest.mark.parametrize(
+    "claims",
+    [
+        (
+            "tahoe-w24-correlated-better",
+            "energy-tenfold",
+            "bounds-tight",
+            "table1",
+            "decade-is-10-db",
+            "sack-is-newreno",
+        ),
+        pytest.param((), id="all", marks=pytest.mark.long),
+    ],
+)
+def test_the_verdicts_that_need_no_simulation(claims: tuple[str, ...]) -> None:
+    found = quickly_judged("tcp-markov", *claims)
     # Without an interval nothing is left undecided.
     # Better at all P_E, but significantly (by 0.01, as for every variant) from P_E 0.01 on only.
     assert found["tahoe-w24-correlated-better"].verdict == "holds partly"
     assert found["energy-tenfold"].worst.value == pytest.approx(7.2, abs=0.3)  # 7.2 in the notes
     assert found["bounds-tight"].verdict == "holds partly"
-    assert found["simulation-inside-bounds"].verdict == "holds"
+    # The exact chain is simulated at 320 points by crates/analysis/tests, and at the paper's here.
+    assert claims or found["simulation-inside-bounds"].verdict == "holds"
     table1 = found["table1"]
     wrong = [outcome.where.split(" (")[0] for outcome in table1.outcomes if not outcome.holds]
     assert wrong == [

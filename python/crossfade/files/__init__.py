@@ -208,7 +208,7 @@ def cannot_write(path: Path, reason: Exception) -> str:
 def shipped_scenarios() -> list[str]:
     """The names of the scenarios that come with the package, as ``crossfade run`` takes them."""
     names = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.toml"))
-    return sorted(name.as_posix() for name in names if name.name != "claims")
+    return sorted(name.as_posix() for name in names if name.name not in ("claims", "readings"))
 
 
 def shipped_file(name: str) -> Path:
