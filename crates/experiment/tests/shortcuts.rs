@@ -1,6 +1,6 @@
 //! What the engine leaves out changes no result: shipped scenarios and random ones count the same, bit for bit, with all shortcuts,
-//! with each of them off, and without any. Receivers of a scenario have no access line, so `foreseen` and `late_receivers` apply to none:
-//! `crates/sim/tests/one_event.rs` and `late_receivers.rs` compare these.
+//! with each of them off, and without any. Receivers of a scenario have no access line, so `foreseen` and `late_receivers` apply only where
+//! a test turns all flows round: `crates/sim/tests/one_event.rs` and `late_receivers.rs` compare these.
 
 use crate::common::{plan, shipped_scenarios};
 use crate::drop_tail::{Draft, any_draft};
@@ -13,19 +13,29 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use std::fs;
+use std::mem::swap;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that is counted in a run, from which its row is made; of means without a value too.
-fn counted(setup: &Setup, shortcuts: Shortcuts) -> String {
-    let network = Network { shortcuts, ..network(setup, RunSeed { seed: 7, run: 0 }) };
+/// Everything that is counted in a run, from which its row is made; of means without a value too. Flows that are `turned`, by their
+/// place, arrivals last, send their data over the links of acknowledgements and back: reverse traffic, which a scenario cannot ask for.
+fn counted(setup: &Setup, turned: &[bool], shortcuts: Shortcuts) -> String {
+    let mut network = Network { shortcuts, ..network(setup, RunSeed { seed: 7, run: 0 }) };
+    let flows = network.flows.iter_mut().map(|flow| &mut flow.path);
+    let arrivals = network.arrivals.iter_mut().map(|arrivals| &mut arrivals.path);
+    for (path, _) in flows.chain(arrivals).zip(turned).filter(|(_, is_turned)| **is_turned) {
+        swap(&mut path.data, &mut path.acks);
+        swap(&mut path.sender_access, &mut path.receiver_access);
+    }
     format!("{:?}", simulate(network, (), (), &AtomicBool::new(false)).unwrap())
 }
 
 /// With which shortcuts the first point of a plan counts anything else than with all.
-fn different(plan: &Experiment) -> Vec<Shortcuts> {
+fn different(plan: &Experiment, turned: &[bool]) -> Vec<Shortcuts> {
     let setup = &plan.points.at(0).setup;
-    let usual = counted(setup, Shortcuts::ALL);
-    Shortcuts::each_off().into_iter().filter(|&shortcuts| counted(setup, shortcuts) != usual).collect()
+    let usual = counted(setup, turned, Shortcuts::ALL);
+    let mut without = Shortcuts::each_off().to_vec();
+    without.retain(|&shortcuts| counted(setup, turned, shortcuts) != usual);
+    without
 }
 
 /// Each shipped scenario that is simulated, two seconds or 4,000 packet times of its first point.
@@ -44,7 +54,7 @@ fn shipped_scenarios_count_the_same_without_shortcuts() {
         };
         let Ok(plan) = load("2 s").or_else(|_| load("4000 slots")) else { continue };
         simulated += 1;
-        assert_eq!(different(&plan), [], "{name}");
+        assert_eq!(different(&plan, &[]), [], "{name}");
     }
     assert!(simulated > 20, "{simulated} scenarios");
 }
@@ -52,21 +62,47 @@ fn shipped_scenarios_count_the_same_without_shortcuts() {
 /// Queues that decide as packets leave, and mark some of them; or drop-tail.
 fn any_queue() -> impl Strategy<Value = Value> {
     let limits = select(vec!["6 packets", "40 packets", "200 packets"]);
-    let disciplines = select(vec!["drop-tail", "drop-tail", "drop-tail", "red", "codel", "pie"]);
-    (limits, disciplines).prop_map(|(limit, discipline)| json!({ "limit": limit, "discipline": discipline }))
+    let disciplines = prop_oneof![
+        3 => Just(json!({ "discipline": "drop-tail" })),
+        3 => select(vec!["red", "codel", "pie"]).prop_map(|discipline| json!({ "discipline": discipline })),
+        // More than one packet in a turn, or fewer.
+        1 => select(vec!["300 B", "1514 B", "4000 B"])
+            .prop_map(|quantum| json!({ "discipline": "fq-codel", "quantum": quantum })),
+        1 => select(vec!["rfc", "linux"])
+            .prop_map(|profile| json!({ "discipline": "dualpi2", "profile": profile })),
+    ];
+    (limits, disciplines).prop_map(|(limit, mut queue)| {
+        queue["limit"] = json!(limit);
+        queue
+    })
+}
+
+/// Congestion controls that send ECT(1), which go to another queue of DualPI2 than all others; mostly what a draft has.
+fn any_scalable() -> impl Strategy<Value = Option<&'static str>> {
+    select(vec![None, None, None, Some("prague"), Some("dctcp")])
+}
+
+/// Which flows send against the others: mostly none, or any, or all.
+fn any_turned() -> impl Strategy<Value = Vec<bool>> {
+    prop_oneof![
+        4 => Just(vec![]),
+        2 => prop::collection::vec(any::<bool>(), 3),
+        1 => Just(vec![true; 3]),
+    ]
 }
 
 /// The drafts of `drop_tail.rs` with other queues, ECN and delayed acknowledgements; often with an acknowledgement path
 /// that loses nothing, without which few shortcuts apply.
 fn any_scenario() -> impl Strategy<Value = Value> {
     let delays = select(vec![None, None, Some("1 ms"), Some("40 ms"), Some("300 ms")]);
-    let queues = (prop::option::of(any_queue()), prop::option::of(any_queue()));
+    let queues =
+        (prop::option::of(any_queue()), prop::option::of(any_queue()), prop::option::of(any_queue()));
     let back = select(vec![None, Some("0 ms"), Some("7 ms"), Some("25 ms")]);
     let access = select(vec![None, Some("1 ms"), Some("4 ms")]);
-    (any_draft(), queues, delays, any::<bool>(), back, access).prop_map(
-        |(Draft { mut tables, limits }, (link, wired), delay, ecn, back, access)| {
+    (any_draft(), queues, delays, (any::<bool>(), any_scalable()), back, access).prop_map(
+        |(Draft { mut tables, limits }, (link, wired, reverse), delay, (ecn, scalable), back, access)| {
             for ((table, queue), limit) in
-                ["link", "wired", "reverse"].iter().zip([link, wired, None]).zip(limits)
+                ["link", "wired", "reverse"].iter().zip([link, wired, reverse]).zip(limits)
             {
                 let drop_tail = |limit| json!({ "discipline": "drop-tail", "limit": limit });
                 let queue = queue.or(limit.map(drop_tail));
@@ -82,6 +118,9 @@ fn any_scenario() -> impl Strategy<Value = Value> {
                     flow["access_delay"] = json!(access);
                 }
                 let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) else { continue };
+                if let Some(scalable) = scalable.filter(|_| tcp.contains_key("congestion")) {
+                    tcp["congestion"] = json!(scalable);
+                }
                 if tcp.get("flavour").is_none() && tcp.get("rfc").is_none() {
                     tcp.insert(
                         "rfc".to_owned(),
@@ -98,19 +137,36 @@ fn agree_in(cases: u32) {
     // As many as asked for with the usual 256 cases of a property.
     let cases = Config::default().cases * cases / 256;
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    let agree = |tables: Value| {
+    let agree = |(tables, turned): (Value, Vec<bool>)| {
         let set: Vec<Value> =
             tables.as_object().unwrap().iter().map(|(key, value)| json!([key, value])).collect();
-        let different = different(&plan("schema = 2", &Value::from(set)));
-        prop_assert!(different.is_empty(), "{tables}: {different:?}");
+        let different = different(&plan("schema = 2", &Value::from(set)), &turned);
+        prop_assert!(different.is_empty(), "{tables}, turned {turned:?}: {different:?}");
         Ok(())
     };
-    runner.run(&any_scenario(), agree).unwrap_or_else(|error| panic!("{error}"));
+    runner.run(&(any_scenario(), any_turned()), agree).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]
 fn random_scenarios_count_the_same_without_shortcuts() {
     agree_in(48);
+}
+
+/// Data of one flow and acknowledgements of another come out of the two links in the same nanosecond, and which of them enters the
+/// other link first must not depend on when their events were scheduled.
+#[test]
+fn reverse_traffic_in_one_instant_counts_the_same_without_shortcuts() {
+    let set = json!([
+        ["run", { "segments": 31, "warmup": "0 ms", "runs": 1, "seed": 0 }],
+        ["channel.model", "none"],
+        ["link", { "rate": "2 Mbit/s", "packet_size": "1000 B", "delay": "5 ms", "queue": { "limit": "6 packets" } }],
+        ["reverse", { "rate": "2 Mbit/s", "delay": "0 ms" }],
+        ["flows", {
+            "f0": { "tcp": { "variant": "sack", "w_max": 6 }, "access_delay": "1 ms", "start": "170 ms" },
+            "f1": { "tcp": { "variant": "sack", "w_max": 8 }, "access_delay": "1 ms", "start": "72 ms" },
+        }],
+    ]);
+    assert_eq!(different(&plan("schema = 2", &set), &[false, true]), []);
 }
 
 /// `cargo test -p crossfade-experiment --test all -- --ignored three_thousand_scenarios_need_no_shortcut`

@@ -95,9 +95,28 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
+    /// Something happens in a fabric, and in others at the same time: in the order of their places, whichever event was
+    /// scheduled first. That depends on how often a queue wants to be asked, and must not show.
+    pub(crate) fn on_fabrics(&mut self, flows: &mut [Flow], fabric: u32) {
+        if !self.queue.has_another(self.now, Kind::Fabric as u8) {
+            return self.on_fabric(flows, fabric);
+        }
+        let mut fabrics = vec![fabric];
+        while self.queue.has_another(self.now, Kind::Fabric as u8) {
+            fabrics.extend(self.queue.pop().map(|(_, event)| event.index));
+        }
+        fabrics.sort_unstable();
+        for fabric in fabrics {
+            // Nothing happens after what ends the run.
+            if !self.is_over {
+                self.on_fabric(flows, fabric);
+            }
+        }
+    }
+
     /// Something happens in a fabric: packets leave it.
     #[inline(never)]
-    pub(crate) fn on_fabric(&mut self, flows: &mut [Flow], fabric: u32) {
+    fn on_fabric(&mut self, flows: &mut [Flow], fabric: u32) {
         let now = self.now;
         if L::IS_SINGLE || !self.fabrics[fabric as usize].wakeup.take(now) {
             return;

@@ -200,7 +200,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 self.release();
             }
             Kind::Fabric => {
-                net.on_fabric(flows, index);
+                net.on_fabrics(flows, index);
                 self.release();
             }
             Kind::ForwardExit => match net.tied_exits::<Data>(index) {
