@@ -51,7 +51,8 @@ fn simulate(protocol: ArqProtocol, is_combining: bool, run: u64) -> Result<ArqSt
         last_snr: 0.0,
     };
     let [draws, feedback] = ["queue.dl", "feedback.dl"].map(|name| seed.stream(name));
-    let mut link: Box<dyn Link + Send> = config.build(QueueConfig::DropTail(None), draws, channel, feedback)?;
+    let mut link: Box<dyn Link + Send> =
+        config.build(QueueConfig::DropTail(None), draws, channel, feedback)?;
     for _ in 0..200 {
         // A packet of one frame.
         link.push(SimTime::ZERO, Parcel::new(0, 0, 30));

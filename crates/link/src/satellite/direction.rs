@@ -1,9 +1,7 @@
 //! The capacity of one direction, slot by slot.
 
 use super::config::{DirectionConfig, DirectionName, SatelliteConfig};
-use super::fluid::Piece;
 use super::gate::{self, Levels};
-use super::grants::Grant;
 use super::slots::{Numbered, Slot, Slots};
 use crate::occupancy::Capacity;
 use crossfade_core::{RunSeed, SimTime};
@@ -39,6 +37,33 @@ pub(super) enum Can {
     Granted(Vec<Grant>),
     /// A stream of bits; pieces of one rate, from the beginning of the slot on.
     Flowing(Vec<Piece>),
+}
+
+/// What may be sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// How far into its slot.
+    pub(super) into: SimTime,
+    pub(super) bytes: u64,
+    /// Those of all grants of the slot before it.
+    pub(super) bytes_before: u64,
+}
+
+impl Grant {
+    /// The bytes of all grants of the slot up to this one.
+    pub(super) fn bytes_by(self) -> u64 {
+        self.bytes_before + self.bytes
+    }
+}
+
+/// A time of one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Piece {
+    /// From how far into its slot on.
+    pub(super) from: SimTime,
+    /// The bits of the slot before it.
+    pub(super) bits_before: f64,
+    pub(super) rate_bps: f64,
 }
 
 impl Direction {

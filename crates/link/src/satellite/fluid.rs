@@ -7,16 +7,6 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// A time of one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Piece {
-    /// From how far into its slot on.
-    pub(super) from: SimTime,
-    /// The bits of the slot before it.
-    pub(super) bits_before: f64,
-    pub(super) rate_bps: f64,
-}
-
 /// Sends packets at the rate that holds: one that meets a change goes on at the new rate.
 pub(super) struct FluidService {
     direction: Arc<Direction>,

@@ -1,28 +1,11 @@
 //! A transmitter that sends what it is granted, when it is granted.
 
 use super::delay::Delays;
-use super::direction::{Can, Capacities, Direction, SlotCapacity};
+use super::direction::{Can, Capacities, Direction, Grant, SlotCapacity};
 use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
-
-/// What may be sent at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Grant {
-    /// How far into its slot.
-    pub(super) into: SimTime,
-    pub(super) bytes: u64,
-    /// Those of all grants of the slot before it.
-    pub(super) bytes_before: u64,
-}
-
-impl Grant {
-    /// The bytes of all grants of the slot up to this one.
-    pub(super) fn bytes_by(self) -> u64 {
-        self.bytes_before + self.bytes
-    }
-}
 
 /// Sends packets as grants allow. Large packets take several grants and leave with the last; small ones share one. A grant that
 /// finds nothing to send is lost, and so is the rest of one when the queue runs empty.

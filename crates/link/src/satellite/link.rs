@@ -7,8 +7,8 @@ use super::fluid::FluidService;
 use super::grants::GrantService;
 use super::losses::SatelliteLoss;
 use super::slots::Slots;
-use crate::queue::QueueConfig;
 use crate::link::Link;
+use crate::queue::QueueConfig;
 use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
 use std::sync::Arc;
 

@@ -24,5 +24,5 @@ pub use config::{BaseDelay, ClosedForms, DirectionConfig, DirectionName, Satelli
 pub use direction::Capacities;
 pub use gate::Gate;
 pub use link::Satellite;
-pub use orbit::{Orbit, Place, Shell, slant_range_km};
+pub use orbit::{Orbit, Place, Shell};
 pub use profiles::Profile;

@@ -13,13 +13,6 @@ const TURN: f64 = 7.292_115e-5;
 /// The speed of light in km/s.
 const LIGHT: f64 = 299_792.458;
 
-/// The distance in km to a satellite at this altitude in km that stands at this elevation in degrees:
-/// d = sqrt(R^2 sin^2 e + 2 R h + h^2) - R sin e.
-pub fn slant_range_km(altitude_km: f64, elevation_deg: f64) -> f64 {
-    let up = EARTH_KM * libm::sin(elevation_deg.to_radians());
-    (up * up + 2.0 * EARTH_KM * altitude_km + altitude_km * altitude_km).sqrt() - up
-}
-
 /// A place on the earth, a sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
@@ -218,6 +211,13 @@ fn sight(place: [f64; 3], satellite: [f64; 3]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The distance in km to a satellite at this altitude in km that stands at this elevation in degrees:
+    /// d = sqrt(R^2 sin^2 e + 2 R h + h^2) - R sin e.
+    fn slant_range_km(altitude_km: f64, elevation_deg: f64) -> f64 {
+        let up = EARTH_KM * libm::sin(elevation_deg.to_radians());
+        (up * up + 2.0 * EARTH_KM * altitude_km + altitude_km * altitude_km).sqrt() - up
+    }
 
     /// One leg in ms, from tables of the geometry.
     #[test]

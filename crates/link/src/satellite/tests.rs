@@ -1,10 +1,10 @@
 //! What a direction can send when, against closed forms; its link, against what any link owes.
 
 use super::*;
-use crate::queue::QueueConfig;
 use crate::limit::QueueLimit;
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
+use crate::queue::QueueConfig;
 use crossfade_core::{RunSeed, SimTime};
 use proptest::prelude::*;
 
@@ -29,7 +29,14 @@ fn down(shared: &SatelliteConfig, config: &DirectionConfig, run: u64) -> Satelli
 }
 
 fn link(satellite: Satellite) -> Box<dyn Link + Send> {
-    satellite.link(QueueConfig::DropTail(None), seed(0).stream("queue.dl"), SimTime::ZERO, seed(0).stream("channel.dl")).unwrap()
+    satellite
+        .link(
+            QueueConfig::DropTail(None),
+            seed(0).stream("queue.dl"),
+            SimTime::ZERO,
+            seed(0).stream("channel.dl"),
+        )
+        .unwrap()
 }
 
 /// When each of the packets came out that are pushed at these times, lost ones left out.
