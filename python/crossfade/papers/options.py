@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crossfade.papers.readings import Reading
+from crossfade.papers.reading import Reading
 from crossfade.plans import options
 
 
