@@ -115,15 +115,7 @@ def paper(
             if not (quiet or outputs.on_stdout):
                 terminal.print_table(table, figure.caption, terminal.console())
             outputs.write_table(table)
-            outputs.draw(
-                lambda file: draw(
-                    figure.to_draw(table),
-                    str(file),
-                    x=figure.x_of(table),
-                    y=figure.y,
-                    title=figure.caption,
-                )
-            )
+            outputs.draw(lambda file: draw(figure.to_draw(table), str(file), **figure.asked(table)))
     except Interrupted as error:
         console = terminal.console(stderr=outputs.on_stdout)
         show = partial(terminal.print_table, title="what is finished", to=console)
