@@ -61,7 +61,7 @@ nb_merge_streams = True
 GALLERY = Path(__file__).parent / "gallery"
 # Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
 # Of a paper whose figures take long, those that its page shows.
-DRAWN = {"mimo-arq": ["fig4", "fig6", "fig10", "table1", "codes"], "transports": []}
+DRAWN = {"mimo-arq": ["fig1", "fig4", "fig6", "fig10", "table1", "codes"], "transports": []}
 # Papers whose figures are drawn with short runs, as their pages say.
 SHORT = ["mimo-arq", "mimo-mac", "wipemu"]
 PAGES = GALLERY / "pages"
