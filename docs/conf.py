@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
 from five_minutes import make_five_minutes
-from kept_claims import claims_table, kept, readings_table
+from kept_claims import kept, show
 from kept_figures import draw, made
 from page_commands import run_commands
 from page_examples import run_examples
@@ -121,8 +121,7 @@ def make_gallery(_: Sphinx) -> None:
             claims = verdict_table(cf.claims(key, quick=True))
             (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
             continue
-        (GALLERY / f"{key}-claims.csv").write_text(claims_table(key).to_csv())
-        (GALLERY / f"{key}-readings.csv").write_text(readings_table(key).to_csv())
+        show(key, GALLERY)
 
 
 # Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.

@@ -147,6 +147,13 @@ def seeds_of(row: Row) -> list[int]:
     return [int(seed) for seed in str(row.get("seeds", "")).split()]
 
 
+def show(key: str, gallery: Path) -> None:
+    """Write what the paper's page shows into the gallery: claims, and claims by readings."""
+    gallery.mkdir(exist_ok=True)
+    (gallery / f"{key}-claims.csv").write_text(claims_table(key).to_csv(), encoding="utf-8")
+    (gallery / f"{key}-readings.csv").write_text(readings_table(key).to_csv(), encoding="utf-8")
+
+
 def claims_table(key: str) -> cf.Table:
     """The claims of a paper for its page, under the reading of its figures."""
     there, rows = PAPERS[key].SET, kept(key)

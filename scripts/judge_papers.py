@@ -1,5 +1,7 @@
 """Judge the claims of papers again whose kept verdicts are stale (docs/papers/KEY-claims.csv).
 
+The tables of the pages go into the gallery, for ``python scripts/refresh_pages.py``.
+
 Usage: python scripts/judge_papers.py [KEY]... [--seeds 1,2,3] [--jobs N]
 """
 
@@ -11,7 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 
-from kept_claims import SEEDS, judge, kept_file
+from kept_claims import SEEDS, judge, kept_file, show
+from plain_pages import GALLERY
 
 from crossfade.papers import PAPERS
 
@@ -26,6 +29,7 @@ def main() -> None:
     seeds = [int(seed) for seed in asked.seeds.split(",")]
     for key in asked.key or PAPERS:
         print(f"{kept_file(key).name}: {judge(key, seeds, asked.jobs)} verdicts", flush=True)
+        show(key, GALLERY)
 
 
 if __name__ == "__main__":

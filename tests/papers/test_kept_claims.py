@@ -11,7 +11,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.papers import PAPERS, Reading
-from crossfade.papers.readings import Override
+from crossfade.papers.reading import Override
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 

@@ -7,6 +7,7 @@ import io
 
 import pytest
 
+import crossfade as cf
 from crossfade.papers import PAPERS, Options
 from tests.cli.live_runs import need_live
 from tests.conftest import Cli
@@ -14,7 +15,7 @@ from tests.conftest import Cli
 # A promise to whoever reads these files.
 COLUMNS = (
     "allocation,target_nmse,nmse,rtt_ms,size,goodput_bps,ci95,link_goodput_bps,retransmissions_per_frame,timeouts,"
-    "spurious_timeouts,method,retransmissions_per_frame_ci95,retransmissions_per_piece,candidates"
+    "spurious_timeouts,method,retransmissions_per_frame_ci95,retransmissions_per_piece,candidates,w_max"
 )
 SHORT = ["--set", "run.duration=8 s", "--runs", "2"]
 
@@ -82,6 +83,14 @@ def test_checks_of_its_own_kinds() -> None:
         {"figure": "fig3", "over": {**only, "rtt_ms": [2]}, "metric": "spurious_timeouts"}, options
     )
     assert none.holds
+    (more,) = kinds["mean-bits"](
+        {"figure": "fig6", "set": {"cell.radio.mean_snr_db": 25}, "margin": 0.5},
+        Options(set={"run.duration": "8 s"}, runs=3, reading=PAPERS["wipemu"].SET.readings().listed[0]),
+    )
+    # Levels of neighbouring modulations are some 3 dB apart.
+    assert 1.5 < more.value < 4.0
+    for found in kinds["higher-modulation"]({"figure": "fig4", "bits": 3}, options):
+        assert 0.0 < found.value < 0.2
     row = {"allocation": "static", "target_nmse": 0, "bits": 1}
     share, spike = (
         kinds["shares"]({"figure": "fig6", "tolerance": 0.5, "rows": [rows]}, options)[0]
@@ -91,6 +100,35 @@ def test_checks_of_its_own_kinds() -> None:
     assert 0.1 < share.value < 0.5
     assert spike.value < 0.0
     assert not spike.holds
+
+
+def test_short_runs_have_no_curve_that_they_cannot_carry(cli: Cli) -> None:
+    one = ["--over", "allocation=static", "--over", "target_nmse=0.1", "--over", "nmse=0.1", "--runs", "2"]
+    found = rows(cli, "fig2", "--quick", *one)
+    assert [row["size"] for row in found] == ["bulk", "3 Mbit"]
+    assert all(row["goodput_bps"] for row in found)
+    asked = rows(cli, "fig2", "--quick", *one, "--over", "size=3 MByte")
+    assert [row["size"] for row in asked] == ["3 MByte"]
+
+
+def test_what_is_a_reading_of_3_mb() -> None:
+    """The throughput of a transfer is its bits over its time; slow start takes more of a small one."""
+    only, short = ["flat-to-several-hundred-ms"], {"run.duration": "60 s"}
+    (bulk,) = cf.claims("wipemu", only=only, set=short, runs=3)
+    (transfer,) = cf.claims("wipemu", reading="3-mbit", only=only, set=short, runs=3)
+    assert bulk.verdict == "holds"
+    assert transfer.verdict != "holds"
+    # At a round trip of 400 ms.
+    assert transfer.worst.where.startswith("rtt_ms 2 over 400")
+    assert 0.12 < transfer.worst.value < 0.3
+
+
+def test_the_queue_saves_the_timer(cli: Cli) -> None:
+    """Without timestamps, and timeouts of 200 ms at least: small windows have spurious timeouts."""
+    found = rows(cli, "timer", "--over", "w_max=1,44", "--over", "allocation=static", "--runs", "2")
+    one, all_of_it = (float(row["spurious_timeouts"]) for row in found)
+    assert one > 3.0
+    assert all_of_it == 0.0
 
 
 def test_the_kernel_stands_beside_the_simulation(cli: Cli) -> None:

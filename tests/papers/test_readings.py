@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import crossfade as cf
-from crossfade.papers import PAPERS, Options
-from crossfade.papers.readings import AS_DRAWN, read
+from crossfade.papers import PAPERS, Options, Reading
+from crossfade.papers.figures import Figures
+from crossfade.papers.reading import AS_DRAWN, read
 from tests.conftest import Cli
 
 FILE = """
@@ -80,13 +81,21 @@ def test_no_claim_adds_readings_up(key: str) -> None:
     assert len(set(names)) == len(names)
     assert readings.tried >= len(names)
     assert all(len(reading.why.split()) > 3 for reading in readings.listed)
-    decided = {column for one in readings.listed for override in one.overrides for column in override.over}
-    keys = {name for one in readings.listed for override in one.overrides for name in override.set}
-    decided |= {column for column, axis in there.axes.items() if axis.key in keys}
     for claim in there.listed():
         for check in claim.get("checks", []):
+            decided = set().union(*(decided_in(there, one, check.get("figure")) for one in readings.listed))
             for part in ("over", "each", "plus", "minus"):
                 assert not columns_of(check.get(part, {})) & decided, (claim["id"], part)
+
+
+def decided_in(there: Figures, reading: Reading, figure: str | None) -> set[str]:
+    """The columns that a reading sets in a figure (None: in any)."""
+    overrides = [
+        one for one in reading.overrides if not one.figures or figure is None or figure in one.figures
+    ]
+    keys = {key for one in overrides for key in one.set}
+    by_key = {column for column, axis in there.axes.items() if axis.key in keys}
+    return by_key | {column for one in overrides for column in one.over}
 
 
 def test_every_reading_can_be_planned() -> None:

@@ -13,7 +13,7 @@ from crossfade.papers.figure import Figure
 from crossfade.papers.figures import Figures
 from crossfade.papers.matrix import Matrix
 from crossfade.papers.options import Options
-from crossfade.papers.readings import Reading
+from crossfade.papers.reading import Reading
 from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
 from crossfade.plans import RunOptions
 from crossfade.results.cache import Cache, open_cache

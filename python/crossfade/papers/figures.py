@@ -12,11 +12,11 @@ from typing import Any
 from crossfade import api
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError
-from crossfade.papers import checks, readings, verdicts
+from crossfade.papers import checks, reading, verdicts
 from crossfade.papers.checks import Curves, FigurePoint
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.options import Options
-from crossfade.papers.readings import Readings
+from crossfade.papers.reading import Readings
 from crossfade.papers.verdicts import Outcome, Verdict
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Point, Results
@@ -54,9 +54,13 @@ class Figures:
     # What claims are about, unless they say, and how it is computed, unless a check needs runs.
     metric: str
     claims_methods: list[str]
+    # Axes of figures under quick, without curves that short runs cannot carry.
+    quick_axes: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     # What is set, and the axes of figures, under quick with method live, which takes as long as it lasts.
     quick_live: Mapping[str, Any] = field(default_factory=dict)
     live_axes: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    # A metric at a point, run by run, where the paper's is not that of the results.
+    sample: Callable[[Point, str], Sample] = Sample.of
     # Checks of the paper's own kinds.
     kinds: Mapping[str, SpecialCheck] = field(default_factory=dict)
     # Where claims.toml and readings.toml are, if not beside the scenarios.
@@ -84,7 +88,8 @@ class Figures:
         """
         quick = self.quick if options.quick else {}
         read, axes = options.reading.of(name) if options.reading else ({}, {})
-        over = {**axes, **(options.over or {})}
+        short = self.quick_axes.get(name, {}) if options.quick else {}
+        over = {**short, **axes, **(options.over or {})}
         if options.quick and "live" in (options.methods or ()):
             quick = {**quick, **self.quick_live}
             over = {**self.live_axes.get(name, {}), **over}
@@ -129,7 +134,7 @@ class Figures:
 
     def readings(self) -> Readings:
         """The readings of the paper, that of its figures first."""
-        return readings.read(self._beside("readings.toml"))
+        return reading.read(self._beside("readings.toml"))
 
     def _beside(self, name: str) -> Path:
         return (self.claims_folder or self.folder) / name
@@ -192,7 +197,7 @@ class Figures:
             for point in self.results(figure, asked).points:
                 columns = self.axes_of(point) | {"setting": setting}
                 for name, metric in metrics.items():
-                    yield FigurePoint(columns | {"metric": name}, Sample.of(point, metric))
+                    yield FigurePoint(columns | {"metric": name}, self.sample(point, metric))
 
 
 def channel_axis() -> Axis:

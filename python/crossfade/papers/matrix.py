@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crossfade.papers.readings import Reading, Readings
+from crossfade.papers.reading import Reading, Readings
 from crossfade.papers.verdicts import WORDS, Verdict, Word
 from crossfade.tables import Cell, Table
 

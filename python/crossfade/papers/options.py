@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crossfade import plans
-from crossfade.papers.readings import Reading
+from crossfade.papers.reading import Reading
 
 
 @dataclass(frozen=True)
