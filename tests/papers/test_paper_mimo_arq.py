@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade.papers.mimo_arq import FIGURES
 from tests.conftest import Cli
 
 # A promise to whoever reads these files.
@@ -183,9 +184,24 @@ def test_windows_over_time(cli: Cli) -> None:
         series: max(float(row["cwnd"]) for row in found if row["series"] == series)
         for series in ("wireless", "perfect")
     }
-    # At 10 dB not a single segment arrives.
-    assert last["wireless"] == 1.0
+    # With combining, as section 5 lists it, segments arrive at 10 dB and the window grows.
+    assert last["wireless"] > 10.0
     assert last["perfect"] > 20.0
+    shown = FIGURES["fig1"].to_draw(cf.Table(list(found[0]), [list(row.values()) for row in found]))
+    assert list(dict.fromkeys(shown.cells("series"))) == ["wireless", "perfect", "ssthresh"]
+    alone = rows(cli, "paper", "mimo-arq", "fig1", "--set", "phy.combining={stage='none'}")
+    assert max(float(row["cwnd"]) for row in alone if row["series"] == "wireless") == 1.0
+
+
+def test_an_axis_that_combining_has_not_is_an_error(cli: Cli) -> None:
+    for axes in (["transmissions=2"], ["transmissions=2", "scheme=blast"]):
+        asked = [word for axis in axes for word in ("--over", axis)]
+        outcome = cli("paper", "mimo-arq", "combining", *asked)
+        assert outcome.code == 2
+        assert outcome.err.startswith(
+            "error: over transmissions: no axis of combining (its axes are scheme, "
+        )
+        assert outcome.err.count("\n") == 1
 
 
 def test_phy_writes_the_table_that_frames_are_drawn_from(cli: Cli, tmp_path: Path) -> None:

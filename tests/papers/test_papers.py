@@ -6,11 +6,13 @@ import csv
 import io
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
 import crossfade as cf
+from crossfade.figures.choice import choose
 from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
 from crossfade.papers.verdicts import BECAUSE, Outcome
@@ -301,3 +303,36 @@ def test_rigorous_bounds_fail_for_reno_alone() -> None:
     assert (tahoe.holds, reno.holds) == (True, False)
     # 3.9e-4 of the throughput at W_max 6, by the exact programs of two.
     assert reno.slack == pytest.approx(-3.9e-4 * reno.value, rel=0.05)
+
+
+# A short run of a few points of each figure: less along its axis, all of what tells curves apart.
+SHORT: dict[str, dict[str, Any]] = {
+    "tcp-markov": {"run.duration": "2000 slots"},
+    "tcp-rlp": {"run.duration": "200 s"},
+    "wipemu": {"run.duration": "2 s"},
+    "mimo-arq": {"run.duration": "4 s"},
+    "mimo-mac": {"run.duration": "3 s"},
+}
+ENDS: dict[str, list[Any]] = {"p_e": [0.01, 0.1], "snr_db": [16, 20], "rthc": [], "share": []}
+CHAINS = {"hops": [4, 6], "cwl": [1, 2, 3, 4, 6, 8], "optimum": ["knee-20", "knee-30"]}
+
+
+def axes_of(key: str, name: str, column: str) -> dict[str, list[Any]]:
+    if key != "mimo-mac":
+        return {column: ENDS[column]} if ENDS.get(column) else {}
+    wanted = {"fig4": ["hops", "cwl"], "fig7": ["hops"], "k": ["hops", "cwl", "optimum"]}
+    return {one: CHAINS[one] for one in wanted.get(name, ["hops", "cwl", "optimum"])}
+
+
+@pytest.mark.parametrize("key", list(SHORT))
+def test_figures_of_papers_hold_nothing_back(key: str) -> None:
+    """There is a curve for every value of every axis; "the figure shows ... (of N values)" of none."""
+    paper = PAPERS[key]
+    for name, figure in paper.FIGURES.items():
+        if figure.along is None or name == "fig1":
+            continue
+        changed = SHORT[key] if (SCENARIOS / "papers" / key / f"{name}.toml").exists() or name == "k" else {}
+        over = axes_of(key, name, figure.along.column)
+        table = figure.to_draw(paper.table(name, cf.papers.Options(set=changed, over=over, runs=2, jobs=1)))
+        asked = figure.asked(table)
+        assert choose(table, asked["x"], asked["y"], panels=asked["panels"]).held == {}, name

@@ -95,11 +95,7 @@ def paper(
         figure = chosen.FIGURES[name]
         outputs.print(lambda to: terminal.print_table(table, figure.caption, to))
         outputs.write(table)
-        outputs.draw(
-            lambda file: draw(
-                figure.to_draw(table), str(file), x=figure.x_of(table), y=figure.y, title=figure.caption
-            )
-        )
+        outputs.draw(lambda file: draw(figure.to_draw(table), str(file), **figure.asked(table)))
 
 
 def _matrix(

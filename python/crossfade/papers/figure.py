@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from crossfade.tables import Cell, Table
 
@@ -51,17 +51,24 @@ class Figure:
     """A figure or (without an axis) a table: its caption, its axis, and the column that is drawn.
 
     Without ``y`` that is the usual metric of the table. ``drawn`` makes the table that is drawn of the table
-    of the figure, where its columns do not tell the curves apart.
+    of the figure, where its columns do not tell the curves apart; ``panels`` are columns that tell panels
+    apart, across and down.
     """
 
     caption: str
     along: Along | None = None
     y: str | None = None
     drawn: Callable[[Table], Table] | None = None
+    panels: tuple[str, ...] = ()
 
     def to_draw(self, table: Table) -> Table:
         """The table that is drawn."""
         return table if self.drawn is None else self.drawn(table)
+
+    def asked(self, table: Table) -> dict[str, Any]:
+        """What is asked of :func:`crossfade.figures.plot.plot` besides the table that is drawn and a file."""
+        varying = [name for name in self.panels if len(set(table.cells(name))) > 1]
+        return {"x": self.x_of(table), "y": self.y, "panels": varying or None, "title": self.caption}
 
     def x_of(self, table: Table) -> str | None:
         """The column to draw along; None, for the usual one, where it does not vary."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,14 +49,51 @@ _CURVES = {
     "fig14": "TCP throughput over SNR, at most 3 retransmissions, combining, urban correlation",
     "fig15": "TCP throughput over SNR, at most 10 retransmissions, combining, rural correlation",
 }
+
+
+def _windows_drawn(threshold_of: str | None = None) -> Callable[[Table], Table]:
+    """The windows as curves, and the slow-start threshold of one of them, as steps, as a further one."""
+
+    def drawn(table: Table) -> Table:
+        records = table.records()
+        curves = [(str(row["series"]), row["time_s"], row["cwnd"]) for row in records]
+        own = [row for row in records if row["series"] == threshold_of]
+        steps = [
+            (row["time_s"], level)
+            for before, row in zip([*own[:1], *own], own, strict=False)
+            for level in dict.fromkeys([before["ssthresh"], row["ssthresh"]])
+            if row is own[0] or row is own[-1] or before["ssthresh"] != row["ssthresh"]
+        ]
+        curves += [("ssthresh", time_s, level) for time_s, level in steps]
+        columns = ["series", "time_s", "packets"]
+        return Table.of(columns, (dict(zip(columns, curve, strict=True)) for curve in curves))
+
+    return drawn
+
+
 FIGURES = {
-    "fig1": Figure("Congestion window over BLAST at 10 dB, and over a perfect link", TIME, "cwnd"),
-    "fig4": Figure("Congestion window over BLAST at 18 dB, with and without ARQ", TIME, "cwnd"),
+    "fig1": Figure(
+        "Congestion window over BLAST at 10 dB with combining, and over a perfect link",
+        TIME,
+        "packets",
+        _windows_drawn("wireless"),
+    ),
+    "fig4": Figure(
+        "Congestion window over BLAST at 18 dB, with and without ARQ",
+        TIME,
+        "packets",
+        _windows_drawn(),
+    ),
     **{name: Figure(caption, SNR, "goodput_bps") for name, caption in _CURVES.items()},
     "table1": Figure("Correlation of neighbouring antennas, urban and rural"),
     "codes": Figure("The printed matrices of the codes, judged by decisions without noise"),
-    "fer": Figure("Frame error rate over SNR, frames of 240 bits", SNR, "fer"),
-    "combining": Figure("Frame error rate of 1 to 4 combined receptions over SNR", SNR, "fer"),
+    "fer": Figure("Frame error rate over SNR, frames of 240 bits", SNR, "fer", panels=("correlation",)),
+    "combining": Figure(
+        "Frame error rate of 1 to 4 combined receptions over SNR",
+        SNR,
+        "fer",
+        panels=("scheme", "transmissions"),
+    ),
 }
 
 _DETECTORS = {
@@ -214,6 +251,9 @@ def _words(curve: Sequence[Any]) -> list[set[str]]:
 
 def _chosen_curves(over: Mapping[str, Any]) -> dict[str, Any]:
     """Axes of the scenario behind ``combining``, with those of its curves that have the values asked for."""
+    for column in over:
+        if column not in AXES:
+            raise ScenarioError(f"over {column}: no axis of combining (its axes are {', '.join(AXES)})")
     axes = {AXES[column].key: values for column, values in over.items() if column not in _CURVE_COLUMNS}
     curves = _swept("combining")[_CURVES_KEY]
     for column in over.keys() & _CURVE_COLUMNS:

@@ -15,7 +15,7 @@ from crossfade.errors import ScenarioError
 from crossfade.papers.figures import Axis, find
 from crossfade.papers.mimo_mac.checks import KINDS
 from crossfade.papers.mimo_mac.drawn import APART, FIGURES
-from crossfade.papers.mimo_mac.optima import KNEE, Chain, mean_k, share_of, within_the_grid
+from crossfade.papers.mimo_mac.optima import KNEE, Chain, mean_k, optimum_of, share_of, within_the_grid
 from crossfade.papers.mimo_mac.runs import AXES, COLUMNS, KEY, RUNS, asked, chains, values_of
 from crossfade.papers.options import Options
 from crossfade.results.results import Point
@@ -95,19 +95,19 @@ def _fig8(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
 # Definitions of "saturated" that the table of k has, unless asked otherwise, and its kinds of access.
 SHARES = [f"{KNEE}{percent}" for percent in (1, 2, 3, 4, 5, 6, 7, 8, 10)]
 K_KINDS = (
-    {
-        "mac": ["nulling", "nulling-genie"],
-        "rule": ["paper", "full"],
-        "interference_class": ["equal", "wider"],
-    },
-    {"mac": ["plain"], "interference_class": ["equal", "wider"]},
+    {"mac": ["nulling", "nulling-genie"], "rule": ["paper", "full"], "interference_class": ["equal"]},
+    # Chen et al.
+    {"mac": ["plain"], "interference_class": ["wider"]},
 )
 # Two hops take one packet, whatever is saturated.
 K_HOPS = [4, 6, 8, 10, 12, 16]
 
 
 def _k(options: Options) -> Iterable[dict[str, Cell]]:
-    """The mean of k over the chains of a kind, for each definition of saturated."""
+    """The mean of k over the chains of a kind, for each definition of saturated.
+
+    A cell is empty where an optimum lies at the end of the grid of windows.
+    """
     wanted, optima = asked("fig6", options)
     if "optimum" not in (options.over or {}):
         optima = SHARES
@@ -119,11 +119,14 @@ def _k(options: Options) -> Iterable[dict[str, Cell]]:
             by_kind.setdefault(chain[:3], {})[chain] = points
     for kind, there in by_kind.items():
         for definition in optima:
-            found = [within_the_grid(chain, points, definition) for chain, points in there.items()]
-            mean = mean_k(found)
+            share = share_of(definition)
+            found = [optimum_of(chain, points, share) for chain, points in there.items()]
             row: dict[str, Cell] = dict(zip(APART, kind, strict=True))
-            row |= {"chains": len(found), "optimum": definition, "share": share_of(definition)}
-            yield row | {"k": mean.k, "k_low": mean.low, "k_high": mean.high}
+            row |= {"chains": len(found), "optimum": definition, "share": share}
+            if None not in found:
+                mean = mean_k([one for one in found if one is not None])
+                row |= {"k": mean.k, "k_low": mean.low, "k_high": mean.high}
+            yield row
 
 
 def _reuse(options: Options) -> Table:

@@ -1,0 +1,32 @@
+"""The tables of figures that are kept beside the pages of papers: of these scenarios, and drawn."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.papers import PAPERS
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+
+kept_figures = import_module("kept_figures")
+
+
+def test_what_is_kept_was_made_of_these_scenarios() -> None:
+    stale = [f"{key} {name}" for key, name in kept_figures.stale()]
+    assert not stale, f"python scripts/draw_papers.py: {', '.join(stale)}"
+    there = {f"{key}-{name}" for key, name in kept_figures.made()}
+    assert there == {path.stem for path in kept_figures.FOLDER.glob("*.csv")} - {"made"}
+
+
+@pytest.mark.parametrize(("key", "name"), list(kept_figures.made()))
+def test_what_is_kept_is_drawn(key: str, name: str, tmp_path: Path) -> None:
+    kept_figures.draw(key, name, tmp_path)
+    assert (tmp_path / f"{key}-{name}.png").stat().st_size > 10_000
+    table = cf.Table.read(tmp_path / f"{key}-{name}.csv")
+    figure = PAPERS[key].FIGURES[name]
+    assert figure.along is None or figure.along.column in table.columns
