@@ -314,7 +314,7 @@ SHORT: dict[str, dict[str, Any]] = {
     "mimo-mac": {"run.duration": "3 s"},
 }
 ENDS: dict[str, list[Any]] = {"p_e": [0.01, 0.1], "snr_db": [16, 20], "rthc": [], "share": []}
-CHAINS = {"hops": [4, 6], "cwl": [1, 2, 3, 4, 6, 8], "optimum": ["knee-20", "knee-30"]}
+CHAINS: dict[str, list[Any]] = {"hops": [4, 6], "cwl": [1, 2, 3, 4, 6, 8], "optimum": ["knee-20", "knee-30"]}
 
 
 def axes_of(key: str, name: str, column: str) -> dict[str, list[Any]]:
