@@ -52,7 +52,8 @@ fn data_can_go_up() {
 
 #[test]
 fn a_key_stands_in_the_place_of_what_the_profile_says() {
-    let set = json!([["link.satellite", { "offset": "8.76 s", "rate": "50 Mbit/s", "uplink": { "loss": "1 %" } }]]);
+    let set =
+        json!([["link.satellite", { "offset": "8.76 s", "rate": "50 Mbit/s", "uplink": { "loss": "1 %" } }]]);
     let point = load(&set).unwrap();
     let [data, acks] = hops(&point).map(|hop| hop.satellite().unwrap());
     assert_eq!(data.shared.offset, Some(SimTime::from_millis(8760)));
@@ -102,22 +103,43 @@ fn what_contradicts_it_is_named() {
         (satellite(json!({ "slot": "100 slots" })), "link.satellite.slot = \"100 slots\": must be a time"),
         (satellite(json!({ "offset": "20 s" })), "link.satellite.offset = 20 s: must be at most the slot"),
         (satellite(json!({ "ramp": "9 s" })), "link.satellite.outage = 0.068 s: must be so short"),
-        (satellite(json!({ "obstructed": 0.99 })), "link.satellite.obstructed = 0.99: must be between 0 and 0.95"),
-        (satellite(json!({ "obstructed": 0.1, "obstruction": "1 ms" })), "link.satellite.obstruction = 0.001 s"),
+        (
+            satellite(json!({ "obstructed": 0.99 })),
+            "link.satellite.obstructed = 0.99: must be between 0 and 0.95",
+        ),
+        (
+            satellite(json!({ "obstructed": 0.1, "obstruction": "1 ms" })),
+            "link.satellite.obstruction = 0.001 s",
+        ),
         (satellite(json!({ "step_correlation": 1 })), "link.satellite.step_correlation = 1: must be"),
-        (satellite(json!({ "uplink": { "half_grant": 0.6 } })), "link.satellite.uplink.half_grant = 0.6: must be"),
-        (satellite(json!({ "uplink": { "grant": "2 s" } })), "link.satellite.uplink.grant = 2 s: must be 0 s, or"),
+        (
+            satellite(json!({ "uplink": { "half_grant": 0.6 } })),
+            "link.satellite.uplink.half_grant = 0.6: must be",
+        ),
+        (
+            satellite(json!({ "uplink": { "grant": "2 s" } })),
+            "link.satellite.uplink.grant = 2 s: must be 0 s, or",
+        ),
         (satellite(json!({ "base_delay": ["9 ms"] })), "link.satellite.base_delay"),
-        (satellite(json!({ "base_delay": ["9 ms", "8 ms"] })), "link.satellite.base_delay = 0.009 s: must be"),
+        (
+            satellite(json!({ "base_delay": ["9 ms", "8 ms"] })),
+            "link.satellite.base_delay = 0.009 s: must be",
+        ),
         (satellite(json!({ "rate": "1 bit/s" })), "link.satellite.rate = 1: must be between 1 kbit/s and"),
         (satellite(json!({ "spike": { "after": "10 s" } })), "link.satellite.spike.after = 10 s: must be"),
-        (satellite(json!({ "orbit": { "planes": 2 } })), "link.satellite.orbit.terminal: missing; degrees north and east"),
+        (
+            satellite(json!({ "orbit": { "planes": 2 } })),
+            "link.satellite.orbit.terminal: missing; degrees north and east",
+        ),
         (
             satellite(json!({ "orbit": { "terminal": [91, 0], "gateway": [0, 0] } })),
             "link.satellite.orbit.terminal.latitude = 91: must be",
         ),
         (satellite(json!({ "orbit": orbit, "handover": 0.1 })), "link.satellite.handover contradicts"),
-        (satellite(json!({ "orbit": orbit, "base_delay": ["1 ms", "2 ms"] })), "link.satellite.base_delay contradicts"),
+        (
+            satellite(json!({ "orbit": orbit, "base_delay": ["1 ms", "2 ms"] })),
+            "link.satellite.base_delay contradicts",
+        ),
     ] {
         let refused = load(&set).unwrap_err();
         assert!(refused.starts_with(said) && !refused.contains('\n'), "{set}: {refused}");
