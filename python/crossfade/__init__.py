@@ -61,7 +61,7 @@ from crossfade.errors import (
 from crossfade.explorer.server import explore
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
-from crossfade.pictures import draw, plot
+from crossfade.pictures import draw, fold, plot
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -117,6 +117,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "fold",
     "journal_events",
     "journal_link_events",
     "journal_opportunities",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from crossfade import api, plans
-from crossfade.errors import ResultsError, ScenarioError, shortened
-from crossfade.figures import distributions, linkevents, timelines
-from crossfade.figures.choice import column_list
+from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError, shortened
+from crossfade.figures import distributions, folded, linkevents, phases, timelines
+from crossfade.figures.choice import column_list, number
+from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import check_plot_file
 from crossfade.figures.wanted import Wanted
@@ -25,6 +27,7 @@ from crossfade.tables import Table, label
 
 # What pictures of single runs do not leave to choose.
 OVER_TIME = "over time, axes are linear, and all but the curves' axis have panels; where chooses"
+FOLDED = "over the phase, axes are linear; y and where choose"
 BY_LINK = "each link and point has a panel of its own; where chooses"
 
 
@@ -56,6 +59,7 @@ def plot(
     width: str | float | None = None,
     labels: Mapping[str, str] | None = None,
     cdf: str | None = None,
+    fold: str | None = None,
 ) -> None:
     """Draw results, a table, a results file or a CSV file as PNG, PDF or SVG by the ending of ``path``.
 
@@ -79,7 +83,10 @@ def plot(
     Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
     and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
     plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
-    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time.
+    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time. ``fold="15 s"``
+    draws samples over their phase in that period (see :func:`fold`), ``y`` among ``goodput_bps``,
+    ``rtt_mean_s``, ``queue_packets``, ``capacity_bps``, ``retransmissions``, ``cwnd``, ``losses_per_s`` and
+    ``spurious_per_s``.
 
     Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
     ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
@@ -102,6 +109,11 @@ def plot(
     if cdf is not None and isinstance(results, Results):
         table = _users(results, cdf)
     file = fspath(path)
+    if fold is not None:
+        _refuse(FOLDED, x=x, by=by, panels=panels, log_x=log_x, log_y=log_y, cdf=cdf)
+        chosen, period = _samples(table, where), phases.Period.read(fold)
+        folded.plot(chosen, file, period, y=column_list(y), title=title or "", width=width or "single")
+        return
     common: dict[str, Any] = {"by": by, "where": where, "title": title or "", "labels": labels}
     if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
         _refuse("a distribution has one panel", x=x, y=y, panels=panels)
@@ -115,6 +127,45 @@ def plot(
     else:
         common |= {"panels": panels, "log_x": log_x, "log_y": log_y, "intervals": intervals, "width": width}
         plot_wanted(table, file, wanted, x=x, y=y, **common)
+
+
+def _samples(table: Table, where: Values | None) -> Table:
+    """The rows of samples and events that are wanted."""
+    if not timelines.is_events(table):
+        raise ResultsError("fold: only samples and events have times (crossfade run --samples writes them)")
+    return rows_where(table, where or {})
+
+
+def fold(
+    samples: Table | str | PathLike[str],
+    period: str,
+    *,
+    y: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    slots: bool = False,
+) -> Table:
+    """Samples by their phase in a period (``"15 s"``, or ``"15 s from 8.76 s"``), or by whole periods.
+
+    ``samples`` are a table or a CSV file of :func:`samples`, or of :func:`events` with ``run.sample``. Of
+    each quantity of a flow or link there is a row for each bin of the phase: mean, 5th and 95th percentile
+    over the periods. With ``slots`` there is one row: its mean over whole periods, the 95 % interval by a
+    bootstrap of these, and for goodput the median time after which a period is back at 90 % of its goodput
+    (``recovery_s``). Fewer than ten whole periods are warned of.
+    """
+    table = samples if isinstance(samples, Table) else Table.read(samples)
+    chosen, of = _samples(table, where), phases.Period.read(period)
+    if not slots:
+        return phases.fold(chosen, of, column_list(y))
+    found = phases.by_slots(chosen, of, column_list(y))
+    fewest = min((number(cell) for cell in found.cells("periods")), default=0.0)
+    if fewest < phases.FEW_SLOTS:
+        warnings.warn(
+            f"{fewest:g} whole periods of {of.seconds:g} s: an interval of fewer than "
+            f"{phases.FEW_SLOTS} says little",
+            CrossfadeWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def _refuse(why: str, **options: object) -> None:

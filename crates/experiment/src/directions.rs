@@ -24,6 +24,7 @@ impl Direction {
             | "throughput_upper"
             | "segments_delivered"
             | "effective_rate_bps"
+            | "link_capacity_bps"
             | "frames_delivered"
             | "rlp_throughput_bps"
             | "flows_completed"
@@ -97,6 +98,8 @@ mod tests {
             "duplicates",
             "per_piece",
             "below_levels",
+            "outage",
+            "idle_wait",
         ];
         for name in lower {
             assert!(bad.iter().any(|word| name.contains(word)), "{name}");

@@ -136,6 +136,10 @@ fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
 
 /// The time in which a packet of `bytes` follows another at best, in nanoseconds; `None` without a rate.
 fn packet_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
+    // Rates of a satellite link have no largest.
+    if hop.satellite().is_some() {
+        return None;
+    }
     let Some(frames) = hop.frames() else {
         return hop.shortest_transmission(bytes).map(|time| time.as_nanos() as f64);
     };

@@ -41,6 +41,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         "jain_fairness"
         | "link_utilisation"
         | "segment_loss_rate"
+        | "outage_share"
         | "transmit_share"
         | "receive_share"
         | "busy_share"

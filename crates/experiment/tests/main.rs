@@ -19,6 +19,7 @@ mod radio_policy;
 mod random_loss;
 mod recorded;
 mod results;
+mod satellite;
 mod shortcuts;
 mod simulation;
 mod traces;

@@ -47,7 +47,7 @@ fn value(result: &PointResult, name: &str) -> f64 {
 }
 
 /// Metrics of other scenarios and methods.
-const ELSEWHERE: [&str; 79] = [
+const ELSEWHERE: [&str; 82] = [
     // Of flavour quic.
     "spurious_losses",
     // By analysis.
@@ -89,6 +89,10 @@ const ELSEWHERE: [&str; 79] = [
     "bit_errors",
     "bits_sent",
     "effective_rate_bps",
+    // Of a satellite link, by analysis.
+    "link_capacity_bps",
+    "outage_share",
+    "idle_wait_s",
     "exchanges_mean",
     "transmit_share",
     "receive_share",

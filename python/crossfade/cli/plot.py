@@ -46,6 +46,15 @@ def plot(
     intervals: Annotated[
         str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
     ] = "bars",
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            "--fold",
+            metavar="PERIOD",
+            help='Draw samples over their phase in a period ("15 s", or "15 s from 8.76 s"), and say how '
+            "periods differ and how long goodput takes to recover.",
+        ),
+    ] = None,
     title: Annotated[
         str | None,
         typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
@@ -69,6 +78,8 @@ def plot(
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
     crossfade plot events.csv --where "time_s>=1" --where "time_s<2"    a part of it
+    crossfade run satellite/one-user-down --samples samples.csv --set run.sample="100 ms"
+    crossfade plot samples.csv --fold "15 s" --y goodput_bps,rtt_mean_s --where flow=0
     crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
     crossfade plot links.csv --where link=forward
     crossfade sweep lte-like-cell --out cell.sqlite
@@ -83,6 +94,26 @@ def plot(
         cdf=cdf,
         log_x=log_x,
         intervals=intervals,
+        fold=fold,
         **drawn.options(),
     )
+    if fold is not None:
+        say_periods(results, fold, drawn)
     terminal.say(f"wrote {file}")
+
+
+def say_periods(samples: Path, period: str, drawn: Drawn) -> None:
+    """Print the mean of each quantity over whole periods, and how long goodput takes to recover."""
+    found = pictures.fold(samples, period, y=drawn.y, where=drawn.conditions, slots=True)
+    for row in found.records():
+        axes = [f"{name} {row[name]}" for name in found.columns[: found.columns.index("quantity")]]
+        whose = ", ".join(
+            words for words, name in zip(axes, found.columns, strict=False) if row[name] not in (None, "")
+        )
+        line = (
+            f"{row['quantity']} of {whose}: {row['mean']:.5g}, 95 % from {row['ci95_low']:.5g} to "
+            f"{row['ci95_high']:.5g} ({row['periods']} periods)"
+        )
+        if row["recovery_s"] is not None:
+            line += f"; back at 90 % after {row['recovery_s']:.3g} s"
+        terminal.say(line)

@@ -8,6 +8,7 @@ use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
 use crossfade_core::{OutOfRange, RunSeed, SimTime};
+use crossfade_link::satellite::ClosedForms;
 use crossfade_scenario::{Around, Gate, HopSetup, LinksSetup, Point, Rto, Scenario, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, SenderConfig};
 use serde_json::{Value, json};
@@ -32,6 +33,9 @@ pub(super) enum Analysis {
 
 impl Solver for Analysis {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        if self.of_satellite(point).is_some() {
+            return None;
+        }
         solvable(point).and_then(|solvable| self.check(&solvable)).err()
     }
 
@@ -42,6 +46,9 @@ impl Solver for Analysis {
         fitted: &FittedChains,
         handle: &ExecutionHandle,
     ) -> Option<Outcome> {
+        if let Some(found) = self.of_satellite(point) {
+            return Some(Ok(found));
+        }
         let (method, point, fitted) = (*self, point.clone(), fitted.clone());
         let found = unless_cancelled(handle, move || method.analyse(&point, &fitted))?;
         Some(found.map_err(NoMetrics::from))
@@ -261,6 +268,18 @@ fn throughput(setup: &Setup, solution: &Solution) -> Metrics {
 }
 
 impl Analysis {
+    /// What is known of a satellite link: of the link alone, whatever sends over it.
+    fn of_satellite(self, point: &Point) -> Option<Metrics> {
+        let satellite = point.setup.links()?.forward.satellite().filter(|_| self == Self::Exact)?;
+        let ClosedForms { capacity_bps, outage_share, idle_wait_s, .. } = satellite.closed_forms;
+        let found = [
+            ("link_capacity_bps", capacity_bps),
+            ("outage_share", outage_share),
+            ("idle_wait_s", idle_wait_s),
+        ];
+        Some(found.map(|(name, value)| (name.to_owned(), value)).into())
+    }
+
     /// Whether it may be able to solve what `solvable` says.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ fn the_mean_capacity_is_the_rate_without_what_boundaries_take() {
     }
 }
 
-/// R (1 - lost / 15 s), with 68 ms of outage and 138.2 ms of the ramp.
+/// R (1 - lost / 15 s), with 68 ms of outage and 139 ms of the ramp.
 #[test]
 fn the_closed_forms_are_those_on_paper() {
     let Profile { shared, down: config, .. } = steady();

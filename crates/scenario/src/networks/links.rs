@@ -67,7 +67,7 @@ fn resolve_links(
     let radio = phy.resolve(channel, &mut link.rate, files)?;
     let rate = match (&varying, link.rate) {
         (Some(varying), None) => Rate(varying.mean_rate_bps()),
-        (Some(varying), Some(_)) => return Err(varying.refuse("link.rate", "it has the rates")),
+        (Some(varying), Some(_)) => return Err(varying.refuse_rate("link.rate")),
         (None, Some(rate)) => rate,
         (None, None) => {
             return Err(ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""));

@@ -179,7 +179,7 @@ impl Reverse {
     ) -> Result<HopSetup, ScenarioError> {
         let varying = Varying::of("reverse.trace", self.trace.resolve("reverse.trace", files)?, satellite)?;
         if let (Some(varying), Some(_)) = (&varying, self.rate) {
-            return Err(varying.refuse("reverse.rate", "it has the rates"));
+            return Err(varying.refuse_rate("reverse.rate"));
         }
         if let Some(rate) = self.rate
             && SimTime::to_transmit(acks.largest, rate.0) > LONGEST_SLOT
@@ -246,8 +246,26 @@ impl Varying {
     }
 
     /// What is wrong with a key that it contradicts.
-    pub(crate) fn refuse(&self, key: &str, reason: &str) -> ScenarioError {
+    fn refuse(&self, key: &str, reason: &str) -> ScenarioError {
         ScenarioError::contradiction(key, self.key(), reason)
+    }
+
+    /// What is wrong with a rate beside it.
+    pub(crate) fn refuse_rate(&self, key: &str) -> ScenarioError {
+        let reason = match self {
+            Self::Trace(_) => "the trace has the rates",
+            Self::Satellite(_) => "the satellite has the rates",
+        };
+        self.refuse(key, reason)
+    }
+
+    /// What is wrong with losses beside it, in the table of the channel; `trace` is the table of a trace.
+    fn refuse_losses(&self, channel: &str, trace: &str) -> ScenarioError {
+        let (of, reason) = match self {
+            Self::Trace(_) => (trace, "the table has the losses"),
+            Self::Satellite(_) => (SatelliteSetup::KEY, "the satellite has the losses"),
+        };
+        ScenarioError::contradiction(&join(channel, "model"), of, reason)
     }
 
     /// Whether it says itself which packets are lost.
@@ -329,7 +347,7 @@ impl Hop<'_> {
         if let Some(varying) = varying.as_ref().filter(|_| has_losses)
             && *channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None
         {
-            return Err(varying.refuse(&join(channel_table, "model"), "it has the losses"));
+            return Err(varying.refuse_losses(channel_table, &key("trace")));
         }
         let carrier = match (varying, frames, waiting) {
             (Some(Varying::Satellite(satellite)), _, queue) => {

@@ -1,0 +1,96 @@
+"""Figures of what happens within a period: a panel for each quantity, over the phase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crossfade.errors import ResultsError
+from crossfade.figures.choice import number
+from crossfade.figures.phases import COUNTED, SAMPLED, Period, fold
+from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.tables import Cell, Table
+from crossfade.wording import curve_word, typeset
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What a figure calls each quantity, and how many of its unit one is.
+NAMES: dict[str, tuple[str, float]] = {
+    "goodput_bps": ("Goodput (Mbit/s)", 1e-6),
+    "rtt_mean_s": ("Round trip (ms)", 1e3),
+    "queue_packets": ("Queue (packets)", 1.0),
+    "capacity_bps": ("Capacity (Mbit/s)", 1e-6),
+    "retransmissions": ("Retransmissions", 1.0),
+    "cwnd": ("Window (segments)", 1.0),
+    "losses_per_s": ("Losses (1/s)", 1.0),
+    "spurious_per_s": ("Sent again in vain (1/s)", 1.0),
+}
+USUAL = ["goodput_bps", "rtt_mean_s"]
+MOST_PANELS = 6
+MOST_CURVES = 6
+
+
+def plot(
+    table: Table,
+    path: str,
+    period: Period,
+    *,
+    y: Sequence[str] | None = None,
+    title: str = "",
+    width: str | float = "single",
+) -> None:
+    """Draw quantities over the phase: means as lines, from the 5th to the 95th percentile as bands."""
+    file = Path(path)
+    check_plot_file(file)
+    y = list(y or USUAL)
+    for name in y:
+        if name not in NAMES:
+            raise ResultsError(f"column {name}: not to be folded ({', '.join([*SAMPLED, *COUNTED])} are)")
+    if len(y) > MOST_PANELS:
+        raise ResultsError(f"--y: {len(y)} panels are too many (at most {MOST_PANELS})")
+    folded = fold(table, period, y)
+    with figure(file, height=max(1.0, 0.25 + 0.55 * len(y)), width=width) as drawn:
+        grid = drawn.subplots(len(y), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, name in zip(grid, y, strict=True):
+            _draw(panel, folded, name)
+        grid[-1].set_xlabel(f"Time into {period.seconds:g} s (s)")
+        grid[-1].set_xlim(0.0, period.seconds)
+        if title:
+            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+
+
+def _draw(panel: Axes, folded: Table, name: str) -> None:
+    place = {column: index for index, column in enumerate(folded.columns)}
+    curves: dict[tuple[Cell, ...], list[list[Cell]]] = {}
+    for row in folded.rows:
+        if row[place["quantity"]] == name:
+            curves.setdefault(tuple(row[: place["quantity"]]), []).append(row)
+    if not curves:
+        raise ResultsError(f"nothing to draw: no sample has {name}")
+    if len(curves) > MOST_CURVES:
+        raise ResultsError(
+            f"nothing to draw: {len(curves)} curves of {name} are too many (at most {MOST_CURVES}); "
+            "--where flow=0 or link=forward takes some"
+        )
+    scale = NAMES[name][1]
+    differing = [i for i in range(place["quantity"]) if len({key[i] for key in curves}) > 1]
+    for index, (key, rows) in enumerate(curves.items()):
+        color = PALETTE[index % len(PALETTE)]
+        words = [curve_word(folded.columns[i], key[i]) for i in differing if key[i] not in (None, "")]
+
+        def column(of: str, rows: list[list[Cell]] = rows) -> list[float]:
+            return [number(row[place[of]]) for row in rows]
+
+        xs = column("phase_s")
+        panel.plot(
+            xs, [scale * value for value in column("mean")], color=color, label=", ".join(words) or None
+        )
+        if rows[0][place["p05"]] is not None:
+            low, high = ([scale * value for value in column(of)] for of in ("p05", "p95"))
+            panel.fill_between(xs, low, high, color=color, alpha=0.2, linewidth=0.0)
+    panel.set_ylim(bottom=0.0)
+    panel.set_ylabel(NAMES[name][0], fontsize="small")
+    if len(curves) > 1:
+        panel.legend()

@@ -1,0 +1,115 @@
+"""Samples by their phase in a period: means of bins, intervals over periods, counts of events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
+from crossfade.figures.phases import Period
+from crossfade.tables import Table
+from tests.conftest import Cli
+
+COLUMNS = (
+    "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size,link,goodput_bps,rtt_mean_s,"
+    "queue_packets,capacity_bps,retransmissions"
+)
+
+
+def sample(time: float, goodput: float) -> str:
+    return f"{time:g},sample,0,,10,20,0,0,5,,{goodput!r},0.05,,,0"
+
+
+def of_periods(rates: list[float], out: int = 2) -> Table:
+    """Periods of 10 samples, 0.1 s apart: nothing in the first ones, then the rate of the period."""
+    lines = [
+        sample(0.1 * (10 * period + index + 1), 0.0 if index < out else rate)
+        for period, rate in enumerate(rates)
+        for index in range(10)
+    ]
+    return Table.from_csv("\n".join([COLUMNS, *lines]), "samples")
+
+
+def test_a_bin_has_the_mean_of_all_periods() -> None:
+    folded = cf.fold(of_periods([1e6, 2e6, 6e6]), "1 s", y="goodput_bps")
+    assert folded.column("phase_s").tolist() == pytest.approx([0.05 + 0.1 * bin_ for bin_ in range(10)])
+    assert folded.column("mean").tolist() == [0.0, 0.0, *[3e6] * 8]
+    # Of three values: linear between the first two, and between the last two.
+    assert folded.column("p05").tolist()[2:] == pytest.approx([1.1e6] * 8)
+    assert folded.column("p95").tolist()[2:] == pytest.approx([5.6e6] * 8)
+    assert set(folded.cells("periods")) == {3}
+
+
+def test_a_period_may_begin_later() -> None:
+    table = of_periods([1e6, 1e6, 1e6])
+    (first, *_) = cf.fold(table, "1 s from 200 ms", y="goodput_bps").records()
+    assert (first["phase_s"], first["mean"]) == (pytest.approx(0.05), 1e6)
+    assert Period.read("15 s from 8.76 s") == Period(15.0, 8.76)
+    assert Period.read("200 ms").locate(0.5) == (2, pytest.approx(0.1))
+    for wrong in ("15", "15 packets", "0 s", "1 s from 2", "1 s from"):
+        with pytest.raises(ScenarioError, match="--fold"):
+            Period.read(wrong)
+
+
+def test_periods_give_the_interval_and_the_recovery() -> None:
+    rates = [float(rate) * 1e6 for rate in range(1, 13)]
+    (row,) = cf.fold(of_periods(rates), "1 s", y="goodput_bps", slots=True).records()
+    assert row["periods"] == 12
+    means = [0.8 * rate for rate in rates]
+    assert row["mean"] == pytest.approx(sum(means) / 12)
+    # Two standard errors of the mean of 12 values with a deviation of 2.76 million, within a tenth.
+    deviation = (sum((value - sum(means) / 12) ** 2 for value in means) / 12) ** 0.5
+    width = float(row["ci95_high"]) - float(row["ci95_low"])
+    assert width == pytest.approx(2.0 * 1.96 * deviation / 12**0.5, rel=0.1)
+    # Two samples of 0.1 s are out, the third is whole.
+    assert row["recovery_s"] == pytest.approx(0.3)
+
+
+def test_few_periods_are_warned_of() -> None:
+    with pytest.warns(CrossfadeWarning, match="9 whole periods of 1 s"):
+        cf.fold(of_periods([1e6] * 9), "1 s", slots=True)
+
+
+def test_events_between_samples_are_counted() -> None:
+    """Segment 1 is lost and sent again, 2 is sent again in vain, 3 is dropped."""
+    events = [
+        (0.05, "send", 1), (0.06, "send", 2), (0.07, "lost", 1), (0.25, "send", 1), (0.35, "send", 2),
+        (1.05, "send", 3), (1.06, "queue_drop", 3), (1.15, "send", 3),
+    ]  # fmt: skip
+    lines = [f"{time},{kind},0,{segment},10,20,0,0,5,,,,,," for time, kind, segment in events]
+    rows = [sample(0.1 * (index + 1), 1e6) for index in range(20)]
+    table = Table.from_csv("\n".join([COLUMNS, *lines, *rows]), "events")
+    folded = cf.fold(table, "1 s", y=["losses_per_s", "spurious_per_s"])
+    of = {
+        name: [row["mean"] for row in folded.records() if row["quantity"] == name]
+        for name in ("losses_per_s", "spurious_per_s")
+    }
+    # Two periods, bins of 0.1 s: an event is 5 a second.
+    assert of["losses_per_s"] == pytest.approx([10.0, *[0.0] * 9])
+    assert of["spurious_per_s"] == pytest.approx([0.0, 0.0, 0.0, 5.0, *[0.0] * 6])
+
+
+def test_the_command_draws_and_says_it(cli: Cli, tmp_path: Path) -> None:
+    samples, drawn = tmp_path / "samples.csv", tmp_path / "folded.png"
+    samples.write_text(of_periods([1e6] * 12).to_csv(), encoding="utf-8")
+    done = cli("plot", samples, "--fold", "1 s", "--y", "goodput_bps,cwnd", "--out", drawn)
+    assert done.code == 0, done.err
+    assert drawn.stat().st_size > 10_000
+    said = done.out + done.err
+    assert "goodput_bps of flow 0: 8e+05, 95 % from 8e+05 to 8e+05 (12 periods)" in said
+    assert "back at 90 % after 0.3 s" in said
+
+
+def test_what_cannot_be_folded_is_said(tmp_path: Path) -> None:
+    table = of_periods([1e6] * 12)
+    with pytest.raises(ResultsError, match="column ssthresh: not to be folded"):
+        cf.plot(table, tmp_path / "x.png", fold="1 s", y="ssthresh")
+    with pytest.raises(ScenarioError, match="log_y = True: not for this picture"):
+        cf.plot(table, tmp_path / "x.png", fold="1 s", log_y=True)
+    with pytest.raises(ResultsError, match="only samples and events have times"):
+        cf.fold(Table(["a"], [[1]]), "1 s")
+    without = Table(table.columns, [row for row in table.rows if row[1] != "sample"])
+    with pytest.raises(ResultsError, match="the table has no samples"):
+        cf.fold(without, "1 s")
