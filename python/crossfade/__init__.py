@@ -59,7 +59,7 @@ from crossfade.errors import (
     TraceError,
 )
 from crossfade.explorer.server import explore
-from crossfade.fitting import MarkovFit, fit, fit_rayleigh
+from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
 from crossfade.papers import Verdict, claims, paper
 from crossfade.pictures import draw, plot
 from crossfade.plans import load_results
@@ -90,6 +90,7 @@ __all__ = [
     "ImpossibleResultError",
     "Interrupted",
     "Knee",
+    "LinkTrace",
     "MarkovFit",
     "Metric",
     "OutputError",
@@ -141,6 +142,7 @@ __all__ = [
     "schema",
     "sweep",
     "threshold",
+    "trace",
     "transfers",
     "verify",
     "write_events",

@@ -7,7 +7,6 @@ use crate::tables::shaper::ShaperSetup;
 use crate::tables::trace::{DelaySetup, TraceSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
-use crossfade_link::trace::Schedule;
 use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, RadioConfig};
 
 /// One way between sender and receiver.
@@ -169,9 +168,8 @@ impl HopSetup {
     /// Whether, sooner or later, every packet is lost.
     pub fn ends_in_loss(&self) -> bool {
         match (self.loss(), self.trace()) {
-            (Some(loss), _) => loss.ends_in_loss(),
-            (None, Some(TraceSetup { schedule: Schedule::Rates(table), .. })) => table.ends_dead(),
-            (None, _) => false,
+            (_, Some(TraceSetup { schedule, .. })) if schedule.ends_dead() => true,
+            (loss, _) => loss.is_some_and(LossConfig::ends_in_loss),
         }
     }
 
