@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import crossfade as cf
+from crossfade import plans
 from crossfade.results.cache import cache_path
 from tests.conftest import Cli
 
@@ -124,3 +126,109 @@ def test_the_satellite_comes_with_its_rain() -> None:
     over = {"link.trace.budget.margin_db": [0.5, 3], "tcp.variant": ["cubic"]}
     careless, careful = cf.run("satellite-modcod", over=over, runs=1).points
     assert careless.value("goodput_bps") > 1.1 * careful.value("goodput_bps") > 5e6
+
+
+THEATERQ = "KEEP,LATENCY,RATE,LOSS,LIMIT\n500000,5000000,6000000,0,100\n500000,5000000,3000000,0,100\n"
+PATTERN = """{"RepeatedBwPatternConfig": {"count": 0, "pattern": [
+    {"StaticBwConfig": {"bw": "8Mbps", "duration": "100ms"}},
+    {"StaticBwConfig": {"bw": "2Mbps", "duration": "100ms"}}
+]}}"""
+# All that keeps the link from being used to the full.
+LOAD = {"flows": {"load": {"traffic": "udp", "rate": "20 Mbit/s"}}}
+
+
+def goodput(folder: Path, trace: Mapping[str, object], duration: str = "2 s") -> float:
+    """What the link delivers of more than it can carry."""
+    changes = {"link.trace": trace, "run.duration": duration, "tcp": None, **LOAD}
+    (point,) = cf.run(folder / "cell.toml", set=changes, cache=False).points
+    return point.value("link_goodput_bps")
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [({}, 3.75e6), ({"at_end": "hold"}, 3.75e6), ({"at_end": "loop"}, 4.5e6), ({"at_end": "end"}, 2.25e6)],
+)
+def test_a_table_of_another_tool_is_followed_to_its_end_and_beyond(
+    folder: Path, end: dict[str, object], expected: float
+) -> None:
+    (folder / "link.csv").write_text(THEATERQ)
+    # Half a second at 6 Mbit/s, half at 3, and a second of what follows.
+    assert goodput(folder, {"rates": "link.csv", **end}) == pytest.approx(expected, rel=0.01)
+
+
+def test_opportunities_may_end(folder: Path) -> None:
+    opportunities = {"opportunities": "traces/cell.up"}
+    (folder / "traces" / "cell.up").write_text("".join(f"{at}\n" for at in range(4, 1001, 4)))
+    assert goodput(folder, opportunities) == pytest.approx(3e6, rel=0.01)
+    assert goodput(folder, {**opportunities, "at_end": "end"}) == pytest.approx(1.5e6, rel=0.01)
+    with pytest.raises(cf.ScenarioError, match=r'link.trace.at_end = "hold": must be loop or end'):
+        goodput(folder, {**opportunities, "at_end": "hold"})
+
+
+@pytest.mark.parametrize(
+    ("text", "trace", "expected"),
+    [
+        ("rate 5mbit delay 5ms", {}, 5e6),
+        ("simple-p2p --delay=5ms --bandwidth=5Mbps --queue=25", {}, 5e6),
+        ("data_rate_in_gbps: 0.005\nlatency: 5000\n", {}, 5e6 / 1.024**2),
+        (PATTERN, {}, 5e6),
+        (
+            "drop-rate --delay=5ms --bandwidth=5Mbps --queue=25 --rate_to_client=20 --rate_to_server=0",
+            {"direction": "down"},
+            4e6,
+        ),
+    ],
+)
+def test_any_format_with_rates_is_followed(
+    folder: Path, text: str, trace: dict[str, object], expected: float
+) -> None:
+    (folder / "any").write_text(text)
+    assert goodput(folder, {"rates": "any", **trace}, "20 s") == pytest.approx(expected, rel=0.02)
+
+
+def test_what_a_file_lacks_is_one_line(cli: Cli, folder: Path) -> None:
+    def line(**trace: str) -> str:
+        changes = [f"link.trace.{key}={value}" for key, value in {"opportunities": "null", **trace}.items()]
+        outcome = cli(
+            "check", folder / "cell.toml", *(word for change in changes for word in ("--set", change))
+        )
+        assert outcome.code == 2
+        return outcome.err.removeprefix("error: ")
+
+    ways = "--rate_to_client=1 --rate_to_server=0"
+    (folder / "any").write_text(f"drop-rate --delay=5ms --bandwidth=5Mbps --queue=25 {ways}")
+    assert line(rates="any") == 'link.trace.rates = "any": it says both ways: direction must be up or down\n'
+    assert line(rates="traces/cell.up").startswith(
+        'link.trace.rates = "traces/cell.up": must hold rates: it is of format mahimahi'
+    )
+    (folder / "own.csv").write_text("0,1e6,0.01,0\n1,2e6,0.01,0\n")
+    needs = "needs period: the table does not say how long its last row lasts"
+    assert line(rates="own.csv", at_end="loop") == f'link.trace.at_end = "loop": {needs}\n'
+    assert line(rates="own.csv", at_end="hold", period="5 s").startswith(
+        "link.trace.period contradicts link.trace.at_end: "
+    )
+
+
+def test_ways_to_say_the_same_are_one_run(folder: Path) -> None:
+    (folder / "link.csv").write_text(THEATERQ)
+    keys = [
+        plans.load(
+            folder / "cell.toml", plans.Options(set={"link.trace": {"rates": "link.csv", **end}})
+        ).core.keys()
+        for end in ({}, {"at_end": "hold"}, {"at_end": "loop"})
+    ]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_what_is_not_followed_is_warned_of(folder: Path) -> None:
+    (folder / "link.csv").write_text(THEATERQ)
+    check = cf.check(folder / "cell.toml", set={"link.trace": {"rates": "link.csv"}})
+    assert "link.trace.rates says also what the link does not follow: queue limits" in check.warnings
+
+
+def test_delays_of_another_tool_stand_beside_a_capacity(folder: Path) -> None:
+    (folder / "delay.txt").write_text("30\n" * 100 + "31\n")
+    trace = {"opportunities": "traces/cell.up", "delays": "delay.txt"}
+    changes = {"link.trace": trace, "tcp": None, "flows": {"load": {"traffic": "udp", "rate": "1 Mbit/s"}}}
+    (point,) = cf.run(folder / "cell.toml", set=changes, cache=False).points
+    assert point.value("one_way_delay_mean_s") == pytest.approx(0.032, abs=0.003)

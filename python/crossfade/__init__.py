@@ -59,7 +59,7 @@ from crossfade.errors import (
     TraceError,
 )
 from crossfade.explorer.server import explore
-from crossfade.fitting import MarkovFit, fit, fit_rayleigh
+from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
 from crossfade.pictures import draw, fold, plot
 from crossfade.plans import load_results
@@ -90,6 +90,7 @@ __all__ = [
     "ImpossibleResultError",
     "Interrupted",
     "Knee",
+    "LinkTrace",
     "MarkovFit",
     "Matrix",
     "Metric",
@@ -144,6 +145,7 @@ __all__ = [
     "schema",
     "sweep",
     "threshold",
+    "trace",
     "transfers",
     "verify",
     "write_events",

@@ -1,7 +1,7 @@
 """The compiled core. Structured things cross as JSON text, rows as tuples; ``crossfade.api`` is its face."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias, TypedDict, final
+from typing import Any, Final, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def panic_said() -> str | None:
     """Where the first panic was since the last call, and what it said; None where none was kept."""
 
 class TraceError(Exception):
-    """A loss trace cannot be read or fitted. One line: place, what is there, what is allowed."""
+    """A trace cannot be read, fitted or converted. One line: place, what is there, what is allowed."""
 
 class MarkovParameters(TypedDict):
     """Rayleigh fading under a threshold, and the two-state Markov chain that stands for it."""
@@ -658,6 +658,51 @@ def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> s
 
     Raises TraceError.
     """
+
+def trace_formats() -> str:
+    """The formats of recordings of links, as JSON text: a row ``{"name", "title", "written"}`` each."""
+
+def detect_trace(chunks: Iterable[bytes]) -> str:
+    """The name of the format of a text that comes in chunks. Raises TraceError for a text of none."""
+
+def describe_trace(format: str, chunks: Iterable[bytes], delay_interval_s: float | None = None) -> str:
+    """What a text of a format says, as JSON text: lasts_s, at_end, notes and ways.
+
+    ``ways`` has a row for each direction: its facts, and ``{"mean", "min", "p5", "p50", "p95", "max"}`` of
+    rate_bps, delay_s, loss, sent_bps and arrived_bps, or null. Raises TraceError for a wrong line.
+    """
+
+def trace_columns(
+    format: str, chunks: Iterable[bytes], delay_interval_s: float | None = None
+) -> dict[str, Any]:
+    """The facts of a text as arrays, a column each; ``kind`` and ``direction`` are places in the lists
+    ``kinds`` and ``directions``. Raises TraceError for a wrong line."""
+
+def trace_curves(format: str, chunks: Iterable[bytes], delay_interval_s: float, most: int) -> str:
+    """What a text says over time, as JSON text: for each direction, quantities with times in s and values, at
+    most ``most`` points each. Raises TraceError for a wrong line."""
+
+class TraceConversion:
+    """A conversion of texts about one way (up, down or both): each is looked at, then all are read again."""
+
+    def __init__(self, to: str, direction: str) -> None: ...
+    def look(self, format: str, chunks: Iterable[bytes], delay_interval_s: float | None = None) -> None:
+        """Looks at a text to its end. Raises TraceError for a wrong line."""
+
+    def losses(self) -> list[str]:
+        """What would be lost, in words. Raises TraceError where the format cannot be written of this."""
+
+    def parts(self) -> list[str]:
+        """The names of the files that the format takes for this; a single one has an empty name."""
+
+    def write(
+        self,
+        part: str,
+        texts: Sequence[tuple[str, Iterable[bytes]]],
+        take: Callable[[str], object],
+        delay_interval_s: float | None = None,
+    ) -> None:
+        """Reads the texts side by side, each a format and its chunks, and hands a part to ``take``."""
 
 def fit_rayleigh(p_e: float, fd_t: float) -> str:
     """A chain fitted to sampled Rayleigh fading, as JSON text: see ``fit_markov``.

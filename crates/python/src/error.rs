@@ -16,7 +16,7 @@ create_exception!(
     crossfade._crossfade,
     TraceError,
     PyException,
-    "A loss trace that can't be read or fitted; one line."
+    "A trace that can't be read, fitted or converted; one line."
 );
 
 create_exception!(

@@ -19,6 +19,7 @@ mod memory;
 mod panics;
 mod plan;
 mod rows;
+mod traces;
 
 use crate::error::{GoldenError, ImpossibleResultError, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
@@ -159,5 +160,11 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimates::student_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_rayleigh, module)?)?;
+    module.add_class::<traces::TraceConversion>()?;
+    module.add_function(wrap_pyfunction!(traces::trace_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::detect_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::describe_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_curves, module)?)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
+use crossfade_link::trace::formats::{self, Direction, Recorded};
 use crossfade_link::trace::{AttenuationTable, DelaySeries, OpportunityTrace, RateTable, SendRecord};
 use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::{ErrorRateTable, SwitchingTable};
@@ -72,8 +73,9 @@ pub(crate) struct Files<'a> {
 pub(crate) struct Parsed {
     hashes: Cache<String>,
     opportunities: Cache<OpportunityTrace>,
-    rates: Cache<RateTable>,
-    delays: Cache<DelaySeries>,
+    /// The way is a part of the name.
+    rates: Cache<Recorded<RateTable>>,
+    delays: Cache<Recorded<DelaySeries>>,
     sends: Cache<SendRecord>,
     texts: Cache<Arc<str>>,
     sinr_traces: Cache<SinrTrace>,
@@ -101,15 +103,29 @@ impl<'a> Files<'a> {
     }
 
     pub(crate) fn opportunities(&self, key: &str, name: &str) -> Result<OpportunityTrace, ScenarioError> {
-        self.of(&self.parsed.opportunities, name.to_owned(), key, name, str::parse)
+        self.of(&self.parsed.opportunities, name.to_owned(), key, name, formats::opportunities)
     }
 
-    pub(crate) fn rates(&self, key: &str, name: &str) -> Result<RateTable, ScenarioError> {
-        self.of(&self.parsed.rates, name.to_owned(), key, name, str::parse)
+    /// What the file says of that way of a link.
+    pub(crate) fn rates(
+        &self,
+        key: &str,
+        name: &str,
+        way: Option<Direction>,
+    ) -> Result<Recorded<RateTable>, ScenarioError> {
+        let parse = |text: &str| formats::rates(text, way);
+        self.of(&self.parsed.rates, of_way(name, way), key, name, parse)
     }
 
-    pub(crate) fn delays(&self, key: &str, name: &str) -> Result<DelaySeries, ScenarioError> {
-        self.of(&self.parsed.delays, name.to_owned(), key, name, str::parse)
+    /// What the file says of that way of a link.
+    pub(crate) fn delays(
+        &self,
+        key: &str,
+        name: &str,
+        way: Option<Direction>,
+    ) -> Result<Recorded<DelaySeries>, ScenarioError> {
+        let parse = |text: &str| formats::delays(text, way);
+        self.of(&self.parsed.delays, of_way(name, way), key, name, parse)
     }
 
     pub(crate) fn sends(&self, key: &str, name: &str) -> Result<SendRecord, ScenarioError> {
@@ -194,6 +210,10 @@ impl<'a> Files<'a> {
         lock(cache).insert(in_cache, found.clone());
         Ok(found)
     }
+}
+
+fn of_way(name: &str, way: Option<Direction>) -> String {
+    format!("{} {name}", way.map_or("", Direction::name))
 }
 
 /// For scenarios that come without files.

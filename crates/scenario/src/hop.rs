@@ -8,7 +8,6 @@ use crate::tables::shaper::ShaperSetup;
 use crate::tables::trace::{DelaySetup, TraceSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
-use crossfade_link::trace::Schedule;
 use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, RadioConfig};
 
 /// One way between sender and receiver.
@@ -185,8 +184,8 @@ impl HopSetup {
     /// Whether, sooner or later, every packet is lost.
     pub fn ends_in_loss(&self) -> bool {
         match (self.loss(), self.trace()) {
+            (_, Some(TraceSetup { schedule, .. })) if schedule.ends_dead() => true,
             (Some(loss), _) => loss.ends_in_loss(),
-            (None, Some(TraceSetup { schedule: Schedule::Rates(table), .. })) => table.ends_dead(),
             (None, _) => self.satellite().is_some_and(|satellite| satellite.direction.loss >= 1.0),
         }
     }

@@ -35,6 +35,7 @@ from crossfade.cli import (
     scenarios,
     sweep,
     terminal,
+    trace,
     verify,
 )
 from crossfade.cli.live import command as live
@@ -88,6 +89,7 @@ for command in (
     paper.paper,
     phy.phy,
     fit.fit,
+    trace.trace,
     reuse.reuse,
     explore.explore,
     scenarios.list_scenarios,

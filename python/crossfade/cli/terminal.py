@@ -28,7 +28,7 @@ from crossfade.wording import between
 if TYPE_CHECKING:
     from crossfade.comparison.best import Best
     from crossfade.comparison.compare import Comparison
-    from crossfade.fitting import MarkovFit
+    from crossfade.fitting import LinkTrace, MarkovFit
     from crossfade.papers import Matrix, Paper, Verdict
 
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
@@ -324,6 +324,60 @@ def print_fit(fit: MarkovFit, to: Console) -> None:
             )
     to.print(grid)
     to.print(Text(fit.explanation), soft_wrap=True)
+
+
+# What a recording says, by the names of its summary: words, unit, and the unit's size.
+RECORDED = {
+    "rate_bps": ("capacity", "Mbit/s", 1e6),
+    "sent_bps": ("sent", "Mbit/s", 1e6),
+    "arrived_bps": ("arrived", "Mbit/s", 1e6),
+    "delay_s": ("delay", "ms", 1e-3),
+    "loss": ("loss", "%", 1e-2),
+}
+AFTER = {"loop": "begins again", "hold": "its last values hold", None: "what follows is not said"}
+
+
+def print_trace(found: LinkTrace, to: Console) -> None:
+    """What each recording is, how long it is, and its rates, delays and losses over windows of time."""
+    for row in found.summary():
+        grid = _grid()
+        for name in ("", "unit", "mean", "min", "5 %", "median", "95 %", "max"):
+            grid.add_column(name, justify="left" if name in ("", "unit") else "right")
+        for name, (word, unit, size) in RECORDED.items():
+            if (of_windows := row[name]) is not None:
+                values = (of_windows[key] for key in ("mean", "min", "p5", "p50", "p95", "max"))
+                grid.add_row(word, unit, *(f"{value / size:.4g}" for value in values))
+        way = "" if row["direction"] == "both" else f", {row['direction']}"
+        after = AFTER.get(row["at_end"], f"played {row['at_end']} times")
+        lasts = f"{row['lasts_s']:.10g} s, {after}" if row["lasts_s"] else "constant"
+        _print(to, f"{row['file']}{way}: {row['title']} ({row['format']}), {lasts}", grid)
+        to.print(Text("; ".join(_of_recording(row))), soft_wrap=True)
+
+
+def _of_recording(row: dict[str, Any]) -> Iterator[str]:
+    """What there is to know of a recording beside its windows."""
+    window = f"windows of {row['window_s'] * 1e3:g} ms"
+    yield f"{row['facts']} {'fact' if row['facts'] == 1 else 'facts'}, {window}"
+    if row["unlimited"]:
+        yield "some rates have no limit"
+    for name, unit, size in (
+        ("queue_packets", "packets", 1),
+        ("queue_bytes", "bytes", 1),
+        ("queue_s", "ms", 1e-3),
+    ):
+        if row[name] is not None:
+            ends = dict.fromkeys(f"{end / size:g}" for end in row[name])
+            yield f"queue of {' to '.join(ends)} {unit}"
+    if row["also"]:
+        yield f"also says {', '.join(row['also'])}"
+    if row["clock_s"] >= 1e-3 and row["opportunities"] and row["lasts_s"]:
+        together = row["opportunities"] / row["lasts_s"] * row["clock_s"]
+        steps = f"times in steps of {row['clock_s'] * 1e3:g} ms"
+        yield f"{steps}, {together:.3g} opportunities each: what is faster does not show"
+    if row["delay_clock_s"] >= 1e-3:
+        yield f"delays in steps of {row['delay_clock_s'] * 1e3:g} ms"
+    for name, text in row["notes"].items():
+        yield f"{name}: {text}"
 
 
 def print_comparison(found: Comparison, to: Console) -> None:

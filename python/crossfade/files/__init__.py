@@ -98,6 +98,17 @@ def _read_bytes(path: Path) -> bytes:
         return _read_pipe(file)
 
 
+@contextmanager
+def regular_file(path: Path) -> Iterator[io.BufferedReader]:
+    """A file that is read in pieces, several times over; ``OSError`` for a folder, a pipe or a device."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as file:
+        kind = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(kind):
+            raise OSError("a folder" if stat.S_ISDIR(kind) else "a pipe or a device, not a file")
+        yield file
+
+
 def _unpacked(data: bytes) -> bytes:
     """What a gzip file holds; raises ``OSError`` where that is too much."""
     # A small file may be packed from a large one: first the size, without keeping anything.

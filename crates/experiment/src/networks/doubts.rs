@@ -19,6 +19,7 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
             short_trace(setup, hop),
             few_slots(setup, table, hop),
             out_of_sight(table, hop),
+            unused_parts(hop),
             uneven_delays(setup, hop),
             short_record(setup, channel, hop),
             open_record(channel, hop),
@@ -145,8 +146,11 @@ fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
         return None;
     };
     let lasts = schedule.lasts();
-    let consequence =
-        if schedule.repeats() { "it begins again" } else { "what holds then holds for the rest" };
+    let consequence = match schedule {
+        _ if schedule.repeats() => "it begins again",
+        _ if schedule.ends_dead() => "nothing is sent from then on",
+        _ => "what holds then holds for the rest",
+    };
     (lasts > SimTime::ZERO && lasts < end)
         .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
 }
@@ -174,6 +178,19 @@ fn out_of_sight(table: &str, hop: &HopSetup) -> Option<String> {
             "link.satellite.orbit: no satellite is in sight of terminal and gateway for {share} of the time"
         )
     })
+}
+
+/// The files of a link say what it does not follow.
+fn unused_parts(hop: &HopSetup) -> Option<String> {
+    let TraceSetup { key, unused, .. } = hop.trace()?;
+    let parts: Vec<&str> = unused
+        .iter()
+        .enumerate()
+        .filter(|(at, part)| !unused[..*at].contains(part))
+        .map(|(_, part)| *part)
+        .collect();
+    (!parts.is_empty())
+        .then(|| format!("{key} says also what the link does not follow: {}", parts.join(", ")))
 }
 
 /// The record of a link's delay and that of its capacity, or the run, end at different times.

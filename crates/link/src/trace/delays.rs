@@ -54,6 +54,11 @@ impl DelaySeries {
         Self { interpolation, ..self }
     }
 
+    /// The delay between two rows.
+    pub fn interpolation(&self) -> Interpolation {
+        self.interpolation
+    }
+
     /// Makes a series with the same rows that begins again whenever `period` is over; rows from then on are left out.
     ///
     /// # Errors

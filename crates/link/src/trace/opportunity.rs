@@ -15,6 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpportunityTrace {
     millis: Arc<[u64]>,
+    /// Nothing may leave after the last time.
+    once: bool,
 }
 
 impl OpportunityTrace {
@@ -40,11 +42,22 @@ impl OpportunityTrace {
             Some(&last) if last > Self::LONGEST => {
                 Err(TraceError::at(millis.len(), format!("{last}: must be at most 10^12 ms")))
             }
-            Some(_) => Ok(Self { millis: millis.into() }),
+            Some(_) => Ok(Self { millis: millis.into(), once: false }),
         }
     }
 
-    /// After how much time it begins again.
+    /// Makes a trace with the same opportunities that does not begin again: after the last one nothing leaves.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self { once: true, ..self }
+    }
+
+    /// Whether it begins again after its last time.
+    pub fn repeats(&self) -> bool {
+        !self.once
+    }
+
+    /// After how much time it begins again, or ends.
     pub fn period(&self) -> SimTime {
         SimTime::from_millis(self.millis[self.millis.len() - 1])
     }
@@ -70,15 +83,21 @@ impl OpportunityTrace {
         (self.first_after(to) - self.first_after(from)) as f64 * f64::from(Self::BYTES) * 8.0
     }
 
-    /// The time of opportunity `index`, counted from 0 through all rounds.
+    /// The time of opportunity `index`, counted from 0 through all rounds; [`SimTime::MAX`] of one that never comes.
     pub fn time(&self, index: u64) -> SimTime {
         let round = self.millis.len() as u64;
+        if self.once && index >= round {
+            return SimTime::MAX;
+        }
         let into_round = self.millis[(index % round) as usize];
         self.period().saturating_mul(index / round).saturating_add(SimTime::from_millis(into_round))
     }
 
     /// The first opportunity after `now`.
     pub fn first_after(&self, now: SimTime) -> u64 {
+        if self.once {
+            return self.millis.partition_point(|&millis| SimTime::from_millis(millis) <= now) as u64;
+        }
         // An opportunity at the very end of a round comes before one at time 0 of the next.
         let rounds = (now / self.period()).saturating_sub(1);
         let into_round = now - self.period() * rounds;
@@ -201,6 +220,21 @@ mod tests {
         assert_eq!(trace.peak_rate_bps(), 24e6);
         let bits = |from: u64, to: u64| trace.capacity_bits(MS * from, MS * to);
         assert_eq!([bits(0, 10), bits(2, 5), bits(4, 22)], [48e3, 24e3, 96e3]);
+    }
+
+    #[test]
+    fn a_trace_that_ends_lets_nothing_leave_after_it() {
+        let trace = "2\n5\n5\n10\n".parse::<OpportunityTrace>().unwrap().once();
+        assert_eq!([trace.time(3), trace.time(4), trace.time(400)], [MS * 10, SimTime::MAX, SimTime::MAX]);
+        assert_eq!([0, 2, 9, 10, 500].map(|millis| trace.first_after(MS * millis)), [0, 1, 3, 4, 4]);
+        assert_eq!(trace.capacity_bits(MS * 4, MS * 1000), 36e3);
+        let mut service = OpportunityService::new(trace);
+        assert_eq!(service.next_start(MS * 7, true), MS * 10);
+        assert_eq!(service.serve(MS * 10, 1500), MS * 10);
+        assert_eq!(service.next_start(MS * 11, true), SimTime::MAX);
+        // A packet that has half of it is never whole.
+        let mut service = OpportunityService::new("2\n".parse::<OpportunityTrace>().unwrap().once());
+        assert_eq!(service.serve(MS * 2, 3000), SimTime::MAX);
     }
 
     #[test]

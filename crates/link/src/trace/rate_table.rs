@@ -82,6 +82,21 @@ impl RateTable {
         Ok(Self { period: Some(period), ..self })
     }
 
+    /// The same table, after whose end nothing is sent any more.
+    ///
+    /// # Errors
+    /// An end that is not after the last row begins.
+    pub fn ending(self, end: SimTime) -> Result<Self, TraceError> {
+        let last = self.rows[self.rows.len() - 1];
+        if end <= last.time {
+            let (end, last) = (end.as_secs_f64(), last.time.as_secs_f64());
+            let problem = format!("the end, {end:?} s: must be above {last:?} s, the time of the last row");
+            return Err(TraceError::nowhere(problem));
+        }
+        let dead = RateRow { time: end, rate_bps: 0.0, ..last };
+        Ok(Self { rows: self.rows.iter().copied().chain([dead]).collect(), ..self })
+    }
+
     /// After how much time it begins again, if it does.
     pub fn period(&self) -> Option<SimTime> {
         self.period
@@ -379,6 +394,13 @@ mod tests {
         assert_eq!(error("time_s rate_bps\n"), "the table is empty: it must have at least one row");
         let dead = table(&[(0, 0.0)]).repeating(MS).unwrap_err().to_string();
         assert_eq!(dead, "rate_bps is 0 in all rows: a table that repeats must send at last");
+        let ended = table(&[(0, 8e6), (3, 4e6)]).ending(MS * 5).unwrap();
+        assert_eq!(
+            (ended.at(MS * 4).0.rate_bps, ended.at(MS * 5).0.rate_bps, ended.ends_dead()),
+            (4e6, 0.0, true)
+        );
+        let early = table(&[(0, 1.0), (5, 1.0)]).ending(MS * 5).unwrap_err().to_string();
+        assert_eq!(early, "the end, 0.005 s: must be above 0.005 s, the time of the last row");
         let short = table(&[(0, 1.0), (5, 1.0)]).repeating(MS * 5).unwrap_err().to_string();
         assert_eq!(short, "period = 0.005 s: must be above 0.005 s, the time of the last row");
     }

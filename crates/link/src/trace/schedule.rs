@@ -38,7 +38,7 @@ impl Schedule {
         }
     }
 
-    /// What it says ends here: the trace begins again, or the last row of a table holds for ever.
+    /// What it says ends here: it begins again, or ends, or the last row of a table holds for ever.
     pub fn lasts(&self) -> SimTime {
         match self {
             Self::Opportunities(trace) => trace.period(),
@@ -46,10 +46,18 @@ impl Schedule {
         }
     }
 
+    /// Whether, from some time on, nothing comes through any more.
+    pub fn ends_dead(&self) -> bool {
+        match self {
+            Self::Opportunities(trace) => !trace.repeats(),
+            Self::Rates(table) => table.ends_dead(),
+        }
+    }
+
     /// Whether it begins again.
     pub fn repeats(&self) -> bool {
         match self {
-            Self::Opportunities(_) => true,
+            Self::Opportunities(trace) => trace.repeats(),
             Self::Rates(table) => table.period().is_some(),
         }
     }

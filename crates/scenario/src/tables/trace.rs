@@ -6,7 +6,10 @@ use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{FileName, Share, Span};
 use crossfade_core::{SimTime, units};
-use crossfade_link::trace::{DVB_S2, DelaySeries, Interpolation, LinkBudget, RateTable, Schedule};
+use crossfade_link::trace::formats::{Direction, Recorded};
+use crossfade_link::trace::{
+    DVB_S2, DelaySeries, Interpolation, LinkBudget, OpportunityTrace, RateTable, Schedule,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +18,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trace {
-    /// A file of delivery opportunities: on each line a time in whole milliseconds at which 1500 bytes may
+    /// File of delivery opportunities: on each line a time in whole milliseconds at which 1500 bytes may
     /// leave. It begins again after its last time. The format of mahimahi and of many cellular traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<FileName>,
 
-    /// A table of what holds from when on: time_s, rate_bps, delay_s and loss, the probability that a packet
-    /// is lost. The delay is added to that of the link.
+    /// Table of what holds from when on: time_s, rate_bps, delay_s and loss, the probability that a packet
+    /// is lost; or a recording of another tool that holds rates, such as TheaterQ, rattan, tc netem or iBox. The
+    /// delay is added to that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rates: Option<FileName>,
 
@@ -30,7 +34,8 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attenuation: Option<FileName>,
 
-    /// Table of propagation delay over time: time_s and delay_s, or rtt_s, of which half is the delay. It is added to that
+    /// Table of propagation delay over time: time_s and delay_s, or rtt_s, of which half is the delay; or a recording of
+    /// another tool that holds delays, such as LeoReplayer or CellReplay. It is added to that
     /// of the link; a packet takes what holds as its transmission ends, and never overtakes another. Taken by opportunities
     /// and attenuation.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,8 +51,18 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_end: Option<DelaysEnd>,
 
-    /// After this time a table begins again. Taken by rates and attenuation.
-    #[schemars(extend("x-default" = "none: the last row holds for ever"))]
+    /// What follows the end of the capacity. A table that does not say how long its last row lasts needs period.
+    #[schemars(extend("x-default" = "loop, of opportunities; of rates what the file says, or else hold"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_end: Option<AtEnd>,
+
+    /// Way of the link that is taken of a file that says both. Taken by rates and delays.
+    #[schemars(extend("x-default" = "none: such a file needs it"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Way>,
+
+    /// After this time a table begins again, or ends, as at_end says. Taken by rates and attenuation.
+    #[schemars(extend("x-default" = "as long as the file says it is, or else none: the last row holds for ever"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
@@ -79,6 +94,28 @@ pub enum DelaysEnd {
     Repeat,
     /// Its last delay holds for ever.
     Hold,
+}
+
+/// What follows the end of a capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AtEnd {
+    /// It begins again.
+    Loop,
+    /// Its last values hold for ever. Of rates and attenuation.
+    Hold,
+    /// Nothing is sent any more.
+    End,
+}
+
+/// A way of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// From the client, or the user's device.
+    Up,
+    /// To the client, or the user's device.
+    Down,
 }
 
 /// A table of modulations and codes.
@@ -147,6 +184,8 @@ pub struct TraceSetup {
     pub mean_rate_bps: f64,
     /// The key of the file, which messages name.
     pub key: String,
+    /// What the files say that the link does not follow.
+    pub unused: Vec<&'static str>,
 }
 
 impl TraceSetup {
@@ -172,9 +211,12 @@ pub struct DelaySetup {
 
 /// What each kind of trace takes beside its file.
 const KINDS: [(&str, &[&str]); 3] = [
-    ("opportunities", &["delays", "interpolation", "delays_end"]),
-    ("rates", &["period"]),
-    ("attenuation", &["delays", "interpolation", "delays_end", "period", "modcod", "budget"]),
+    ("opportunities", &["delays", "interpolation", "delays_end", "at_end", "direction"]),
+    ("rates", &["period", "at_end", "direction"]),
+    (
+        "attenuation",
+        &["delays", "interpolation", "delays_end", "period", "at_end", "direction", "modcod", "budget"],
+    ),
 ];
 
 impl Trace {
@@ -188,9 +230,20 @@ impl Trace {
             return Ok(None);
         }
         let key = join(table, self.kind(table)?);
+        let way = self.direction.map(|way| match way {
+            Way::Up => Direction::Up,
+            Way::Down => Direction::Down,
+        });
+        let mut unused = Vec::new();
         let schedule = match (&self.opportunities, &self.rates, &self.attenuation) {
-            (Some(FileName(name)), ..) => Schedule::Opportunities(files.opportunities(&key, name)?),
-            (_, Some(FileName(name)), _) => Schedule::Rates(self.repeated(table, files.rates(&key, name)?)?),
+            (Some(FileName(name)), ..) => {
+                Schedule::Opportunities(self.ended(table, files.opportunities(&key, name)?)?)
+            }
+            (_, Some(FileName(name)), _) => {
+                let recorded = files.rates(&key, name, way)?;
+                unused.extend(&recorded.unused);
+                Schedule::Rates(self.repeated(table, recorded)?)
+            }
             (.., name) => {
                 let attenuation = files.attenuation(&key, name.as_ref().map_or("", |name| &name.0))?;
                 let Modcod::DvbS2 = *self.modcod.get_or_insert(Modcod::DvbS2);
@@ -198,13 +251,14 @@ impl Trace {
                 let rates = budget
                     .rate_table(&attenuation)
                     .map_err(|error| ScenarioError::key(join(table, "budget"), error.to_string()))?;
-                Schedule::Rates(self.repeated(table, rates)?)
+                let recorded = Recorded { part: rates, lasts: None, loops: false, unused: Vec::new() };
+                Schedule::Rates(self.repeated(table, recorded)?)
             }
         };
-        let delays = self.resolve_delays(table, &schedule, files)?;
+        let delays = self.resolve_delays(table, &schedule, way, files, &mut unused)?;
         let mean_rate_bps = schedule.mean_rate_bps();
         if mean_rate_bps > 0.0 {
-            return Ok(Some(TraceSetup { schedule, delays, mean_rate_bps, key }));
+            return Ok(Some(TraceSetup { schedule, delays, mean_rate_bps, key, unused }));
         }
         Err(ScenarioError::key(key, "the mean rate of the link is 0: nothing would be sent"))
     }
@@ -214,7 +268,9 @@ impl Trace {
         &mut self,
         table: &str,
         schedule: &Schedule,
+        way: Option<Direction>,
         files: &Files<'_>,
+        unused: &mut Vec<&'static str>,
     ) -> Result<Option<DelaySetup>, ScenarioError> {
         let key = join(table, "delays");
         let Some(FileName(name)) = &self.delays else {
@@ -225,9 +281,14 @@ impl Trace {
                 Err(ScenarioError::key(join(table, other), format!("needs {key}")))
             });
         };
-        let series = files.delays(&key, name)?;
-        let file_ends = series.last_time();
-        let series = series.interpolated(match *self.interpolation.get_or_insert(Between::Step) {
+        let Recorded { part: series, lasts, unused: of_delays, .. } = files.delays(&key, name, way)?;
+        unused.extend(of_delays);
+        let file_ends = lasts.unwrap_or(series.last_time());
+        let usual = match series.interpolation() {
+            Interpolation::Step => Between::Step,
+            Interpolation::Linear => Between::Linear,
+        };
+        let series = series.interpolated(match *self.interpolation.get_or_insert(usual) {
             Between::Step => Interpolation::Step,
             Between::Linear => Interpolation::Linear,
         });
@@ -264,12 +325,41 @@ impl Trace {
         }
     }
 
-    /// The table, which begins again after the period if there is one.
-    fn repeated(&self, table: &str, rates: RateTable) -> Result<RateTable, ScenarioError> {
-        let Some(period) = self.period else { return Ok(rates) };
+    /// The opportunities, which begin again or end.
+    fn ended(&mut self, table: &str, trace: OpportunityTrace) -> Result<OpportunityTrace, ScenarioError> {
+        // Two ways to say one thing are one run.
+        match self.at_end.take_if(|end| *end == AtEnd::Loop).or(self.at_end) {
+            None | Some(AtEnd::Loop) => Ok(trace),
+            Some(AtEnd::End) => Ok(trace.once()),
+            Some(end @ AtEnd::Hold) => {
+                let problem = "must be loop or end: no opportunity holds";
+                Err(ScenarioError::value(join(table, "at_end"), &json(end), problem))
+            }
+        }
+    }
+
+    /// The table, which begins again after its length, ends, or holds its last row.
+    fn repeated(&mut self, table: &str, recorded: Recorded<RateTable>) -> Result<RateTable, ScenarioError> {
+        let Recorded { part: rates, lasts, loops, .. } = recorded;
         let key = join(table, "period");
-        let time = absolute(&key, period)?;
-        rates.repeating(time).map_err(|error| ScenarioError::key(key, error.problem))
+        let given = self.period.map(|period| absolute(&key, period)).transpose()?;
+        let usual = if loops || given.is_some() { AtEnd::Loop } else { AtEnd::Hold };
+        // Two ways to say one thing are one run.
+        self.at_end.take_if(|end| *end == usual);
+        let at_end = self.at_end.unwrap_or(usual);
+        if at_end == AtEnd::Hold {
+            if given.is_none() {
+                return Ok(rates);
+            }
+            let reason = "what holds has no length";
+            return Err(ScenarioError::contradiction(&key, &join(table, "at_end"), reason));
+        }
+        let Some(length) = given.or(lasts) else {
+            let problem = "needs period: the table does not say how long its last row lasts";
+            return Err(ScenarioError::value(join(table, "at_end"), &json(at_end), problem));
+        };
+        let made = if at_end == AtEnd::Loop { rates.repeating(length) } else { rates.ending(length) };
+        made.map_err(|error| ScenarioError::key(key, error.problem))
     }
 }
 

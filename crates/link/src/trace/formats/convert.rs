@@ -5,11 +5,38 @@ use super::item::{AtEnd, Item, Step, Whole};
 use super::leo_replayer;
 use super::losses::{Carries, Losses, Quantity};
 use super::mahimahi;
+use super::netem_trace::{self, Kind};
 use super::steps::{AsSteps, both};
 use super::tables::{self, Columns};
+use super::tc;
 use super::theaterq;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
+
+/// One of the files that a format has for the parts of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The only file.
+    Whole,
+    /// The file of the capacity.
+    Capacity,
+    /// The file of the delays.
+    Delay,
+    /// The file of the losses.
+    Loss,
+}
+
+impl Part {
+    /// What tells its file from those of other parts; nothing for the only one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "",
+            Self::Capacity => "bw",
+            Self::Delay => "delay",
+            Self::Loss => "loss",
+        }
+    }
+}
 
 /// So many bytes are written at once.
 const CHUNK: usize = 1 << 16;
@@ -17,7 +44,7 @@ const CHUNK: usize = 1 << 16;
 /// A conversion of the texts about one way of a link.
 ///
 /// First each text is looked at, to its end ([`look`](Self::look), [`end`](Self::end)); then what would be lost is known, and the texts are
-/// read again ([`write`](Self::write)). Nothing of them is kept.
+/// read again ([`write`](Self::write)), once for each of the [`parts`](Self::parts). Nothing of them is kept.
 pub struct Conversion {
     to: Format,
     losses: Losses,
@@ -28,6 +55,7 @@ pub struct Conversion {
     /// What the texts say.
     capacity: Capacity,
     has_delay: bool,
+    has_loss: bool,
     /// Lines that steps become, in formats of one line a packet or an interval.
     lines: f64,
 }
@@ -56,6 +84,7 @@ impl Conversion {
             at_end: AtEnd::Unsaid,
             capacity: Capacity::Nothing,
             has_delay: false,
+            has_loss: false,
             lines: 0.0,
         })
     }
@@ -67,11 +96,12 @@ impl Conversion {
             Item::Opportunity { time, .. } => {
                 self.capacity = Capacity::Opportunities;
                 let is_whole = time.as_nanos().is_multiple_of(1_000_000);
-                self.losses.when(self.to == Format::Mahimahi && !is_whole, "times within a millisecond");
+                self.losses.when(is_of_opportunities(self.to) && !is_whole, "times within a millisecond");
             }
             Item::Train { .. } => self.has_delay = true,
             Item::Step(step) => {
                 self.has_delay |= step.delay.is_some();
+                self.has_loss |= step.loss.is_some();
                 self.capacity = self.capacity.max(match step.rate_bps {
                     None => Capacity::Nothing,
                     Some(rate) if rate.is_finite() => Capacity::Rates,
@@ -85,24 +115,27 @@ impl Conversion {
 
     fn look_at_step(&mut self, step: &Step) {
         let on = |unit: SimTime, time: SimTime| time.as_nanos().is_multiple_of(unit.as_nanos());
-        let lasts_on = |unit: SimTime| step.lasts.is_none_or(|lasts| on(unit, lasts));
+        let all_on = |unit: SimTime| on(unit, step.time) && step.lasts.is_none_or(|lasts| on(unit, lasts));
         let lasts_s = step.lasts.map_or(1.0, SimTime::as_secs_f64);
-        match self.to {
-            Format::Mahimahi => {
-                let rate_bps = step.rate_bps.filter(|rate| rate.is_finite()).unwrap_or(0.0);
-                self.lines += rate_bps * lasts_s / (8.0 * f64::from(mahimahi::BYTES));
-            }
-            Format::TheaterQ => {
+        if is_of_opportunities(self.to) {
+            let rate_bps = step.rate_bps.filter(|rate| rate.is_finite()).unwrap_or(0.0);
+            self.lines += rate_bps * lasts_s / (8.0 * f64::from(mahimahi::BYTES));
+        }
+        if matches!(self.to, Format::TheaterQ | Format::Tc) || is_pattern(self.to) {
+            let rate = step.rate_bps.unwrap_or_default();
+            self.losses.when(rate.is_finite() && rate.fract() != 0.0, "fractions of a bit/s");
+            let is_outage = self.to == Format::Tc && step.rate_bps == Some(0.0);
+            self.losses.when(is_outage, "outages (they become losses of all packets)");
+        }
+        match (self.to, step.delay) {
+            (Format::TheaterQ, _) => {
                 self.entries.plan(step);
-                let us = SimTime::from_micros(1);
-                self.losses.when(!on(us, step.time) || !lasts_on(us), "times within a microsecond");
+                self.losses.when(!all_on(SimTime::from_micros(1)), "times within a microsecond");
             }
-            Format::LeoDelays => {
-                let interval = leo_replayer::INTERVAL;
-                self.lines += lasts_s / interval.as_secs_f64();
-                let changes = !on(interval, step.time) || !lasts_on(interval);
-                self.losses.when(changes, "when within 10 ms a delay changes");
-                let is_whole = step.delay.is_none_or(|delay| on(SimTime::from_millis(1), delay));
+            (Format::LeoReplayer, Some(delay)) => {
+                self.lines += lasts_s / leo_replayer::INTERVAL.as_secs_f64();
+                self.losses.when(!all_on(leo_replayer::INTERVAL), "when within 10 ms a delay changes");
+                let is_whole = on(SimTime::from_millis(1), delay);
                 self.losses.when(!is_whole, "parts of a millisecond of delays");
             }
             _ => {}
@@ -111,7 +144,8 @@ impl Conversion {
 
     /// Looks at what a text says as a whole.
     pub fn end(&mut self, whole: &Whole) {
-        if self.lasts > SimTime::ZERO && self.lasts != whole.lasts {
+        // Files of their own end each at its time.
+        if self.lasts > SimTime::ZERO && self.lasts != whole.lasts && !has_several(self.to) {
             self.losses.add("that its parts end at different times");
         }
         self.lasts = self.lasts.max(whole.lasts);
@@ -119,6 +153,20 @@ impl Conversion {
             self.at_end = whole.at_end;
         }
         self.losses.look_at_end(whole.at_end, ends(self.to, whole.at_end));
+    }
+
+    /// The files that what the texts say takes.
+    pub fn parts(&self) -> Vec<Part> {
+        if !has_several(self.to) {
+            return vec![Part::Whole];
+        }
+        let has_loss = self.has_loss && is_pattern(self.to);
+        let parts = [
+            (Part::Capacity, self.capacity > Capacity::Nothing),
+            (Part::Delay, self.has_delay),
+            (Part::Loss, has_loss),
+        ];
+        parts.into_iter().filter_map(|(part, said)| said.then_some(part)).collect()
     }
 
     /// What would be lost.
@@ -137,22 +185,26 @@ impl Conversion {
                 self.lines
             ));
         }
-        match (self.to, self.capacity) {
-            (Format::Mahimahi, Capacity::Nothing) => Err("it says no capacity".to_owned()),
-            (Format::Rates, Capacity::Nothing) => Err("it says no rate".to_owned()),
-            (Format::Mahimahi | Format::Rates, Capacity::Unlimited) => {
-                Err("it has a rate without a limit".to_owned())
-            }
-            (Format::LeoDelays | Format::Delays, _) if !self.has_delay => Err("it says no delay".to_owned()),
-            _ => Ok(()),
+        let needs = |said: bool, what: &str| if said { Ok(()) } else { Err(format!("it says no {what}")) };
+        match self.to {
+            Format::TheaterQ | Format::Tc => Ok(()),
+            Format::Delays => needs(self.has_delay, "delay"),
+            _ if self.capacity == Capacity::Unlimited => Err("it has a rate without a limit".to_owned()),
+            Format::Mahimahi | Format::Rates => needs(self.capacity > Capacity::Nothing, "capacity"),
+            _ => needs(!self.parts().is_empty(), "capacity and no delay"),
         }
     }
 
-    /// Writes what the texts say together, each the facts of one text; they are read side by side.
+    /// Writes the file of a part of what the texts say together, each the facts of one text; they are read side by side.
     ///
     /// # Errors
     /// Those of the texts and of `take`.
-    pub fn write<S, E>(&self, texts: Vec<S>, mut take: impl FnMut(&str) -> Result<(), E>) -> Result<(), E>
+    pub fn write<S, E>(
+        &self,
+        part: Part,
+        texts: Vec<S>,
+        mut take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E>
     where
         S: Iterator<Item = Result<Item, E>>,
     {
@@ -164,33 +216,18 @@ impl Conversion {
             }
             Ok(())
         };
-        if self.to == Format::Mahimahi {
+        if is_of_opportunities(self.to) && part != Part::Delay {
             self.opportunities(texts, |out| hand_over(out, CHUNK), &mut out)?;
             return hand_over(&mut out, 0);
         }
-        let table = match self.to {
-            Format::Rates => Some(tables::Writer::new(Columns::Rates)),
-            Format::Delays => Some(tables::Writer::new(Columns::Delays)),
-            _ => None,
-        };
-        let mut delays = leo_replayer::Writer::default();
-        match &table {
-            Some(table) => table.begin((self.at_end == AtEnd::Loop).then_some(self.lasts), &mut out),
-            None if self.to == Format::TheaterQ => self.entries.begin(&mut out),
-            None => {}
-        }
+        let mut writer = Writer::of(self, part);
+        writer.begin(self, &mut out);
         let mut timeline = Timeline::new(texts);
         while let Some(step) = timeline.next_step()? {
-            match (&table, self.to) {
-                (Some(table), _) => table.step(&step, &mut out),
-                (None, Format::LeoDelays) => delays.step(&step, &mut out),
-                _ => {
-                    let lasts = step.lasts.unwrap_or(SimTime::from_millis(1000));
-                    self.entries.step(&step, lasts, &mut out);
-                }
-            }
+            writer.step(&step, &mut out);
             hand_over(&mut out, CHUNK)?;
         }
+        writer.end(&mut out);
         hand_over(&mut out, 0)
     }
 
@@ -217,14 +254,93 @@ impl Conversion {
     }
 }
 
+/// Whether it is one of rattan's.
+fn is_pattern(format: Format) -> bool {
+    matches!(format, Format::NetemTrace | Format::NetemTraceToml)
+}
+
+/// Whether a format has a file for each part of a link.
+fn has_several(format: Format) -> bool {
+    format == Format::LeoReplayer || is_pattern(format)
+}
+
+/// Whether the capacities of a format are opportunities.
+fn is_of_opportunities(format: Format) -> bool {
+    matches!(format, Format::Mahimahi | Format::LeoReplayer)
+}
+
+/// What writes steps in a format.
+enum Writer<'a> {
+    Table(tables::Writer),
+    Delays(leo_replayer::Writer),
+    Entries(&'a theaterq::Writer),
+    Script(tc::Writer),
+    Pattern(netem_trace::Writer),
+}
+
+impl<'a> Writer<'a> {
+    fn of(conversion: &'a Conversion, part: Part) -> Self {
+        let kind = match part {
+            Part::Delay => Kind::Delay,
+            Part::Loss => Kind::Loss,
+            Part::Whole | Part::Capacity => Kind::Rate,
+        };
+        match conversion.to {
+            Format::Rates => Self::Table(tables::Writer::new(Columns::Rates)),
+            Format::Delays => Self::Table(tables::Writer::new(Columns::Delays)),
+            Format::Tc => Self::Script(tc::Writer::new(conversion.at_end == AtEnd::Loop)),
+            to if is_pattern(to) => {
+                let is_toml = to == Format::NetemTraceToml;
+                Self::Pattern(netem_trace::Writer::new(kind, is_toml, conversion.at_end))
+            }
+            Format::LeoReplayer => Self::Delays(leo_replayer::Writer::default()),
+            _ => Self::Entries(&conversion.entries),
+        }
+    }
+
+    fn begin(&self, conversion: &Conversion, out: &mut String) {
+        match self {
+            Self::Table(table) => {
+                table.begin((conversion.at_end == AtEnd::Loop).then_some(conversion.lasts), out);
+            }
+            Self::Delays(_) => {}
+            Self::Entries(entries) => entries.begin(out),
+            Self::Script(script) => script.begin(out),
+            Self::Pattern(pattern) => pattern.begin(out),
+        }
+    }
+
+    fn step(&mut self, step: &Step, out: &mut String) {
+        // Of what holds for ever a second.
+        let lasts = step.lasts.unwrap_or(SimTime::from_millis(1000));
+        match self {
+            Self::Table(table) => table.step(step, out),
+            Self::Delays(delays) => delays.step(step, out),
+            Self::Entries(entries) => entries.step(step, lasts, out),
+            Self::Script(_) => tc::Writer::step(step, out),
+            Self::Pattern(pattern) => pattern.step(step, lasts, out),
+        }
+    }
+
+    fn end(&self, out: &mut String) {
+        match self {
+            Self::Script(script) => script.end(out),
+            Self::Pattern(pattern) => pattern.end(out),
+            Self::Table(_) | Self::Delays(_) | Self::Entries(_) => {}
+        }
+    }
+}
+
 /// What a format can say.
 fn carries(format: Format) -> Carries {
+    const ALL: &[Quantity] = &[Quantity::Rate, Quantity::Delay, Quantity::Loss, Quantity::Packets];
     match format {
         Format::Mahimahi => Carries::OPPORTUNITIES,
-        Format::TheaterQ => {
-            const QUANTITIES: [Quantity; 4] =
-                [Quantity::Rate, Quantity::Delay, Quantity::Loss, Quantity::Packets];
-            Carries { quantities: &QUANTITIES, extras: theaterq::Writer::EXTRAS }
+        Format::LeoReplayer => Carries::OPPORTUNITIES_DELAY,
+        Format::TheaterQ => Carries { quantities: ALL, extras: theaterq::Writer::EXTRAS },
+        Format::Tc => Carries { quantities: ALL, extras: tc::Writer::EXTRAS },
+        Format::NetemTrace | Format::NetemTraceToml => {
+            Carries { extras: netem_trace::Writer::EXTRAS, ..Carries::RATE_DELAY_LOSS }
         }
         Format::Rates => Carries::RATE_DELAY_LOSS,
         _ => Carries::DELAY,
@@ -234,10 +350,14 @@ fn carries(format: Format) -> Carries {
 /// What follows the end of a text of that format, where `said` is what shall.
 fn ends(format: Format, said: AtEnd) -> AtEnd {
     match (format, said) {
-        (Format::Mahimahi | Format::LeoDelays, _) | (Format::Rates | Format::Delays, AtEnd::Loop) => {
+        (Format::Mahimahi | Format::LeoReplayer, _) | (Format::Rates | Format::Delays, AtEnd::Loop) => {
             AtEnd::Loop
         }
-        (Format::Rates | Format::Delays, _) => AtEnd::Hold,
+        (Format::Tc, AtEnd::Loop) => AtEnd::Loop,
+        (Format::Rates | Format::Delays | Format::Tc, _) => AtEnd::Hold,
+        // Whoever plays it once stops at the end.
+        (Format::NetemTrace | Format::NetemTraceToml, AtEnd::Hold) => AtEnd::Rounds(1),
+        (Format::NetemTrace | Format::NetemTraceToml, said) => said,
         _ => AtEnd::Unsaid,
     }
 }

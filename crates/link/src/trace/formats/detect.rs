@@ -1,13 +1,20 @@
 //! Which format a text is of, by what is in it.
 
 use super::format::Format;
+use super::interop;
 use super::line::{Splitter, before_comment};
+use super::netem_trace;
+use super::picoquic;
+use super::tc;
+use super::tunnel;
 use crate::trace::TraceError;
 use crate::trace::error::{is_header, words};
 use crossfade_core::excerpt;
 
 /// So many lines say which format it is; of single numbers all do.
 const LINES: usize = 64;
+/// So many bytes say what JSON is about.
+const HEAD: usize = 1 << 16;
 
 /// Tells the format of a text that comes in chunks.
 ///
@@ -18,6 +25,18 @@ const LINES: usize = 64;
 pub struct Detector {
     splitter: Splitter,
     seen: Seen,
+    /// The first bytes, of JSON.
+    head: Vec<u8>,
+    shape: Shape,
+}
+
+/// What the first byte that is no white space says.
+#[derive(Default, PartialEq, Eq)]
+enum Shape {
+    #[default]
+    Unknown,
+    Lines,
+    Json,
 }
 
 /// What the lines so far have in common.
@@ -53,6 +72,18 @@ impl Detector {
     /// # Errors
     /// Bytes that are no text.
     pub fn push(&mut self, bytes: &[u8]) -> Result<bool, TraceError> {
+        if self.shape == Shape::Unknown {
+            let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace() && !BOM.contains(byte));
+            self.shape = match first {
+                None => Shape::Unknown,
+                Some(b'{') => Shape::Json,
+                Some(_) => Shape::Lines,
+            };
+        }
+        if self.shape == Shape::Json {
+            self.head.extend_from_slice(&bytes[..bytes.len().min(HEAD - self.head.len())]);
+            return Ok(self.head.len() < HEAD);
+        }
         let seen = &mut self.seen;
         self.splitter.push(bytes, |line, text| {
             seen.line(line, text);
@@ -66,6 +97,9 @@ impl Detector {
     /// # Errors
     /// A text of none.
     pub fn finish(mut self) -> Result<Format, TraceError> {
+        if self.shape == Shape::Json {
+            return of_json(&String::from_utf8_lossy(&self.head));
+        }
         let seen = &mut self.seen;
         if seen.is_open() {
             self.splitter.finish(|line, text| {
@@ -77,6 +111,20 @@ impl Detector {
     }
 }
 
+/// A byte order mark.
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// A format of JSON, by the names that come first.
+fn of_json(head: &str) -> Result<Format, TraceError> {
+    let names = head.split('"').skip(1).step_by(2);
+    let mut known = names.filter_map(|name| match name {
+        "config" | "bottleneck_bandwidth" | "uplink" | "downlink" => Some(Format::Ibox),
+        _ => netem_trace::is_name(name).then_some(Format::NetemTrace),
+    });
+    let unknown = || TraceError::nowhere("JSON of no format that is known: iBox and netem-trace are");
+    known.next().ok_or_else(unknown)
+}
+
 impl Seen {
     fn is_open(&self) -> bool {
         let single = self.numbers.is_some_and(|numbers| numbers.columns == 1 && numbers.may_be_times());
@@ -85,6 +133,10 @@ impl Seen {
 
     fn line(&mut self, line: usize, text: &str) {
         if !self.is_open() {
+            return;
+        }
+        if tunnel::is_start(text) || tunnel::is_line(text) {
+            self.format = Some(Format::Tunnel);
             return;
         }
         let text = before_comment(text);
@@ -133,8 +185,18 @@ fn by_header(text: &str) -> Option<Format> {
 }
 
 /// A format that one line is enough for.
-fn by_line(_text: &str) -> Option<Format> {
-    None
+fn by_line(text: &str) -> Option<Format> {
+    let first = text.split_ascii_whitespace().find(|word| *word != "sudo").unwrap_or_default();
+    if interop::is_scenario(text) {
+        return Some(Format::Interop);
+    }
+    if (first == "tc" && text.contains(" qdisc ")) || tc::begins_arguments(text) {
+        return Some(Format::Tc);
+    }
+    if text.starts_with('[') && netem_trace::is_name(text) {
+        return Some(Format::NetemTraceToml);
+    }
+    picoquic::is_line(text).then_some(Format::Picoquic)
 }
 
 fn numbers_of(text: &str) -> Option<Numbers> {
@@ -175,7 +237,7 @@ impl Numbers {
     fn format(self) -> Option<Format> {
         match self.columns {
             1 if self.may_be_times() => Some(Format::Mahimahi),
-            1 => Some(Format::LeoDelays),
+            1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
             5 | 10 if self.are_whole => Some(Format::TheaterQ),
             3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {

@@ -5,14 +5,28 @@
 pub enum Format {
     /// Delivery opportunities of mahimahi.
     Mahimahi,
+    /// Delays of LeoReplayer; its capacities are told as mahimahi's.
+    LeoReplayer,
     /// Delivery opportunities of 1400 bytes: told from mahimahi's by who names it alone.
     CellReplayHeavy,
     /// Short trains of CellReplay.
     CellReplayLight,
-    /// Delays of LeoReplayer.
-    LeoDelays,
     /// Tables of TheaterQ.
     TheaterQ,
+    /// Patterns of rattan and netem-trace, as JSON.
+    NetemTrace,
+    /// The same patterns, as TOML.
+    NetemTraceToml,
+    /// Lines and scripts of `tc qdisc ... netem`.
+    Tc,
+    /// Network profiles of iBox.
+    Ibox,
+    /// Scenarios of the QUIC interoperability simulator.
+    Interop,
+    /// Simulation specifications of `picoquic_ns`.
+    Picoquic,
+    /// Tunnel logs of Pantheon.
+    Tunnel,
     /// The table of rates of this program.
     Rates,
     /// The table of delays of this program.
@@ -21,12 +35,19 @@ pub enum Format {
 
 impl Format {
     /// All of them, in the order of the page about them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 14] = [
         Self::Mahimahi,
-        Self::LeoDelays,
+        Self::LeoReplayer,
         Self::CellReplayHeavy,
         Self::CellReplayLight,
         Self::TheaterQ,
+        Self::NetemTrace,
+        Self::NetemTraceToml,
+        Self::Tc,
+        Self::Ibox,
+        Self::Interop,
+        Self::Picoquic,
+        Self::Tunnel,
         Self::Rates,
         Self::Delays,
     ];
@@ -55,12 +76,19 @@ impl Format {
     fn row(self) -> (&'static str, &'static str, bool) {
         match self {
             Self::Mahimahi => {
-                ("mahimahi", "delivery opportunities of mahimahi (and LeoReplayer's capacity)", true)
+                ("mahimahi", "delivery opportunities of mahimahi, or the capacity of LeoReplayer", true)
             }
-            Self::LeoDelays => ("leoreplayer-delays", "delays of LeoReplayer", true),
+            Self::LeoReplayer => ("leoreplayer", "delays of LeoReplayer", true),
             Self::CellReplayHeavy => ("cellreplay-heavy", "delivery opportunities of CellReplay", false),
             Self::CellReplayLight => ("cellreplay-light", "short trains of CellReplay", false),
             Self::TheaterQ => ("theaterq", "table of TheaterQ", true),
+            Self::NetemTrace => ("netem-trace", "pattern of rattan and netem-trace, JSON", true),
+            Self::NetemTraceToml => ("netem-trace-toml", "pattern of rattan and netem-trace, TOML", true),
+            Self::Tc => ("tc-netem", "states of tc qdisc ... netem", true),
+            Self::Ibox => ("ibox", "network profile of iBox", false),
+            Self::Interop => ("quic-interop", "scenario of the QUIC interoperability simulator", false),
+            Self::Picoquic => ("picoquic-ns", "simulation specification of picoquic_ns", false),
+            Self::Tunnel => ("pantheon-tunnel", "tunnel log of Pantheon", false),
             Self::Rates => ("rates", "table of rates, delays and losses of this program", true),
             Self::Delays => ("delays", "table of delays of this program", true),
         }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantity {
     Opportunities,
+    /// Rates as such.
     Rate,
     Delay,
     Loss,
@@ -24,6 +25,8 @@ pub(super) struct Carries {
 impl Carries {
     pub(super) const OPPORTUNITIES: Self = Self { quantities: &[Quantity::Opportunities], extras: &[] };
     pub(super) const DELAY: Self = Self { quantities: &[Quantity::Delay], extras: &[] };
+    pub(super) const OPPORTUNITIES_DELAY: Self =
+        Self { quantities: &[Quantity::Opportunities, Quantity::Delay], extras: &[] };
     pub(super) const RATE_DELAY_LOSS: Self =
         Self { quantities: &[Quantity::Rate, Quantity::Delay, Quantity::Loss], extras: &[] };
 
@@ -89,13 +92,12 @@ impl Losses {
     }
 
     fn look_at_step(&mut self, step: &Step, carries: Carries) {
-        if let Some(rate) = step.rate_bps.filter(|rate| rate.is_finite()) {
+        if step.rate_bps.is_some_and(f64::is_finite) {
             self.when(!carries.has(Quantity::Rate) && !carries.has(Quantity::Opportunities), "rates");
             self.when(
                 carries.has(Quantity::Opportunities),
                 "rates (they become opportunities in whole milliseconds)",
             );
-            self.when(carries.has(Quantity::Rate) && rate.fract() != 0.0, "fractions of a bit/s");
         }
         self.when(
             !carries.has(Quantity::Delay) && step.delay.is_some_and(|delay| delay.as_nanos() > 0),

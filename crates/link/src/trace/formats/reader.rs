@@ -2,12 +2,18 @@
 
 use super::cellreplay;
 use super::format::Format;
+use super::ibox;
+use super::interop;
 use super::item::{Found, Told, Whole};
 use super::leo_replayer;
 use super::line::{ByLine, Lines, Parser};
 use super::mahimahi;
+use super::netem_trace;
+use super::picoquic;
 use super::tables::{self, Columns};
+use super::tc;
 use super::theaterq;
+use super::tunnel;
 use crate::trace::TraceError;
 use crossfade_core::SimTime;
 
@@ -101,8 +107,15 @@ fn parser(format: Format, assumed: Assumed) -> Box<dyn Parser + Send> {
         Format::Mahimahi => by_line(mahimahi::Reader::new(mahimahi::BYTES)),
         Format::CellReplayHeavy => by_line(mahimahi::Reader::new(mahimahi::CELLREPLAY_BYTES)),
         Format::CellReplayLight => by_line(cellreplay::Reader::default()),
-        Format::LeoDelays => by_line(leo_replayer::Reader::new(assumed.delay_interval)),
+        Format::LeoReplayer => by_line(leo_replayer::Reader::new(assumed.delay_interval)),
         Format::TheaterQ => by_line(theaterq::Reader::default()),
+        Format::NetemTrace => Box::new(netem_trace::FromJson::default()),
+        Format::NetemTraceToml => Box::new(netem_trace::FromToml::default()),
+        Format::Tc => by_line(tc::Reader::default()),
+        Format::Ibox => Box::new(ibox::Reader::default()),
+        Format::Interop => by_line(interop::Reader::default()),
+        Format::Picoquic => by_line(picoquic::Reader::default()),
+        Format::Tunnel => by_line(tunnel::Reader::default()),
         Format::Rates => by_line(tables::Reader::new(Columns::Rates)),
         Format::Delays => by_line(tables::Reader::new(Columns::Delays)),
     }

@@ -1,7 +1,7 @@
 //! What a text says of one way of a link, in a few numbers.
 
 use super::item::{Extra, Item, Room, Step, Whole};
-use super::windows::{Distribution, Windows};
+use super::windows::{Curve, Distribution, Windows};
 use crossfade_core::SimTime;
 use std::collections::BTreeSet;
 
@@ -152,8 +152,25 @@ impl Summary {
         self.delay_clock = common(self.delay_clock, delay.as_nanos());
     }
 
-    /// Sums up a text that says that as a whole.
-    pub fn finish(mut self, whole: &Whole) -> Described {
+    /// The quantities that there are over time, in at most so many points each: as [`finish`](Self::finish), and their names.
+    pub fn curves(mut self, whole: &Whole, most: usize) -> Vec<(&'static str, Curve)> {
+        self.weigh(whole);
+        let curves = [
+            ("rate_bps", if self.opportunities > 0 { &self.capacity } else { &self.rate }),
+            ("sent_bps", &self.sent_bits),
+            ("arrived_bps", &self.arrived_bits),
+            ("delay_s", &self.delay),
+            ("loss", &self.loss),
+        ];
+        curves
+            .map(|(name, windows)| (name, windows.curve(most)))
+            .into_iter()
+            .filter(|(_, curve)| !curve.means.is_empty())
+            .collect()
+    }
+
+    /// Gives windows their lengths where only the whole text says them.
+    fn weigh(&mut self, whole: &Whole) {
         if let Some((time, delay)) = self.train.filter(|_| self.delay.distribution().is_none()) {
             self.delay.over(time, time.saturating_add(WINDOW), [delay.as_secs_f64(); 2]);
         }
@@ -166,6 +183,11 @@ impl Summary {
                 windows.weigh_until(whole.lasts);
             }
         }
+    }
+
+    /// Sums up a text that says that as a whole.
+    pub fn finish(mut self, whole: &Whole) -> Described {
+        self.weigh(whole);
         let is_of_opportunities = self.opportunities > 0;
         let capacity = if is_of_opportunities { &self.capacity } else { &self.rate };
         let windows =
@@ -240,6 +262,14 @@ mod tests {
         assert!(found.is_unlimited && (found.rate_bps.unwrap().mean - 1e6).abs() < 1e-6);
         assert_eq!((found.rooms[0], found.clock), (Some([50, 100]), SimTime::from_millis(100)));
         assert_eq!(found.delay_clock, SimTime::from_millis(20));
+        let (told, whole) =
+            read(Format::LeoReplayer, Assumed::default(), "20\n".repeat(40).as_str()).unwrap();
+        let mut summary = Summary::default();
+        for (_, item) in &told {
+            summary.look(item);
+        }
+        let curves = summary.curves(&whole, 100);
+        assert_eq!((curves.len(), curves[0].0, curves[0].1.times_s.len()), (1, "delay_s", 4));
         // What holds for ever has a value, too.
         assert_eq!(described(Format::Delays, "0 0.02\n").delay_s.unwrap().mean, 0.02);
         let trains = described(Format::CellReplayLight, "0 20 0\n100 40 0\n200 40 0\n").delay_s.unwrap();

@@ -1,18 +1,46 @@
 //! All formats: told apart, read in pieces, written and read again.
 
-use super::{AtEnd, Conversion, Detector, Format, Item, Reader, Whole, read};
+use super::{AtEnd, Conversion, Detector, Direction, Format, Item, Reader, Whole, read};
 use crate::trace::TraceError;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
 /// An example of each format that is told by what is in it.
-const EXAMPLES: [(Format, &str); 6] = [
+const EXAMPLES: [(Format, &str); 13] = [
     (Format::Mahimahi, "0\n3\n3\n12\n"),
-    (Format::LeoDelays, "20\n21\n19\n19\n"),
+    (Format::LeoReplayer, "20\n21\n19\n19\n"),
     (Format::CellReplayLight, "0 25 0 1 1 4\n500 31 0\n1000 22 0 2\n"),
     (Format::TheaterQ, "KEEP,LATENCY,RATE,LOSS,LIMIT\n10000,20000000,1000000,42949673,1000\n5000,0,-1,0,0\n"),
-    (Format::Rates, "time_s,rate_bps,delay_s,loss\n0,2000000,0.02,0\n5,0,0.04,0.01\n"),
+    (Format::Rates, "time_s,rate_bps,delay_s,loss\n0,2000000.5,0.02,0\n5,0,0.04,0.01\n"),
     (Format::Delays, "# period_s 15\ntime_s,delay_s\n0,0.029\n0.05,0.009\n"),
+    (
+        Format::NetemTrace,
+        "{\"RepeatedDelayPatternConfig\": {\"pattern\": [\n  {\"StaticDelayConfig\": {\"delay\": \"10ms\", \"duration\": \"1s\"}},\n  {\"StaticDelayConfig\": {\"delay\": \"50500us\", \"duration\": \"1500ms\"}}\n], \"count\": 0}}\n",
+    ),
+    (
+        Format::NetemTraceToml,
+        "[RepeatedLossPatternConfig]\ncount = 3\n\n[[RepeatedLossPatternConfig.pattern]]\n[RepeatedLossPatternConfig.pattern.StaticLossConfig]\nloss = [0.1, 0.2, 0.0]\nduration = \"1s\"\n",
+    ),
+    (
+        Format::Tc,
+        "#!/bin/sh\n# Each state of the link in its turn: DEV=eth0 sh FILE\nDEV=${DEV:-eth0}\nwhile :; do\ntc qdisc replace dev \"$DEV\" root netem limit 1000 delay 40ms 5ms 25% distribution normal loss 1% rate 20000000bit\nsleep 0.1\ntc qdisc replace dev \"$DEV\" root netem limit 4294967295 delay 0s loss 7% 30% duplicate 0.5% reorder 25% 50% gap 5 rate 0bit\nsleep 2\ndone\n",
+    ),
+    (
+        Format::Ibox,
+        "{\"link_type\": \"cellular\", \"config\": {\n\"uplink\": {\"bottleneck_bandwidth\": 6792, \"buffer_size_bytes\": 11961, \"propagation_delay\": 24, \"cross_traffic_pattern\": [5582, 0]},\n\"downlink\": {\"bottleneck_bandwidth\": 100000, \"buffer_size_bytes\": 15000000, \"propagation_delay\": 0}}}\n",
+    ),
+    (
+        Format::Interop,
+        "blackhole --delay=15ms --bandwidth=10Mbps --queue=25 --on=10s --off=2s --direction=toclient\n",
+    ),
+    (
+        Format::Picoquic,
+        "main_cc_algo: bbr\ndata_rate_in_gbps: 0.02\nlatency: 40000\nqueue_delay_max: 80000\nlink_scenario: 1000000:U0.01:D0.02:L5000:Q15000;2000000:D0.001:B2:P18\n",
+    ),
+    (
+        Format::Tunnel,
+        "# init timestamp: 1500000000000.250\n0.000 + 1500 1\n1.500 # 1504\n30.500 - 1500 30.500 1\n",
+    ),
 ];
 
 fn detect(text: &str) -> Result<Format, TraceError> {
@@ -39,15 +67,19 @@ fn convert(texts: &[&str], to: Format) -> Result<(Vec<String>, String), String> 
         items.push(of_text);
     }
     conversion.check()?;
-    let texts = items.into_iter().map(|items| items.into_iter().map(Ok::<Item, TraceError>)).collect();
-    let mut written = String::new();
-    conversion
-        .write(texts, |text| {
-            written.push_str(text);
-            Ok(())
-        })
-        .unwrap();
-    Ok((conversion.losses().each().map(str::to_owned).collect(), written))
+    let mut written = Vec::new();
+    for part in conversion.parts() {
+        let texts = items.iter().map(|items| items.iter().cloned().map(Ok::<Item, TraceError>)).collect();
+        let mut of_part = String::new();
+        conversion
+            .write(part, texts, |text| {
+                of_part.push_str(text);
+                Ok(())
+            })
+            .unwrap();
+        written.push(of_part);
+    }
+    Ok((conversion.losses().each().map(str::to_owned).collect(), written.join("---\n")))
 }
 
 #[test]
@@ -63,10 +95,23 @@ fn formats_are_told_apart_by_what_is_in_them() {
     // Times and delays: the first that decreases says which, wherever it is.
     let late = (0..100_000).fold(String::new(), |text, time| text + &time.to_string() + "\n");
     assert_eq!(detect(&late), Ok(Format::Mahimahi));
-    assert_eq!(detect(&format!("{late}7\n")), Ok(Format::LeoDelays));
-    assert_eq!(detect("20.5\n21\n"), Ok(Format::LeoDelays));
+    assert_eq!(detect(&format!("{late}7\n")), Ok(Format::LeoReplayer));
+    assert_eq!(detect("20.5 # a comment\n21\n"), Ok(Format::LeoReplayer));
+    // Lines alone, and behind what may stand before them.
+    assert_eq!(detect("delay 40ms 5ms loss 1% rate 20mbit limit 100"), Ok(Format::Tc));
+    assert_eq!(detect("sudo tc qdisc add dev eth0 root netem delay 40ms"), Ok(Format::Tc));
+    assert_eq!(
+        detect("./run.sh \"simple-p2p --delay=15ms --bandwidth=10Mbps --queue=25\""),
+        Ok(Format::Interop)
+    );
+    assert_eq!(
+        detect("# 'mm-tunnelclient' '--x' ingress: 1500000.250\n0.5 - 7 - 1500\n"),
+        Ok(Format::Tunnel)
+    );
+    assert_eq!(detect(" \n{\"StaticBwConfig\": {}}"), Ok(Format::NetemTrace));
     let error = |text: &str| detect(text).unwrap_err().to_string();
     assert_eq!(error("# nothing\n\n"), "the file is empty: it is no trace");
+    assert_eq!(error("{\"a\": 1}"), "JSON of no format that is known: iBox and netem-trace are");
     assert_eq!(error("\nhello\n"), "line 2: \"hello\": begins no format that is known");
 }
 
@@ -90,11 +135,11 @@ fn a_wrong_line_is_refused_with_its_number() {
         (Format::Mahimahi, "1\n2.5\n", "line 2: \"2.5\": must be a time in whole milliseconds"),
         (Format::Mahimahi, "7\n6\n", "line 2: 6: must be at least 7, the time before it"),
         (
-            Format::LeoDelays,
+            Format::LeoReplayer,
             "20\n-1\n",
             "line 2: delay in ms = \"-1\": must be a number from 0 to 8640000000.0",
         ),
-        (Format::LeoDelays, "", "the record is empty: it must have at least one delay"),
+        (Format::LeoReplayer, "", "the record is empty: it must have at least one delay"),
         (
             Format::CellReplayLight,
             "0 25\n",
@@ -117,6 +162,74 @@ fn a_wrong_line_is_refused_with_its_number() {
         (Format::Rates, "0,-1,0,0\n", "line 1: rate_bps = -1.0: must be from 0 to 1000000000000000.0"),
         (Format::Delays, "0 0.1\n0 0.1\n", "line 2: time_s = 0.0: must be above 0.0, the time before it"),
         (
+            Format::NetemTrace,
+            "{\"RepeatedBwPatternConfig\": {\"pattern\": [\n{\"StaticBwConfig\": {\"bw\": \"12\"}}]}}",
+            "line 2: bw = \"12\": must be a rate such as \"12Mbps\"",
+        ),
+        (
+            Format::NetemTrace,
+            "{\"RepeatedBwPatternConfig\": {\"pattern\": [{\"StaticDelayConfig\": {}}]}}",
+            "line 1: StaticDelayConfig: must be of Bw, as the pattern around it",
+        ),
+        (
+            Format::NetemTrace,
+            "{\"NormalizedBwConfig\": {\"mean\": \"12Mbps\"}}",
+            "NormalizedBwConfig: must be Static or Repeated, of Bw, Delay or Loss, or TraceBwConfig: what is drawn at random is no recording",
+        ),
+        (
+            Format::NetemTraceToml,
+            "[RepeatedLossPatternConfig]\n[[RepeatedLossPatternConfig.pattern]]\nStaticLossConfig = { loss = [2.0] }\n",
+            "step 1: loss = a list: must be a list of shares from 0 to 1",
+        ),
+        (
+            Format::Tc,
+            "\ntc qdisc add dev a root tbf rate 1mbit\n",
+            "line 2: \"tc qdisc add dev a root tbf rate 1mbit\": must be tc qdisc ... netem ...",
+        ),
+        (Format::Tc, "delay fast\n", "line 1: delay \"fast\": must be a time such as 40ms"),
+        (Format::Tc, "loss gemodel 1%\n", "line 1: loss \"gemodel\": must be a share such as 1%"),
+        (
+            Format::Tc,
+            "delay 1ms\nrm -rf x\n",
+            "line 2: \"rm -rf x\": must be tc qdisc ... netem ..., sleep, or a loop",
+        ),
+        (
+            Format::Ibox,
+            "{\"config\": {\"uplink\": {\"bottleneck_bandwidth\": -1}}}",
+            "config.uplink.bottleneck_bandwidth = -1: must be a number from 0 to 1e12",
+        ),
+        (
+            Format::Interop,
+            "simple-p2p --delay=15ms --bandwidth=10Mbps\n",
+            "line 1: --queue: is needed, a number of packets",
+        ),
+        (
+            Format::Interop,
+            "simple-p2p --delay=15 lightyears\n",
+            "line 1: \"lightyears\": must be --NAME=VALUE",
+        ),
+        (
+            Format::Interop,
+            "droplist --delay=15ms\n",
+            "line 1: scenario \"droplist\": must be one of simple-p2p, blackhole, drop-rate, corrupt-rate, rebind, tcp-cross-traffic, udp-cross-traffic",
+        ),
+        (
+            Format::Picoquic,
+            "latency: 1\nlatenz: 2\n",
+            "line 2: \"latenz: 2\": must be KEY: VALUE of picoquic_ns",
+        ),
+        (
+            Format::Picoquic,
+            "latency: 1\nlink_scenario: 5:X1\n",
+            "line 2: \"X1\": must begin with U, D, L, J, Q, S, B or P",
+        ),
+        (Format::Tunnel, "0.5 - 7 - 70000\n", "line 1: bytes = 70000: must be at most 65535"),
+        (
+            Format::Tunnel,
+            "0.5 * 7\n",
+            "line 1: \"0.5 * 7\": must be TIME - NUMBER - BYTES, TIME + BYTES, TIME - BYTES DELAY or TIME # BYTES",
+        ),
+        (
             Format::Delays,
             "# period_s 1\n0 0.1\n2 0.1\n",
             "period_s 1.0: must be above 2.0, the time of the last row",
@@ -127,6 +240,97 @@ fn a_wrong_line_is_refused_with_its_number() {
     }
 }
 
+/// The steps of a way, in ms, Mbit/s, ms of delay and loss.
+fn steps_of(format: Format, text: &str, way: Direction) -> Vec<(f64, f64, f64, f64)> {
+    let (told, _) = read(format, super::Assumed::default(), text).unwrap();
+    let of_way = told.into_iter().filter(|(direction, _)| *direction == way);
+    let steps = of_way.filter_map(|(_, item)| if let Item::Step(step) = item { Some(step) } else { None });
+    steps
+        .map(|step| {
+            let [time, delay] =
+                [step.time, step.delay.unwrap_or_default()].map(|time| time.as_secs_f64() * 1e3);
+            (time, step.rate_bps.unwrap_or_default() / 1e6, delay, step.loss.unwrap_or_default())
+        })
+        .collect()
+}
+
+#[test]
+fn both_ways_of_a_link_may_be_in_one_text() {
+    let example = |of: Format| EXAMPLES.iter().find(|(format, _)| *format == of).unwrap().1;
+    let (up, down) = (Direction::Up, Direction::Down);
+    let ibox = example(Format::Ibox);
+    assert_eq!(steps_of(Format::Ibox, ibox, up), [0.0, 1e3, 2e3].map(|time| (time, 6.792, 24.0, 0.0)));
+    assert_eq!(steps_of(Format::Ibox, ibox, down), [(0.0, 100.0, 0.0, 0.0)]);
+    let interop = example(Format::Interop);
+    assert_eq!(steps_of(Format::Interop, interop, up), [(0.0, 10.0, 15.0, 0.0)]);
+    assert_eq!(
+        steps_of(Format::Interop, interop, down),
+        [(0.0, 10.0, 15.0, 0.0), (10e3, 10.0, 15.0, 1.0), (12e3, 10.0, 15.0, 0.0)]
+    );
+    // A rate is played 1.024^2 times slower.
+    let played = |gbps: f64| gbps * (1e9 / (1.024 * 1.024)) / 1e6;
+    let picoquic = example(Format::Picoquic);
+    let expected = [(0.0, played(0.02), 5.0, 0.0), (1e3, played(0.001), 0.0, 0.0)];
+    assert_eq!(steps_of(Format::Picoquic, picoquic, down), expected);
+    let fade = "latency: 1000\nlink_scenario: low_and_up\n";
+    let expected = [(0.0, played(0.005), 1.0, 0.0), (2.5e3, played(0.01), 1.0, 0.0)];
+    assert_eq!(steps_of(Format::Picoquic, fade, Direction::Both), expected);
+}
+
+#[test]
+fn a_change_keeps_the_rate_and_nothing_else() {
+    let script = "tc qdisc add dev a root netem delay 40ms loss 1% rate 20mbit\nsleep 1.5\n\
+                  tc qdisc change dev a root netem delay 10ms\n";
+    let found = steps_of(Format::Tc, script, Direction::Both);
+    assert_eq!(found, [(0.0, 20.0, 40.0, 0.01), (1.5e3, 20.0, 10.0, 0.0)]);
+    assert_eq!(
+        steps_of(Format::Tc, "delay 40 5 loss 1 rate 1mbps", Direction::Both),
+        [(0.0, 8.0, 0.04, 0.01)]
+    );
+}
+
+#[test]
+fn patterns_may_stand_within_patterns_and_have_numbers() {
+    let inner = "{\"RepeatedBwPatternConfig\": {\"pattern\": [{\"StaticBwConfig\": {\"bw\": {\"gbps\": 1, \"bps\": 5}, \
+                 \"duration\": {\"secs\": 1, \"nanos\": 5}}}], \"count\": 2}}";
+    let text = format!(
+        "{{\"RepeatedBwPatternConfig\": {{\"count\": 4, \"pattern\": [{inner}, {{\"TraceBwConfig\": \
+                        {{\"pattern\": [[\"25ms\", [\"1Mbps\", \"2Mbps\"]]]}}}}]}}}}"
+    );
+    let found = steps_of(Format::NetemTrace, &text, Direction::Both);
+    let rates: Vec<f64> = found.iter().map(|step| step.1).collect();
+    assert_eq!(rates, [1000.000005, 1000.000005, 1.0, 2.0]);
+    assert_eq!(facts(Format::NetemTrace, &text).unwrap().1.at_end, AtEnd::Rounds(4));
+    let endless = text.replace("\"count\": 2", "\"count\": 0");
+    let error = facts(Format::NetemTrace, &endless).unwrap_err().to_string();
+    assert_eq!(error, "line 1: count = 0: never ends, and more follows: must be 1 or more within a pattern");
+}
+
+#[test]
+fn a_table_becomes_a_pattern_for_each_of_its_parts() {
+    let (losses, written) = convert(&["100000,20000000,2000000,0,0\n"], Format::NetemTrace).unwrap();
+    assert_eq!(losses, Vec::<String>::new());
+    let parts: Vec<&str> = written.split("---\n").collect();
+    assert_eq!(parts.len(), 3, "{written}");
+    for (part, (kind, value)) in parts.iter().zip([
+        ("Bw", "\"bw\": \"2000000bps\""),
+        ("Delay", "\"delay\": \"20ms\""),
+        ("Loss", "\"loss\": [0.0]"),
+    ]) {
+        let expected = format!(
+            "{{\"Repeated{kind}PatternConfig\": {{\"pattern\": [\n  {{\"Static{kind}Config\": {{{value}, \"duration\": \"100ms\"}}}}\n], \"count\": 1}}}}\n"
+        );
+        assert_eq!(*part, expected);
+    }
+}
+
+#[test]
+fn an_outage_becomes_a_loss_where_a_rate_cannot_be_0() {
+    let (losses, script) = convert(&["1000,0,0,0,0\n"], Format::Tc).unwrap();
+    assert_eq!(losses, ["outages (they become losses of all packets)"]);
+    assert!(script.contains("netem limit 4294967295 loss 100% rate 0bit\nsleep 0.001\n"), "{script}");
+}
+
 #[test]
 fn a_capacity_and_its_delays_become_one_table() {
     let (losses, written) = convert(&["5\n5\n10\n30\n", "20\n21\n19\n"], Format::TheaterQ).unwrap();
@@ -135,6 +339,13 @@ fn a_capacity_and_its_delays_become_one_table() {
                     4000,20000000,0,0,0\n1000,20000000,12000000,0,0\n10000,21000000,0,0,0\n\
                     9000,19000000,0,0,0\n1000,19000000,12000000,0,0\n";
     assert_eq!(written, expected);
+    // Back into two files, and from two into two.
+    let pair = ["5\n5\n10\n30\n", "20\n21\n19\n"];
+    assert_eq!(convert(&pair, Format::LeoReplayer), Ok((Vec::new(), pair.join("---\n"))));
+    let (losses, again) = convert(&[&written], Format::LeoReplayer).unwrap();
+    let rates = "rates (they become opportunities in whole milliseconds)";
+    assert_eq!(losses, [rates, "when within 10 ms a delay changes"]);
+    assert_eq!(again, pair.join("---\n"));
     // Parts that begin again at different times are one round here.
     let (losses, _) = convert(&["5\n10\n", "20\n21\n19\n"], Format::Rates).unwrap();
     assert!(losses.contains(&"that its parts end at different times".to_owned()), "{losses:?}");
@@ -149,11 +360,12 @@ fn what_a_format_cannot_say_is_named() {
     let of_opportunities = losses(&[table], Format::Mahimahi);
     let rates = "rates (they become opportunities in whole milliseconds)";
     assert_eq!(of_opportunities, ["delays", "duplicate", "jitter_s", "losses", "queue limits", rates]);
-    let of_delays = losses(&[table], Format::LeoDelays);
+    let of_delays = losses(&[table], Format::LeoReplayer);
     assert!(of_delays.contains(&"when within 10 ms a delay changes".to_owned()), "{of_delays:?}");
     assert_eq!(losses(&["0 1000000 0 0\n3 500000.5 0 0\n"], Format::TheaterQ), ["fractions of a bit/s"]);
     // What has no effect is not lost.
     assert_eq!(losses(&["1000,0,0,0,0\n"], Format::Rates), Vec::<String>::new());
+    assert_eq!(convert(&["0 0 0.02 0.5\n"], Format::LeoReplayer).unwrap().0.len(), 3);
     assert_eq!(convert(&["20\n19\n"], Format::Mahimahi).unwrap_err(), "it says no capacity");
     assert_eq!(convert(&["1\n3\n"], Format::Delays).unwrap_err(), "it says no delay");
     let too_long = convert(&["100000000000,0,1000000000,0,0\n"], Format::Mahimahi).unwrap_err();
@@ -176,7 +388,23 @@ fn what_follows_the_end_is_said() {
     let at_end = |format, text| facts(format, text).unwrap().1.at_end;
     let found = EXAMPLES.map(|(format, text)| at_end(format, text));
     let [again, holds] = [AtEnd::Loop, AtEnd::Hold];
-    assert_eq!(found, [again, again, again, AtEnd::Unsaid, holds, again]);
+    let unsaid = AtEnd::Unsaid;
+    let expected = [
+        again,
+        again,
+        again,
+        unsaid,
+        holds,
+        again,
+        again,
+        AtEnd::Rounds(3),
+        again,
+        unsaid,
+        holds,
+        again,
+        unsaid,
+    ];
+    assert_eq!(found, expected);
 }
 
 proptest! {
@@ -202,7 +430,7 @@ proptest! {
 
     /// Texts that look like the formats: what can be read at all is converted without a panic.
     #[test]
-    fn no_text_panics(text in "[0-9#,. \n-]{0,30}", to in 0..Format::ALL.len()) {
+    fn no_text_panics(text in "[0-9#,. \n-]{0,30}|(delay|loss|rate|tc qdisc x netem|sleep|blackhole|latency:|link_scenario:) [0-9a-zUDL:;=% \n.-]{0,40}|[{}\\[\\]\",:a-z0-9 ]{0,40}", to in 0..Format::ALL.len()) {
         let Ok(format) = detect(&text) else { return Ok(()) };
         if facts(format, &text).is_ok() && Format::ALL[to].is_written() {
             let _ = convert(&[&text], Format::ALL[to]);

@@ -22,6 +22,15 @@ pub struct Distribution {
     pub max: f64,
 }
 
+/// Means of windows over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// When each window begins.
+    pub times_s: Vec<f64>,
+    /// Its mean.
+    pub means: Vec<f64>,
+}
+
 /// What amounts and weights of each window are.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
@@ -102,6 +111,21 @@ impl Windows {
         &mut self.sums[index]
     }
 
+    /// When windows begin, and their means, in at most `most` points; windows without a weight have none.
+    pub(super) fn curve(&self, most: usize) -> Curve {
+        let together = self.sums.len().div_ceil(most.max(1)).max(1);
+        let mut curve = Curve::default();
+        for (index, sums) in self.sums.chunks(together).enumerate() {
+            let amount: f64 = sums.iter().map(|sum| sum.amount).sum();
+            let weight: f64 = sums.iter().map(|sum| sum.weight).sum();
+            if weight > 0.0 {
+                curve.times_s.push((self.width * (index * together) as u64).as_secs_f64());
+                curve.means.push(amount / weight);
+            }
+        }
+        curve
+    }
+
     /// Windows without a weight, and those that are cut to less than half, count in the mean alone.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         let most = self.sums.iter().map(|sum| sum.weight).fold(0.0, f64::max);
@@ -145,6 +169,8 @@ mod tests {
         // 10, then half of each, then 40.
         assert_eq!([found.min, found.p50, found.max], [10.0, 25.0, 40.0]);
         assert!((found.mean - 25.0).abs() < 1e-12);
+        let curve = windows.curve(2);
+        assert_eq!((curve.times_s, curve.means), (vec![0.0, 0.2], vec![17.5, 40.0]));
         let mut line = Windows::new(MS * 100);
         line.over(SimTime::ZERO, MS * 200, [0.0, 20.0]);
         let found = line.distribution().unwrap();

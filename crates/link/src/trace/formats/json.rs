@@ -1,0 +1,409 @@
+//! JSON that comes in chunks: the elements of one long list each as soon as it is whole, and the rest at the end.
+
+use crate::trace::TraceError;
+use crossfade_core::excerpt;
+
+/// Lists within lists, and tables within tables.
+const DEEPEST: usize = 64;
+/// Bytes of a text, a name or a number.
+const LONGEST: usize = 1 << 20;
+/// Values that are kept at a time.
+const MOST: usize = 1 << 20;
+/// The list that is handed over element by element: `{NAME: {"pattern": [...]}}`.
+const LONG_LIST: &str = "pattern";
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Tree {
+    Null,
+    Truth(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Tree>),
+    Table(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    /// What stands under that name.
+    pub(super) fn get(&self, name: &str) -> Option<&Tree> {
+        match self {
+            Self::Table(rows) => rows.iter().find(|(known, _)| known == name).map(|(_, tree)| tree),
+            _ => None,
+        }
+    }
+
+    /// The only row of a table.
+    pub(super) fn only(&self) -> Option<(&str, &Tree)> {
+        match self {
+            Self::Table(rows) => match rows.as_slice() {
+                [(name, tree)] => Some((name, tree)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A number.
+    pub(super) fn number(&self) -> Option<f64> {
+        if let Self::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// A short form of it, for messages.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Truth(truth) => truth.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => excerpt(text),
+            Self::List(_) => "a list".to_owned(),
+            Self::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// A list or a table that is not whole.
+enum Open {
+    List(Vec<Tree>),
+    Table(Vec<(String, Tree)>, Option<String>),
+}
+
+/// What may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    Value,
+    ValueOrEnd,
+    Name,
+    NameOrEnd,
+    Colon,
+    CommaOrEnd,
+    Nothing,
+}
+
+/// What is being read.
+enum Token {
+    None,
+    /// A text, and whether the last character was a backslash.
+    Text(Vec<u8>, bool),
+    /// A number, or a word such as `true`.
+    Word(Vec<u8>),
+}
+
+/// Reads JSON.
+pub(super) struct Json {
+    open: Vec<Open>,
+    expect: Expect,
+    token: Token,
+    line: usize,
+    kept: usize,
+    root: Option<Tree>,
+}
+
+impl Default for Json {
+    fn default() -> Self {
+        Self { open: Vec::new(), expect: Expect::Value, token: Token::None, line: 1, kept: 0, root: None }
+    }
+}
+
+impl Json {
+    /// The next bytes; `take` gets the line, the name of the table and each element of the long list.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        for &byte in bytes {
+            self.byte(byte, take)?;
+            self.line += usize::from(byte == b'\n');
+        }
+        Ok(())
+    }
+
+    /// The value, without the elements that were handed over.
+    pub(super) fn finish(
+        &mut self,
+        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+    ) -> Result<Tree, TraceError> {
+        if let Token::Word(word) = std::mem::replace(&mut self.token, Token::None) {
+            let tree = self.word(&word)?;
+            self.value(tree, take)?;
+        }
+        self.root.take().ok_or_else(|| self.refuse("the JSON text ends too early"))
+    }
+
+    fn refuse(&self, problem: &str) -> TraceError {
+        TraceError::at(self.line, problem)
+    }
+
+    fn byte(
+        &mut self,
+        byte: u8,
+        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        match &mut self.token {
+            Token::Text(text, escaped) => {
+                if text.len() > LONGEST {
+                    return Err(self.refuse("a text of more than 1 MiB: no trace has one"));
+                }
+                match (byte, *escaped) {
+                    (b'"', false) => {
+                        let text = std::mem::take(text);
+                        self.token = Token::None;
+                        let text = self.text(&text)?;
+                        return self.text_is_whole(text, take);
+                    }
+                    (0..=0x1f, _) => return Err(self.refuse("a text is not closed in its line")),
+                    _ => {}
+                }
+                *escaped = byte == b'\\' && !*escaped;
+                text.push(byte);
+                return Ok(());
+            }
+            Token::Word(word) => {
+                if byte.is_ascii_alphanumeric() || b"+-.".contains(&byte) {
+                    if word.len() > LONGEST {
+                        return Err(self.refuse("a number of more than 1 MiB: no trace has one"));
+                    }
+                    word.push(byte);
+                    return Ok(());
+                }
+                let word = std::mem::take(word);
+                self.token = Token::None;
+                let tree = self.word(&word)?;
+                self.value(tree, take)?;
+            }
+            Token::None => {}
+        }
+        self.between(byte, take)
+    }
+
+    /// A byte outside of texts and words.
+    fn between(
+        &mut self,
+        byte: u8,
+        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let value_may_come = matches!(self.expect, Expect::Value | Expect::ValueOrEnd);
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b'"' if value_may_come || matches!(self.expect, Expect::Name | Expect::NameOrEnd) => {
+                self.token = Token::Text(Vec::new(), false);
+            }
+            b'{' | b'[' if value_may_come => {
+                if self.open.len() >= DEEPEST {
+                    return Err(self.refuse("more than 64 lists and tables within each other"));
+                }
+                let (open, expect) = match byte {
+                    b'{' => (Open::Table(Vec::new(), None), Expect::NameOrEnd),
+                    _ => (Open::List(Vec::new()), Expect::ValueOrEnd),
+                };
+                self.open.push(open);
+                self.expect = expect;
+            }
+            b'}' if matches!(self.expect, Expect::NameOrEnd | Expect::CommaOrEnd) => match self.open.pop() {
+                Some(Open::Table(rows, _)) => self.value(Tree::Table(rows), take)?,
+                _ => return Err(self.unexpected(byte)),
+            },
+            b']' if matches!(self.expect, Expect::ValueOrEnd | Expect::CommaOrEnd) => match self.open.pop() {
+                Some(Open::List(rows)) => self.value(Tree::List(rows), take)?,
+                _ => return Err(self.unexpected(byte)),
+            },
+            b':' if self.expect == Expect::Colon => self.expect = Expect::Value,
+            b',' if self.expect == Expect::CommaOrEnd => {
+                self.expect = match self.open.last() {
+                    Some(Open::Table(..)) => Expect::Name,
+                    _ => Expect::Value,
+                };
+            }
+            _ if value_may_come && (byte.is_ascii_alphanumeric() || byte == b'-') => {
+                self.token = Token::Word(vec![byte]);
+            }
+            _ => return Err(self.unexpected(byte)),
+        }
+        Ok(())
+    }
+
+    fn unexpected(&self, byte: u8) -> TraceError {
+        let expected = match self.expect {
+            Expect::Value | Expect::ValueOrEnd => "a value",
+            Expect::Name | Expect::NameOrEnd => "a name in quotes",
+            Expect::Colon => "a colon",
+            Expect::CommaOrEnd => "a comma or the end of the list or table",
+            Expect::Nothing => "nothing more",
+        };
+        self.refuse(&format!("{:?}: must be {expected} (JSON)", char::from(byte)))
+    }
+
+    fn text(&self, bytes: &[u8]) -> Result<String, TraceError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| self.refuse("not UTF-8 text"))?;
+        if !text.contains('\\') {
+            return Ok(text.to_owned());
+        }
+        let refuse = || self.refuse("a backslash must be followed by one of \"\\/bfnrtu (JSON)");
+        let mut found = String::new();
+        let mut letters = text.chars();
+        let four = |letters: &mut std::str::Chars<'_>| {
+            let digits: String = letters.by_ref().take(4).collect();
+            u32::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 4)
+        };
+        while let Some(letter) = letters.next() {
+            if letter != '\\' {
+                found.push(letter);
+                continue;
+            }
+            found.push(match letters.next().ok_or_else(refuse)? {
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'u' => {
+                    let first = four(&mut letters).ok_or_else(refuse)?;
+                    let mut code = first;
+                    if (0xd800..0xdc00).contains(&first) {
+                        let second = (letters.next() == Some('\\') && letters.next() == Some('u'))
+                            .then(|| four(&mut letters))
+                            .flatten()
+                            .filter(|second| (0xdc00..0xe000).contains(second))
+                            .ok_or_else(refuse)?;
+                        code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                    }
+                    char::from_u32(code).ok_or_else(refuse)?
+                }
+                plain @ ('"' | '\\' | '/') => plain,
+                _ => return Err(refuse()),
+            });
+        }
+        Ok(found)
+    }
+
+    fn word(&self, word: &[u8]) -> Result<Tree, TraceError> {
+        let word = std::str::from_utf8(word).unwrap_or_default();
+        Ok(match word {
+            "null" => Tree::Null,
+            "true" => Tree::Truth(true),
+            "false" => Tree::Truth(false),
+            _ => {
+                let is_json = word.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+                let number = word.parse().ok().filter(|number: &f64| is_json && number.is_finite());
+                Tree::Number(number.ok_or_else(|| {
+                    self.refuse(&format!(
+                        "{}: must be a number, a text in quotes, true, false or null",
+                        excerpt(word)
+                    ))
+                })?)
+            }
+        })
+    }
+
+    fn text_is_whole(
+        &mut self,
+        text: String,
+        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        if !matches!(self.expect, Expect::Name | Expect::NameOrEnd) {
+            return self.value(Tree::Text(text), take);
+        }
+        if let Some(Open::Table(rows, name)) = self.open.last_mut() {
+            if rows.iter().any(|(known, _)| *known == text) {
+                let problem = format!("{}: stands twice in its table", excerpt(&text));
+                return Err(TraceError::at(self.line, problem));
+            }
+            *name = Some(text);
+            self.expect = Expect::Colon;
+        }
+        Ok(())
+    }
+
+    /// A value is whole.
+    fn value(
+        &mut self,
+        tree: Tree,
+        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.expect = Expect::CommaOrEnd;
+        if let [Open::Table(_, Some(of)), Open::Table(_, Some(list)), Open::List(_)] = self.open.as_slice()
+            && list == LONG_LIST
+        {
+            self.kept = 0;
+            return take(self.line, of, tree);
+        }
+        self.kept += 1;
+        if self.kept > MOST {
+            return Err(self.refuse("more values than a trace has outside of its list of steps"));
+        }
+        match self.open.last_mut() {
+            Some(Open::List(rows)) => rows.push(tree),
+            Some(Open::Table(rows, name)) => rows.push((name.take().unwrap_or_default(), tree)),
+            None => {
+                self.root = Some(tree);
+                self.expect = Expect::Nothing;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, size: usize) -> Result<(Vec<(usize, String, Tree)>, Tree), TraceError> {
+        let (mut json, mut taken) = (Json::default(), Vec::new());
+        let mut take = |line, of: &str, tree| {
+            taken.push((line, of.to_owned(), tree));
+            Ok(())
+        };
+        for chunk in text.as_bytes().chunks(size) {
+            json.push(chunk, &mut take)?;
+        }
+        let root = json.finish(&mut take)?;
+        Ok((taken, root))
+    }
+
+    #[test]
+    fn values_are_read_in_pieces_of_any_size() {
+        let text = r#" {"a" : [1, -2.5e3, true, null, "x\"\u00e4\ud83d\ude00\n"], "b": {}, "c": []} "#;
+        let list = [1.0, -2500.0].map(Tree::Number).into_iter();
+        let list = list.chain([Tree::Truth(true), Tree::Null, Tree::Text("x\"ä😀\n".to_owned())]).collect();
+        let row = |name: &str, tree| (name.to_owned(), tree);
+        let table = vec![
+            row("a", Tree::List(list)),
+            row("b", Tree::Table(Vec::new())),
+            row("c", Tree::List(Vec::new())),
+        ];
+        for size in [1, 7, 1000] {
+            assert_eq!(read(text, size), Ok((Vec::new(), Tree::Table(table.clone()))));
+        }
+        assert_eq!(read("12", 1), Ok((Vec::new(), Tree::Number(12.0))));
+    }
+
+    #[test]
+    fn the_elements_of_the_long_list_are_not_kept() {
+        let (taken, root) =
+            read("{\"N\": {\"pattern\": [\n1,\n{\"pattern\": [2]}],\n\"count\": 3}}", 5).unwrap();
+        let inner = Tree::Table(vec![("pattern".to_owned(), Tree::List(vec![Tree::Number(2.0)]))]);
+        assert_eq!(taken, [(2, "N".to_owned(), Tree::Number(1.0)), (3, "N".to_owned(), inner)]);
+        let (name, body) = root.only().unwrap();
+        assert_eq!(
+            (name, body.get("count"), body.get("pattern")),
+            ("N", Some(&Tree::Number(3.0)), Some(&Tree::List(Vec::new())))
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_with_its_line() {
+        let error = |text: &str| read(text, 3).unwrap_err().to_string();
+        assert_eq!(error("{\n\"a\" 1}"), "line 2: '1': must be a colon (JSON)");
+        assert_eq!(error("{\"a\": 1,}"), "line 1: '}': must be a name in quotes (JSON)");
+        assert_eq!(error("[1\n"), "line 2: the JSON text ends too early");
+        assert_eq!(error("[1] 2"), "line 1: '2': must be nothing more (JSON)");
+        assert_eq!(error("[1)"), "line 1: ')': must be a comma or the end of the list or table (JSON)");
+        assert_eq!(
+            error("[nan]"),
+            "line 1: \"nan\": must be a number, a text in quotes, true, false or null"
+        );
+        assert_eq!(error("{\"a\":1,\"a\":2}"), "line 1: \"a\": stands twice in its table");
+        assert_eq!(error("[\"a\n\"]"), "line 1: a text is not closed in its line");
+        assert_eq!(error(&"[".repeat(70)), "line 1: more than 64 lists and tables within each other");
+    }
+}

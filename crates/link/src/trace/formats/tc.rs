@@ -1,0 +1,366 @@
+//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between them.
+//!
+//! As in the kernel, a queue has 1000 packets where no `limit` is given, and a `change` or `replace` without a `rate` keeps that of before.
+
+use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
+use super::line::{Lines, later};
+use super::units::{SLEEPS, TC_RATES, TC_TIMES, quantity, rate, time, time_text};
+use crate::trace::TraceError;
+use crossfade_core::{SimTime, excerpt};
+use std::fmt::Write as _;
+
+/// Packets that wait where nothing is said.
+const LIMIT: u64 = 1000;
+/// The most that netem takes.
+const NO_LIMIT: u64 = u32::MAX as u64;
+/// Distributions of the jitter, in the order of [`Extra::JitterDistribution`].
+const DISTRIBUTIONS: [&str; 4] = ["uniform", "normal", "pareto", "paretonormal"];
+/// What begins the arguments of netem.
+const KEYWORDS: [&str; 8] = ["delay", "loss", "rate", "limit", "duplicate", "corrupt", "reorder", "netem"];
+
+/// Whether a line begins with arguments of netem.
+pub(super) fn begins_arguments(text: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    words.next().is_some_and(|word| KEYWORDS.contains(&word)) && words.next().is_some()
+}
+
+/// Reads lines.
+#[derive(Default)]
+pub(super) struct Reader {
+    now: SimTime,
+    /// The state that holds.
+    current: Option<Step>,
+    device: Option<String>,
+    loops: bool,
+    is_over: bool,
+}
+
+impl Lines for Reader {
+    fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
+        let mut words = text.split_ascii_whitespace().peekable();
+        words.next_if_eq(&"sudo");
+        let Some(first) = words.peek().copied() else { return Ok(()) };
+        let refuse = |problem: String| Err(TraceError::at(line, problem));
+        if first.starts_with('#') || is_shell(first) {
+            return Ok(());
+        }
+        if self.is_over {
+            return refuse(format!("{}: must not stand behind the end of the loop", excerpt(text)));
+        }
+        match first {
+            "while" => {
+                if self.loops || self.current.is_some() {
+                    return refuse(format!("{}: one loop around all is read", excerpt(text)));
+                }
+                self.loops = true;
+                Ok(())
+            }
+            "do" => Ok(()),
+            "done" => {
+                self.is_over = true;
+                Ok(())
+            }
+            "sleep" => self.sleep(line, text),
+            "tc" => {
+                let words: Vec<&str> = words.collect();
+                match words.iter().position(|word| *word == "netem") {
+                    Some(at) if words.get(1) == Some(&"qdisc") => {
+                        let device = words.windows(2).find(|pair| pair[0] == "dev").map(|pair| pair[1]);
+                        self.speaks_of(line, device.unwrap_or_default())?;
+                        let keeps = words.get(2) != Some(&"add");
+                        self.state(line, &words[at + 1..], keeps, found)
+                    }
+                    _ if words.get(1..3).is_some_and(|words| words == ["qdisc", "del"]) => Ok(()),
+                    _ => refuse(format!("{}: must be tc qdisc ... netem ...", excerpt(text))),
+                }
+            }
+            _ if begins_arguments(text) => {
+                words.next_if_eq(&"netem");
+                self.state(line, &words.collect::<Vec<_>>(), true, found)
+            }
+            _ => refuse(format!("{}: must be tc qdisc ... netem ..., sleep, or a loop", excerpt(text))),
+        }
+    }
+
+    fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
+        let Some(mut last) = self.current.take() else {
+            return Err(TraceError::nowhere("no line of tc qdisc ... netem ... is there"));
+        };
+        last.lasts = Some(self.now - last.time).filter(|lasts| *lasts > SimTime::ZERO);
+        let at_end = if self.loops { AtEnd::Loop } else { AtEnd::Hold };
+        if self.loops && last.lasts.is_none() {
+            return Err(TraceError::nowhere("the loop does not sleep behind its last state"));
+        }
+        found.push_back((Direction::Both, Item::Step(last)));
+        Ok(Whole { lasts: self.now, at_end, notes: Vec::new() })
+    }
+}
+
+/// What a script may have beside.
+fn is_shell(word: &str) -> bool {
+    let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    is_assignment || ["set", "trap", "echo", "exit", "modprobe"].contains(&word)
+}
+
+impl Reader {
+    fn sleep(&mut self, line: usize, text: &str) -> Result<(), TraceError> {
+        let mut words = text.split_ascii_whitespace().skip_while(|word| *word != "sleep").skip(1);
+        let lasts = words.next().and_then(|word| time(quantity(word, SLEEPS)));
+        let (Some(lasts), None) = (lasts, words.next()) else {
+            let problem = format!("{}: must be sleep and a number of seconds", excerpt(text));
+            return Err(TraceError::at(line, problem));
+        };
+        self.now = later(line, self.now, lasts)?;
+        Ok(())
+    }
+
+    fn speaks_of(&mut self, line: usize, device: &str) -> Result<(), TraceError> {
+        let before = self.device.get_or_insert_with(|| device.to_owned());
+        if before == device {
+            return Ok(());
+        }
+        let problem = format!("dev {}: must be {before}, as before: a way of a link is one", excerpt(device));
+        Err(TraceError::at(line, problem))
+    }
+
+    fn state(
+        &mut self,
+        line: usize,
+        words: &[&str],
+        keeps: bool,
+        found: &mut Found,
+    ) -> Result<(), TraceError> {
+        let mut step = arguments(line, words)?;
+        step.time = self.now;
+        if let Some(mut before) = self.current.take() {
+            if keeps && step.rate_bps.is_none() {
+                step.rate_bps = before.rate_bps;
+            }
+            if before.time < self.now {
+                before.lasts = Some(self.now - before.time);
+                found.push_back((Direction::Both, Item::Step(before)));
+            }
+        }
+        if step.rate_bps.is_none() {
+            step.rate_bps = Some(f64::INFINITY);
+        }
+        self.current = Some(step);
+        Ok(())
+    }
+}
+
+/// The arguments of netem.
+fn arguments(line: usize, words: &[&str]) -> Result<Step, TraceError> {
+    let mut step = Step {
+        delay: Some(SimTime::ZERO),
+        loss: Some(0.0),
+        queue: Some(Room::Packets(LIMIT)),
+        ..Step::default()
+    };
+    let mut words = Words { line, words: words.iter().copied().peekable() };
+    while let Some(word) = words.words.next() {
+        match word {
+            "limit" => {
+                let packets = words.value(word, "a number of packets", |text| text.parse().ok())?;
+                // As many as there can be are no limit.
+                step.queue = (packets < NO_LIMIT).then_some(Room::Packets(packets));
+            }
+            "delay" | "latency" => {
+                step.delay = Some(words.value(word, TIME, time_of)?);
+                if let Some(jitter) = words.next_if(time_of) {
+                    step.add(Extra::Jitter, jitter.as_nanos() as f64);
+                    step.add(Extra::JitterCorrelation, words.next_if(share_of).unwrap_or(0.0));
+                }
+            }
+            "distribution" => {
+                let of = |text: &str| DISTRIBUTIONS.iter().position(|name| *name == text);
+                let which = words.value(word, "uniform, normal, pareto or paretonormal", of)?;
+                step.add(Extra::JitterDistribution, which as f64);
+            }
+            "loss" | "drop" => {
+                words.words.next_if_eq(&"random");
+                step.loss = Some(words.value(word, SHARE, share_of)?);
+                step.add(Extra::LossCorrelation, words.next_if(share_of).unwrap_or(0.0));
+            }
+            "duplicate" => step.add(Extra::Duplicate, words.value(word, SHARE, share_of)?),
+            "corrupt" => step.add(Extra::Corrupt, words.value(word, SHARE, share_of)?),
+            "reorder" => {
+                step.add(Extra::Reorder, words.value(word, SHARE, share_of)?);
+                step.add(Extra::ReorderCorrelation, words.next_if(share_of).unwrap_or(0.0));
+            }
+            "gap" => {
+                let gap: u32 = words.value(word, "a number of packets", |text| text.parse().ok())?;
+                step.add(Extra::ReorderGap, f64::from(gap));
+            }
+            "rate" => {
+                let bps = words.value(word, "a rate such as 20mbit", |text| {
+                    rate(quantity(&text.to_ascii_lowercase(), TC_RATES))
+                })?;
+                // Of netem 0 is no limit.
+                step.rate_bps = Some(if bps > 0.0 { bps } else { f64::INFINITY });
+            }
+            "seed" => {
+                words.value(word, "a number", |text| text.parse::<u64>().ok())?;
+            }
+            _ => {
+                let problem = format!("{}: is no argument of netem that is read here", excerpt(word));
+                return Err(TraceError::at(line, problem));
+            }
+        }
+    }
+    Ok(step)
+}
+
+const TIME: &str = "a time such as 40ms";
+const SHARE: &str = "a share such as 1%";
+
+fn time_of(text: &str) -> Option<SimTime> {
+    time(quantity(&text.to_ascii_lowercase(), TC_TIMES)).filter(|time| time.as_secs_f64() <= 8.64e6)
+}
+
+/// In per cent, with or without the sign.
+fn share_of(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+}
+
+struct Words<'a, I: Iterator<Item = &'a str>> {
+    line: usize,
+    words: std::iter::Peekable<I>,
+}
+
+impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
+    /// What stands behind `word`.
+    fn value<T>(
+        &mut self,
+        word: &str,
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, TraceError> {
+        let text = self.words.next().unwrap_or_default();
+        read(text)
+            .ok_or_else(|| TraceError::at(self.line, format!("{word} {}: must be {expected}", excerpt(text))))
+    }
+
+    /// The next word, if it can be read so.
+    fn next_if<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let found = self.words.peek().and_then(|text| read(text))?;
+        self.words.next();
+        Some(found)
+    }
+}
+
+/// Writes a script: a state, then how long it holds.
+pub(super) struct Writer {
+    loops: bool,
+}
+
+impl Writer {
+    /// What netem has arguments for beside rate, delay, loss and queue.
+    pub(super) const EXTRAS: &[Extra] = &[
+        Extra::Jitter,
+        Extra::JitterCorrelation,
+        Extra::JitterDistribution,
+        Extra::LossCorrelation,
+        Extra::Duplicate,
+        Extra::Corrupt,
+        Extra::Reorder,
+        Extra::ReorderCorrelation,
+        Extra::ReorderGap,
+    ];
+
+    pub(super) fn new(loops: bool) -> Self {
+        Self { loops }
+    }
+
+    pub(super) fn begin(&self, out: &mut String) {
+        out.push_str("#!/bin/sh\n# Each state of the link in its turn: DEV=eth0 sh FILE\nDEV=${DEV:-eth0}\n");
+        if self.loops {
+            out.push_str("while :; do\n");
+        }
+    }
+
+    pub(super) fn end(&self, out: &mut String) {
+        if self.loops {
+            out.push_str("done\n");
+        }
+    }
+
+    /// A state, and how long it holds.
+    pub(super) fn step(step: &Step, out: &mut String) {
+        out.push_str("tc qdisc replace dev \"$DEV\" root netem");
+        write_arguments(step, out).expect("a String takes all");
+        out.push('\n');
+        if let Some(lasts) = step.lasts {
+            writeln!(out, "sleep {}", super::tables::seconds(lasts)).expect("a String takes all");
+        }
+    }
+}
+
+/// The arguments of netem that say a state.
+fn write_arguments(step: &Step, out: &mut String) -> std::fmt::Result {
+    let extra = |of: Extra| {
+        let value = step.extras.iter().find(|(extra, _)| *extra == of).map(|(_, value)| *value);
+        value.unwrap_or(0.0)
+    };
+    let limit = match step.queue {
+        Some(Room::Packets(packets)) => packets,
+        // What is not said is no limit.
+        _ => NO_LIMIT,
+    };
+    write!(out, " limit {limit}")?;
+    let delay = step.delay.unwrap_or_default();
+    let jitter = SimTime::from_nanos(extra(Extra::Jitter) as u64);
+    let has_reorder = extra(Extra::Reorder) > 0.0;
+    if delay > SimTime::ZERO || jitter > SimTime::ZERO || has_reorder {
+        write!(out, " delay {}", time_text(delay))?;
+    }
+    if jitter > SimTime::ZERO {
+        write!(out, " {}", time_text(jitter))?;
+        percent_if(extra(Extra::JitterCorrelation), out)?;
+        if let Some(name) = DISTRIBUTIONS
+            .get(extra(Extra::JitterDistribution) as usize)
+            .filter(|_| extra(Extra::JitterDistribution) > 0.0)
+        {
+            write!(out, " distribution {name}")?;
+        }
+    }
+    let is_outage = step.rate_bps == Some(0.0);
+    let loss = if is_outage { 1.0 } else { step.loss.unwrap_or(0.0) };
+    if loss > 0.0 {
+        write!(out, " loss {}", percent(loss))?;
+        percent_if(extra(Extra::LossCorrelation), out)?;
+    }
+    for (of, word) in
+        [(Extra::Duplicate, "duplicate"), (Extra::Corrupt, "corrupt"), (Extra::Reorder, "reorder")]
+    {
+        if extra(of) > 0.0 {
+            write!(out, " {word} {}", percent(extra(of)))?;
+        }
+    }
+    if has_reorder {
+        percent_if(extra(Extra::ReorderCorrelation), out)?;
+        if extra(Extra::ReorderGap) > 0.0 {
+            write!(out, " gap {}", extra(Extra::ReorderGap))?;
+        }
+    }
+    match step.rate_bps {
+        Some(rate) if rate > 0.0 && rate.is_finite() => write!(out, " rate {}bit", rate.round()),
+        _ => write!(out, " rate 0bit"),
+    }
+}
+
+fn percent_if(share: f64, out: &mut String) -> std::fmt::Result {
+    if share > 0.0 { write!(out, " {}", percent(share)) } else { Ok(()) }
+}
+
+/// The shortest number of per cent that is read as this share.
+fn percent(share: f64) -> String {
+    let is_read = |text: &String| share_of(text) == Some(share);
+    (0..17)
+        .map(|digits| format!("{:.digits$}%", share * 100.0))
+        .find(is_read)
+        .unwrap_or_else(|| format!("{}%", share * 100.0))
+}

@@ -1,0 +1,75 @@
+"""``crossfade trace``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import fitting
+from crossfade.cli import terminal
+from crossfade.cli.options import PlotOption
+from crossfade.errors import TraceError
+from crossfade.figures.style import check_plot_file
+from crossfade.files import check_outputs
+
+
+def trace(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Recordings: the parts of one way of a link, or of both (up, then down)."
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="Convert to this format. With --out."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where to write; a file that is there is kept."),
+    ] = None,
+    direction: Annotated[
+        str | None,
+        typer.Option("--direction", metavar="WAY", help="Which of two ways to convert: up or down."),
+    ] = None,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Convert even if something is lost.")] = False,
+    format: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="What the files are, if their content cannot tell."),
+    ] = None,
+    delay_interval_ms: Annotated[
+        float,
+        typer.Option("--delay-interval-ms", metavar="MS", help="How long a delay of LeoReplayer holds."),
+    ] = 10.0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON instead of a table.")
+    ] = False,
+    plot: PlotOption = None,
+) -> None:
+    """Say what recordings of a link hold, and convert them.
+
+    \b
+    crossfade trace cell.up cell.down --plot cell.png
+    crossfade trace bw.txt delay.txt --to theaterq --out link.csv --lossy
+    """
+    if (to is None) != (out is None):
+        raise TraceError("--to and --out: one needs the other")
+    if plot is not None:
+        check_plot_file(plot, *files)
+    check_outputs([plot, out], *files)
+    found = fitting.trace(*files, format=format, delay_interval_s=delay_interval_ms / 1e3)
+    if to is not None and out is not None:
+        losses = found.losses(to, direction)
+        for path in found.convert(to, out, direction, lossy):
+            terminal.say(f"wrote {path}")
+        if losses:
+            terminal.say(f"lost: {'; '.join(losses)}")
+    elif json:
+        terminal.write_out(found.to_json() + "\n")
+    else:
+        terminal.print_trace(found, terminal.console())
+    if plot is not None:
+        found.plot(plot, title=", ".join(dict.fromkeys(file.path.name for file in found.files)))
+        terminal.say(f"wrote {plot}")

@@ -1,0 +1,325 @@
+"""Recordings of links in the formats of other tools: what they are, what they say, and one from another."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import crossfade._crossfade as _crossfade
+from crossfade.errors import OutputError, TraceError, shortened
+from crossfade.figures.style import PALETTE, figure
+from crossfade.files import check_writable, regular_file, whole_file
+from crossfade.wording import typeset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A recording: its path, the name and the title of its format, and what it says.
+
+    ``lasts_s`` is the length of a round; ``at_end`` what follows: ``loop``, ``hold``, a number of rounds,
+    or None where the format does not say. ``ways`` has a dictionary for each direction that the file speaks
+    of, ``notes`` what it says beside the link.
+    """
+
+    path: Path
+    format: str
+    title: str
+    lasts_s: float
+    at_end: str | int | None
+    notes: Mapping[str, str]
+    ways: Sequence[Mapping[str, Any]]
+
+    @property
+    def says(self) -> set[str]:
+        """Which of capacity, delay, loss, packets in and packets out it says."""
+        found = set()
+        for way in self.ways:
+            of_packets = way["packets_in"] or way["packets_out"]
+            has = {
+                "capacity": way["rate_bps"] is not None or way["unlimited"],
+                "delay": way["delay_s"] is not None and not of_packets,
+                "loss": way["loss"] is not None and not of_packets,
+                "packets in": way["packets_in"] > 0,
+                "packets out": way["packets_out"] > 0,
+            }
+            found |= {name for name, said in has.items() if said}
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTrace:
+    """Recordings of a link, a file each.
+
+    Files that say different things, such as a capacity and its delays, are about one way of the link. A
+    file that says what one before it has said begins the other way: up first, then down.
+    """
+
+    files: Sequence[TraceFile]
+    delay_interval_s: float
+
+    @property
+    def ways(self) -> dict[str, list[TraceFile]]:
+        """The files about each way: ``both`` where it is one, else ``up`` and ``down``."""
+        groups: list[list[TraceFile]] = [[]]
+        said: set[str] = set()
+        for file in self.files:
+            if said & file.says:
+                groups.append([])
+                said = set()
+            said |= file.says
+            groups[-1].append(file)
+        if len(groups) > 2:
+            first = groups[2][0]
+            raise TraceError(f"{first.path}: says what files before it say of both ways (a link has two)")
+        if len(groups) == 2:
+            return dict(zip(("up", "down"), groups, strict=True))
+        named = {way["direction"] for file in self.files for way in file.ways} - {"both"}
+        return dict.fromkeys([way for way in ("up", "down") if way in named] or ["both"], groups[0])
+
+    def summary(self) -> list[dict[str, Any]]:
+        """A dictionary a file and direction: the object behind ``--json``.
+
+        ``rate_bps``, ``delay_s`` and ``loss`` have the mean over all time, and ``min``, ``p5``, ``p50``,
+        ``p95`` and ``max`` of windows of ``window_s`` (100 ms, longer for recordings of more than 29
+        hours); None is what the file does not say. ``clock_s`` is the largest unit of which all its times
+        are multiples: what happens faster does not show.
+        """
+        of_groups = {
+            id(file): way for way, group in self.ways.items() for file in group if len(self.ways) == 2
+        }
+        rows = []
+        for file in self.files:
+            head = {
+                "file": str(file.path),
+                "format": file.format,
+                "title": file.title,
+                "lasts_s": file.lasts_s,
+                "at_end": file.at_end,
+                "notes": dict(file.notes),
+            }
+            for way in file.ways:
+                direction = way["direction"]
+                if direction == "both" and len({id(group) for group in self.ways.values()}) == 2:
+                    direction = of_groups[id(file)]
+                rows.append({**head, **way, "direction": direction})
+        return rows
+
+    def to_json(self) -> str:
+        """:meth:`summary` as JSON text."""
+        return json.dumps(self.summary(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def frame(self) -> pd.DataFrame:
+        """All facts as a ``pandas.DataFrame``, a row each, in the order of the files.
+
+        Columns: ``file``, ``kind`` (opportunity, step, train, sent, arrived), ``direction``, ``time_s``,
+        and what the files say, such as ``bytes``, ``lasts_s``, ``rate_bps``, ``delay_s``, ``loss``,
+        ``queue_packets``; not a number is what a fact does not say.
+        """
+        import pandas as pd  # here, so that commands which need no tables start without it
+
+        frames = []
+        for file in self.files:
+            with _translated(file.path):
+                found = _crossfade.trace_columns(file.format, _chunks(file.path), self.delay_interval_s)
+            kinds, ways = found.pop("kinds"), found.pop("directions")
+            kind = pd.Categorical.from_codes(found.pop("kind"), kinds)
+            way = pd.Categorical.from_codes(found.pop("direction"), ways)
+            frame = pd.DataFrame({"kind": kind, "direction": way, "time_s": found.pop("time_s"), **found})
+            frame.insert(0, "file", str(file.path))
+            frames.append(frame)
+        return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+    def losses(self, to: str, direction: str | None = None) -> list[str]:
+        """What :meth:`convert` would lose, in words; empty where nothing is lost."""
+        return self._conversion(to, self._direction(direction))[1]
+
+    def convert(
+        self,
+        to: str,
+        out: str | PathLike[str],
+        direction: str | None = None,
+        lossy: bool = False,
+    ) -> list[Path]:
+        """Write the recordings of one way in another format; gives the files that were written.
+
+        What a conversion would lose refuses it, unless ``lossy``. ``direction`` (``up``, ``down``) is
+        needed where there are two. A file that is there is never written over. Formats with several files
+        (``leoreplayer``: a capacity and its delays) add the name of each before the ending, if there is
+        more than one.
+
+        Raises :class:`crossfade.errors.TraceError`, naming what would be lost, and
+        :class:`crossfade.errors.OutputError`.
+        """
+        way = self._direction(direction)
+        files = self.ways[way]
+        conversion, losses = self._conversion(to, way)
+        if losses and not lossy:
+            raise TraceError(f"to {to}: would lose {'; '.join(losses)} (lossy conversions must be asked for)")
+        parts, path = conversion.parts(), Path(out)
+        paths = [path] if len(parts) == 1 else [_with_part(path, part) for part in parts]
+        for target in paths:
+            _check_new(target)
+        for part, target in zip(parts, paths, strict=True):
+            texts = [(file.format, _chunks(file.path)) for file in files]
+            with (
+                whole_file(target) as draft,
+                open(draft, "w", encoding="utf-8", newline="") as output,
+                _translated(to),
+            ):
+                conversion.write(part, texts, output.write, self.delay_interval_s)
+        return paths
+
+    def plot(self, path: str | PathLike[str], title: str = "") -> None:
+        """Draw capacity, delay and loss over time, those that there are, as PNG, PDF or SVG."""
+        curves = self._curves()
+        names = [name for name in AXES if any(name in curve for _, curve in curves)]
+        if not names:
+            raise TraceError("the files say nothing that can be drawn")
+        with figure(Path(path), height=0.6 + 0.45 * len(names)) as drawn:
+            panels = drawn.subplots(len(names), sharex=True, squeeze=False)[:, 0]
+            for axes, name in zip(panels, names, strict=True):
+                shown = [(label, curve[name]) for label, curve in curves if name in curve]
+                for color, (label, (times, values)) in zip(PALETTE, shown, strict=False):
+                    axes.plot(times, values, color=color, linewidth=0.8, label=label, drawstyle="steps-post")
+                axes.set_ylabel(AXES[name])
+                if len(shown) > 1:
+                    axes.legend()
+            panels[-1].set_xlabel("Time (s)")
+            if title:
+                drawn.suptitle(typeset(title), fontsize="medium")
+
+    def _curves(self) -> list[tuple[str, dict[str, tuple[Any, Any]]]]:
+        """What is drawn: for each file and direction a label, and times and means of each quantity."""
+        found = []
+        for file in self.files:
+            with _translated(file.path):
+                ways = json.loads(
+                    _crossfade.trace_curves(
+                        file.format, _chunks(file.path), self.delay_interval_s, MOST_DRAWN
+                    )
+                )
+            for direction, curve in ways.items():
+                label = file.path.name if direction == "both" else f"{file.path.name}, {direction}"
+                found.append((label, {name: tuple(points) for name, points in curve.items()}))
+        return found
+
+    def _direction(self, direction: str | None) -> str:
+        ways = self.ways
+        if direction is None and len(ways) == 1:
+            return next(iter(ways))
+        if direction not in ways:
+            given = "none is given" if direction is None else f"not {shortened(direction)}"
+            raise TraceError(f"direction: must be one of {', '.join(ways)}, {given}")
+        return direction
+
+    def _conversion(self, to: str, way: str) -> tuple[_crossfade.TraceConversion, list[str]]:
+        """What converts the files about that way, having looked at them, and what would be lost."""
+        with _translated("convert"):
+            conversion = _crossfade.TraceConversion(to, way)
+        for file in self.ways[way]:
+            with _translated(file.path):
+                conversion.look(file.format, _chunks(file.path), self.delay_interval_s)
+        with _translated(f"to {to}"):
+            return conversion, conversion.losses()
+
+
+# The quantities that are drawn.
+AXES = {
+    "rate_bps": "Capacity (bit/s)",
+    "sent_bps": "Sent (bit/s)",
+    "arrived_bps": "Arrived (bit/s)",
+    "delay_s": "Delay (s)",
+    "loss": "Loss",
+}
+# More points than this a curve are not told apart.
+MOST_DRAWN = 4000
+
+
+def trace(
+    *paths: str | PathLike[str], format: str | None = None, delay_interval_s: float = 0.01
+) -> LinkTrace:
+    """Read recordings of a link, of mahimahi, LeoReplayer, TheaterQ and others, by what is in the files.
+
+    Several files are the parts of one way (a capacity, its delays), or both ways, up first. A file may be
+    packed by gzip. ``format`` says of all files what cannot be told: ``cellreplay-heavy``, or
+    ``leoreplayer`` of delays that never decrease. ``delay_interval_s`` is how long each delay of
+    LeoReplayer holds.
+
+    Raises :class:`crossfade.errors.TraceError` for a file of no known format, and for a wrong line, with
+    its number.
+    """
+    if not paths:
+        raise TraceError("trace: needs at least one file")
+    if not 1e-6 <= delay_interval_s <= 3600:
+        raise TraceError(f"delay_interval_s = {delay_interval_s!r}: must be from 1e-6 to 3600")
+    titles = {row["name"]: row["title"] for row in formats()}
+    files = []
+    for name in paths:
+        path = Path(fspath(name))
+        with _translated(path):
+            found = format or _crossfade.detect_trace(_chunks(path))
+            said = json.loads(_crossfade.describe_trace(found, _chunks(path), delay_interval_s))
+        files.append(TraceFile(path, found, titles[found], **said))
+    made = LinkTrace(tuple(files), delay_interval_s)
+    _ = made.ways  # refuses files about more than two
+    return made
+
+
+def formats() -> list[dict[str, Any]]:
+    """The formats that there are: name, title, and whether it is written too."""
+    found: list[dict[str, Any]] = json.loads(_crossfade.trace_formats())
+    return found
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """What a file holds, unpacked, some of it at a time."""
+    name = shortened(path)
+    try:
+        with regular_file(path) as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            if packed:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    while chunk := unpacked.read(CHUNK):
+                        yield chunk
+            else:
+                while chunk := file.read(CHUNK):
+                    yield chunk
+    except (gzip.BadGzipFile, EOFError, zlib.error) as reason:
+        raise TraceError(f"{name}: a damaged gzip file ({reason})") from None
+    except OSError as reason:
+        raise TraceError(f"{name}: cannot be read ({reason.strerror or reason})") from None
+    except ValueError as reason:  # a NUL in the name
+        raise TraceError(f"{name!r}: cannot be read ({reason})") from None
+
+
+def _with_part(path: Path, part: str) -> Path:
+    return path.with_name(f"{path.stem}.{part}{path.suffix}")
+
+
+def _check_new(path: Path) -> None:
+    check_writable(path)
+    if os.path.exists(path):
+        raise OutputError(f"{shortened(path)}: not written over (there is a file of this name)")
+
+
+@contextmanager
+def _translated(source: object) -> Iterator[None]:
+    """The extension's errors as this package's own, with the file in front."""
+    try:
+        yield
+    except _crossfade.TraceError as error:
+        raise TraceError(f"{shortened(source)}: {error}") from None
