@@ -11,6 +11,7 @@ import pytest
 
 import crossfade as cf
 from crossfade import plans
+from crossfade.plans.options import Options
 from crossfade.results.cache import cache_path
 from tests.conftest import Cli
 
@@ -213,7 +214,7 @@ def test_ways_to_say_the_same_are_one_run(folder: Path) -> None:
     (folder / "link.csv").write_text(THEATERQ)
     keys = [
         plans.load(
-            folder / "cell.toml", plans.Options(set={"link.trace": {"rates": "link.csv", **end}})
+            folder / "cell.toml", Options(set={"link.trace": {"rates": "link.csv", **end}})
         ).core.keys()
         for end in ({}, {"at_end": "hold"}, {"at_end": "loop"})
     ]

@@ -8,7 +8,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::satellite::{
     BaseDelay, DirectionName, Orbit, Place, Profile, Satellite, SatelliteConfig, Shell,
 };
-use crossfade_link::{DropTail, Link, Parcel, Queue, QueueLimit, QueuedLink, Transmitter};
+use crossfade_link::{DropTail, Link, Parcel, QueueConfig, QueueLimit, QueuedLink, Transmitter};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 
@@ -40,7 +40,9 @@ fn in_orbit() -> SatelliteConfig {
 fn slots(shared: SatelliteConfig) -> f64 {
     let losses = SEED.stream("channel.dl");
     let before = cpu_seconds();
-    let mut link = down(shared).link(Queue::DropTail(None), SimTime::ZERO, losses).expect("no limit");
+    let mut link = down(shared)
+        .link(QueueConfig::DropTail(None), SEED.stream("queue.dl"), SimTime::ZERO, losses)
+        .expect("no limit");
     for id in 0..40 {
         let now = SimTime::from_millis(u64::from(id) * 15_000);
         while link.advance(now).is_some() {}
@@ -79,7 +81,12 @@ fn main() {
     let queue = DropTail::new(limit).expect("a limit");
     let transmitter = Transmitter::new(Some(RATE_BPS));
     let constant = QueuedLink::new(queue, transmitter, SimTime::from_millis(9), Box::new(Lossless));
-    let satellite = down(shared).link(Queue::DropTail(Some(limit)), SimTime::ZERO, SEED.stream("channel.dl"));
+    let satellite = down(shared).link(
+        QueueConfig::DropTail(Some(limit)),
+        SEED.stream("queue.dl"),
+        SimTime::ZERO,
+        SEED.stream("channel.dl"),
+    );
     for (what, link) in [
         ("constant link", Box::new(constant) as Box<dyn Link>),
         ("satellite link", satellite.expect("a limit")),
