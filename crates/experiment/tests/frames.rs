@@ -296,7 +296,7 @@ fn an_arq_window_below_the_product_is_warned_of_and_the_usual_one_is_twice_that(
 fn bursts_that_outlast_the_persistence_are_warned_of() {
     let warnings = |p_bg: f64, retransmissions: u32| {
         let arq = json!({ "protocol": "selective-repeat", "max_retransmissions": retransmissions });
-        let channel = json!({ "model": "markov", "p_gb": 0.001, "p_bg": p_bg });
+        let channel = json!({ "model": "markov", "p_gg": 0.999, "p_bb": 1.0 - p_bg });
         let set = json!([
             ["link.delay", "30 ms"],
             ["link.arq", null],
@@ -308,10 +308,8 @@ fn bursts_that_outlast_the_persistence_are_warned_of() {
     };
     assert_eq!(
         warnings(0.05, 2),
-        [
-            "channel: a burst of losses lasts 0.400 s on average, and link.arq gives a frame up after 2 retransmissions, \
-          0.16 s: most bursts outlast it and reach the transport"
-        ]
+        ["channel: bursts of losses last longer, on average, than link.arq repeats a frame (2 retransmissions, 0.16 s): they \
+          reach the transport"]
     );
     assert!(warnings(0.05, 6).is_empty());
     assert!(warnings(0.5, 1).is_empty());

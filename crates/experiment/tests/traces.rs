@@ -153,7 +153,7 @@ fn what_is_in_a_record_of_delays_decides_and_a_wrong_line_is_refused() {
         (
             json!({ "opportunities": null, "rates": "d", "delays": "e" }),
             "0 1e6 0 0\n",
-            "link.trace.delays contradicts link.trace.rates: it takes period",
+            "link.trace.delays contradicts link.trace.rates: it takes period, at_end, direction",
         ),
     ] {
         let found = with(keys, text).map(|_| ()).unwrap_err();

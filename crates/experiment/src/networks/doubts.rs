@@ -15,7 +15,6 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
             coarse_times(setup, table, hop),
             hasty_link(table, hop),
             narrow_arq(table, hop),
-            long_bursts(table, channel, hop),
             short_trace(setup, hop),
             few_slots(setup, table, hop),
             out_of_sight(table, hop),
@@ -23,6 +22,7 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
             uneven_delays(setup, hop),
             short_record(setup, channel, hop),
             open_record(channel, hop),
+            long_bursts(table, channel, hop),
         ]
     };
     setup.network.wireless_links().into_iter().flat_map(of_link).flatten()
@@ -121,10 +121,12 @@ fn long_bursts(link: &str, channel: &str, hop: &HopSetup) -> Option<String> {
     };
     let burst = step.as_secs_f64() * mean_burst(loss)?;
     let persistence = hop.longest_recovery();
+    // No number that differs from point to point of a sweep: one warning, not one a point.
     (burst > persistence.as_secs_f64()).then(|| {
+        let times = if tries == 1 { "retransmission" } else { "retransmissions" };
         format!(
-            "{channel}: a burst of losses lasts {burst:.3} s on average, and {link}.arq gives a frame up after {tries} \
-             retransmissions, {persistence}: most bursts outlast it and reach the transport"
+            "{channel}: bursts of losses last longer, on average, than {link}.arq repeats a frame ({tries} {times}, \
+             {persistence}): they reach the transport"
         )
     })
 }

@@ -64,6 +64,8 @@ struct Numbers {
     before: f64,
     /// Of the second column.
     least_second: f64,
+    /// Of the fourth column: of a table of rates that is a share.
+    most_fourth: f64,
 }
 
 impl Detector {
@@ -202,20 +204,22 @@ fn by_line(text: &str) -> Option<Format> {
 fn numbers_of(text: &str) -> Option<Numbers> {
     let commas = text.contains(',');
     let mut columns = 0;
-    let (mut are_whole, mut before, mut least_second) = (true, 0.0, f64::INFINITY);
+    let (mut are_whole, mut before) = (true, 0.0);
+    let (mut least_second, mut most_fourth) = (f64::INFINITY, f64::NEG_INFINITY);
     for word in words(text) {
         let number: f64 = word.parse().ok().filter(|number: &f64| number.is_finite())?;
         are_whole &= word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         match columns {
             0 => before = number,
             1 => least_second = number,
+            3 => most_fourth = number,
             _ => {}
         }
         columns += 1;
     }
     // Of CellReplay each line has as many numbers as its train has packets.
     let columns = if commas || columns < 3 { columns } else { columns.min(4) };
-    Some(Numbers { columns, commas, are_whole, ascending: true, before, least_second })
+    Some(Numbers { columns, commas, are_whole, ascending: true, before, least_second, most_fourth })
 }
 
 impl Numbers {
@@ -231,6 +235,7 @@ impl Numbers {
             ascending: self.ascending && next.before >= self.before,
             before: next.before,
             least_second: self.least_second.min(next.least_second),
+            most_fourth: self.most_fourth.max(next.most_fourth),
         }
     }
 
@@ -240,6 +245,7 @@ impl Numbers {
             1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
             5 | 10 if self.are_whole => Some(Format::TheaterQ),
+            4 if self.most_fourth <= 1.0 => Some(Format::Rates),
             3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {
                 Some(Format::CellReplayLight)
             }
