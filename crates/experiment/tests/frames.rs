@@ -308,8 +308,10 @@ fn bursts_that_outlast_the_persistence_are_warned_of() {
     };
     assert_eq!(
         warnings(0.05, 2),
-        ["channel: bursts of losses last longer, on average, than link.arq repeats a frame (2 retransmissions, 0.16 s): they \
-          reach the transport"]
+        [
+            "channel: bursts of losses last longer, on average, than link.arq repeats a frame (2 retransmissions, 0.16 s): they \
+          reach the transport"
+        ]
     );
     assert!(warnings(0.05, 6).is_empty());
     assert!(warnings(0.5, 1).is_empty());

@@ -142,12 +142,13 @@ fn frames_and_their_protocols() {
              timeout, feedback",
         ),
         (
-            arq(json!({ "protocol": "go-back-n" })),
-            "link.arq.window: missing; protocol \"go-back-n\" needs it, such as 32",
+            arq(json!({ "protocol": "go-back-n", "window": "0 bdp" })),
+            "link.arq.window = \"0 bdp\": must be a whole number, between 1 and 1048576, or a number of bandwidth-delay products such as \
+             \"2 bdp\"",
         ),
         (
             arq(json!({ "protocol": "go-back-n", "window": 0 })),
-            "link.arq.window = 0: must be between 1 and 1048576",
+            "link.arq.window = 0: must be a whole number, between 1 and 1048576, or a number of bandwidth-delay products such as \"2 bdp\"",
         ),
         (
             arq(json!({ "protocol": "go-back-n", "window": 4, "timeout": "0 frames" })),
