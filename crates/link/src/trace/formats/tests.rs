@@ -129,6 +129,7 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn a_wrong_line_is_refused_with_its_number() {
     let error = |format, text: &str| facts(format, text).unwrap_err().to_string();
     let cases = [
