@@ -87,7 +87,9 @@ FIGURES = {
     **{name: Figure(caption, SNR, "goodput_bps") for name, caption in _CURVES.items()},
     "table1": Figure("Correlation of neighbouring antennas, urban and rural"),
     "codes": Figure("The printed matrices of the codes, judged by decisions without noise"),
-    "fer": Figure("Frame error rate over SNR, frames of 240 bits", SNR, "fer", panels=("correlation",)),
+    "fer": Figure(
+        "Frame error rate over SNR, frames of 240 bits", SNR, "fer", panels=("correlation", "detector")
+    ),
     "combining": Figure(
         "Frame error rate of 1 to 4 combined receptions over SNR",
         SNR,
