@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,10 +52,17 @@ def plot(
     if len(y) > MOST_PANELS:
         raise ResultsError(f"--y: {len(y)} panels are too many (at most {MOST_PANELS})")
     folded = fold(table, period, y)
-    with figure(file, height=max(1.0, 0.25 + 0.55 * len(y)), width=width) as drawn:
+    curves = max(len({tuple(row[: folded.columns.index("quantity")]) for row in folded.rows}), 1)
+    height = max(1.0, 0.25 + 0.55 * len(y) + 0.06 * min(curves, MOST_CURVES))
+    with figure(file, height=height, width=width) as drawn:
         grid = drawn.subplots(len(y), 1, sharex=True, squeeze=False)[:, 0]
         for panel, name in zip(grid, y, strict=True):
             _draw(panel, folded, name)
+        # Below the panels, which names of several keys would cover.
+        named = [panel.get_legend_handles_labels() for panel in grid]
+        handles, labels = max(named, key=lambda one: len(one[1]))
+        if labels:
+            drawn.legend(handles, labels, loc="outside lower center")
         grid[-1].set_xlabel(f"Time into {period.seconds:g} s (s)")
         grid[-1].set_xlim(0.0, period.seconds)
         if title:
@@ -76,9 +84,14 @@ def _draw(panel: Axes, folded: Table, name: str) -> None:
         )
     scale = NAMES[name][1]
     differing = [i for i in range(place["quantity"]) if len({key[i] for key in curves}) > 1]
+    common = {i: _common([key[i] for key in curves]) for i in differing}
     for index, (key, rows) in enumerate(curves.items()):
         color = PALETTE[index % len(PALETTE)]
-        words = [curve_word(folded.columns[i], key[i]) for i in differing if key[i] not in (None, "")]
+        words = [
+            curve_word(folded.columns[i], _without(key[i], common[i]))
+            for i in differing
+            if key[i] not in (None, "")
+        ]
 
         def column(of: str, rows: list[list[Cell]] = rows) -> list[float]:
             return [number(row[place[of]]) for row in rows]
@@ -92,5 +105,19 @@ def _draw(panel: Axes, folded: Table, name: str) -> None:
             panel.fill_between(xs, low, high, color=color, alpha=0.2, linewidth=0.0)
     panel.set_ylim(bottom=0.0)
     panel.set_ylabel(NAMES[name][0], fontsize="small")
-    if len(curves) > 1:
-        panel.legend()
+
+
+def _common(cells: Sequence[Cell]) -> set[str]:
+    """What all cells of a column say that hold tables of keys: it tells no curve from another."""
+    parts = [set(_parts(cell)) for cell in cells if isinstance(cell, str)]
+    return set.intersection(*parts) if parts and len(parts) == len(cells) else set()
+
+
+def _without(cell: Cell, common: set[str]) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    return " ".join(part for part in _parts(cell) if part not in common) or cell
+
+
+def _parts(cell: str) -> list[str]:
+    return re.split(r" (?=[\w.-]+=)", cell)
