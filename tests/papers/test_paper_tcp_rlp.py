@@ -108,4 +108,4 @@ def test_what_is_claimed(claims: tuple[str, ...]) -> None:
     assert [outcome.holds for outcome in found["overhead"].outcomes] == [True, True, True]
     # This reading has no crossover where the paper sees it.
     assert found["n3-crossover"].verdict != "holds"
-    assert found["tcp-4800"].worst.value == pytest.approx(4900.0, abs=100.0)  # 4872 in the notes
+    assert found["tcp-4800"].worst.value == pytest.approx(4900.0, abs=100.0)  # 4872 by an independent program
