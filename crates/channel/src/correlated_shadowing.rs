@@ -85,6 +85,15 @@ mod tests {
         }
     }
 
+    /// The first value has the deviation of all others, 6 dB; five standard errors of the mean of squares.
+    #[test]
+    fn the_first_value_is_stationary() {
+        let runs = 4000;
+        let square =
+            (0..runs).map(|run| process(run).db_at(SimTime::ZERO).powi(2)).sum::<f64>() / runs as f64;
+        assert!((square / 36.0 - 1.0).abs() < 5.0 * (2.0 / runs as f64).sqrt(), "{square}");
+    }
+
     #[test]
     fn any_order_gives_the_same() {
         let at = |ms: u64| SimTime::from_nanos(ms * 1_000_000);

@@ -313,6 +313,44 @@ mod tests {
         assert_eq!(eight.rate(), None);
     }
 
+    /// A step has the same Doppler shift whatever its parts: powers of one step and the next correlate by
+    /// J0(2 pi 0.1)^2 = 0.8168. One sample a run, five standard errors of their mean.
+    #[test]
+    fn parts_do_not_speed_fading_up() {
+        for parts in [1, 4] {
+            let config = ErrorRateLoss { parts, ..config(Some(moving(0.1))) };
+            let pair = |run: u64| {
+                let stream = RunSeed { seed: 4, run }.stream("channel.dl");
+                let mut ratios = config.ratios(&stream).unwrap();
+                let mut power = |step: u64| ratios.at(SLOT * step, step)[0] / 10.0;
+                (power(50), power(51))
+            };
+            let n = 4000;
+            let products: Vec<f64> = (0..n).map(pair).map(|(a, b)| (a - 1.0) * (b - 1.0)).collect();
+            let mean = products.iter().sum::<f64>() / n as f64;
+            let variance = products.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1) as f64;
+            let error = 5.0 * (variance / n as f64).sqrt();
+            assert!(error < 0.4 && (mean - 0.8168).abs() < error, "{parts} parts: {mean} +- {error}");
+        }
+    }
+
+    /// The number that decides a transmission has nothing to do with the shadowing of its time: products of a uniform
+    /// number and the square of a normal one, both less their means, have mean 0 and variance 2 / 12; five standard errors.
+    #[test]
+    fn verdicts_are_independent_of_shadowing() {
+        let shadowing = CorrelatedShadowing::new(6.0, SimTime::from_millis(100), SLOT).unwrap();
+        let config = ErrorRateLoss { shadowing: Some(shadowing), ..config(None) };
+        let product = |run: u64| {
+            let stream = RunSeed { seed: 6, run }.stream("channel.dl");
+            let ratio = config.ratios(&stream).unwrap().at(SimTime::ZERO, 0)[0];
+            let z = (crossfade_core::to_db(ratio) - 10.0) / 6.0;
+            (ErrorRateLoss::verdict(&stream, 0) - 0.5) * (z * z - 1.0)
+        };
+        let n = 4000;
+        let mean = (0..n).map(product).sum::<f64>() / n as f64;
+        assert!(mean.abs() < 5.0 * (2.0 / 12.0 / n as f64).sqrt(), "{mean}");
+    }
+
     #[test]
     fn shadowing_moves_the_mean() {
         let shadowing = CorrelatedShadowing::new(6.0, SimTime::from_millis(100), SLOT).unwrap();

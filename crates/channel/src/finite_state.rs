@@ -278,6 +278,16 @@ mod tests {
         }
     }
 
+    /// The share of the third state is 0.008 / 0.0845 (by hand, above) at step 0 too; five standard errors.
+    #[test]
+    fn the_first_step_is_stationary() {
+        let channel = FiniteStateChannel { state_p_e: vec![0.0, 0.0, 1.0], ..three() };
+        let runs = 20_000;
+        let lost = (0..runs).filter(|&seed| process(channel.clone(), seed).lost(SimTime::ZERO, 0)).count();
+        let (share, law) = (lost as f64 / runs as f64, 0.008 / 0.0845);
+        assert!((share - law).abs() < 5.0 * (law * (1.0 - law) / runs as f64).sqrt(), "{share} {law}");
+    }
+
     #[test]
     fn a_fate_does_not_depend_on_who_asks_when() {
         let mut all = process(three(), 5);

@@ -87,6 +87,16 @@ mod tests {
         assert_eq!(PathLoss::new(2.0, 1.0, 914e6), Ok(PathLoss::default()));
     }
 
+    /// At the reference distance the loss is that of free space whatever the exponent: at 100 m and 2.4 GHz
+    /// (0.12491 m) 20 log10(400 pi / 0.12491) = 80.05 dB, and at 1 km 35 dB more.
+    #[test]
+    fn the_exponent_counts_from_the_reference_distance() {
+        let law = PathLoss::new(3.5, 100.0, 2.4e9).unwrap();
+        let loss = |distance_m| -10.0 * law.gain(distance_m).log10();
+        assert!((loss(100.0) - 80.05).abs() < 0.005, "{}", loss(100.0));
+        assert!((loss(1000.0) - 115.05).abs() < 0.005, "{}", loss(1000.0));
+    }
+
     #[test]
     fn a_decade_of_distance_costs_ten_times_the_exponent_in_db() {
         for exponent in [2.0, 2.7, 4.0] {

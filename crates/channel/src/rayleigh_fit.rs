@@ -114,6 +114,16 @@ mod tests {
         assert!(fast.bad_runs.distance.value() < 0.02, "{:?}", fast.bad_runs.distance);
     }
 
+    /// Two traces of four delivered packets, with two good runs and one: of 3/8 a packet 1.5 are expected, each is 0.5
+    /// off. Their sum has the deviation sqrt(2 (0.25 + 0.25)) = 1; Student's quantile for 1 degree of freedom is 12.7062.
+    #[test]
+    fn precision_is_that_of_independent_realisations() {
+        let trace = |lost: &[u8]| LossTrace::new(lost.iter().map(|&lost| lost == 1));
+        let traces = [trace(&[0, 0, 1, 0, 0]), trace(&[0, 0, 0, 0, 1])];
+        let precision = leaving(&traces, false, 3.0 / 8.0);
+        assert!((precision - 12.7062 / 3.0).abs() < 1e-4, "{precision}");
+    }
+
     #[test]
     fn it_is_the_same_every_time() {
         assert_eq!(RayleighFit::new(0.3, 0.2).unwrap(), RayleighFit::new(0.3, 0.2).unwrap());

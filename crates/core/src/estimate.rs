@@ -189,6 +189,27 @@ mod tests {
         assert_eq!((estimate.low, estimate.high), (Some(0.1), Some(0.1)));
     }
 
+    /// Student's interval by hand: 1, 2, 3 have the deviation 1 and 2 degrees of freedom, for which the quantile is
+    /// 4.302653 (R: qt(0.975, 2)).
+    #[test]
+    fn three_runs_have_students_interval() {
+        let estimate = Estimate::from_runs(&[1.0, 2.0, 3.0], MethodKind::Simulation).unwrap();
+        let half = 4.302_653 / 3.0_f64.sqrt();
+        assert!((estimate.ci95.unwrap() - half).abs() < 1e-6, "{estimate:?}");
+        assert!(estimate.is_within(half / 2.0 + 1e-6) && !estimate.is_within(half / 2.0 - 1e-6));
+    }
+
+    /// The ratio of sums is (1 + 4) / (1 + 2); each run is off by y - 5/3 x = -2/3 and 2/3, over the mean 3/2 of x.
+    #[test]
+    fn a_ratio_has_the_mean_of_its_runs() {
+        let runs = of_ratio(&[1.0, 4.0], &[1.0, 2.0]);
+        for (found, expected) in runs.iter().zip([11.0 / 9.0, 19.0 / 9.0]) {
+            assert!((found - expected).abs() < 1e-15, "{runs:?}");
+        }
+        assert_eq!(of_ratio(&[1.0, 4.0], &[2.0, 2.0]), [0.5, 2.0]);
+        assert!(of_ratio(&[1.0], &[0.0]).is_empty());
+    }
+
     #[test]
     fn nothing_seen_is_never_certain() {
         let of = |kind, events| Estimate::of(kind, &[0.0; 10], events, MethodKind::Simulation).unwrap();
