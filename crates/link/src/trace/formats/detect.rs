@@ -222,7 +222,16 @@ fn numbers_of(text: &str) -> Option<Numbers> {
     let all_of_four = columns == 4;
     // Of CellReplay each line has as many numbers as its train has packets.
     let columns = if commas || columns < 3 { columns } else { columns.min(4) };
-    Some(Numbers { columns, commas, are_whole, ascending: true, before, least_second, most_fourth, all_of_four })
+    Some(Numbers {
+        columns,
+        commas,
+        are_whole,
+        ascending: true,
+        before,
+        least_second,
+        most_fourth,
+        all_of_four,
+    })
 }
 
 impl Numbers {
