@@ -117,7 +117,8 @@ def test_both_ways_in_a_file(tmp_path: Path, cli: Cli) -> None:
     found = cf.trace(written(tmp_path, "t", EXAMPLES["ibox"]))
     assert list(found.ways) == ["up", "down"]
     up, down = found.summary()
-    assert (up["direction"], up["rate_bps"]["mean"], up["queue_bytes"]) == ("up", 6.792e6, [11961, 11961])
+    assert (up["direction"], up["queue_bytes"]) == ("up", [11961, 11961])
+    assert up["rate_bps"]["mean"] == pytest.approx(6.792e6)
     assert (down["direction"], down["delay_s"]["mean"], up["also"]) == ("down", 0.0, ["cross_traffic_bps"])
     assert up["notes"] == {"link_type": "cellular"}
     frame = found.frame()
@@ -284,5 +285,6 @@ print(used() - before, name)
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     taken, name = found.stdout.split()
     assert name == format
-    # A chunk of 64 KiB as facts, and 16 bytes for each tenth of a second.
-    assert int(taken) < 20e6
+    # A chunk of 64 KiB as facts, and 16 bytes for each tenth of a second, three times that while a vector
+    # grows to twice its size. A line of three bytes lasts 10 ms.
+    assert int(taken) < 20e6 + 48 * (number / 10 if format == "leoreplayer" else 0)

@@ -140,7 +140,8 @@ LOAD = {"flows": {"load": {"traffic": "udp", "rate": "20 Mbit/s"}}}
 
 def goodput(folder: Path, trace: Mapping[str, object], duration: str = "2 s") -> float:
     """What the link delivers of more than it can carry."""
-    changes = {"link.trace": trace, "run.duration": duration, "tcp": None, **LOAD}
+    instead = {"opportunities": None} if "rates" in trace else {}
+    changes = {"link.trace": {**instead, **trace}, "run.duration": duration, "tcp": None, **LOAD}
     (point,) = cf.run(folder / "cell.toml", set=changes, cache=False).points
     return point.value("link_goodput_bps")
 
@@ -189,10 +190,10 @@ def test_any_format_with_rates_is_followed(
 
 def test_what_a_file_lacks_is_one_line(cli: Cli, folder: Path) -> None:
     def line(**trace: str) -> str:
-        changes = [f"link.trace.{key}={value}" for key, value in {"opportunities": "null", **trace}.items()]
-        outcome = cli(
-            "check", folder / "cell.toml", *(word for change in changes for word in ("--set", change))
-        )
+        own = folder / "own.toml"
+        keys = ", ".join(f'{key} = "{value}"' for key, value in trace.items())
+        own.write_text((folder / "cell.toml").read_text().replace('opportunities = "traces/cell.up"', keys))
+        outcome = cli("check", own)
         assert outcome.code == 2
         return outcome.err.removeprefix("error: ")
 
@@ -214,7 +215,8 @@ def test_ways_to_say_the_same_are_one_run(folder: Path) -> None:
     (folder / "link.csv").write_text(THEATERQ)
     keys = [
         plans.load(
-            folder / "cell.toml", Options(set={"link.trace": {"rates": "link.csv", **end}})
+            folder / "cell.toml",
+            Options(set={"link.trace": {"opportunities": None, "rates": "link.csv", **end}}),
         ).core.keys()
         for end in ({}, {"at_end": "hold"}, {"at_end": "loop"})
     ]
@@ -223,7 +225,7 @@ def test_ways_to_say_the_same_are_one_run(folder: Path) -> None:
 
 def test_what_is_not_followed_is_warned_of(folder: Path) -> None:
     (folder / "link.csv").write_text(THEATERQ)
-    check = cf.check(folder / "cell.toml", set={"link.trace": {"rates": "link.csv"}})
+    check = cf.check(folder / "cell.toml", set={"link.trace": {"opportunities": None, "rates": "link.csv"}})
     assert "link.trace.rates says also what the link does not follow: queue limits" in check.warnings
 
 

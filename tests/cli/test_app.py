@@ -22,7 +22,20 @@ from tests.conftest import Cli
 EXAMPLES = Path(__file__).parents[2] / "examples" / "congestion-control"
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
-    *["paper", "phy", "fit", "trace", "reuse", "explore", "list", "copy", "check", "explain", "metrics", "schema"],
+    *[
+        "paper",
+        "phy",
+        "fit",
+        "trace",
+        "reuse",
+        "explore",
+        "list",
+        "copy",
+        "check",
+        "explain",
+        "metrics",
+        "schema",
+    ],
     *["verify", "control", "doctor", "live"],
 ]
 

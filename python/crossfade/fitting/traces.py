@@ -163,6 +163,9 @@ class LinkTrace:
         Raises :class:`crossfade.errors.TraceError`, naming what would be lost, and
         :class:`crossfade.errors.OutputError`.
         """
+        with _translated("convert"):
+            # A format that is not written is refused whichever way is meant.
+            _crossfade.TraceConversion(to, next(iter(self.ways)))
         way = self._direction(direction)
         files = self.ways[way]
         conversion, losses = self._conversion(to, way)
