@@ -76,7 +76,10 @@ def test_the_examples_of_the_help_are_right(
     Path("mine.rs").write_text((EXAMPLES / "reno.rs").read_text())
     for name in ("losses.txt", "lost-numbers.txt"):
         Path(name).write_text("\n".join(str(number) for number in range(0, 3000, 7)))
-    # There are no traces and no cluster here; the claims are a minute's work and have a test of their own.
+    for name in ("cell.up", "cell.down", "bw.txt"):
+        Path(name).write_text("".join(f"{at}\n" for at in range(4, 2000, 4)))
+    Path("delay.txt").write_text("20\n21\n19\n" * 66)
+    # There are no golden traces and no cluster here; claims are a minute's work with a test of their own.
     skipped = [["verify", f"golden/{layout}"] for layout in ("ns2", "ns2-chain", "weights")]
     skipped += [["paper", "tcp-markov"]]
     skipped += [["sweep", "my.toml", "--cluster", "10.0.0.1:8786"]]

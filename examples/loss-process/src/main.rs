@@ -1,6 +1,11 @@
 //! A loss process of your own under TCP: its loss rate against its closed form, what the analysis would take
 //! it for, and what TCP makes of it. Fails if the loss rate is not that of the closed form.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "its rows are compared on one machine; a model of your own may use std"
+)]
+
 mod outages;
 
 use crossfade_channel::{Clock, LossProcess, LossTrace, Lossless, MarkovFit, MarkovLoss, TwoStateMarkov};

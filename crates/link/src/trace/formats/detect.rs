@@ -66,8 +66,8 @@ struct Numbers {
     least_second: f64,
     /// Of the fourth column: of a table of rates that is a share.
     most_fourth: f64,
-    /// Whether each line has four numbers, as of a table of rates.
-    all_of_four: bool,
+    /// The numbers of the shortest and of the longest line.
+    lengths: [usize; 2],
 }
 
 impl Detector {
@@ -219,19 +219,10 @@ fn numbers_of(text: &str) -> Option<Numbers> {
         }
         columns += 1;
     }
-    let all_of_four = columns == 4;
+    let lengths = [columns; 2];
     // Of CellReplay each line has as many numbers as its train has packets.
     let columns = if commas || columns < 3 { columns } else { columns.min(4) };
-    Some(Numbers {
-        columns,
-        commas,
-        are_whole,
-        ascending: true,
-        before,
-        least_second,
-        most_fourth,
-        all_of_four,
-    })
+    Some(Numbers { columns, commas, are_whole, ascending: true, before, least_second, most_fourth, lengths })
 }
 
 impl Numbers {
@@ -248,7 +239,7 @@ impl Numbers {
             before: next.before,
             least_second: self.least_second.min(next.least_second),
             most_fourth: self.most_fourth.max(next.most_fourth),
-            all_of_four: self.all_of_four && next.all_of_four,
+            lengths: [self.lengths[0].min(next.lengths[0]), self.lengths[1].max(next.lengths[1])],
         }
     }
 
@@ -258,7 +249,7 @@ impl Numbers {
             1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
             5 | 10 if self.are_whole => Some(Format::TheaterQ),
-            4 if self.all_of_four && self.most_fourth <= 1.0 => Some(Format::Rates),
+            4 if self.lengths == [4, 4] && self.most_fourth <= 1.0 => Some(Format::Rates),
             3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {
                 Some(Format::CellReplayLight)
             }

@@ -347,7 +347,10 @@ impl Json {
 mod tests {
     use super::*;
 
-    fn read(text: &str, size: usize) -> Result<(Vec<(usize, String, Tree)>, Tree), TraceError> {
+    /// What was told of a text, and what is left of it.
+    type Told = (Vec<(usize, String, Tree)>, Tree);
+
+    fn read(text: &str, size: usize) -> Result<Told, TraceError> {
         let (mut json, mut taken) = (Json::default(), Vec::new());
         let mut take = |line, of: &str, tree| {
             taken.push((line, of.to_owned(), tree));

@@ -195,7 +195,7 @@ mod tests {
         let of_rounds = "{\"RepeatedBwPatternConfig\": {\"pattern\": [{\"StaticBwConfig\": {\"bw\": \"1Mbps\"}}], \"count\": 3}}";
         let of_rounds = rates(of_rounds, None).unwrap();
         let times: Vec<SimTime> = of_rounds.part.rows().iter().map(|row| row.time).collect();
-        assert_eq!((times, of_rounds.lasts), (vec![MS * 0, MS * 1000, MS * 2000], Some(MS * 3000)));
+        assert_eq!((times, of_rounds.lasts), (vec![SimTime::ZERO, MS * 1000, MS * 2000], Some(MS * 3000)));
         let own = rates("# period_s 15\ntime_s,rate_bps,delay_s,loss\n0,1e6,0,0\n", None).unwrap();
         assert_eq!((own.lasts, own.loops), (Some(MS * 15_000), true));
         let drops =
