@@ -81,7 +81,7 @@ def test_the_examples_of_the_help_are_right(
     Path("delay.txt").write_text("20\n21\n19\n" * 66)
     # There are no golden traces and no cluster here; claims are a minute's work with a test of their own.
     skipped = [["verify", f"golden/{layout}"] for layout in ("ns2", "ns2-chain", "weights")]
-    skipped += [["paper", "tcp-markov"]]
+    skipped += [["paper", "tcp-markov"], ["paper", "tcp-rlp", "--readings"]]
     skipped += [["sweep", "my.toml", "--cluster", "10.0.0.1:8786"]]
     assert all(example in examples for example in skipped)
     assert len(examples) >= 30
