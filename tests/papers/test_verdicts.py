@@ -354,7 +354,7 @@ def test_nothing_is_not_more_than_nothing() -> None:
     # Of one curve alone nothing is something.
     (alone,) = checks.compare({"kind": "below", "margin": 0.0}, nothing, [A], [])
     assert alone.holds
-    # Nor is a share of nothing a number.
+    # A share of nothing is no number.
     of_nothing = Curves(P_E, [*curve("a", {0.1: [1.0, 1.0]}), *curve("b", {0.1: [0.0, 0.0]})])
     (found,) = checks.compare({"kind": "above", "margin": 0.1, "relative": True}, of_nothing, [A], [B])
     assert (found.value, found.holds) == (float("inf"), True)

@@ -39,22 +39,30 @@ PIPE_TAKES_S = 60.0
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
-def read_text(path: Path, error: type[CrossfadeError]) -> str:
-    """The UTF-8 text of a file, unpacked where its name ends in ``.gz``; raises ``error`` with one line.
-
-    A pipe is read to its end, where that comes in time; a device has none.
-    """
+@contextmanager
+def reading(path: Path, error: type[CrossfadeError]) -> Iterator[None]:
+    """Raise ``error`` with one line if the file cannot be read or unpacked."""
     name = shortened(path)
     try:
-        data = _read_bytes(path)
-        if path.suffix == ".gz":
-            data = _unpacked(data)
+        yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as reason:
         raise error(f"{name}: a damaged gzip file ({reason})") from None
     except OSError as reason:
         raise error(f"{name}: cannot be read ({reason.strerror or reason})") from None
     except ValueError as reason:  # a NUL in the name
         raise error(f"{name!r}: cannot be read ({reason})") from None
+
+
+def read_text(path: Path, error: type[CrossfadeError]) -> str:
+    """The UTF-8 text of a file, unpacked where its name ends in ``.gz``; raises ``error`` with one line.
+
+    A pipe is read to its end, where that comes in time; a device has none.
+    """
+    name = shortened(path)
+    with reading(path, error):
+        data = _read_bytes(path)
+        if path.suffix == ".gz":
+            data = _unpacked(data)
     if len(data) > LARGEST_FILE:
         raise error(f"{name}: larger than {LARGEST_FILE // 1024**2} MiB")
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import crossfade._crossfade as _crossfade
 from crossfade.errors import OutputError, TraceError, shortened
 from crossfade.figures.style import PALETTE, figure
-from crossfade.files import check_writable, regular_file, whole_file
+from crossfade.files import check_writable, reading, regular_file, whole_file
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
@@ -289,24 +288,16 @@ def formats() -> list[dict[str, Any]]:
 
 def _chunks(path: Path) -> Iterator[bytes]:
     """What a file holds, unpacked, some of it at a time."""
-    name = shortened(path)
-    try:
-        with regular_file(path) as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            if packed:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    while chunk := unpacked.read(CHUNK):
-                        yield chunk
-            else:
-                while chunk := file.read(CHUNK):
+    with reading(path, TraceError), regular_file(path) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                while chunk := unpacked.read(CHUNK):
                     yield chunk
-    except (gzip.BadGzipFile, EOFError, zlib.error) as reason:
-        raise TraceError(f"{name}: a damaged gzip file ({reason})") from None
-    except OSError as reason:
-        raise TraceError(f"{name}: cannot be read ({reason.strerror or reason})") from None
-    except ValueError as reason:  # a NUL in the name
-        raise TraceError(f"{name!r}: cannot be read ({reason})") from None
+        else:
+            while chunk := file.read(CHUNK):
+                yield chunk
 
 
 def _with_part(path: Path, part: str) -> Path:

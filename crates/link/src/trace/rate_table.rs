@@ -82,7 +82,7 @@ impl RateTable {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// The same table, after whose end nothing is sent any more.
+    /// Like this table, but nothing is sent after its end.
     ///
     /// # Errors
     /// An end that is not after the last row begins.

@@ -15,7 +15,7 @@ pub enum Format {
     TheaterQ,
     /// Patterns of rattan and netem-trace, as JSON.
     NetemTrace,
-    /// The same patterns, as TOML.
+    /// Patterns of rattan and netem-trace, as TOML.
     NetemTraceToml,
     /// Lines and scripts of `tc qdisc ... netem`.
     Tc,

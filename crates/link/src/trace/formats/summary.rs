@@ -56,7 +56,7 @@ pub struct Described {
     pub extras: Vec<Extra>,
     /// The largest unit of which all times are multiples; zero where they are all zero.
     pub clock: SimTime,
-    /// The same of delays.
+    /// The largest unit of which all delays are multiples; zero where they are all zero.
     pub delay_clock: SimTime,
     /// How long the windows are.
     pub window: SimTime,
