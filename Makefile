@@ -34,7 +34,7 @@ figure: build  ## from nothing to out/fig2.png and out/fig2.csv (throughput over
 
 check: lint $(VENV)/.extension  ## what one runs often: formatting, lints, types, unit tests of Rust, rules and results of Python
 	cargo test --quiet --workspace --lib
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q tests/results tests/comparison tests/sweeps tests/test_*.py
+	$(BIN)/python -m pytest -n auto --dist loadfile -q tests/results tests/comparison tests/sweeps tests/test_*.py
 
 test: test-rust test-python  ## all tests; what a machine lacks the programs for is skipped, and named at the end
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt
@@ -44,7 +44,7 @@ test-rust: $(VENV)/.run
 	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --workspace
 
 test-python: $(VENV)/.extension $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # Salt 0 is that of `make test`. What pins the numbers of one seed returns at once under the others.
 SALTS ?= 1 2 3 4 5
@@ -53,7 +53,7 @@ test-long: $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts 
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
 		CROSSFADE_TEST_SALT=$$salt cargo test --quiet --workspace --lib --bins --tests || exit 1; done
 	cargo test --quiet --workspace --lib --tests -- --ignored
-	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadgroup -q -m long
+	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
 
 lint: $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, mypy: all clean
 	cargo fmt --check

@@ -53,26 +53,16 @@ SWEEP = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long forms to ``make test-long``, and tell parallel workers what belongs together.
-
-    A file stays with one worker, for what its tests share. All live tests are one group, with all that makes
-    namespaces (browsers do): they measure the kernel against the clock, and count what is left of them.
-    """
+    """Leave the long forms to ``make test-long``."""
     if "CROSSFADE_LONG" not in os.environ:
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-    if not config.pluginmanager.has_plugin("xdist"):
-        return
-    for item in items:
-        is_live = item.path.name.startswith("test_live") or item.path.parent.name == "trials"
-        is_live |= any(hasattr(getattr(item, "module", None), name) for name in ("need_live", "visit"))
-        item.add_marker(pytest.mark.xdist_group("live" if is_live else item.location[0]))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:
-    return LongestFirst(config, log) if config.getvalue("dist") == "loadgroup" else None
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

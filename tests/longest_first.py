@@ -1,8 +1,12 @@
-"""Which parallel worker gets which tests when (``pytest -n auto --dist loadgroup``)."""
+"""Which parallel worker gets which tests when (``pytest -n auto --dist loadfile``)."""
 
 from __future__ import annotations
 
-from xdist.scheduler import LoadGroupScheduling
+import re
+from functools import cache
+from pathlib import Path
+
+from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 # The groups that decide how long all take, with rough seconds on two cores. Of others a test counts a tenth.
@@ -11,12 +15,28 @@ SECONDS = {
 }
 
 
-class LongestFirst(LoadGroupScheduling):  # type: ignore[misc]
+@cache
+def group_of(file: str) -> str:
+    """The group of the tests of ``file``: those of a file stay with one worker, for what they share.
+
+    All live tests are one group, with all that makes namespaces (browsers do): they measure the kernel against
+    the clock, and count what is left of them.
+    """
+    path = Path(__file__).parents[1] / file
+    is_live = path.name.startswith("test_live") or path.parent.name == "trials"
+    is_live |= re.search(r"^from tests\.\S+ import .*\b(need_live|visit)\b", path.read_text(), re.M) is not None
+    return "live" if is_live else file
+
+
+class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
     """Hands groups to workers one at a time, the longest first, so that all workers end together.
 
     xdist itself orders groups by their number of tests, and gives a worker the next one while two tests are
     left: a long group may wait behind long tests while another worker has nothing to do.
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid.split("::")[0])
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         longest = max(self.workqueue, key=lambda group: SECONDS.get(group, 0.1 * len(self.workqueue[group])))

@@ -302,6 +302,21 @@ mod tests {
         assert_eq!(served(&mut queue, 3), [1, 1, 2]);
     }
 
+    /// RFC 8290 section 4.1: a flow that had left the lists starts with a whole quantum, whatever it had spent.
+    #[test]
+    fn a_flow_that_comes_back_has_its_credits_renewed() {
+        // Whatever is left of flow 1's own turn.
+        for pause in 10..14 {
+            let mut queue = fq_codel(FqCoDelConfig::default());
+            push(&mut queue, 1, 500, 50);
+            push(&mut queue, 2, 1000, 1);
+            assert_eq!(served(&mut queue, pause).iter().filter(|&&flow| flow == 2).count(), 1);
+            // 514 bytes were left, enough for one packet more; of 1514 there are two in its turn.
+            push(&mut queue, 2, 1000, 3);
+            assert_eq!(served(&mut queue, 2), [2, 2], "after {pause}");
+        }
+    }
+
     #[test]
     fn the_fattest_flow_pays_when_there_are_too_many() {
         let mut queue = fq_codel(packets_limit(100));

@@ -354,6 +354,19 @@ mod tests {
         }
     }
 
+    /// Figure 2: the count is -1 where the average was below `min_th`, so the first arrival above it has count 0.
+    #[test]
+    fn the_first_arrival_above_the_threshold_counts_zero() {
+        let mut red = at_average(7.0, RedConfig { max_p: f64::MIN_POSITIVE, ..in_packets() });
+        let counts: Vec<_> = (0..3)
+            .map(|id| {
+                arrives(&mut red, plain(id, 1000));
+                red.count
+            })
+            .collect();
+        assert_eq!(counts, [Some(0), Some(1), Some(2)]);
+    }
+
     #[test]
     fn what_can_be_marked_is_not_dropped_until_the_queue_is_out_of_hand() {
         let config = RedConfig { ecn: true, max_p: 1.0, ..in_packets() };
