@@ -1,4 +1,4 @@
-//! What happens inside links, for those who ask.
+//! Events inside links, for observers.
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 /// | `link` | all | the name of the link or fabric |
 /// | `event` | all | `frame`, `slot`, `air`, `defer`, `queue` |
 /// | `user` | frame, slot | whose, of a link that serves several; 0 elsewhere |
-/// | `node` | air, defer, queue | who sends, or defers, or has the queue, on a medium with nodes |
+/// | `node` | air, defer, queue | node that sends, defers or has the queue, on a medium with nodes |
 /// | `frame` | frame, air | its number on this link (of `air`, of its sender), counted from 0 |
 /// | `attempt` | frame | how often the same payload was sent before |
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |

@@ -29,15 +29,15 @@ pub struct Direction {
     pub undeliverable: u64,
     /// The median time from one host to the other.
     pub transit_p50_s: Option<f64>,
-    /// The same, what 95 % of packets keep.
+    /// 95th percentile of the transit time over packets, in seconds.
     pub transit_p95_s: Option<f64>,
     /// How long packets waited in the queue, in the mean; absent where nothing was sent.
     pub queueing_delay_mean_s: Option<f64>,
     /// How much later than the link said packets were handed over: the median.
     pub lateness_p50_s: Option<f64>,
-    /// The same, what 99 % of them keep.
+    /// 99th percentile of the lateness over packets, in seconds.
     pub lateness_p99_s: Option<f64>,
-    /// The same, what 99.9 % of them keep.
+    /// 99.9th percentile of the lateness over packets, in seconds.
     pub lateness_p999_s: Option<f64>,
     /// The share that was later than [`LiveReport::late_s`].
     pub late_share: f64,

@@ -490,7 +490,7 @@ impl Flow {
         }
     }
 
-    /// The same, resolved.
+    /// TCP keys of a flow, resolved.
     fn resolve_tcp(
         &mut self,
         table: &str,

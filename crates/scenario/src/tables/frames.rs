@@ -78,7 +78,7 @@ pub struct Headers {
 
 absent!(Framing, Headers);
 
-/// How a link sends packets as frames, and who repeats lost ones.
+/// Framing of a link, and the ARQ of its frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameSetup {
     /// Bytes of a frame on the air.
