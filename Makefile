@@ -55,11 +55,12 @@ test-long: $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts 
 	cargo test --quiet --workspace --lib --tests -- --ignored
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
 
-lint: $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, mypy: all clean
+lint: $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, mypy: all clean
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python scripts/check_words.py
 	$(BIN)/mypy
 
 wheel: $(VENV)/.run  ## dist/*.whl, which installs without a compiler

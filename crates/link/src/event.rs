@@ -37,7 +37,7 @@ pub enum LinkEvent {
     Frame {
         /// When its transmission began.
         at: SimTime,
-        /// Whose it is.
+        /// User of the frame's packet.
         user: u16,
         /// Its number among all payloads.
         frame: u64,
@@ -54,7 +54,7 @@ pub enum LinkEvent {
     Slot {
         /// When it began.
         at: SimTime,
-        /// Whose it was.
+        /// User that had the slot.
         user: u16,
         /// The rate or frequency bin.
         bin: u32,
@@ -91,7 +91,7 @@ pub enum LinkEvent {
     Queue {
         /// When.
         at: SimTime,
-        /// Whose it is, on a medium with nodes.
+        /// Node of the event, on a medium with nodes.
         node: Option<u16>,
         /// What happened to it.
         change: QueueChange,

@@ -54,7 +54,7 @@ pub struct Direction {
 pub struct FlowReport {
     /// Its name in the scenario; empty where flows have none.
     pub name: String,
-    /// Whose TCP ran: the congestion control of its socket, read back; empty if it never had one.
+    /// TCP that ran: the congestion control of the flow's socket, read back; empty if it never had one.
     pub congestion: String,
     /// Bytes that the receiving program got.
     pub bytes: u64,
@@ -77,7 +77,7 @@ pub struct LiveReport {
     pub stolen: f64,
     /// What makes the run doubtful, a line each.
     pub flags: Vec<String>,
-    /// Whose TCP ran: the congestion controls of the sockets that sent data, read back.
+    /// TCP that ran: the congestion controls of the sockets that sent data, read back.
     pub congestion: Vec<String>,
     /// The built-in transfers, each; empty where something else ran.
     pub flows: Vec<FlowReport>,

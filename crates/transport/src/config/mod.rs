@@ -12,7 +12,7 @@ pub use sender::SenderConfig;
 
 use crossfade_core::SimTime;
 
-/// Whose rules a TCP connection follows.
+/// Rule book of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
@@ -83,7 +83,7 @@ impl RtoConfig {
 /// Everything a sender of TCP and its receiver need to know. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Whose rules.
+    /// Rule book of the connection.
     pub flavour: Flavour,
     /// Which loss recovery.
     pub variant: Variant,

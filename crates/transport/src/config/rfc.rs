@@ -50,7 +50,7 @@ impl CongestionControlKind {
     }
 }
 
-/// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
+/// Rules of a mechanism where Linux differs from the RFC (docs/kernel.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// The RFC's.
