@@ -248,7 +248,7 @@ impl Numbers {
             1 if self.may_be_times() => Some(Format::Mahimahi),
             1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
-            5 | 10 if self.are_whole => Some(Format::TheaterQ),
+            5 | 9 | 10 if self.are_whole => Some(Format::TheaterQ),
             4 if self.lengths == [4, 4] && self.most_fourth <= 1.0 => Some(Format::Rates),
             3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {
                 Some(Format::CellReplayLight)
