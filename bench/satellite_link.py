@@ -3,8 +3,8 @@
 Usage: python bench/satellite_link.py [--rounds N]
 
 The same datagrams go through a link of profile starlink-leocc-2025, both ways, and through one of its mean
-rate and delay. Prints, for each rate of the datagrams, the median of the CPU time of both, of their difference
-and of their ratio over N rounds (9), and the least and the largest difference.
+rate and delay. Prints, for each rate of the datagrams, the median of the CPU time of both, of their
+difference and of their ratio over N rounds (9), and the least and the largest difference.
 """
 
 from __future__ import annotations
