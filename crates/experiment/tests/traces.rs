@@ -467,7 +467,7 @@ fn the_example_of_leo_replayer_is_followed_to_the_packet() {
     let (capacity, delays) = (numbers(capacity), numbers(delays));
     let opportunities: Vec<u64> =
         (0_u64..).zip(&capacity).flat_map(|(at, count)| vec![at; *count as usize]).collect();
-    let lines = |numbers: &[u64]| numbers.iter().map(|number| format!("{number}\n")).collect::<String>();
+    let lines = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
     let set = json!([
         ["link.trace", { "opportunities": "bw.txt", "delays": "delay.txt", "delays_end": "hold" }],
         ["link.queue.limit", "500 packets"], ["flows.load.rate", "100 Mbit/s"], ["run.duration", "20 s"],

@@ -7,7 +7,7 @@ use crate::testbed::{MS, check, draws, emulate, undisturbed};
 use crossfade_channel::Lossless;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::satellite::{DirectionName, Gate, Profile, Satellite, SatelliteConfig};
-use crossfade_link::trace::{DelaySeries, Schedule, TraceLinkConfig};
+use crossfade_link::trace::{DelaySeries, OpportunityTrace, Schedule, TraceLinkConfig};
 use crossfade_link::{Departure, QueueConfig, QueueLimit};
 use crossfade_live::{Host, LiveLink, PumpConfig};
 use std::net::UdpSocket;
@@ -108,11 +108,11 @@ fn the_example_of_leo_replayer_to_the_packet() {
     let millis = |(at, count): (usize, &u64)| vec![at as u64; *count as usize];
     let opportunities: Vec<u64> = capacity.iter().enumerate().flat_map(millis).collect();
     let schedule = || {
-        let lines: String = opportunities.iter().take(40_000).map(|at| format!("{at}\n")).collect();
+        let schedule = OpportunityTrace::new(opportunities[..40_000].to_vec()).unwrap();
         let delays = delays.iter().enumerate().map(|(at, delay)| (MS * (10 * at as u64), MS * *delay));
         let queue = QueueConfig::DropTail(Some(QueueLimit::Packets(500)));
         let link = TraceLinkConfig {
-            schedule: Schedule::Opportunities(lines.parse().unwrap()),
+            schedule: Schedule::Opportunities(schedule),
             delay: SimTime::ZERO,
             delays: Some(DelaySeries::new(delays.collect()).unwrap()),
             queue,

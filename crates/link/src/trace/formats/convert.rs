@@ -40,8 +40,9 @@ impl Part {
     /// Whether a fact says something of it.
     fn is_said_by(self, item: &Item) -> bool {
         match (self, item) {
-            (Self::Whole, _) => true,
-            (Self::Capacity, Item::Opportunity { .. }) | (Self::Delay, Item::Train { .. }) => true,
+            (Self::Whole, _)
+            | (Self::Capacity, Item::Opportunity { .. })
+            | (Self::Delay, Item::Train { .. }) => true,
             (Self::Capacity, Item::Step(step)) => step.rate_bps.is_some(),
             (Self::Delay, Item::Step(step)) => step.delay.is_some(),
             (Self::Loss, Item::Step(step)) => step.loss.is_some(),

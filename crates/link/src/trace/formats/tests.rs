@@ -98,6 +98,10 @@ fn formats_are_told_apart_by_what_is_in_them() {
     assert_eq!(detect(&late), Ok(Format::Mahimahi));
     assert_eq!(detect(&format!("{late}7\n")), Ok(Format::LeoReplayer));
     assert_eq!(detect("20.5 # a comment\n21\n"), Ok(Format::LeoReplayer));
+    assert_eq!(
+        detect("set -euo pipefail\n$SUDO /sbin/tc qdisc replace dev a root netem loss 30%\n"),
+        Ok(Format::Tc)
+    );
     // Lines alone, and behind what may stand before them.
     assert_eq!(detect("delay 40ms 5ms loss 1% rate 20mbit limit 100"), Ok(Format::Tc));
     assert_eq!(detect("sudo tc qdisc add dev eth0 root netem delay 40ms"), Ok(Format::Tc));
@@ -289,6 +293,8 @@ fn a_change_keeps_the_rate_and_nothing_else() {
         steps_of(Format::Tc, "delay 40 5 loss 1 rate 1mbps", Direction::Both),
         [(0.0, 8.0, 0.04, 0.01)]
     );
+    let full_name = "#!/bin/bash\nset -euo pipefail\n$SUDO /sbin/tc qdisc replace dev a root netem loss 30% delay 50ms rate 1mbit\n";
+    assert_eq!(steps_of(Format::Tc, full_name, Direction::Both), [(0.0, 1.0, 50.0, 0.3)]);
 }
 
 #[test]
