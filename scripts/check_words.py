@@ -1,7 +1,7 @@
 """Checks the words of doc comments, as ``make lint`` does: each has to read alone.
 
-What it finds is named with its file and line, and its status is 1 where it finds anything. Summaries of scenario
-keys are checked where the schema is at hand (tests/test_words.py).
+Each finding is named with its file and line, and the status is then 1. Summaries of scenario keys are
+checked where the schema is at hand (tests/test_words.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> int:
         for number, text in comments(path)
         if ALONE.match(text)
     ]
-    print("\n".join(wrong) if wrong else f"{len(files)} files: every doc comment begins with a subject of its own")
+    print("\n".join(wrong) or f"{len(files)} files: every doc comment reads alone")
     return 1 if wrong else 0
 
 

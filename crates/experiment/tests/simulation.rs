@@ -387,4 +387,7 @@ fn a_queue_has_a_limit_where_windows_are_none() {
     assert!(given == drops && !warnings.contains("is not given"), "{warnings}");
     let (drops, warnings) = of(json!([["link.queue.limit", "unlimited"]]));
     assert!(drops == 0.0 && !warnings.contains("is not given"), "{warnings}");
+    // CoDel drops early: that its usual 10240 packets were full cannot be said.
+    let (drops, warnings) = of(json!([["link.queue.discipline", "fq-codel"]]));
+    assert!(drops > 0.0 && !warnings.contains("is not given"), "{warnings}");
 }

@@ -4,7 +4,7 @@ use super::base::{LONGEST, absent, json};
 use super::tagged::given;
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
-use crate::quantity::{FileName, Share, Span};
+use crate::quantity::{FileName, Share, Size, Span};
 use crossfade_core::{SimTime, units};
 use crossfade_link::trace::formats::{Direction, Recorded};
 use crossfade_link::trace::{
@@ -21,6 +21,12 @@ pub struct Trace {
     /// begins again after its last time. The format of mahimahi and of many cellular traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<FileName>,
+
+    /// Bytes that may leave at an opportunity. CellReplay's heavy traces have 1400 B: their text is mahimahi's. Taken by
+    /// opportunities.
+    #[schemars(extend("x-default" = "1500 B, of opportunities"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunity_size: Option<Size>,
 
     /// Table of rates over time. Its columns are time_s, rate_bps, delay_s, and loss, the loss probability of
     /// packets. It may also be a recording of another tool that holds rates, such as TheaterQ, rattan, tc netem or
@@ -210,7 +216,7 @@ pub struct DelaySetup {
 
 /// What each kind of trace takes beside its file.
 const KINDS: [(&str, &[&str]); 3] = [
-    ("opportunities", &["delays", "interpolation", "delays_end", "at_end", "direction"]),
+    ("opportunities", &["opportunity_size", "delays", "interpolation", "delays_end", "at_end", "direction"]),
     ("rates", &["period", "at_end", "direction"]),
     (
         "attenuation",
@@ -236,7 +242,9 @@ impl Trace {
         let mut unused = Vec::new();
         let schedule = match (&self.opportunities, &self.rates, &self.attenuation) {
             (Some(FileName(name)), ..) => {
-                Schedule::Opportunities(self.ended(table, files.opportunities(&key, name)?)?)
+                let trace = files.opportunities(&key, name)?;
+                let trace = trace.of_bytes(self.bytes(table)?);
+                Schedule::Opportunities(self.ended(table, trace)?)
             }
             (_, Some(FileName(name)), _) => {
                 let recorded = files.rates(&key, name, way)?;
@@ -321,6 +329,20 @@ impl Trace {
                 let reason = format!("it takes {takes}");
                 Err(ScenarioError::contradiction(&join(table, foreign), &join(table, kind), reason))
             }
+        }
+    }
+
+    /// The bytes of an opportunity.
+    fn bytes(&mut self, table: &str) -> Result<u32, ScenarioError> {
+        // Two ways to say one thing are one run.
+        self.opportunity_size.take_if(|size| size.0 == OpportunityTrace::BYTES);
+        match self.opportunity_size {
+            None => Ok(OpportunityTrace::BYTES),
+            Some(size @ Size(0)) => {
+                let key = join(table, "opportunity_size");
+                Err(ScenarioError::value(key, &json(size), "must be at least 1 B"))
+            }
+            Some(Size(bytes)) => Ok(bytes),
         }
     }
 
