@@ -114,10 +114,10 @@ class LinkTrace:
                 if direction == "both" and len({id(group) for group in self.ways.values()}) == 2:
                     direction = of_groups[id(file)]
                 rows.append({**head, **way, "direction": direction})
-        for direction, sent, arrived in self._halves():
+        for direction, arrived, packets in self._joined():
             of = (str(arrived.path), direction)
             row = next(row for row in rows if (row["file"], row["direction"]) == of)
-            row.update(_of_packets(_paired(*self._packets_of(sent, arrived)), row["window_s"]))
+            row.update(_of_packets(packets, row["window_s"]))
         return rows
 
     def packets(self) -> pd.DataFrame:
@@ -134,22 +134,20 @@ class LinkTrace:
         import pandas as pd  # here, so that commands which need no tables start without it
 
         frames = []
-        for way, sent, arrived in self._halves():
-            frame = _paired(*self._packets_of(sent, arrived))
+        for way, _, frame in self._joined():
             frame.insert(0, "direction", way)
             frames.append(frame)
         if not frames:
             raise TraceError("packets: needs the logs of both ends of a way (egress, ingress)")
         return pd.concat(frames, ignore_index=True)
 
-    def _halves(self) -> list[tuple[str, TraceFile, TraceFile]]:
-        """Of each way the log of what was sent and that of what arrived, where both are logs of one end."""
-        pairs = []
+    def _joined(self) -> Iterator[tuple[str, TraceFile, pd.DataFrame]]:
+        """Each way that has the log of either end, that of what arrived, and the packets of both."""
         for way, files in self.ways.items():
             ends = {file.notes["end"]: file for file in files if "end" in file.notes}
             if len(ends) == 2:
-                pairs.append((way, ends["egress"], ends["ingress"]))
-        return pairs
+                sent, arrived = ends["egress"], ends["ingress"]
+                yield way, arrived, _paired(*self._packets_of(sent, arrived))
 
     def _packets_of(self, *files: TraceFile) -> list[tuple[TraceFile, pd.DataFrame]]:
         """The packets of each log, on the clock of the one that starts first."""
