@@ -182,7 +182,7 @@ class Best:
 
 
 def best(
-    source: Results | api.Scenario,
+    source: Results | api.ScenarioLike,
     choose: str | Sequence[str],
     *,
     metric: str = USUAL_METRIC,
