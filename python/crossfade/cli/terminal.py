@@ -420,7 +420,8 @@ def print_best(found: Best, to: Console) -> None:
             _in_unit(at.margin, at.margin_ci95, factor),
         ]
         verdict = _styled(at.verdict)
-        doubts = {"too close to call": at.rivals, "constraint uncertain": [*at.uncertain, *at.rivals]}
+        close = dict.fromkeys(("equal", "too close to call"), at.rivals)
+        doubts = {**close, "constraint uncertain": [*at.uncertain, *at.rivals]}
         if words := "; ".join(doubts.get(at.verdict, at.uncertain)):
             verdict.append(f": {words}")
         grid.add_row(*cells, *estimates, at.runner_up or "-", verdict)
