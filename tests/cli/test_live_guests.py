@@ -75,7 +75,11 @@ def test_the_far_program_is_waited_for_beside_the_server(folder: Path) -> None:
 
 
 def test_a_far_program_that_fails_at_once_is_told(folder: Path) -> None:
-    for far, word in (("false", "with exit code 1"), ("exit 7", "with exit code 7"), ("kill -9 $$", "by signal 9")):
+    for far, word in (
+        ("false", "with exit code 1"),
+        ("exit 7", "with exit code 7"),
+        ("kill -9 $$", "by signal 9"),
+    ):
         done = live(*LINK, "--far", far, "--", "true")
         assert f"live: the far program ended {word} before COMMAND started\n" in done.stderr
         assert done.returncode == 0  # COMMAND's own

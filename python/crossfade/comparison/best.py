@@ -49,10 +49,11 @@ class Decision:
     paired difference. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it,
     or are better if they keep to a constraint whose limit lies inside their interval. ``equal``: the
     ``rivals`` have the same value in every run, as where nothing arrives, and more runs would not tell them
-    apart. ``constraint uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
-    keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
-    ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower bound, ``at_least``,
-    if it is a completion time and flows were unfinished; ``margin`` is then that of the times seen.
+    apart. ``constraint uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible
+    choice``: no mean keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the
+    advantage over the ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower
+    bound, ``at_least``, if it is a completion time and flows were unfinished; ``margin`` is then that of the
+    times seen.
     """
 
     condition: dict[str, Cell]
