@@ -17,7 +17,7 @@ INSTALL = $(BIN)/python scripts/locks.py pip $(1) > $(VENV)/$(2).txt && \
 
 # One thing after the other: each keeps all cores busy, and live tests measure the clock.
 .NOTPARALLEL:
-.PHONY: help build figure check test test-rust test-python test-long lint wheel docs bench lock locked clean
+.PHONY: help build figure check test test-rust test-python test-long lint wheel docs bench lock locked audit clean
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -71,6 +71,10 @@ bench: locked  ## speed of the engine, the links, the physical layer, meshes, th
 lock: $(VENV)/.python  ## renew locks/: the newest packages that Cargo.toml, pyproject.toml and constraints.txt allow
 	$(PIP) install uv
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/locks.py renew
+
+# OSV is a folder of vulnerabilities of Python packages in the OSV format, where no network is to be asked.
+audit: locked  ## licences, duplicates, sources and known vulnerabilities of what is built in (cargo deny, pip-audit; OSV=DIR)
+	@$(BIN)/python scripts/audit.py $(OSV)
 
 # Cargo.lock is what locks/rust.txt says, whatever was there; `--locked` then refuses manifests that need something else.
 locked: | $(VENV)/.python
