@@ -36,7 +36,7 @@ def test_the_notebook_is_the_page() -> None:
 
 def pages() -> list[Path]:
     """What a reader of a clone opens: the files beside the code, and the pages."""
-    beside = [ROOT / name for name in ("README.md", "CHANGES.md", "SECURITY.md")]
+    beside = sorted(ROOT.glob("*.md"))
     return [*beside, *(page for page in DOCS.rglob("*.md") if not {"gallery", "_build"} & {*page.parts})]
 
 

@@ -36,7 +36,7 @@ COMMANDS = [
         "metrics",
         "schema",
     ],
-    *["verify", "control", "doctor", "live"],
+    *["verify", "control", "doctor", "cite", "live"],
 ]
 
 
