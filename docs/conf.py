@@ -232,7 +232,7 @@ def make_fits() -> None:
     text = io.StringIO()
     with redirect_stdout(text):
         terminal.print_fit(replace(cf.fit(trace), source="trace.txt"), terminal.console())
-    (GALLERY / "fit.txt").write_text(text.getvalue())
+    (GALLERY / "fit-trace.txt").write_text(text.getvalue())
     records = []
     for fd_t in (0.01, 0.08, 0.64):
         for p_e in (0.01, 0.1, 0.3):
@@ -278,11 +278,12 @@ def shown_claims(claims: cf.Table) -> str:
             "quote": record["quote"],
             "figure": record["figure"],
             "verdict": record["verdict"],
-            "points": f"{record['holding']} of {record['points']}",
+            "points": f"{record['holding']} of {record['points']}" if record["points"] else "",
+            "because": "" if record["verdict"] == "holds" else record["because"] or record["why"],
         }
         for record in claims.records()
     ]
-    return cf.Table.of(["quote", "figure", "verdict", "points"], records).to_csv()
+    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], records).to_csv()
 
 
 def with_directives(_: Sphinx, __: str, source: list[str]) -> None:
