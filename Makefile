@@ -52,11 +52,12 @@ test-long: locked $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five
 	cargo test --locked --quiet --workspace --lib --tests -- --ignored
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
 
-lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, mypy: all clean
+lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, mypy: all clean
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python scripts/check_words.py
 	$(BIN)/mypy
 
 wheel: $(VENV)/.run locked  ## dist/*.whl, which installs without a compiler

@@ -39,7 +39,7 @@ project = "Crossfade"
 author = "The Crossfade developers"
 project_copyright = "The Crossfade developers"
 release = cf.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "gallery/*.md"]
 # Links name headings as they do in the plain files.
 myst_heading_anchors = 3

@@ -18,7 +18,7 @@ from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import check_plot_file
 from crossfade.figures.wanted import Wanted
 from crossfade.files import shipped_scenarios
-from crossfade.plans.options import Options, Scenario, Values, check_names
+from crossfade.plans.options import Options, ScenarioLike, Values, check_names
 from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
@@ -195,7 +195,7 @@ def _users(results: Results, metric: str) -> Table:
 
 
 def draw(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     path: str | PathLike[str],
     *,
     results: Results | None = None,

@@ -21,6 +21,7 @@ from crossfade.api.reference import (
     schema,
     verify,
 )
+from crossfade.api.scenarios import Scenario
 from crossfade.api.solving import (
     Check,
     check,
@@ -42,7 +43,7 @@ from crossfade.api.views import (
     write_pcap,
     write_samples,
 )
-from crossfade.plans.options import Scenario, Values
+from crossfade.plans.options import ScenarioLike, Values
 from crossfade.results.metrics import metrics
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "GoldenCase",
     "Replayed",
     "Scenario",
+    "ScenarioLike",
     "Values",
     "air_pcap",
     "check",

@@ -10,14 +10,14 @@ from crossfade import errors, plans
 from crossfade.api.solving import solve
 from crossfade.figures.meshmap import plot_map
 from crossfade.plans import translated_errors
-from crossfade.plans.options import Options, RunOptions, Scenario, Values
+from crossfade.plans.options import Options, RunOptions, ScenarioLike, Values
 from crossfade.tables import Cell, Table, label
 
 REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
 
 
 def reuse(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     simulated: bool = True,
     **options: Unpack[RunOptions],
@@ -48,7 +48,7 @@ def reuse(
 
 
 def plot_mesh(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     path: str | PathLike[str],
     *,
     set: Values | None = None,

@@ -23,6 +23,8 @@ def schema() -> str:
 
 def explain(key: str) -> str:
     """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts."""
+    if not isinstance(key, str):
+        raise errors.ScenarioError(f"key = {errors.shortened(repr(key))}: must be a text, as tcp.w_max")
     try:
         with translated_errors():
             return _crossfade.explain(key)

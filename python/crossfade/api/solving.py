@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from crossfade import plans
 from crossfade.plans.memory import check_memory, memory_of_rows
-from crossfade.plans.options import Options, PlanOptions, RunOptions, Scenario
+from crossfade.plans.options import Options, PlanOptions, RunOptions, ScenarioLike
 from crossfade.results.cache import Cache, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
@@ -22,7 +22,7 @@ from crossfade.tables import Table
 
 
 def run(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
@@ -43,7 +43,7 @@ def run(
     return solve(scenario, Options.of(RunOptions, options, methods=methods))
 
 
-def solve(scenario: Scenario, options: Options) -> Results:
+def solve(scenario: ScenarioLike, options: Options) -> Results:
     """What :func:`run` does: a sweep whose rows are kept in the user's cache."""
     tell = partial(plans.tell_of_many, partial(print, file=sys.stderr)) if options.progress else None
     plan = plans.load(scenario, options, tell)
@@ -57,7 +57,7 @@ def solve(scenario: Scenario, options: Options) -> Results:
 
 
 def phy(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
@@ -114,7 +114,7 @@ class Check:
 
 
 def check(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[PlanOptions],

@@ -12,11 +12,11 @@ from crossfade import errors, plans
 from crossfade.files import whole_file
 from crossfade.plans import Plan, translated_errors
 from crossfade.plans.memory import check_memory
-from crossfade.plans.options import Options, Scenario, ViewOptions
+from crossfade.plans.options import Options, ScenarioLike, ViewOptions
 from crossfade.tables import Table, csv_line, label
 
 
-def events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
+def events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> str:
     """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
 
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
@@ -27,7 +27,7 @@ def events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
 
 
 def samples(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     every: str | None = None,
     **options: Unpack[ViewOptions],
 ) -> str:
@@ -46,7 +46,7 @@ def samples(
 
 def write_samples(
     path: str | PathLike[str],
-    scenario: Scenario,
+    scenario: ScenarioLike,
     every: str | None = None,
     **options: Unpack[ViewOptions],
 ) -> None:
@@ -57,7 +57,7 @@ def write_samples(
 
 def stream_samples(
     write: Callable[[str], object],
-    scenario: Scenario,
+    scenario: ScenarioLike,
     every: str | None = None,
     **options: Unpack[ViewOptions],
 ) -> None:
@@ -67,7 +67,7 @@ def stream_samples(
     _write_lines(_viewed(scenario, options), "samples", write)
 
 
-def link_events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
+def link_events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> str:
     """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
 
     Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
@@ -78,7 +78,7 @@ def link_events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
     return _text_of(_viewed(scenario, options), "link_events")
 
 
-def transfers(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
+def transfers(scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
     """A row for each transfer, in every run of each point (100 runs, 20 points at most).
 
     Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery),
@@ -89,7 +89,7 @@ def transfers(scenario: Scenario, *, runs: int | None = None, **options: Unpack[
     return _rows_of(_viewed(scenario, options, runs), "transfers")
 
 
-def delays(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
+def delays(scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
     """How round trips and one-way delays are distributed, in every run of each point.
 
     Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
@@ -110,7 +110,7 @@ def _text_of(plan: Plan, view: str) -> str:
 
 def write_events(
     path: str | PathLike[str],
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     of_links: bool = False,
     **options: Unpack[ViewOptions],
@@ -124,7 +124,7 @@ def write_events(
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(scenario: Scenario, options: ViewOptions, runs: int | None = None) -> Plan:
+def _viewed(scenario: ScenarioLike, options: ViewOptions, runs: int | None = None) -> Plan:
     """The plan of which single runs are looked at."""
     plan = plans.load(scenario, Options.of(ViewOptions, options, runs=runs))
     check_memory(plan)
@@ -155,7 +155,7 @@ def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
 
 
 def pcap(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     ipv6: bool = False,
     snaplen: int | None = None,
@@ -177,7 +177,7 @@ def pcap(
 
 def write_pcap(
     path: str | PathLike[str],
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     ipv6: bool = False,
     snaplen: int | None = None,
@@ -195,7 +195,7 @@ def _snaplen(bytes_kept: int | None) -> int | None:
     return bytes_kept
 
 
-def air_pcap(scenario: Scenario, **options: Unpack[ViewOptions]) -> bytes:
+def air_pcap(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> bytes:
     """What a radio that hears everything would have seen of a mesh in run 0, as the bytes of a pcap file.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
@@ -207,7 +207,7 @@ def air_pcap(scenario: Scenario, **options: Unpack[ViewOptions]) -> bytes:
 
 
 def opportunities(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     user: int = 0,
     **options: Unpack[ViewOptions],
 ) -> str:

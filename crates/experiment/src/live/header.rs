@@ -13,7 +13,7 @@ pub struct Source {
     pub name: String,
     /// The TOML text.
     pub text: String,
-    /// What was asked for on top of it, as [`Overrides`] read it.
+    /// What was asked for on top of it, as [`crossfade_scenario::Overrides`] read it.
     pub overrides: Value,
     /// The files that it names.
     pub files: BTreeMap<String, String>,
