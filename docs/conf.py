@@ -14,13 +14,12 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import typer
 from sphinx.application import Sphinx
 
 import crossfade as cf
 from crossfade._crossfade import student_quantile
 from crossfade.cli import terminal
-from crossfade.cli.app import app, main
+from crossfade.cli.app import main
 from crossfade.comparison.paired import Sample
 from crossfade.papers import PAPERS, verdict_table
 
@@ -44,9 +43,15 @@ exclude_patterns = ["_build", "gallery/*.md"]
 # Links name headings as they do in the plain files.
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
-# Pages without pages below them need no sidebar for these; outputs of commands need the room.
-html_sidebars: dict[str, list[str]] = {"*": []}
+html_theme_options = {
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 7,
+    "show_nav_level": 2,
+    "navigation_with_keys": False,
+}
+# The front page has its list of sections; every other page has the pages of its section beside it.
+html_sidebars: dict[str, list[str]] = {"index": [], "**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
@@ -83,9 +88,6 @@ def printed(*arguments: str) -> str:
 def make_gallery(_: Sphinx) -> None:
     """Compute what the pages show. Where runs are short (--quick), the pages say so."""
     GALLERY.mkdir(exist_ok=True)
-    (GALLERY / "crossfade.txt").write_text(printed("--help"))
-    for command in typer.main.get_command(app).commands:
-        (GALLERY / f"{command}.txt").write_text(printed(command, "--help"))
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
     plot = ["--plot", str(GALLERY / "quickstart.png")]
     (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
