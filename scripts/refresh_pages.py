@@ -6,6 +6,7 @@ Usage: make docs && python scripts/refresh_pages.py
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -16,9 +17,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 import reference_pages
 from plain_pages import DOCS, GALLERY, PICTURES, filled, parts
 
-# Enough colours for lines, and a third of the bytes.
-COLOURS = 64
-WIDTH = 900
+# What a page shows, by whatever means.
+PICTURE = re.compile(r"pictures/([\w-]+\.png)")
+# Pictures of the program at work, which the gallery does not have.
+TAKEN = {"explorer.png"}
+
+
+def keep(drawn: Path, kept: Path) -> None:
+    """Keep a picture as it was drawn: every pixel has its colour, and only the file is packed better."""
+    picture = Image.open(drawn).convert("RGB")
+    picture.save(kept, optimize=True)
 
 
 def main() -> None:
@@ -30,14 +38,14 @@ def main() -> None:
     texts = [page.read_text(encoding="utf-8") for page in pages]
     found = [directive for text in texts for directive, _ in parts(text)]
     shown = {Path(directive.argument).name for directive in found if directive.kind == "figure"}
+    for text in (*texts, (DOCS.parent / "README.md").read_text(encoding="utf-8")):
+        shown |= {*PICTURE.findall(text)}
     for old in PICTURES.glob("*.png"):
         if old.name not in shown:
             old.unlink()
-    for name in sorted(shown):
+    for name in sorted(shown - TAKEN):
         if (GALLERY / name).exists():
-            picture = Image.open(GALLERY / name).convert("RGB")
-            picture.thumbnail((WIDTH, 4 * WIDTH))
-            picture.quantize(COLOURS).save(PICTURES / name, optimize=True)
+            keep(GALLERY / name, PICTURES / name)
     for page, text in zip(pages, texts, strict=True):
         page.write_text(filled(text, page), encoding="utf-8")
 

@@ -12,8 +12,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 
 import crossfade as cf
+from crossfade.figures.style import PALETTE
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -237,3 +240,40 @@ def test_the_scenario_of_the_page_on_a_trace_is_one(tmp_path: Path) -> None:
     (tmp_path / "lte.toml").write_text(block.replace("\n   ", "\n"))
     assert cf.check(tmp_path / "lte.toml").points == 1
     assert cf.run(tmp_path / "lte.toml", set={"run.duration": "2 s"}).points[0].value("goodput_bps") > 1e6
+
+
+def test_alternative_texts_are_whole() -> None:
+    """A caption's first sentence ends at its end, not at the point of a number or a name."""
+    assert plain_pages.alternative("Loss at `fd_t` 0.01 (slow). More.") == "Loss at fd_t 0.01 (slow)"
+    assert plain_pages.alternative("As [Zorzi](https://doi.org/10.1) et al. say") == "As Zorzi et al. say"
+    for page in pages():
+        if "papers" in page.parts:
+            continue
+        for text, target in re.findall(r"!\[([^]]*)\]\((\S+\.png)\)", plain(page)):
+            assert not re.search(r"\b0$|\bet al$|[`(]$", text), f"{page.name}: {target}: {text}"
+
+
+def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
+    """No table of few colours: curves that a legend tells apart stay apart (refresh_pages.py)."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    refresh = import_module("refresh_pages")
+    drawn, kept = tmp_path / "drawn.png", tmp_path / "kept.png"
+    figure = Figure(figsize=(4, 3))
+    axes = figure.subplots()
+    for at, color in enumerate(PALETTE):
+        axes.plot([0, 1], [at, at + 1], color=color, label=color)
+    axes.legend()
+    figure.savefig(drawn, dpi=150)
+    refresh.keep(drawn, kept)
+    with Image.open(drawn) as one, Image.open(kept) as other:
+        assert one.convert("RGB").tobytes() == other.convert("RGB").tobytes()
+
+
+@pytest.mark.parametrize(("name", "curves"), [("formulas", 1), ("tcp-energy", 4), ("switching", 2)])
+def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> None:
+    with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
+        there = {colour for _, colour in picture.convert("RGB").getcolors(picture.width * picture.height)}
+    for colour in PALETTE[:curves]:
+        wanted = tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
+        near = min(sum(abs(a - b) for a, b in zip(wanted, found, strict=True)) for found in there)
+        assert near <= 6, colour
