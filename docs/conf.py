@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
 from five_minutes import make_five_minutes
-from kept_claims import kept, show
+from kept_claims import kept, kept_file, show
 from kept_figures import draw, made
 from page_commands import run_commands
 from page_examples import run_examples
@@ -124,8 +124,10 @@ def make_gallery(_: Sphinx) -> None:
         for path in GALLERY.glob(f"{key}-table*.csv"):
             path.write_text(rounded(cf.Table.from_csv(path.read_text())))
         if not kept(key):
-            claims = verdict_table(cf.claims(key, quick=True))
-            (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+            # Of transports a run at full length is kept.
+            file = kept_file(key)
+            claims = cf.Table.read(file) if file.exists() else verdict_table(cf.claims(key, quick=True))
+            (GALLERY / f"{key}-claims.csv").write_text(shown_claims(key, claims))
             continue
         show(key, GALLERY)
 
@@ -277,15 +279,16 @@ def rounded(table: cf.Table) -> str:
     return cf.Table.of(table.columns, records).to_csv()
 
 
-def shown_claims(claims: cf.Table) -> str:
-    """The claims with the columns that a page has room for."""
+def shown_claims(key: str, claims: cf.Table) -> str:
+    """The claims of a paper with the columns that a page has room for."""
+    because = {claim["id"]: claim.get("because", "") for claim in PAPERS[key].SET.listed()}
     records = [
         {
             "quote": record["quote"],
             "figure": record["figure"],
             "verdict": record["verdict"],
             "points": f"{record['holding']} of {record['points']}" if record["points"] else "",
-            "because": "" if record["verdict"] == "holds" else record["because"] or record["why"],
+            "because": "" if record["verdict"] == "holds" else because[record["claim"]] or record["why"],
         }
         for record in claims.records()
     ]
