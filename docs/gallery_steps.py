@@ -180,8 +180,10 @@ def make_paper(key: str) -> None:
     if kept(key):
         show(key, GALLERY)
         return
-    claims = verdict_table(cf.claims(key, quick=True))
-    (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+    # Of transports a run at full length is kept.
+    file = kept_file(key)
+    claims = cf.Table.read(file) if file.exists() else verdict_table(cf.claims(key, quick=True))
+    (GALLERY / f"{key}-claims.csv").write_text(shown_claims(key, claims))
 
 
 def printed(*arguments: str) -> str:
@@ -342,15 +344,16 @@ def rounded(table: cf.Table) -> str:
     return cf.Table.of(table.columns, records).to_csv()
 
 
-def shown_claims(claims: cf.Table) -> str:
-    """The claims with the columns that a page has room for."""
+def shown_claims(key: str, claims: cf.Table) -> str:
+    """The claims of a paper with the columns that a page has room for."""
+    because = {claim["id"]: claim.get("because", "") for claim in PAPERS[key].SET.listed()}
     records = [
         {
             "quote": record["quote"],
             "figure": record["figure"],
             "verdict": record["verdict"],
             "points": f"{record['holding']} of {record['points']}" if record["points"] else "",
-            "because": "" if record["verdict"] == "holds" else record["because"] or record["why"],
+            "because": "" if record["verdict"] == "holds" else because[record["claim"]] or record["why"],
         }
         for record in claims.records()
     ]
