@@ -74,14 +74,16 @@ def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
 
     It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
     identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
-    0.5 % where the window is one packet; about a minute) or antenna weights (``vectors.json``; 1e-9).
+    0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9) or NR's
+    transport block sizes (``transport-blocks.csv``; equal).
 
     Raises :class:`GoldenError` where the folder cannot be read as one of these.
     """
     path = Path(folder)
     if not os.path.isdir(path):
         raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
-    names = [path / name for name in ("equal.csv", "wider.csv", "vectors.json") if (path / name).exists()]
+    layouts = ("equal.csv", "wider.csv", "vectors.json", "transport-blocks.csv")
+    names = [path / name for name in layouts if (path / name).exists()]
     patterns = None
     if not names:
         patterns = read_text(path / "patterns.json", errors.GoldenError)
