@@ -23,6 +23,7 @@ exclude_patterns = ["_build", "gallery/*.md"]
 # Links name headings as they do in the plain files.
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
+html_title = project
 html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -269,7 +269,9 @@ def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
         assert one.convert("RGB").tobytes() == other.convert("RGB").tobytes()
 
 
-@pytest.mark.parametrize(("name", "curves"), [("formulas", 1), ("tcp-energy", 4), ("switching", 2)])
+@pytest.mark.parametrize(
+    ("name", "curves"), [("formulas", 1), ("tcp-energy", 4), ("switching", 2), ("loss-and-arq", 4)]
+)
 def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> None:
     with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
         there = {colour for _, colour in picture.convert("RGB").getcolors(picture.width * picture.height)}
@@ -277,3 +279,16 @@ def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> No
         wanted = tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
         near = min(sum(abs(a - b) for a, b in zip(wanted, found, strict=True)) for found in there)
         assert near <= 6, colour
+
+
+def test_pages_are_no_diary() -> None:
+    """Days and machines go to bench/results/."""
+    for page in pages():
+        if page.name == "CHANGES.md" or not page.is_relative_to(DOCS):
+            continue
+        said = re.findall(
+            r"\bOn 20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b",
+            plain(page),
+            re.IGNORECASE,
+        )
+        assert said == [], page.name
