@@ -269,7 +269,7 @@ def test_the_air_is_drawn(tmp_path: Path) -> None:
     table = cf.Table.from_csv(cf.link_events(CHAIN, set={"run.duration": "1.03 s"}))
     assert {"air", "defer", "queue"} <= set(table.cells("event"))
     image = tmp_path / "air.svg"
-    cf.plot(table, image, y="node")
+    cf.plot_events(table, image, y="node")
     text = image.read_text()
     assert all(word in text for word in ("RTS", "CTS", "DATA", "ACK", "nulls", "defers"))
 

@@ -62,7 +62,7 @@ from crossfade.errors import (
 from crossfade.explorer.server import explore
 from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
-from crossfade.pictures import draw, fold, plot
+from crossfade.pictures import draw, fold, plot, plot_cdf, plot_events
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -137,6 +137,8 @@ __all__ = [
     "pcap",
     "phy",
     "plot",
+    "plot_cdf",
+    "plot_events",
     "plot_mesh",
     "readings",
     "replay",

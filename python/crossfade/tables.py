@@ -16,6 +16,7 @@ from crossfade.errors import ResultsError, shortened
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
 Cell = float | int | str | None
 """A number, a word, or nothing (an interval where a value is exact, a metric that is undefined)."""
@@ -39,6 +40,34 @@ class Table:
     def of(cls, columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> Table:
         """A table of records; a column that a record lacks stays empty there."""
         return cls(list(columns), [[record.get(column) for column in columns] for record in records])
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame) -> Table:
+        """The table of a DataFrame of pandas; what is missing there is an empty cell."""
+        if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
+            raise ResultsError(f"{shortened(repr(frame))}: must be results, a DataFrame, a table or a path")
+        if frame.index.nlevels > 1 or any(name is not None for name in frame.index.names):
+            frame = frame.reset_index()
+        rows = [[_of_frame(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+        return cls([str(name) for name in frame.columns], rows)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A DataFrame of pandas: of float, integers where every cell is one, or words; None where empty."""
+        import pandas as pd  # it takes a while to load
+
+        def of(cells: list[Cell]) -> list[Cell] | np.ndarray[Any, Any]:
+            kinds = {type(cell) for cell in cells}
+            if kinds <= {int, float, type(None)} and kinds & {float, type(None)} and kinds != {type(None)}:
+                return [float("nan") if cell is None else float(cell) for cell in cells]
+            return cells
+
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return pd.DataFrame(
+            {name: of(list(cells)) for name, cells in zip(self.columns, columns, strict=True)}
+        )
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas()._repr_html_())
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows as dictionaries."""
@@ -110,6 +139,16 @@ class Table:
         from crossfade.files import read_text
 
         return cls.from_csv(read_text(Path(path), ResultsError), str(path))
+
+
+def _of_frame(cell: Any) -> Cell:
+    """A value of a DataFrame as a cell."""
+    if cell is None or cell != cell:  # NaN; that of pandas (NA) is neither
+        return None
+    if isinstance(cell, str | int | float) and not isinstance(cell, bool):
+        return cell
+    found = cell.item() if hasattr(cell, "item") else cell
+    return label(found) if isinstance(found, str | int | float | bool) else str(found)
 
 
 def csv_line(cells: Iterable[Cell]) -> str:

@@ -58,7 +58,7 @@ AIR: list[Event] = [
 
 def words(found: cf.Table, tmp_path: Path, **options: object) -> list[str]:
     file = tmp_path / "drawn.svg"
-    cf.plot(found, file, **options)  # type: ignore[arg-type]
+    cf.plot_events(found, file, **options)  # type: ignore[arg-type]
     return svg_words(file)
 
 
@@ -79,7 +79,7 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     assert lost == pytest.approx(0.3, abs=0.05)
     outcome = cli("plot", events, "--where", "link=forward", "--y", "attempt", "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
-    cf.plot(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
+    cf.plot_events(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     assert {"Sent before", "good", "lost"} <= set(svg_words(tmp_path / "one.svg"))
 

@@ -44,7 +44,7 @@ def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, 
     assert is_events(cf.Table.read(file))
     outcome = cli("plot", file, "--y", y, "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
-    cf.plot(file, tmp_path / "two.svg", y=y)
+    cf.plot_events(file, tmp_path / "two.svg", y=y)
     first, second = ((tmp_path / f"{name}.svg").read_bytes() for name in ("one", "two"))
     assert first == second
     assert len(first) > 5000
@@ -52,7 +52,7 @@ def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, 
 
 def svg(table: cf.Table, tmp_path: Path, **options: Any) -> str:
     file = tmp_path / "drawn.svg"
-    cf.plot(table, file, **options)
+    cf.plot_events(table, file, **options)
     return file.read_text()
 
 
@@ -125,7 +125,7 @@ def test_a_part_of_the_time_is_what_it_is_in_the_whole(
         cli("plot", "events.csv", "--where", "time_s>=4", "--where", "time_s <4.4", "--out", "two.svg").code
         == 0
     )
-    cf.plot("events.csv", "one.svg", where=part)
+    cf.plot_events("events.csv", "one.svg", where=part)
     assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()
     expect_one_line(
         cli("plot", "events.csv", "--where", "time_s>9"), "no event has such a time_s", "0 to 4.5"

@@ -272,7 +272,7 @@ def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) 
     def called(cell: Cell) -> Cell:
         items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
         known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
-        return cell if known is None else Label(known)
+        return cell if known is None else Label(known, cell)
 
     for name in columns if labels else []:
         table = _replaced(table, name, [called(cell) for cell in table.cells(name)])
