@@ -20,6 +20,7 @@ BEFORE: dict[str, tuple[Any, ...]] = {
     "crossings": ("quickstart", 0.5),
     "draw": ("quickstart", PATH),
     "paper": ("tcp-markov", "table1"),
+    "write_opportunities": (PATH, "quickstart"),
     "write_events": (PATH, "quickstart"),
     "write_pcap": (PATH, "quickstart"),
     "write_samples": (PATH, "quickstart"),

@@ -41,6 +41,7 @@ from crossfade.api import (
     transfers,
     verify,
     write_events,
+    write_opportunities,
     write_pcap,
     write_samples,
 )
@@ -153,6 +154,7 @@ __all__ = [
     "transfers",
     "verify",
     "write_events",
+    "write_opportunities",
     "write_pcap",
     "write_samples",
 ]

@@ -499,7 +499,7 @@ def draw(
     if kind == "link-events":
         _refuse(BY_LINK, by=by, labels=labels)
     view = api.events if kind == "events" else api.link_events
-    table = Table.from_csv(view(scenario, set=set, over=over, seed=seed), "events")
+    table = Table.of_frame(view(scenario, set=set, over=over, seed=seed))
     wanted = wanted.over(table, x, y, by, panels, where) if wanted.of == kind else Wanted()
     return _plot_over_time(
         table,
@@ -553,7 +553,7 @@ def _read_results(path: str | PathLike[str], plan: int | str | None, whole: bool
 
         return results_of(datasets.read_plan(path, plan))
     if Path(path).suffix == ".cfj":
-        return api.journal_events(path)
+        return api.journal_table(path)
     if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():
         name = fspath(path).removesuffix(".toml")
         raise ResultsError(

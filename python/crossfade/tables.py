@@ -52,19 +52,23 @@ class Table:
         return cls([str(name) for name in frame.columns], rows)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame of pandas: of float, integers where every cell is one, or words; None where empty."""
+        """A DataFrame of pandas, with a missing value in each empty cell.
+
+        Columns are of ``int64`` (``Int64`` with empty cells), of ``float64``, or of objects.
+        """
         import pandas as pd  # it takes a while to load
 
-        def of(cells: list[Cell]) -> list[Cell] | np.ndarray[Any, Any]:
+        def column(cells: list[Cell]) -> Any:
             kinds = {type(cell) for cell in cells}
-            if kinds <= {int, float, type(None)} and kinds & {float, type(None)} and kinds != {type(None)}:
-                return [float("nan") if cell is None else float(cell) for cell in cells]
-            return cells
+            if kinds == {int, type(None)}:
+                return pd.array(cells, dtype="Int64")
+            if float in kinds and kinds <= {int, float, type(None)}:
+                return pd.Series(cells, dtype="float64")
+            return pd.Series(cells, dtype=object if str in kinds or kinds == {type(None)} else None)
 
-        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
-        return pd.DataFrame(
-            {name: of(list(cells)) for name, cells in zip(self.columns, columns, strict=True)}
-        )
+        places = range(len(self.columns))
+        cells = [[row[place] for row in self.rows] for place in places]
+        return pd.DataFrame({name: column(of) for name, of in zip(self.columns, cells, strict=True)})
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas()._repr_html_())
@@ -143,12 +147,10 @@ class Table:
 
 def _of_frame(cell: Any) -> Cell:
     """A value of a DataFrame as a cell."""
-    if cell is None or cell != cell:  # NaN; that of pandas (NA) is neither
-        return None
-    if isinstance(cell, str | int | float) and not isinstance(cell, bool):
-        return cell
     found = cell.item() if hasattr(cell, "item") else cell
-    return label(found) if isinstance(found, str | int | float | bool) else str(found)
+    if type(found).__name__ in ("NAType", "NaTType") or found != found:
+        return None
+    return label(found) if found is None or isinstance(found, str | int | float) else str(found)
 
 
 def csv_line(cells: Iterable[Cell]) -> str:

@@ -9,7 +9,7 @@ import pytest
 import crossfade as cf
 from crossfade.figures.linkevents import is_link_events
 from crossfade.tables import Cell
-from tests.conftest import SMALL, Cli, expect_one_line, svg_words
+from tests.conftest import SMALL, Cli, expect_one_line, link_events_text, svg_words
 
 COLUMNS = [
     *("time_s", "link", "event", "user", "node", "frame", "attempt", "scheme", "snr_db", "verdict"),
@@ -70,7 +70,7 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     scenario, events = tmp_path / "frames.toml", tmp_path / "links.csv"
     scenario.write_text(FRAMES)
     assert cli("run", scenario, "--quiet", "--link-events", events).code == 0
-    assert events.read_text() == cf.link_events(scenario)
+    assert events.read_text() == link_events_text(scenario)
     found = cf.Table.read(events)
     assert is_link_events(found)
     sent = [row for row in found.records() if row["event"] == "frame" and row["link"] == "forward"]
@@ -86,7 +86,7 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
 
 def test_a_sweep_has_its_axes_in_front() -> None:
     over = {"channel.p_e": [0.1, 0.5]}
-    found = cf.Table.from_csv(cf.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
+    found = cf.Table.of_frame(cf.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
     assert found.columns == ["channel.p_e", *COLUMNS]
     assert set(found.cells("channel.p_e")) == {0.1, 0.5}
 

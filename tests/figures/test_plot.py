@@ -344,7 +344,7 @@ def test_a_figure_is_drawn_into_axes_of_ones_own() -> None:
 
 def test_each_kind_of_table_has_its_function(small: Path, tmp_path: Path) -> None:
     """Events in ``plot`` are drawn for one more release; results in the others are refused."""
-    events = cf.Table.from_csv(cf.events(small, over={"channel.p_e": [0.1]}))
+    events = cf.Table.of_frame(cf.events(small, over={"channel.p_e": [0.1]}))
     with pytest.warns(DeprecationWarning, match="plot_events"):
         cf.plot(events, tmp_path / "old.svg")
     cf.plot_events(events, tmp_path / "new.svg")

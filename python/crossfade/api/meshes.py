@@ -14,6 +14,7 @@ from crossfade.plans.options import Options, RunOptions, ScenarioLike, Values
 from crossfade.tables import Cell, Table, label
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
@@ -24,13 +25,18 @@ def reuse(
     *,
     simulated: bool = True,
     **options: Unpack[RunOptions],
-) -> Table:
+) -> pd.DataFrame:
     """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
 
     A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in
     the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
     simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
     """
+    return reuse_table(scenario, simulated=simulated, **options).to_pandas()
+
+
+def reuse_table(scenario: ScenarioLike, *, simulated: bool = True, **options: Unpack[RunOptions]) -> Table:
+    """What :func:`reuse` gives, as a table."""
     asked = Options.of(RunOptions, options, methods=["simulation"])
     plan = plans.load(scenario, asked)
     with translated_errors():
