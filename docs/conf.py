@@ -14,13 +14,12 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import typer
 from sphinx.application import Sphinx
 
 import crossfade as cf
 from crossfade._crossfade import student_quantile
 from crossfade.cli import terminal
-from crossfade.cli.app import app, main
+from crossfade.cli.app import main
 from crossfade.comparison.paired import Sample
 from crossfade.papers import PAPERS, verdict_table
 
@@ -44,9 +43,15 @@ exclude_patterns = ["_build", "gallery/*.md"]
 # Links name headings as they do in the plain files.
 myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
-# Pages without pages below them need no sidebar for these; outputs of commands need the room.
-html_sidebars: dict[str, list[str]] = {"*": []}
+html_theme_options = {
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 7,
+    "show_nav_level": 2,
+    "navigation_with_keys": False,
+}
+# The front page has its list of sections; every other page has the pages of its section beside it.
+html_sidebars: dict[str, list[str]] = {"index": [], "**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
@@ -82,9 +87,6 @@ def printed(*arguments: str) -> str:
 def make_gallery(_: Sphinx) -> None:
     """Compute what the pages show. Where runs are short (--quick), the pages say so."""
     GALLERY.mkdir(exist_ok=True)
-    (GALLERY / "crossfade.txt").write_text(printed("--help"))
-    for command in typer.main.get_command(app).commands:
-        (GALLERY / f"{command}.txt").write_text(printed(command, "--help"))
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
     plot = ["--plot", str(GALLERY / "quickstart.png")]
     (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
@@ -232,7 +234,7 @@ def make_fits() -> None:
     text = io.StringIO()
     with redirect_stdout(text):
         terminal.print_fit(replace(cf.fit(trace), source="trace.txt"), terminal.console())
-    (GALLERY / "fit.txt").write_text(text.getvalue())
+    (GALLERY / "fit-trace.txt").write_text(text.getvalue())
     records = []
     for fd_t in (0.01, 0.08, 0.64):
         for p_e in (0.01, 0.1, 0.3):
@@ -278,11 +280,12 @@ def shown_claims(claims: cf.Table) -> str:
             "quote": record["quote"],
             "figure": record["figure"],
             "verdict": record["verdict"],
-            "points": f"{record['holding']} of {record['points']}",
+            "points": f"{record['holding']} of {record['points']}" if record["points"] else "",
+            "because": "" if record["verdict"] == "holds" else record["because"] or record["why"],
         }
         for record in claims.records()
     ]
-    return cf.Table.of(["quote", "figure", "verdict", "points"], records).to_csv()
+    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], records).to_csv()
 
 
 def with_directives(_: Sphinx, __: str, source: list[str]) -> None:

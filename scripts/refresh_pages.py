@@ -1,4 +1,5 @@
-"""Write into the pages what the gallery holds, for those who read them without a build (docs/plain_pages.py).
+"""Write the generated pages of the reference (docs/reference_pages.py), and into the other pages what the
+gallery holds, for those who read them without a build (docs/plain_pages.py).
 
 Usage: make docs && python scripts/refresh_pages.py
 """
@@ -12,6 +13,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 
+import reference_pages
 from plain_pages import DOCS, GALLERY, PICTURES, filled, parts
 
 # Enough colours for lines, and a third of the bytes.
@@ -21,6 +23,7 @@ WIDTH = 900
 
 def main() -> None:
     """All pages, and the pictures that they show."""
+    reference_pages.write()
     PICTURES.mkdir(exist_ok=True)
     made = (GALLERY, DOCS / "_build")
     pages = [page for page in DOCS.rglob("*.md") if not any(map(page.is_relative_to, made))]

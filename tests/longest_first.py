@@ -19,12 +19,13 @@ SECONDS = {
 def group_of(file: str) -> str:
     """The group of the tests of ``file``: those of a file stay with one worker, for what they share.
 
-    All live tests are one group, with all that makes namespaces (browsers do): they measure the kernel against
-    the clock, and count what is left of them.
+    All live tests are one group, with all that makes namespaces (browsers do): they measure the kernel
+    against the clock, and count what is left of them.
     """
     path = Path(__file__).parents[1] / file
     is_live = path.name.startswith("test_live") or path.parent.name == "trials"
-    is_live |= re.search(r"^from tests\.\S+ import .*\b(need_live|visit)\b", path.read_text(), re.M) is not None
+    needs = r"^from tests\.\S+ import .*\b(need_live|visit)\b"
+    is_live |= re.search(needs, path.read_text(), re.M) is not None
     return "live" if is_live else file
 
 

@@ -11,7 +11,7 @@ import crossfade.errors  # noqa: F401  # first of all: it ends quietly while the
 # isort: split
 from typing import TYPE_CHECKING, Any
 
-from crossfade._crossfade import RESULTS_VERSION, __version__
+from crossfade._crossfade import RESULTS_VERSION
 from crossfade.api import (
     Check,
     GoldenCase,
@@ -61,6 +61,8 @@ from crossfade.errors import (
     TraceError,
 )
 from crossfade.explorer.server import explore
+from crossfade.files.version import cite
+from crossfade.files.version import version as _version
 from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
 from crossfade.pictures import draw, fold, plot, plot_cdf, plot_events
@@ -76,6 +78,8 @@ from crossfade.tables import Table
 
 if TYPE_CHECKING:
     from crossfade.sweeps.cluster import Cluster
+
+__version__ = _version()
 
 __all__ = [
     "RESULTS_VERSION",
@@ -110,6 +114,7 @@ __all__ = [
     "air_pcap",
     "best",
     "check",
+    "cite",
     "claims",
     "compare",
     "crossings",

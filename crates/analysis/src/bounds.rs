@@ -1,6 +1,6 @@
 //! Tight bounds: the paper's semi-Markov analysis with the looser of its counts replaced.
 //!
-//! The same events as the paper's, each counted exactly: transmissions and slots for every variant
+//! Bounds that count the paper's events, each exactly: transmissions and slots for every variant
 //! (`NewReno`'s recovery needs no second chain), and as surely new each packet of the run right behind a
 //! hole. The retransmission of the hole acknowledges the run, and it stays alone (W = 1) until it succeeds:
 //! none of the run is ever sent again.
@@ -22,7 +22,7 @@ pub struct Bounds {
     /// Transmissions per slot, in the chain behind the lower bound.
     pub transmissions_per_slot: f64,
     /// Transmissions per slot, in the chain behind the upper bound. It differs for the `NewReno` of
-    /// [`paper_bounds`](crate::paper_bounds) only, which has two chains; neither figure is a bound there.
+    /// [`paper_bounds`](crate::paper_bounds()) only, which has two chains; neither figure is a bound there.
     pub transmissions_per_slot_upper: f64,
 }
 

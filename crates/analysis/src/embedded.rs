@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A cycle starts after a timeout, a completed recovery, or (Tahoe) a fast retransmit. Part 1 is the same for
-//! every variant and every way of counting; who calls says how part 2 ends.
+//! every variant and every way of counting; the caller says how part 2 ends.
 
 use crate::growth::{LossWindow, windows};
 use crate::model::Model;

@@ -142,7 +142,7 @@ fn cubic_response(path: &TcpPath) -> Result<f64, AnalysisError> {
     Ok(cubic.max((1.5 / p).sqrt()).min(w_max) / rtt)
 }
 
-/// E[`W_u`]: the mean window at a loss if no receiver limits it.
+/// `E[W_u]`: the mean window at a loss if no receiver limits it.
 fn unlimited_window(p: f64, b: f64) -> f64 {
     let c = (2.0 + b) / (3.0 * b);
     c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt()

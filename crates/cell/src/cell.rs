@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// uplink, it carries nothing. It reports the downlink, with the uplink as [`LinkReport::back`].
 ///
 /// At the beginning of a slot the frames of the slot before have arrived, then bins are given to users and their frames
-/// begin. The same configuration, seed and pushes give the same departures, bit for bit.
+/// begin. Equal configuration, seed and pushes give equal departures, bit for bit.
 pub struct Cell {
     slot: SimTime,
     downlink: Direction,

@@ -1,4 +1,4 @@
-//! One direction of a cell: who has something to send, who gets which bin, and which frames are in the air.
+//! One direction of a cell: users with data, their bins, and the frames in the air.
 
 use crate::config::CellConfig;
 use crate::error::CellError;
@@ -147,7 +147,7 @@ impl Direction {
         LinkReport { frames: Some(frames), users, unsent, ..report }
     }
 
-    /// Users choose the best bin that is left; who begins changes from slot to slot.
+    /// Users choose the best bin that is left; the first to choose changes from TTI to TTI.
     fn choose_in_turns(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
         let Scratch { open, scores, active, .. } = scratch;
         open.clear();
@@ -182,7 +182,7 @@ impl Direction {
         }
     }
 
-    /// Each bin goes to the user with the highest score who still has something to send.
+    /// Each bin goes to the user with the highest score that still has data to send.
     fn rank(&mut self, slot: u64, scratch: &mut Scratch) {
         let bins = self.config.bins;
         let is_fair = matches!(self.config.allocation, Allocation::ProportionalFair { .. });

@@ -119,7 +119,7 @@ impl FrameSuccess {
         between(self.table(), bits as usize - 1, below, part)
     }
 
-    /// The same of 1 to 8 bits a symbol.
+    /// Frame success probabilities of 1 to 8 bits per symbol.
     pub(crate) fn all_at_root(&self, root: f64) -> [f64; MOST_BITS] {
         let (table, (below, part)) = (self.table(), place(root));
         std::array::from_fn(|modulation| between(table, modulation, below, part))

@@ -1,4 +1,4 @@
-//! What a base station knows of a user who reports.
+//! What a base station knows of a user from its reports.
 
 use crate::feedback::FeedbackConfig;
 use crate::user_channel::UserChannel;

@@ -1,4 +1,4 @@
-//! Who gets which bin.
+//! Schedulers: allocation of bins to users.
 
 /// How the bins of a slot are given to users.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub enum Allocation {
         /// How many bins.
         candidates: usize,
     },
-    /// Each bin goes to the next user who has something to send.
+    /// Each bin goes to the next user with data to send.
     RoundRobin,
     /// Each bin goes to the user with the highest predicted signal-to-noise ratio in it.
     MaxSinr,

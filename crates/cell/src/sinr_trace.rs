@@ -19,7 +19,7 @@ pub struct SinrTrace {
 }
 
 impl SinrTrace {
-    /// The same trace, which begins again whenever `period` is over.
+    /// Makes the trace repeat after `period`.
     ///
     /// # Errors
     /// A period that ends before the last row begins.

@@ -63,7 +63,7 @@ pub enum AntennaCorrelation {
     /// Spread of 7 degrees, mean angles of 84 (transmitter) and 60 degrees, half a wavelength apart: "low
     /// correlation" in Table 1 of the paper, though neighbours have 0.93 and 0.95.
     Urban,
-    /// The same with a spread of 2 degrees: neighbours have 0.994 and 0.996.
+    /// Angular spread of 2 degrees: correlations of neighbours are 0.994 and 0.996.
     Rural,
     /// Any.
     Custom {

@@ -138,7 +138,8 @@ impl LossConfig {
         }
     }
 
-    /// The same, but for Rayleigh fading the closed form that stands near its chain: at once.
+    /// Like [`Self::markov_view`], but Rayleigh fading is approximated in closed form, without a computation of its
+    /// chain.
     ///
     /// # Errors
     /// The assumption of a Markov chain in time that fails.

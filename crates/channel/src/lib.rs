@@ -10,7 +10,7 @@
 //! [`NoiseSource`] draws Gaussian noise by index, in kernels that run on vectors of any width ([`simd`]).
 //! [`DopplerTaps`] is fading of several paths, one value a slot; with a [`DelayProfile`] it becomes the gains of frequency bins
 //! ([`FrequencyResponse`]), and [`PredictedFading`] what a transmitter expects of them. [`TravelledShadowing`] is shadowing of
-//! who moves.
+//! that moves.
 //! A process of your own (docs/own-model.md) can draw the time that it stays in a state from [`Geometric`].
 //!
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and

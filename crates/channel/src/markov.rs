@@ -65,7 +65,7 @@ impl TwoStateMarkov {
         Ok(Self { p_gg: 1.0 - p_e, p_gb: p_e, p_bg: 1.0 - p_e, p_bb: p_e })
     }
 
-    /// For who has computed the small ones without cancellation. Rounding beyond 1 is cut off.
+    /// For callers that have computed the small ones without cancellation. Rounding beyond 1 is cut off.
     pub(crate) fn with_all_digits(p_gb: f64, p_bg: f64, p_bb: f64) -> Self {
         let p_gb = p_gb.min(1.0);
         Self { p_gg: 1.0 - p_gb, p_gb, p_bg: p_bg.min(1.0), p_bb: p_bb.min(1.0) }

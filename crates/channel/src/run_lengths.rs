@@ -14,7 +14,7 @@ pub struct RunLengths {
     pub counts: Vec<u64>,
     /// The share of runs at least as long as each of them.
     pub survival: Vec<f64>,
-    /// The same of the chain: `p^(length - 1)`, p its probability to stay.
+    /// Survival function of the fitted chain: `p^(length - 1)`, p its probability to stay.
     pub fitted: Vec<f64>,
     /// Where the two distributions are furthest apart.
     pub distance: RunDistance,
@@ -29,7 +29,7 @@ pub struct RunDistance {
     pub length: u64,
     /// The share of runs observed to be at least as long.
     pub observed: f64,
-    /// The same of the fitted chain.
+    /// Mean of the fitted chain.
     pub fitted: f64,
 }
 

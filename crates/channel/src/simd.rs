@@ -35,7 +35,7 @@ pub trait Vector:
     /// As many truths.
     type Mask: Copy;
 
-    /// The same in all lanes.
+    /// A vector with `value` in all lanes.
     fn splat(value: f32) -> Self;
     /// The first lanes of a slice, which must be long enough.
     fn load(from: &[f32]) -> Self;
@@ -67,7 +67,7 @@ pub trait Vector:
     fn to_bits(self) -> Self::Int;
     /// From a representation.
     fn from_bits(bits: Self::Int) -> Self;
-    /// The same in all lanes.
+    /// An integer vector with `value` in all lanes.
     fn splat_int(value: u32) -> Self::Int;
     /// The first lanes of a slice, which must be long enough.
     fn load_int(from: &[u32]) -> Self::Int;

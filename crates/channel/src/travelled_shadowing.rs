@@ -1,4 +1,4 @@
-//! Log-normal shadowing of a user who moves.
+//! Log-normal shadowing of a moving user.
 
 use crate::autoregressive::Autoregressive;
 use crate::error::{ChannelError, out_of_range};

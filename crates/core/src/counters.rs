@@ -4,7 +4,7 @@ use crate::{DelayHistogram, SimTime};
 
 /// A count, a sum or a distribution that grows during a run.
 ///
-/// A struct of such has the same from [`counters!`](crate::counters), which knows every field: one that is
+/// A struct of such has the same from [`counters!`](macro@crate::counters), which knows every field: one that is
 /// forgotten does not compile.
 pub trait Counter: Sized {
     /// What was counted since the count was `earlier`.

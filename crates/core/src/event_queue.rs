@@ -309,7 +309,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// The same in order, of a list that is nearly always short.
+    /// Like [`Self::gather`], but in order, for a list that is nearly always short.
     fn gather_sorted(&mut self, mut at: u32) {
         while let Some(listed) = self.items.get_mut(at as usize) {
             let item = listed.item;

@@ -1,4 +1,4 @@
-//! What a run tells those who watch it.
+//! Observers of a run: what it reports while it goes on.
 //!
 //! Traces, statistics, captures and live plots are observers. An engine is generic over its observer; with
 //! `()` every call is compiled away.
@@ -99,7 +99,7 @@ pub trait Observer {
     /// Takes one event, in order of time.
     fn record(&mut self, event: &EventRecord);
 
-    /// The same, where `info` gives what the congestion control of the flow is at, as text.
+    /// Like [`Self::record`], with `info` that gives the state of the flow's congestion control as text.
     fn record_with(&mut self, event: &EventRecord, _info: &dyn Fn() -> String) {
         self.record(event);
     }

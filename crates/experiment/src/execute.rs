@@ -42,7 +42,7 @@ pub fn execute(
     execute_rest(experiment, &known, jobs, shard, handle, on_rows)
 }
 
-/// The same where of the rows that are there no more is told: they may be too many for the memory.
+/// Like [`execute`], but does not report rows already in the cache, which may not fit in memory.
 ///
 /// # Errors
 /// As [`execute`].
@@ -146,7 +146,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// So many finished runs may wait for who takes them: workers that are faster wait as well.
+/// Capacity of the channel of finished runs; workers that are faster wait.
 const ROWS_WAITING: usize = 1024;
 
 /// More threads than this are a slip of the pen.

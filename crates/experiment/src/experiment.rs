@@ -42,7 +42,7 @@ impl Experiment {
         Self::load_with_files(text, name, overrides, &no_files)
     }
 
-    /// The same of a scenario that names files: `read` gives the text of each.
+    /// Like [`Self::load`], for a scenario that names files: `read` gives the text of each.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -55,7 +55,8 @@ impl Experiment {
         Self::load_while(text, name, overrides, read, &|_, _| true)
     }
 
-    /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many.
+    /// Like [`Self::load_with_files`], but stops where `goes_on` says no. It is told now and then how many points of
+    /// how many were read.
     ///
     /// # Errors
     /// As [`Self::load`]; that it was interrupted.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Shares of runs are counted in these.
 const PARTS: f64 = 1e6;
 
-/// Shared by those who make runs and the one who waits for them.
+/// Shared by the threads that simulate runs and the thread that waits for them.
 #[derive(Debug, Default)]
 pub struct ExecutionHandle {
     /// Once it is true, runs end soon and without a result.

@@ -180,7 +180,7 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
 ];
 
-/// What rows keep beside the published metrics, for the estimates of these: see [`Ratio`].
+/// What rows keep beside the published metrics, for the estimates of these.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(crate) static KEPT: &[Metric] = &[
@@ -273,7 +273,7 @@ pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'stati
 /// transmissions.
 pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
 
-/// The same: the frames of which the combination of so many receptions fails, whatever passed before.
+/// Prefix of counts of frames whose combination of so many receptions fails, whatever passed before.
 pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
 
 /// Named so in a row: 1 where its frames are independent trials.

@@ -147,7 +147,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         Self::after(experiment, Arc::new(known), jobs, shard)
     }
 
-    /// The same of rows of which no more is told.
+    /// Like [`Self::new`], for rows that are not reported again.
     pub fn after(experiment: P, known: Arc<Known>, jobs: usize, shard: Shard) -> Self {
         let firsts = experiment.points.first_of_equals();
         let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);

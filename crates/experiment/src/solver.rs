@@ -50,7 +50,7 @@ pub(crate) trait Solver: Sync {
         handle: &ExecutionHandle,
     ) -> Option<Outcome>;
 
-    /// Whose TCP a flow has, where it is none of ours.
+    /// TCP of a flow that is not Crossfade's.
     fn whose_tcp(&self, _flow: &FlowSetup) -> Option<String> {
         None
     }

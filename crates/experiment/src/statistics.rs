@@ -167,7 +167,7 @@ fn data_bits(flow: &FlowStatistics, headers: u32) -> f64 {
 pub(crate) struct Scale {
     /// The time that was measured.
     pub(crate) seconds: f64,
-    /// The same in slots.
+    /// Duration in slots.
     pub(crate) slots: f64,
     /// How often the wireless link sent a packet, in the mean: 1 without frames.
     pub(crate) transmissions_per_packet: f64,

@@ -37,7 +37,8 @@ pub struct PointResult {
     pub metrics: Vec<(&'static str, Metric)>,
     /// What makes the values doubtful.
     pub warnings: Vec<String>,
-    /// The same for each part that has any: lists by the kinds of parts, of which those of numbered parts may be missing.
+    /// Results of each part that has any: lists by the kinds of parts, of which those of numbered parts may be
+    /// missing.
     #[serde(flatten, serialize_with = "by_kind")]
     pub parts: Vec<PartResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
@@ -216,7 +217,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The same from rows that are known to belong to a point and a method, whatever their keys: `rows` has those of
+/// Like [`summarise`], but from rows that are known to belong to a point and a method, whatever their keys: `rows`
+/// has those of
 /// each point by each method, in the order of their runs and without a gap.
 ///
 /// # Errors

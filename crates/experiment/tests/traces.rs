@@ -47,6 +47,28 @@ fn packets_leave_at_the_opportunities_of_a_trace_to_the_millisecond() {
     assert_eq!(arrivals_ms(&sparse), [3.0, 40.0, 100.0, 103.0, 140.0, 200.0, 203.0, 217.0, 241.0, 300.0]);
 }
 
+/// Three packets of 1500 bytes take more than three opportunities of 1400.
+#[test]
+fn opportunities_have_the_size_that_is_given() {
+    let of = |size: &str| {
+        let set = json!([["link.trace", { "opportunities": "cell.up", "opportunity_size": size }]]);
+        plan_with(UDP, &set, &[("cell.up", "10\n")])
+    };
+    let usual = opportunities("10\n");
+    assert_eq!(arrivals_ms(&of("1500 B")), arrivals_ms(&usual));
+    // A run is known by what it does, not by how it is said.
+    assert_eq!(result(&of("1500 B")).rows, result(&usual).rows);
+    // Packet n ends with opportunity ceil(1500 n / 1400).
+    let ends = (1_u32..).map(|n| (1500 * n).div_ceil(1400) * 10).take_while(|at| *at <= 2000);
+    assert_eq!(arrivals_ms(&of("1400 B")), ends.map(f64::from).collect::<Vec<_>>());
+    let refused = load(
+        UDP,
+        &json!([["link.trace", { "opportunities": "cell.up", "opportunity_size": "0 B" }]]),
+        &[("cell.up", "10\n")],
+    );
+    assert_eq!(refused.unwrap_err(), "link.trace.opportunity_size = \"0 B\": must be at least 1 B");
+}
+
 #[test]
 fn a_trace_names_the_mean_rate_of_its_slots_and_is_used_up() {
     let plan = opportunities("3\n5\n5\n9\n17\n40\n41\n41\n41\n100\n");
@@ -348,7 +370,7 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
         ),
         (
             trace(json!({ "rates": "good.csv", "opportunities": "cell.up" })),
-            "link.trace.rates contradicts link.trace.opportunities: it takes delays, interpolation, delays_end",
+            "link.trace.rates contradicts link.trace.opportunities: it takes opportunity_size, delays, interpolation, delays_end",
         ),
         (trace(json!({ "period": "5 s" })), "link.trace: missing; one of opportunities, rates, attenuation"),
         (
@@ -430,4 +452,36 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
     let overrides = serde_json::from_value(json!({})).unwrap();
     let error = Experiment::load(PAPER, "test.toml", &overrides).unwrap_err().to_string();
     assert_eq!(error, "channel.file = \"losses.txt\": this scenario was given without files");
+}
+
+/// The public example of LeoReplayer from the scenario to the packet: of a source faster than the link one leaves at each of its
+/// opportunities, takes the delay of that time and never overtakes another.
+#[test]
+fn the_example_of_leo_replayer_is_followed_to_the_packet() {
+    let text = include_str!("../../../tests/data/leo-replayer-example.txt");
+    let (_, data) = text.split_once("\ncapacity\n").unwrap();
+    let (capacity, delays) = data.split_once("\ndelay\n").unwrap();
+    let numbers = |text: &str| -> Vec<u64> {
+        text.bytes().filter(|byte| *byte != b'\n').map(|byte| u64::from(byte - b'!')).collect()
+    };
+    let (capacity, delays) = (numbers(capacity), numbers(delays));
+    let opportunities: Vec<u64> =
+        (0_u64..).zip(&capacity).flat_map(|(at, count)| vec![at; *count as usize]).collect();
+    let lines = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
+    let set = json!([
+        ["link.trace", { "opportunities": "bw.txt", "delays": "delay.txt", "delays_end": "hold" }],
+        ["link.queue.limit", "500 packets"], ["flows.load.rate", "100 Mbit/s"], ["run.duration", "20 s"],
+    ]);
+    let plan = plan_with(UDP, &set, &[("bw.txt", &lines(&opportunities)), ("delay.txt", &lines(&delays))]);
+    let mut before = 0;
+    let expected = opportunities.iter().map(|at| {
+        before = before.max(at + delays[(at / 10) as usize]);
+        before as f64
+    });
+    let expected: Vec<f64> = expected.take_while(|at| *at <= 20_000.0).collect();
+    assert!(expected.len() > 70_000 && expected.len() < opportunities.len());
+    let found = arrivals_ms(&plan);
+    let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+    assert_eq!(wrong.map(|at| (at, found[at], expected[at])), None);
+    assert_eq!(found.len(), expected.len());
 }

@@ -1,4 +1,4 @@
-//! What happens inside links, for those who ask.
+//! Events inside links, for observers.
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 /// | `link` | all | the name of the link or fabric |
 /// | `event` | all | `frame`, `slot`, `air`, `defer`, `queue` |
 /// | `user` | frame, slot | whose, of a link that serves several; 0 elsewhere |
-/// | `node` | air, defer, queue | who sends, or defers, or has the queue, on a medium with nodes |
+/// | `node` | air, defer, queue | node that sends, defers or has the queue, on a medium with nodes |
 /// | `frame` | frame, air | its number on this link (of `air`, of its sender), counted from 0 |
 /// | `attempt` | frame | how often the same payload was sent before |
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
@@ -37,7 +37,7 @@ pub enum LinkEvent {
     Frame {
         /// When its transmission began.
         at: SimTime,
-        /// Whose it is.
+        /// User of the frame's packet.
         user: u16,
         /// Its number among all payloads.
         frame: u64,
@@ -54,7 +54,7 @@ pub enum LinkEvent {
     Slot {
         /// When it began.
         at: SimTime,
-        /// Whose it was.
+        /// User that had the slot.
         user: u16,
         /// The rate or frequency bin.
         bin: u32,
@@ -91,7 +91,7 @@ pub enum LinkEvent {
     Queue {
         /// When.
         at: SimTime,
-        /// Whose it is, on a medium with nodes.
+        /// Node of the event, on a medium with nodes.
         node: Option<u16>,
         /// What happened to it.
         change: QueueChange,

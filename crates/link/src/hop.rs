@@ -117,7 +117,7 @@ impl Hop {
         *idle_at + self.delay
     }
 
-    /// Takes a packet like [`push`](Link::push) for a caller who keeps it until it comes out: when that is. To the hop
+    /// Takes a packet like [`push`](Link::push) for a caller that keeps it until it comes out: when that is. To the hop
     /// it has arrived.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub struct Jitter {
     draws: Stream,
     /// When the next packet of a flow may leave; without flows for which that is over, now and then.
     next: BTreeMap<u32, SimTime>,
-    /// What is held back, first who leaves first; at one time, who came first.
+    /// Delayed packets, in order of departure, then of arrival.
     held: BinaryHeap<Reverse<Held>>,
     /// How many packets came.
     came: u64,

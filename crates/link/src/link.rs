@@ -1,4 +1,4 @@
-//! What a link is to those who use it.
+//! The link as its users see it.
 
 use crate::event::LinkEvent;
 use crate::parcel::Parcel;
@@ -70,7 +70,7 @@ impl Departure {
         parcel
     }
 
-    /// The same of what has another name outside.
+    /// Maps the departure to another packet.
     #[must_use]
     pub fn map(self, change: impl FnOnce(Parcel) -> Parcel) -> Self {
         match self {

@@ -52,7 +52,7 @@ impl Parcel {
         Self { id_and_flow: (flow as u64) << 32 | id as u64, bytes_user_ecn: bytes as u64 }
     }
 
-    /// The same of another user.
+    /// This packet of another user.
     #[inline]
     #[must_use]
     pub const fn with_user(self, user: u16) -> Self {
@@ -60,7 +60,7 @@ impl Parcel {
         Self { bytes_user_ecn: rest | (user as u64) << 32, ..self }
     }
 
-    /// The same with another ECN field.
+    /// This packet with another ECN field.
     #[inline]
     #[must_use]
     pub const fn with_ecn(self, ecn: Ecn) -> Self {
@@ -68,7 +68,7 @@ impl Parcel {
         Self { bytes_user_ecn: rest | (ecn as u64) << Self::ECN_SHIFT, ..self }
     }
 
-    /// The same, but the loss process of a link of whole packets neither loses it nor steps for it: what a
+    /// This packet, but the loss process of a link of whole packets neither loses it nor steps for it: what a
     /// simulation does not send, a handshake say, so that the others meet the losses that they meet there.
     #[inline]
     #[must_use]
@@ -76,21 +76,21 @@ impl Parcel {
         Self { bytes_user_ecn: self.bytes_user_ecn | Self::SPARED, ..self }
     }
 
-    /// The same under another name, of another flow: what an engine calls it inside.
+    /// This packet under another name, of another flow: what an engine calls it inside.
     #[inline]
     #[must_use]
     pub const fn renamed(self, id: u32, flow: u32) -> Self {
         Self { id_and_flow: (flow as u64) << 32 | id as u64, ..self }
     }
 
-    /// The same under another name.
+    /// This packet under another name.
     #[inline]
     #[must_use]
     pub const fn named(self, id: u32) -> Self {
         Self { id_and_flow: self.id_and_flow >> 32 << 32 | id as u64, ..self }
     }
 
-    /// The same with another length.
+    /// This packet with another length.
     #[inline]
     #[must_use]
     pub const fn sized(self, bytes: u32) -> Self {

@@ -9,7 +9,7 @@ pub(crate) fn plain(id: u32, bytes: u32) -> Parcel {
     Parcel::new(id, 0, bytes)
 }
 
-/// The same, perhaps ECN-capable.
+/// A copy of `parcel`, ECN-capable if asked for.
 pub(crate) fn capable(parcel: Parcel, is_capable: bool) -> Parcel {
     parcel.with_ecn(if is_capable { Ecn::Ect0 } else { Ecn::NotEct })
 }

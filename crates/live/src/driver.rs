@@ -17,7 +17,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who passes packets of such a size, or segments that are cut, interrupts nobody who makes them: he would find them
+/// After a packet this large, or a segment of a GSO burst, the sender is not woken: it would find them
 /// one at a time, and a quarter of the throughput is lost.
 const LARGE_BYTES: usize = 16_384;
 

@@ -162,7 +162,7 @@ impl Emulation {
         self.stop_with_events("")
     }
 
-    /// The same, and adds what is known of the hosts, as CSV, to the journal.
+    /// Like [`Self::stop`], and appends the `events` of the hosts, as CSV, to the journal.
     ///
     /// # Errors
     /// As [`stop`](Self::stop).

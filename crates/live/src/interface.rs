@@ -185,7 +185,7 @@ fn attribute(kind: u16, value: [u8; 4]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// The same with a value of any length.
+/// A netlink attribute with a value of any length.
 fn padded(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = [4 + value.len() as u16, kind].map(u16::to_ne_bytes).concat();
     bytes.extend(value);

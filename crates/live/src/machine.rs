@@ -11,7 +11,7 @@ pub struct Machine {
     pub processors: usize,
     /// Time of all processors since it started, in ticks.
     total: u64,
-    /// The same that it did not get because its hypervisor ran others.
+    /// Time that the hypervisor gave to other machines.
     stolen: u64,
 }
 

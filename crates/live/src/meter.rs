@@ -1,4 +1,4 @@
-//! What has passed so far, for those who look while it goes on.
+//! Counters of passed packets, readable while the emulation runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

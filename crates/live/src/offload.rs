@@ -83,7 +83,7 @@ impl Segments {
         place(run.start)..place(run.end).min(length)
     }
 
-    /// Whether the kernel has left the checksum of the transport to who cuts.
+    /// Whether the kernel has left the transport checksum to segmentation.
     pub(crate) fn has_partial_checksum(&self) -> bool {
         self.virtio[0] & NEEDS_CHECKSUM != 0
     }

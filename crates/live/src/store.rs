@@ -95,7 +95,7 @@ impl Store {
         (&memory[..*length], segments)
     }
 
-    /// The same, to be changed.
+    /// Like `bytes`, but mutable.
     ///
     /// # Panics
     /// There is none.

@@ -92,7 +92,7 @@ impl Way {
         }
     }
 
-    /// The same, whose packets tell of receive windows of at most so many bytes.
+    /// Limits the receive windows that packets announce to so many bytes.
     pub(crate) fn with_receive_window(self, bytes: Option<u32>) -> Self {
         Self { window: bytes.map(ReceiveWindow::new), ..self }
     }

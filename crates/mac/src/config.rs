@@ -96,7 +96,7 @@ impl NullingConfig {
 pub enum NullingRule {
     /// All: also the answers of two receivers side by side hit each other.
     Full,
-    /// The paper's: a sender nulls those who have sent a CTS, a receiver those who have sent an RTS.
+    /// The paper's rule: a sender nulls nodes that have sent a CTS, a receiver nodes that have sent an RTS.
     Paper,
 }
 

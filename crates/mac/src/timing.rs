@@ -67,7 +67,8 @@ pub struct Timing {
     pub sifs: SimTime,
     /// How long the medium is idle before slots count: SIFS and two slots.
     pub difs: SimTime,
-    /// The same after a frame that was not understood: SIFS, an ACK at 1 Mbit/s, DIFS (9.2.3.4). DIFS if switched off.
+    /// Idle time after a frame that could not be decoded: SIFS, an ACK at 1 Mbit/s, DIFS (9.2.3.4). DIFS if switched
+    /// off.
     pub eifs: SimTime,
     /// An RTS on the air.
     pub rts: SimTime,

@@ -36,7 +36,7 @@ pub enum Stage {
 /// What a reception counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// The same: 1 on the outputs of line 7 of the algorithm (whose gain is 1 - `Omega_kk`), or on the unbiased
+    /// Equal weights: 1 on the outputs of line 7 of the algorithm (whose gain is 1 - `Omega_kk`), or on the unbiased
     /// estimates of the other detectors.
     EqualGain,
     /// In proportion to its signal-to-noise ratio: on unbiased estimates 1 / `Omega_kk` - 1, which is 1 / `Omega_kk`

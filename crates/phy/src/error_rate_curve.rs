@@ -54,7 +54,7 @@ pub enum TableError {
         /// What may be.
         allowed: &'static str,
     },
-    /// The same point twice.
+    /// A point occurs twice.
     #[error("line {line}: snr_db = {snr_db:?}, transmissions = {transmissions} is on line {first} already")]
     Twice {
         /// Where.

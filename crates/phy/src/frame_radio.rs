@@ -66,7 +66,7 @@ impl FrameRadio {
         self.transceiver.detect(&self.reception, &mut self.workspace)
     }
 
-    /// The same for an ARQ receiver: `first` says that no copy of the payload was sent before.
+    /// Transmits a frame to an ARQ receiver: `first` says that no copy of the payload was sent before.
     pub fn transmit(&mut self, now: SimTime, transmission: u64, sdu: u64, first: bool) -> Received {
         let passes = self.receive(now, transmission, sdu) == 0;
         match self.transceiver.config().combining {

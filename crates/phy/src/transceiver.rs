@@ -111,7 +111,7 @@ pub struct Reception {
     pub(crate) statistic: Vec<f32>,
     /// The labels that were sent.
     pub(crate) sent: Vec<u32>,
-    /// Whose: not drawn again for the same.
+    /// Transmission of the gains, which are not drawn again for it.
     sdu: Option<u64>,
 }
 

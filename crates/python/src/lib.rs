@@ -127,7 +127,7 @@ fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) 
 
 #[pymodule]
 fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__version__", env!("CROSSFADE_VERSION"))?;
     module.add("RESULTS_VERSION", crossfade_scenario::RESULTS_VERSION)?;
     module.add("USUAL_METRIC", crossfade_experiment::USUAL_METRIC)?;
     module.add("MAIN_METRICS", crossfade_experiment::MAIN_METRICS)?;

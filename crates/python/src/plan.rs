@@ -253,28 +253,28 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// The same of samples of flows and links alone.
+    /// Writes samples of flows and links, like `events`.
     fn samples(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::samples(&self.experiment, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
-    /// The same of what happened inside links.
+    /// Writes events inside links, like `events`.
     fn link_events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::link_events(&self.experiment, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
-    /// The same of each transfer, in every run.
+    /// Writes each transfer of every run, like `events`.
     fn transfers(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::transfers(&self.experiment, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
-    /// The same of how delays are distributed, in every run.
+    /// Writes the distributions of delays of every run, like `events`.
     fn delays(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::delays(&self.experiment, &mut sink, &failure.cancel);
@@ -330,7 +330,7 @@ impl Plan {
         }
     }
 
-    /// The same with a Python object for a congestion control.
+    /// Like `events`, with a Python object for a congestion control.
     fn events_with_congestion_control(&self, py: Python<'_>, control: Py<PyAny>) -> PyResult<String> {
         let failure = Failure::default();
         let kept = failure.clone();

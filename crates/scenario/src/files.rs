@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::fmt::{Display, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The caller, who reads files. Nothing here opens any.
+/// The caller reads files. Nothing here opens any.
 pub trait ReadFile {
     /// The text of the file of that name.
     ///

@@ -58,7 +58,7 @@ pub enum Carrier {
         rate_bps: f64,
         /// What waits, and what is dropped.
         queue: QueueConfig,
-        /// How packets become frames, and who repeats them.
+        /// Framing of packets, and the ARQ of the frames.
         frames: FrameSetup,
         /// What becomes of them.
         errors: FrameErrors,

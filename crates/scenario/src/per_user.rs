@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// A value of all users of a flow, or one that goes evenly from the first of them to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PerUser<T> {
-    /// The same for all.
+    /// One value for all users.
     One(T),
     /// The first has one end, the last the other.
     Range {

@@ -76,7 +76,7 @@ impl Plan {
         Self::load_with_files(text, name, overrides, &no_files)
     }
 
-    /// The same of a scenario that names files: `read` gives the text of each.
+    /// Like [`Self::load`], for a scenario that names files: `read` gives the text of each.
     ///
     /// # Errors
     /// Anything that is not right, as one line.
@@ -89,8 +89,8 @@ impl Plan {
         Self::load_while(text, name, overrides, read, &|_, _| true, &mut |_| ())
     }
 
-    /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many; `see`
-    /// is shown each point.
+    /// Like [`Self::load_with_files`], but stops where `goes_on` says no. It is told now and then how many points of
+    /// how many were read; `see` is shown each point.
     ///
     /// # Errors
     /// Anything that is not right, as one line; that it was interrupted.

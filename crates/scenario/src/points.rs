@@ -1,4 +1,4 @@
-//! The points of a plan. There may be many: of each is kept who it is, and it is made again when it is asked for.
+//! The points of a plan. There may be many: each keeps its identity alone, and is made again when it is asked for.
 
 use crate::document::{leaves, overlap};
 use crate::draws::{self, DrawTable};
@@ -24,7 +24,7 @@ pub struct Point {
     pub axes: Map<String, Value>,
     /// The scenario, all defaults filled in; where runs take draws, that of run 0.
     pub scenario: Scenario,
-    /// The same in the terms of the models.
+    /// The scenario in the terms of the models.
     pub setup: Setup,
     /// Equal for equal points of any plan with the same results version.
     pub id: String,

@@ -115,7 +115,7 @@ fn lines_about_flows() {
 #[test]
 fn lines_about_traces() {
     let keys = json!({
-        "opportunities": "o.txt", "delays": "d.csv", "interpolation": "linear", "delays_end": "hold", "rates": "r.csv", "attenuation": "a.csv", "period": "10 s", "modcod": "dvb-s2",
+        "opportunities": "o.txt", "opportunity_size": "1400 B", "delays": "d.csv", "interpolation": "linear", "delays_end": "hold", "rates": "r.csv", "attenuation": "a.csv", "period": "10 s", "modcod": "dvb-s2",
         "budget": { "margin_db": 1 },
     });
     let base = json!([["link.rate", null]]);

@@ -37,7 +37,7 @@ pub fn simulate<O: Observer, C: Capture>(
 ///
 /// It goes on by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)), in portions of any size:
 /// what happens is the same. Packets enter it from outside ([`Fabric::push`]) beside the flows that it
-/// simulates, and leave it again ([`poll`](Self::poll)). To those who know links alone it is a [`Fabric`]: what
+/// simulates, and leave it again ([`poll`](Self::poll)). To callers that know links alone it is a [`Fabric`]: what
 /// can stand between real hosts, with a whole network inside.
 pub struct Engine<O, C> {
     event_loop: Layouts<O, C>,
@@ -51,7 +51,7 @@ enum Layouts<O, C> {
     Many(Box<EventLoop<O, C, Many>>),
 }
 
-/// The same of either.
+/// Calls a method of either layout.
 macro_rules! either {
     ($engine:expr, $event_loop:ident => $result:expr) => {
         match $engine.event_loop {
@@ -104,7 +104,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => while event_loop.run(now, u32::MAX) {});
     }
 
-    /// The same, so many events at most. Returns whether there may be more by `now`.
+    /// Like [`Self::advance`], but processes so many events at most. Returns whether there may be more by `now`.
     pub fn advance_some(&mut self, now: SimTime, events: u32) -> bool {
         either!(mut self, event_loop => event_loop.run(now, events))
     }

@@ -18,7 +18,7 @@ pub(crate) struct Connection {
     pub(crate) receiver: Receiver,
     /// The timer event that counts; earlier ones still in the queue are ignored.
     pub(crate) timer_at: Option<SimTime>,
-    /// The same for an acknowledgement held back.
+    /// Time of the delayed-ACK timer, if it runs.
     pub(crate) ack_timer_at: Option<SimTime>,
     /// The last segment that the application has to send; `u64::MAX` is without end.
     pub(crate) last: u64,

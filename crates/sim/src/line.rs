@@ -27,7 +27,7 @@ impl DelayLine {
         was_empty.then_some(at)
     }
 
-    /// The same of a packet that enters at `at`, now or later.
+    /// Like [`Self::push`], for a packet that enters at `at`, now or later.
     pub(crate) fn push_ahead(&mut self, at: SimTime, parcel: Parcel) -> Option<SimTime> {
         let out = self.push(at, parcel);
         if out.is_some() {
@@ -104,7 +104,7 @@ impl DelayLine {
         self.advance_timed(now).map(|(_, parcel)| parcel)
     }
 
-    /// The same, and when it came out.
+    /// Like [`Self::advance`], with the time at which the packet came out.
     #[inline]
     pub(crate) fn advance_timed(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
         self.next_event().filter(|&at| at <= now)?;

@@ -34,7 +34,7 @@ impl Medium {
         }
     }
 
-    /// The same as a fabric.
+    /// Converts the medium into a fabric.
     pub(crate) fn into_fabric(self) -> Box<dyn Fabric + Send> {
         match self {
             Self::Link(link) => Box::new(PointToPoint(link)),
@@ -82,7 +82,7 @@ pub enum AnyLink {
 }
 
 impl AnyLink {
-    /// The same link, which has taken nothing yet, with an event for each transmission that packets wait for.
+    /// Makes an unused link schedule an event for each transmission that packets wait for.
     ///
     /// # Errors
     /// The limit of its queue lets no packet in.

@@ -74,7 +74,7 @@ pub fn run<O: Observer>(
     run_network(config.into(), observer, cancel)
 }
 
-/// The same with a congestion control in place of Reno's.
+/// Like [`run`], with a congestion control in place of Reno's.
 ///
 /// # Errors
 /// [`Interrupted`] once `cancel` is true.

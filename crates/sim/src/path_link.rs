@@ -16,7 +16,7 @@ pub(crate) trait PathLinkKind: Link {
     /// Itself, if it is a hop.
     fn as_hop(&self) -> Option<&Hop>;
 
-    /// The same to change.
+    /// Like [`Self::as_hop`], but mutable.
     fn as_hop_mut(&mut self) -> Option<&mut Hop>;
 }
 

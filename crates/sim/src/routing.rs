@@ -74,7 +74,7 @@ pub(crate) struct Tables {
 }
 
 impl Routing {
-    /// The tables and routes of `topology`, of which `uses` says who takes which route.
+    /// The tables and routes of `topology`, where `uses` gives the route of each flow.
     pub(crate) fn new(topology: Topology, uses: &[(Use, usize)]) -> (Self, Tables) {
         let Topology { media, routes } = topology;
         let is_used = |medium: usize, by: Use| {

@@ -16,7 +16,7 @@ use crossfade_core::{SimTime, Stream, TcpSnapshot};
 /// timeout.
 pub struct Sender(Rules);
 
-/// Whose rules are at work.
+/// Rule book of the sender.
 enum Rules {
     /// The idealised sender of the paper, and ns-2's.
     Classic(Box<Classic>),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Verdict = Literal["best", "too close to call", "constraint uncertain", "no feasible choice"]
+Verdict = Literal["best", "equal", "too close to call", "constraint uncertain", "no feasible choice"]
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,13 @@ class Decision:
 
     ``best``: it is better than every other one that may keep to the constraints, beyond the interval of the
     paired difference. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it,
-    or are better if they keep to a constraint whose limit lies inside their interval. ``constraint
-    uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
-    keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
-    ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower bound, ``at_least``,
-    if it is a completion time and flows were unfinished; ``margin`` is then that of the times seen.
+    or are better if they keep to a constraint whose limit lies inside their interval. ``equal``: the
+    ``rivals`` have the same value in every run, as where nothing arrives, and more runs would not tell them
+    apart. ``constraint uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible
+    choice``: no mean keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the
+    advantage over the ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower
+    bound, ``at_least``, if it is a completion time and flows were unfinished; ``margin`` is then that of the
+    times seen.
     """
 
     condition: dict[str, Cell]
@@ -324,6 +326,9 @@ def _decide(
     rivals = [
         choice for choice in perhaps if choice != leader and advantage(choice).verdict(coverage) != "higher"
     ]
+    # Of a rival that only perhaps keeps to the constraints more runs do tell more.
+    is_equal = all(advantage(choice).verdict(coverage) == "equal" and not doubts[choice] for choice in rivals)
+    close: Verdict = "equal" if is_equal else "too close to call"
     margin = advantage(ranking[1]) if len(ranking) > 1 else None
     uncertain = doubts[leader] or []
     return Decision(
@@ -335,7 +340,7 @@ def _decide(
         runner_up=words(ranking[1]) if margin else None,
         margin=margin.mean if margin and margin.values else None,
         margin_ci95=margin.ci95(coverage) if margin and margin.values else None,
-        verdict="constraint uncertain" if uncertain else "too close to call" if rivals else "best",
+        verdict="constraint uncertain" if uncertain else close if rivals else "best",
         rivals=[named(choice) for choice in rivals],
         uncertain=uncertain,
     )

@@ -43,7 +43,7 @@ class Constraint:
         return slack > 0.0 or (slack == 0.0 and self.sign.endswith("="))
 
     def surely_holds(self, slack: Sample, coverage: float) -> bool | None:
-        """The same of a slack with its interval, None where the limit lies inside.
+        """Whether a slack with its interval meets the goal; None where the limit lies inside.
 
         Completion times of which some were unfinished are at least as long as they seem.
         """

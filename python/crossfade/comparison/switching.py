@@ -156,7 +156,7 @@ def _used(pieces: Sequence[_Piece]) -> list[Cells | None]:
 
 
 def _with_a_stretch_less(pieces: Sequence[_Piece], used: Sequence[Cells | None]) -> list[Cells | None] | None:
-    """The same with the shortest such stretch left to its neighbours; None where there is none."""
+    """These stretches with the shortest left to its neighbours; None where there is none."""
     stretches = _stretches(used)
 
     def length(ends: tuple[int, int]) -> float:

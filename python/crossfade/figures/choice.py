@@ -269,14 +269,16 @@ def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) 
     A table of keys is known by any of its items: ``variant=sack``.
     """
 
-    def called(cell: Cell) -> Cell:
-        items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
-        known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
-        return cell if known is None else Label(known, cell)
-
     for name in columns if labels else []:
-        table = _replaced(table, name, [called(cell) for cell in table.cells(name)])
+        table = _replaced(table, name, [called(cell, labels) for cell in table.cells(name)])
     return table
+
+
+def called(cell: Cell, labels: Mapping[str, str]) -> Cell:
+    """A value as somebody called it; a table of keys is known by any of its items."""
+    items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
+    known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
+    return cell if known is None else Label(known, cell)
 
 
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:

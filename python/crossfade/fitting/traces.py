@@ -115,7 +115,49 @@ class LinkTrace:
                 if direction == "both" and len({id(group) for group in self.ways.values()}) == 2:
                     direction = of_groups[id(file)]
                 rows.append({**head, **way, "direction": direction})
+        for direction, arrived, packets in self._joined():
+            of = (str(arrived.path), direction)
+            row = next(row for row in rows if (row["file"], row["direction"]) == of)
+            row.update(_of_packets(packets, row["window_s"]))
         return rows
+
+    def packets(self) -> pd.DataFrame:
+        """Packets whose two ends were recorded, as a ``pandas.DataFrame`` in the order of sending.
+
+        Of each way the log of the end that sends and that of the end that receives, such as the two halves
+        of a tunnel of Pantheon, are joined by the numbers of the packets, on one clock: that of the log that
+        starts first. Columns: ``direction``, ``id``, ``bytes``, ``sent_s``, ``arrived_s`` and ``delay_s``,
+        which are not a number of a packet that did not arrive.
+
+        Raises :class:`crossfade.errors.TraceError` where no way has two such logs, and for a packet that
+        arrived and was not sent.
+        """
+        import pandas as pd  # here, so that commands which need no tables start without it
+
+        frames = []
+        for way, _, frame in self._joined():
+            frame.insert(0, "direction", way)
+            frames.append(frame)
+        if not frames:
+            raise TraceError("packets: needs the logs of both ends of a way (egress, ingress)")
+        return pd.concat(frames, ignore_index=True)
+
+    def _joined(self) -> Iterator[tuple[str, TraceFile, pd.DataFrame]]:
+        """Each way that has the log of either end, that of what arrived, and the packets of both."""
+        for way, files in self.ways.items():
+            ends = {file.notes["end"]: file for file in files if "end" in file.notes}
+            if len(ends) == 2:
+                sent, arrived = ends["egress"], ends["ingress"]
+                yield way, arrived, _paired(*self._packets_of(sent, arrived))
+
+    def _packets_of(self, *files: TraceFile) -> list[tuple[TraceFile, pd.DataFrame]]:
+        """The packets of each log, on the clock of the one that starts first."""
+        starts = [float(file.notes["start in ms"]) for file in files]
+        found = []
+        for file, start in zip(files, starts, strict=True):
+            frame = LinkTrace((file,), self.delay_interval_s).frame()
+            found.append((file, frame.assign(time_s=frame["time_s"] + (start - min(starts)) / 1e3)))
+        return found
 
     def to_json(self) -> str:
         """:meth:`summary` as JSON text."""
@@ -238,6 +280,51 @@ class LinkTrace:
                 conversion.look(file.format, _chunks(file.path), self.delay_interval_s)
         with _translated(f"to {to}"):
             return conversion, conversion.losses()
+
+
+def _paired(sent: tuple[TraceFile, pd.DataFrame], arrived: tuple[TraceFile, pd.DataFrame]) -> pd.DataFrame:
+    """The packets of two ends, joined by their numbers."""
+    for file, frame in (sent, arrived):
+        twice = frame["id"].duplicated()
+        if twice.any():
+            raise TraceError(
+                f"{shortened(file.path)}: packet {frame['id'][twice].iloc[0]:.0f} is there twice"
+            )
+    there = sent[1][["id", "bytes", "time_s"]].rename(columns={"time_s": "sent_s"})
+    here = arrived[1][["id", "time_s"]].rename(columns={"time_s": "arrived_s"})
+    unsent = ~here["id"].isin(there["id"])
+    if unsent.any():
+        number = f"{here['id'][unsent].iloc[0]:.0f}"
+        raise TraceError(
+            f"{shortened(arrived[0].path)}: packet {number} arrived, but {shortened(sent[0].path)} does not "
+            "say that it was sent"
+        )
+    found = there.merge(here, on="id", how="left")
+    found["id"] = found["id"].astype("int64")
+    found["bytes"] = found["bytes"].astype("int64")
+    return found.assign(delay_s=found["arrived_s"] - found["sent_s"])
+
+
+def _of_packets(packets: pd.DataFrame, window_s: float) -> dict[str, dict[str, float]]:
+    """Delay by when packets arrived, and loss by when they were sent: over all, and over windows."""
+    arrived = packets.dropna(subset="arrived_s")
+    lost = packets["arrived_s"].isna().astype(float)
+    found = {}
+    if len(arrived):
+        found["delay_s"] = _of_windows(arrived["arrived_s"], arrived["delay_s"], window_s)
+    if len(packets):
+        found["loss"] = _of_windows(packets["sent_s"], lost, window_s)
+    return found
+
+
+def _of_windows(times_s: pd.Series, values: pd.Series, window_s: float) -> dict[str, float]:
+    """The mean of values, and how their means in windows of time are distributed."""
+    means = values.groupby((times_s / window_s).astype("int64")).mean()
+    quantiles = {"min": 0.0, "p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
+    return {
+        "mean": float(values.mean()),
+        **{name: float(means.quantile(at, interpolation="higher")) for name, at in quantiles.items()},
+    }
 
 
 # The quantities that are drawn.

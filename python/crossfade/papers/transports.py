@@ -164,7 +164,7 @@ def ware(queue_bdp: float, seconds: float, flows: int = 1) -> float:
 
 
 def of_flights(queue_bdp: float, seconds: float, flows: int = 1) -> float:
-    """The same where the round trip that BBR measures follows from all that the others have in flight.
+    """BBR's part like :func:`ware`, but with the RTT that follows from all that the others have in flight.
 
     Ware et al. take (p q + 4 N)/c + l for it, the others' queue and the path. But with BBR's packets gone the
     others' p (q + c l) fill the wire as well: it is (p (q + c l) + 4 N)/c, and p = 1/2 - 4 N/(q + c l).

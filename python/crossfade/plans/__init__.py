@@ -15,6 +15,7 @@ from crossfade import errors
 from crossfade.errors import shortened
 from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.files import controls, read_scenario, toml
+from crossfade.files.version import version
 from crossfade.plans.options import AS_WRITTEN, Described, Options, ScenarioLike, classes, plain
 from crossfade.results import datasets, making
 from crossfade.results.metrics import near_metrics, not_metrics
@@ -68,7 +69,7 @@ class Plan:
             "overrides": self.overrides,
             "files": self.files,
             **{name: self.description[name] for name in kept},
-            "version": _crossfade.__version__,
+            "version": version(),
             "results_version": _crossfade.RESULTS_VERSION,
         }
 

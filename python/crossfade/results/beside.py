@@ -13,4 +13,4 @@ BESIDE = {
 }
 """What stands beside a metric in columns, with its words."""
 RUNS, AT_LEAST = "_runs", "_at_least"
-"""The same for the number of runs that it is of, and for whether it is a lower bound (1) or not (0)."""
+"""Suffixes of the columns for the number of runs, and for whether a value is a lower bound (1) or not (0)."""

@@ -32,9 +32,9 @@ class Interrupted(KeyboardInterrupt):
 
     @cached_property
     def table(self) -> Table:
-        """The same as rows and columns."""
+        """The finished results as rows and columns."""
         return self.results.table() if self._table is None else self._table()
 
     def with_table(self, of: Callable[[Results], Table]) -> Interrupted:
-        """The same with columns that were asked for."""
+        """The finished results with columns that were asked for."""
         return Interrupted(self.rows, lambda: self.results, lambda: of(self.results))

@@ -171,7 +171,7 @@ fn congestion_of(sender: &SenderConfig) -> Result<&'static str, ScenarioError> {
     }
 }
 
-/// Whose TCP runs for a flow in method live: its sockets are asked, and a run whose sockets have another one fails.
+/// TCP implementation of a flow in method live: its sockets are asked, and a run whose sockets have another one fails.
 pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
     let congestion = congestion_of(&flow.tcp()?.config).ok()?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

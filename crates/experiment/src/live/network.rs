@@ -83,7 +83,7 @@ impl LiveNetwork {
         Ok(Self { between: Between::Shared(Box::new(WatchedNetwork { engine, reports })), links })
     }
 
-    /// The same as one medium a pump: what a replay drives.
+    /// One medium per pump, as a replay drives them.
     pub(super) fn lanes(self) -> Vec<(&'static str, Box<dyn Fabric + Send>)> {
         use crossfade_link::PointToPoint;
         match self.between {

@@ -29,15 +29,15 @@ pub struct Direction {
     pub undeliverable: u64,
     /// The median time from one host to the other.
     pub transit_p50_s: Option<f64>,
-    /// The same, what 95 % of packets keep.
+    /// 95th percentile of the transit time over packets, in seconds.
     pub transit_p95_s: Option<f64>,
     /// How long packets waited in the queue, in the mean; absent where nothing was sent.
     pub queueing_delay_mean_s: Option<f64>,
     /// How much later than the link said packets were handed over: the median.
     pub lateness_p50_s: Option<f64>,
-    /// The same, what 99 % of them keep.
+    /// 99th percentile of the lateness over packets, in seconds.
     pub lateness_p99_s: Option<f64>,
-    /// The same, what 99.9 % of them keep.
+    /// 99.9th percentile of the lateness over packets, in seconds.
     pub lateness_p999_s: Option<f64>,
     /// The share that was later than [`LiveReport::late_s`].
     pub late_share: f64,
@@ -54,7 +54,7 @@ pub struct Direction {
 pub struct FlowReport {
     /// Its name in the scenario; empty where flows have none.
     pub name: String,
-    /// Whose TCP ran: the congestion control of its socket, read back; empty if it never had one.
+    /// TCP that ran: the congestion control of the flow's socket, read back; empty if it never had one.
     pub congestion: String,
     /// Bytes that the receiving program got.
     pub bytes: u64,
@@ -77,7 +77,7 @@ pub struct LiveReport {
     pub stolen: f64,
     /// What makes the run doubtful, a line each.
     pub flags: Vec<String>,
-    /// Whose TCP ran: the congestion controls of the sockets that sent data, read back.
+    /// TCP that ran: the congestion controls of the sockets that sent data, read back.
     pub congestion: Vec<String>,
     /// The built-in transfers, each; empty where something else ran.
     pub flows: Vec<FlowReport>,

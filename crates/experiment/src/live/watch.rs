@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(super) enum Purpose {
     /// What sockets and links do over time.
     Record,
-    /// Whose TCP ran: a socket of each congestion control that has sent data.
+    /// TCP that ran: a socket of each congestion control that has sent data.
     Name,
 }
 

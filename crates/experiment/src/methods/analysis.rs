@@ -87,7 +87,7 @@ fn unless_cancelled<T: Send + 'static>(
 }
 
 /// What the analysis solves at a point. The channel is yet to be fitted if it is no Markov chain: that takes
-/// time, and [`analyse`] does it.
+/// time, and `analyse` does it.
 ///
 /// # Errors
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.

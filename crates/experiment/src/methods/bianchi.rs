@@ -6,7 +6,7 @@ use crossfade_mac::{Mac, MeshError, Reception};
 use crossfade_scenario::{FlowSetup, MeshSetup, Point, ScenarioError, TrafficSetup};
 use std::collections::BTreeSet;
 
-/// What the formula is, for those who read its result.
+/// Description of the formula, for readers of its result.
 pub(crate) const FORM: &str = "formula is Bianchi's saturation throughput with finite retries: his model of 2000 with \
                                attempts up to mesh.retries.short (Wu et al. 2002), a collision lasting its longest \
                                frame and EIFS";

@@ -62,12 +62,10 @@ fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
 }
 
 /// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it. What a filter of
-/// acknowledgements drops has nothing to do with it.
+/// acknowledgements drops has nothing to do with it, nor has what a discipline drops early, whose drops are counted together.
 fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
-    let limit = hop
-        .queue()
-        .limit()
-        .filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;
+    let QueueConfig::DropTail(limit) = hop.queue() else { return None };
+    let limit = limit.filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;
     let dropped: f64 = rows.iter().filter_map(|row| row.metrics.get(drops)).sum();
     (dropped > 0.0).then(|| {
         format!(

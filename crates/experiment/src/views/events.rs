@@ -50,7 +50,7 @@ impl<'a> EventsCsv<'a> {
         Self { text: format!("{HEADER}{samples}\n"), sink, lines, has_info: false }
     }
 
-    /// The same with what the congestion control of its flow is at behind each event, if `has_info`.
+    /// Like [`Self::new`], with the state of the flow's congestion control behind each event, if `has_info`.
     pub(crate) fn with_info(sink: &'a mut TextSink<'a>, lines: Lines, has_info: bool) -> Self {
         let mut csv = Self::new(sink, lines);
         if has_info {

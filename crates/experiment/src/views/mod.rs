@@ -55,7 +55,7 @@ pub fn events(
     })
 }
 
-/// The same of samples alone, every `run.sample` of each flow and link.
+/// Writes samples alone, like [`events()`], every `run.sample` of each flow and link.
 ///
 /// # Errors
 /// The plan has more than 20 points, or no `run.sample`.
@@ -93,7 +93,7 @@ pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
     Some(text)
 }
 
-/// The same of the link events ([`crossfade_link::LinkEvent`]).
+/// Writes the link events, like [`events()`] ([`crossfade_link::LinkEvent`]).
 ///
 /// # Errors
 /// The plan has more than 20 points.
@@ -106,7 +106,7 @@ pub fn link_events(
 }
 
 /// Hands each transfer to `sink`, of every run of each point (100 at the most), as CSV; otherwise as
-/// [`events`].
+/// [`events()`].
 ///
 /// # Errors
 /// The plan has more than 20 points.
@@ -121,7 +121,7 @@ pub fn transfers(
     })
 }
 
-/// The same of how round trips and one-way delays are distributed in each run.
+/// Writes the distributions of RTTs and one-way delays in each run.
 ///
 /// # Errors
 /// The plan has more than 20 points.
@@ -161,7 +161,8 @@ fn of_all_points(
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
-/// The same with the congestion control that `make` gives for the only connection, in place of its own; `has_info` if it says what
+/// Like [`events()`], with the congestion control that `make` gives for the only connection, in place of its own;
+/// `has_info` if it says what
 /// it is at.
 ///
 /// # Errors

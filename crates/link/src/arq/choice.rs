@@ -19,7 +19,7 @@ pub enum ArqProtocol {
     SelectiveRepeat(SelectiveRepeatConfig),
     /// The radio link protocol of IS-99.
     RlpIs99(RlpIs99Config),
-    /// The same with a timeout and periodic acknowledgements.
+    /// NACKs with a timeout and periodic acknowledgements.
     RlpNack(RlpNackConfig),
 }
 

@@ -51,7 +51,7 @@ pub trait FrameChannel: Send {
         None
     }
 
-    /// The conditions of the transmission that was last asked about, for those who watch the link.
+    /// The conditions of the transmission that was last asked about, for observers of the link.
     fn conditions(&self) -> Conditions;
 }
 

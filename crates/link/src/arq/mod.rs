@@ -1,4 +1,4 @@
-//! Automatic repeat request: frames of a radio link, and who sends them again.
+//! Automatic repeat request: retransmission of the frames of a radio link.
 //!
 //! ```text
 //! packets --queue--> segmentation --SDUs--> ArqSender ==PDUs==> frame channel ==> soft buffer ==> ArqReceiver --> reassembly

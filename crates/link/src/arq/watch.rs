@@ -1,4 +1,4 @@
-//! What became of each frame, for those who watch the link.
+//! What became of each frame, for observers of the link.
 
 use super::{Conditions, Outcome, Transmission};
 use crate::event::{LinkEvent, Verdict};

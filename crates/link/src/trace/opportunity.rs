@@ -15,12 +15,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpportunityTrace {
     millis: Arc<[u64]>,
+    /// Bytes of one opportunity.
+    bytes: u32,
     /// Nothing may leave after the last time.
     once: bool,
 }
 
 impl OpportunityTrace {
-    /// Bytes of one opportunity.
+    /// Bytes of one opportunity of most traces.
     pub const BYTES: u32 = 1500;
     /// 30 years: times of several rounds can be added.
     const LONGEST: u64 = 1_000_000_000_000;
@@ -42,8 +44,14 @@ impl OpportunityTrace {
             Some(&last) if last > Self::LONGEST => {
                 Err(TraceError::at(millis.len(), format!("{last}: must be at most 10^12 ms")))
             }
-            Some(_) => Ok(Self { millis: millis.into(), once: false }),
+            Some(_) => Ok(Self { millis: millis.into(), bytes: Self::BYTES, once: false }),
         }
+    }
+
+    /// Makes a trace with opportunities of so many bytes, at least one: CellReplay's have 1400.
+    #[must_use]
+    pub fn of_bytes(self, bytes: u32) -> Self {
+        Self { bytes: bytes.max(1), ..self }
     }
 
     /// Makes a trace with the same opportunities that does not begin again: after the last one nothing leaves.
@@ -69,18 +77,18 @@ impl OpportunityTrace {
 
     /// Its mean rate in bit/s, if all opportunities are used.
     pub fn mean_rate_bps(&self) -> f64 {
-        self.opportunities() as f64 * f64::from(Self::BYTES) * 8.0 / self.period().as_secs_f64()
+        self.opportunities() as f64 * f64::from(self.bytes) * 8.0 / self.period().as_secs_f64()
     }
 
     /// The rate in bit/s in the millisecond with most opportunities.
     pub fn peak_rate_bps(&self) -> f64 {
         let most = self.millis.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
-        most as f64 * f64::from(Self::BYTES) * 8e3
+        most as f64 * f64::from(self.bytes) * 8e3
     }
 
     /// The bits that can be sent after `from` and until `to`.
     pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
-        (self.first_after(to) - self.first_after(from)) as f64 * f64::from(Self::BYTES) * 8.0
+        (self.first_after(to) - self.first_after(from)) as f64 * f64::from(self.bytes) * 8.0
     }
 
     /// The time of opportunity `index`, counted from 0 through all rounds; [`SimTime::MAX`] of one that never comes.
@@ -195,7 +203,7 @@ impl Service for OpportunityService {
             }
             self.at = self.trace.time(self.next);
             self.next += 1;
-            self.left = OpportunityTrace::BYTES;
+            self.left = self.trace.bytes;
         }
     }
 
@@ -235,6 +243,18 @@ mod tests {
         // A packet that has half of it is never whole.
         let mut service = OpportunityService::new("2\n".parse::<OpportunityTrace>().unwrap().once());
         assert_eq!(service.serve(MS * 2, 3000), SimTime::MAX);
+    }
+
+    #[test]
+    fn opportunities_of_other_sizes_carry_as_much() {
+        let trace = "2\n5\n5\n10\n".parse::<OpportunityTrace>().unwrap().of_bytes(1400);
+        assert_eq!((trace.mean_rate_bps(), trace.peak_rate_bps()), (4.48e6, 22.4e6));
+        assert_eq!(trace.capacity_bits(MS * 4, MS * 10), 33.6e3);
+        let mut service = OpportunityService::new(trace);
+        assert_eq!(
+            [1400, 1400, 1401].map(|bytes| service.serve(MS * 2, bytes)),
+            [2, 5, 10].map(|at| MS * at)
+        );
     }
 
     #[test]

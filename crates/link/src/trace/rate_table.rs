@@ -61,7 +61,7 @@ impl RateTable {
         Ok(Self { rows: rows.into(), period: None })
     }
 
-    /// The same table, which begins again whenever `period` is over.
+    /// Makes the table repeat after `period`.
     ///
     /// # Errors
     /// A period that ends before the last row begins; a table whose rates are all zero, which would never

@@ -49,7 +49,7 @@ impl JournalFile {
         file.0.write_all(&block).trying_to(WRITE)
     }
 
-    /// Says how many entries there are: who reads it knows that it is whole.
+    /// Writes the number of entries, by which a reader knows that the journal is whole.
     pub(super) fn finish(&self, events: &str) -> Result<(), LiveError> {
         self.write(EVENTS, events.as_bytes(), 0)?;
         let entries = self.lock().1;

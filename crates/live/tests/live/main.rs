@@ -16,6 +16,8 @@ mod ping;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
+mod satellite;
+#[cfg(target_os = "linux")]
 mod tcp;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -40,20 +42,20 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(target_os = "linux")]
 mod harness {
-    use crate::{lifetime, packets, tcp, without_root};
+    use crate::{lifetime, packets, satellite, tcp, without_root};
     use crossfade_live::{Host, gain_privileges};
     use std::panic::catch_unwind;
     use std::process::{ExitCode, exit};
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// All cases together take some 15 seconds.
+    /// All cases together take some 25 seconds.
     const PATIENCE: Duration = Duration::from_secs(240);
 
     /// Runs the cases whose names contain one of the arguments: all, without arguments.
     pub(crate) fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let cases = [packets::ALL, tcp::ALL, lifetime::ALL, without_root::ALL].concat();
+        let cases = [packets::ALL, satellite::ALL, tcp::ALL, lifetime::ALL, without_root::ALL].concat();
         if arguments.iter().any(|argument| argument == "--list") {
             for (name, _) in &cases {
                 println!("{name}: test");

@@ -44,7 +44,7 @@ struct Node {
 
 /// A multihop network of 802.11 stations as a fabric: a port a node, packets between any two of them, both ways.
 ///
-/// The same configuration, seed and pushes give the same departures, bit for bit.
+/// Equal configuration, seed and pushes give equal departures, bit for bit.
 pub struct Mesh {
     config: MeshConfig,
     timing: Timing,

@@ -59,8 +59,8 @@ impl Answers {
         answers.checked(object, method, "")
     }
 
-    /// The same of the flows `wanted` of `flows` that share `object`: its attributes are arrays with a place for each. An infinite
-    /// rate is none.
+    /// Answers of the flows `wanted` of `flows` that share `object`: its attributes are arrays with a place for each.
+    /// An infinite rate is none.
     pub(super) fn of_flows(
         object: &Bound<'_, PyAny>,
         method: &str,

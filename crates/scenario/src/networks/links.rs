@@ -51,7 +51,7 @@ pub(super) fn resolve(
     resolve_links(scenario, files, round_trips.max())
 }
 
-/// The same; `round_trip` is the longest of packets that wait for nothing, if it is known.
+/// Resolves the links; `round_trip` is the longest of packets that wait for nothing, if it is known.
 fn resolve_links(
     scenario: &mut Scenario,
     files: &Files<'_>,

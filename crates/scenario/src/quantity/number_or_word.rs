@@ -341,7 +341,7 @@ impl JsonSchema for WindowLimit {
                             "type": "number",
                             "exclusiveMinimum": 0,
                             "maximum": 1000,
-                            "description": "Segments for each hop of the round trip, rounded; at least 1 in all.",
+                            "description": "Segments for each hop there and back, rounded; at least 1 in all.",
                         },
                     },
                     "required": ["per_hop"],

@@ -8,52 +8,55 @@ use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reports of channel quality: the predicted ratio of each bin now and then, late, and in steps.
+/// Reports of channel quality from user to base station. The base station learns the predicted SNR of each bin
+/// periodically, late, and quantised.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CellFeedback {
-    /// From report to report, in whole slots.
+    /// Time between two reports of channel quality, in whole TTIs.
     #[schemars(extend("x-default" = "1 slot, with feedback"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
-    /// From the slot that a report is about to the first that it serves, in whole slots.
+    /// Delay of a report of channel quality, in whole TTIs. It runs from the TTI it describes to the first that it
+    /// serves.
     #[schemars(extend("x-default" = "0 s, with feedback"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
 
-    /// Ratios are told in steps of so many dB, rounded down.
+    /// Quantisation step of reported SNR in dB; values are rounded down.
     #[schemars(range(min = 0.01, max = 40), extend("x-default" = "none: as they are"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_db: Option<f64>,
 
-    /// The lowest ratio that can be told, which is also told of lower ones. Taken with step_db.
+    /// Lowest SNR that a report can state, in dB; lower values are reported as this one. Taken with step_db.
     #[schemars(range(min = -100, max = 100), extend("x-default" = "-6, with step_db"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest_db: Option<f64>,
 
-    /// Of a report of one bin, which is one of 2^bits ratios. Taken with step_db.
+    /// Bits of a report for one bin, which states one of 2^bits SNR values. Taken with step_db.
     #[schemars(range(min = 1, max = 8), extend("x-default" = "4, with step_db"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 }
 
-/// Outer-loop link adaptation: an offset to predicted ratios, which new frames move: down when they fail, up when they get
-/// through.
+/// Outer-loop link adaptation: an offset added to predicted SNR. A new frame that fails lowers it, one that is
+/// received raises it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OuterLoop {
-    /// The share of new frames that are to fail.
+    /// Target frame error rate of new frames, between 0 and 1.
     #[schemars(extend("x-default" = "cell.levels.target_fer, or 10 %; with outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_fer: Option<Share>,
 
-    /// How far a failure moves the offset, in dB.
+    /// Step by which a failed frame lowers the offset, in dB.
     #[schemars(range(min = 1e-6, max = 40), extend("x-default" = "1, with outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_down_db: Option<f64>,
 
-    /// How far a frame that got through moves it. Contradicts target_fer, which is step_up_db / (step_up_db + step_down_db).
+    /// Step by which a received frame raises the offset, in dB. Contradicts target_fer, which is step_up_db /
+    /// (step_up_db + step_down_db).
     #[schemars(
         range(min = 1e-6, max = 40),
         extend("x-default" = "step_down_db target_fer / (1 - target_fer)")
@@ -61,7 +64,7 @@ pub struct OuterLoop {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_up_db: Option<f64>,
 
-    /// The offset keeps within so many dB, to both sides.
+    /// Largest absolute value of the offset, in dB.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100, "x-default" = "20, with outer_loop"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_db: Option<f64>,

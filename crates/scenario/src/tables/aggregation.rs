@@ -8,17 +8,17 @@ use crossfade_link::AggregationConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Acknowledgements that wait before a link and are released together, as those of a Wi-Fi station or a cable modem that has
-/// to ask for its turn.
+/// ACK aggregation before a link: ACKs wait and are released together, as at a Wi-Fi station or a cable modem that
+/// has to request its turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Aggregation {
-    /// The time from one release to the next, such as "60 ms"; they fall on its multiples.
+    /// Time between two releases of waiting ACKs, such as "60 ms". Releases fall on its multiples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
-    /// Of so many acknowledgements of a flow that are released together one goes on, counted back from the newest (RFC 3449
-    /// section 5.2.1): 1 keeps all, 1000 the newest. What is filtered counts in queue_drops. With period.
+    /// ACK thinning factor of a flow. Of so many ACKs released together, one is sent (RFC 3449 section 5.2.1),
+    /// counted back from the newest. 1 keeps all, 1000 the newest. Dropped ACKs count in queue_drops. With period.
     #[schemars(range(min = 1), extend("x-default" = "1, with period"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinning: Option<u32>,

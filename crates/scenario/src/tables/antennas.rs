@@ -7,65 +7,65 @@ use crossfade_channel::{AngularSpread, AntennaCorrelation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The antennas at both ends.
+/// Antennas of transmitter and receiver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Antennas {
-    /// How many transmit.
+    /// Number of transmit antennas.
     #[schemars(range(min = 1, max = 8), extend("x-default" = "what phy.scheme needs, of the paper's setting: 1, 2 or 4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_t: Option<u32>,
 
-    /// How many receive.
+    /// Number of receive antennas.
     #[schemars(range(min = 1, max = 8), extend("x-default" = "4; 1 with phy.scheme = \"siso\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_r: Option<u32>,
 
-    /// How the antennas of an end are correlated.
+    /// Correlation between the antennas of one end.
     #[schemars(extend("x-default" = "none, of block-rayleigh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<Correlation>,
 
-    /// How waves leave the transmit antennas. With correlation = "custom".
+    /// Angles and spacing of the transmit antennas. With correlation = "custom".
     #[serde(skip_serializing_if = "Spread::is_absent")]
     pub transmitter: Spread,
 
-    /// How waves meet the receive antennas. With correlation = "custom".
+    /// Angles and spacing of the receive antennas. With correlation = "custom".
     #[serde(skip_serializing_if = "Spread::is_absent")]
     pub receiver: Spread,
 }
 
-/// How the antennas of an end are correlated.
+/// Correlation between the antennas of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Correlation {
-    /// Not at all.
+    /// No correlation: gains are independent.
     None,
-    /// A spread of 7 deg: neighbours have a correlation of 0.93 (transmit) and 0.95 (receive), half a wavelength
-    /// apart.
+    /// Angular spread of 7 deg: neighbours half a wavelength apart have a correlation of 0.93 (transmit) and 0.95
+    /// (receive).
     Urban,
-    /// A spread of 2 deg: 0.994 and 0.996.
+    /// Angular spread of 2 deg: correlations of 0.994 (transmit) and 0.996 (receive).
     Rural,
-    /// As transmitter and receiver say.
+    /// Angles and spacing given by transmitter and receiver.
     Custom,
 }
 
-/// Waves of one cluster of scatterers at a linear array: mean angle, Gaussian spread around it, and the distance
-/// of neighbours.
+/// Angles and spacing of a linear antenna array that faces one cluster of scatterers, with a Gaussian spread of
+/// angles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Spread {
-    /// The mean angle of the waves to the array, 0 to 180 deg.
+    /// Mean angle between the waves and the array, 0 to 180 deg.
     #[schemars(extend("x-default" = "none: required with correlation = \"custom\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_angle: Option<Angle>,
 
-    /// The standard deviation of the angle, 0 to 90 deg.
+    /// Standard deviation of the angle, 0 to 90 deg.
     #[schemars(extend("x-default" = "none: required with correlation = \"custom\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<Angle>,
 
-    /// The distance of neighbours in wavelengths.
+    /// Distance of neighbouring antennas in wavelengths.
     #[schemars(range(min = 0, max = 1000), extend("x-default" = "0.5, with correlation = \"custom\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spacing_wavelengths: Option<f64>,

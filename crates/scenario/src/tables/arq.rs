@@ -11,31 +11,31 @@ use crossfade_link::arq::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who repeats lost frames, and for how long.
+/// ARQ protocol of the link: which frames are retransmitted, and for how long.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(transform = taken_by::<ArqProtocol>)]
 pub struct Arq {
-    /// Which protocol.
+    /// ARQ protocol that retransmits lost frames.
     #[schemars(extend("x-default" = "none, on links with frames: each frame is sent once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<ArqProtocol>,
 
-    /// After so many retransmissions a frame is given up, or "unlimited". Of rlp-is99 persistence says what
-    /// counts; the radio link protocols take no "unlimited".
+    /// Largest number of retransmissions of a frame, or "unlimited"; then it is given up. Of rlp-is99, persistence
+    /// says what counts; the radio link protocols take no "unlimited".
     #[schemars(extend("x-default" = "3 for rlp-is99 and rlp-nack; unlimited for the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,
 
-    /// How many frames from the oldest unacknowledged one on may be on the way: a number, or bandwidth-delay products of
-    /// the link ("2 bdp"), one of which is what it sends from the start of a frame to its acknowledgement. Below 1 bdp the
-    /// link idles even without losses.
+    /// Window of the ARQ sender: a number of frames, or BDPs of the link ("2 bdp"). It counts from the oldest
+    /// unacknowledged frame. One BDP is what the link sends from the start of a frame to its acknowledgement; below 1
+    /// bdp the link idles even without losses.
     #[schemars(extend("x-default" = "2 bdp, of go-back-n and selective-repeat"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<FrameWindow>,
 
-    /// How long after the start of its transmission a frame is sent again; of rlp-nack, how long to wait for
-    /// the answer to a NACK.
+    /// Retransmission timeout of a frame, from the start of its transmission. Of rlp-nack, how long the receiver
+    /// waits for the answer to a NACK.
     #[schemars(extend(
         "x-default" = "from the start of a frame to its acknowledgement, for stop-and-wait, go-back-n and \
                        selective-repeat; 4 frames for rlp-nack"
@@ -43,90 +43,90 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<FrameSpan>,
 
-    /// When the receiver passes a frame up.
+    /// Order in which the receiver passes frames up.
     #[schemars(extend("x-default" = "in-order, of selective-repeat"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
 
-    /// A consistent reading of what the paper on rlp-is99 says of its timers: it decides the defaults of
+    /// Reading of the timers of rlp-is99, `a` to `g`, that the paper leaves open. It decides the defaults of
     /// persistence, naks_per_round, timer_clock and timer_check.
     #[schemars(extend("x-default" = "f, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading: Option<Reading>,
 
-    /// What max_retransmissions counts.
+    /// Meaning of max_retransmissions for rlp-is99: rounds of NAKs, or retransmissions.
     #[schemars(extend("x-default" = "that of the reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistence: Option<Persistence>,
 
-    /// How many NAKs a round sends for one frame; each asks for one retransmission.
+    /// Number of NAKs that a round sends for one frame; each asks for one retransmission.
     #[schemars(extend("x-default" = "that of the reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub naks_per_round: Option<NaksPerRound>,
 
-    /// What makes the retransmission timers run.
+    /// Clock that drives the retransmission timers of rlp-is99.
     #[schemars(extend("x-default" = "that of the reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_clock: Option<TimerClock>,
 
-    /// When the receiver looks at its timers.
+    /// Moments at which the receiver of rlp-is99 checks its timers.
     #[schemars(extend("x-default" = "that of the reading"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_check: Option<TimerCheck>,
 
-    /// What the retransmission timer allows for a NAK and its answer.
+    /// Allowance of the retransmission timer for a NAK and its answer, in frames.
     #[schemars(extend("x-default" = "2 frames, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Frames>,
 
-    /// What the retransmission timer adds for buffering.
+    /// Allowance of the retransmission timer for buffering, in frames.
     #[schemars(extend("x-default" = "5 frames, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<Frames>,
 
-    /// How many frames each end keeps.
+    /// Buffer of each end, in frames.
     #[schemars(range(min = 1, max = 128), extend("x-default" = "128, of rlp-is99 and rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<u32>,
 
-    /// At least so many frames leave the head of a resequencing buffer that overflows.
+    /// Least number of frames that leave the head of a resequencing buffer that overflows.
     #[schemars(range(min = 1, max = 128), extend("x-default" = "1, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<u32>,
 
-    /// Whether idle frames carry V(S); otherwise the loss of a last frame is noticed only with the next data.
+    /// Whether idle frames carry V(S). Otherwise the loss of a last frame is noticed only with the next data.
     #[schemars(extend("x-default" = "true, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_frames_carry_v_s: Option<bool>,
 
-    /// Whether a frame tells that it is a retransmission: then bursts of up to 255 lost frames are seen for
-    /// what they are, instead of 127.
+    /// Whether frames are flagged as retransmissions. With the flag, bursts of up to 255 lost frames are recognised,
+    /// without it 127.
     #[schemars(extend("x-default" = "false, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmissions_are_flagged: Option<bool>,
 
-    /// Whether a copy that comes back corrupt ends the wait at once; only where framing.header is readable.
+    /// Whether a corrupt copy of a frame triggers a NACK at once. Only where framing.header is readable.
     #[schemars(extend("x-default" = "true, of rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_corrupt: Option<bool>,
 
-    /// The sender does not put a frame into its queue of retransmissions while it is there.
+    /// Whether a second NACK of a frame is ignored while the frame waits for its retransmission.
     #[schemars(extend("x-default" = "true, of rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_nacks: Option<bool>,
 
-    /// An acknowledgement after so many received frames.
+    /// Number of received frames per acknowledgement.
     #[schemars(range(min = 1, max = 128), extend("x-default" = "16, of rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_period: Option<u32>,
 
-    /// The way back for acknowledgements and NAKs.
+    /// Reverse path for acknowledgements and NAKs of the ARQ.
     #[serde(skip_serializing_if = "Feedback::is_absent")]
     pub feedback: Feedback,
 }
 
 tag! {
-    /// Which protocol repeats lost frames.
+    /// ARQ protocol that retransmits lost frames.
     #[serde(rename_all = "kebab-case")]
     pub enum ArqProtocol: Arq by protocol {
         /// The radio link protocol of IS-99, as Chockalingam and Bao describe it: NAKs in rounds.
@@ -137,58 +137,58 @@ tag! {
         ],
         /// The radio link protocol of Toledo and Wang: one NACK at a time, a timeout, periodic acknowledgements.
         RlpNack [max_retransmissions, timeout, nack_corrupt, merge_nacks, ack_period, buffer, feedback],
-        /// One frame at a time.
+        /// Stop-and-wait: one frame at a time.
         StopAndWait [max_retransmissions, timeout, feedback],
-        /// A window of frames; after a loss all of it again.
+        /// Go-back-N: a window of frames; after a loss the whole window is retransmitted.
         GoBackN [max_retransmissions, window, timeout, feedback],
-        /// A window of frames; what was lost again.
+        /// Selective repeat: a window of frames; only lost frames are retransmitted.
         SelectiveRepeat [max_retransmissions, window, timeout, delivery, feedback],
-        /// Each frame is sent once.
+        /// No ARQ: each frame is sent once.
         None [],
     }
 }
 
-/// When a receiver passes a frame up.
+/// Order in which a receiver passes frames up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
-    /// When all frames before have been passed up or given up.
+    /// In order: a frame waits until all frames before it were passed up or given up.
     InOrder,
-    /// When it is received: packets may overtake each other.
+    /// As received: packets may overtake each other.
     Immediate,
 }
 
-/// A consistent reading of the timers of rlp-is99; no reading meets all sentences of the paper.
+/// Consistent reading of the timers of rlp-is99; no reading satisfies all sentences of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// The literal one: the timers run by the clock on the wall, round r sends r NAKs.
+    /// The literal one: wall-clock timers, round r sends r NAKs.
     A,
-    /// As a, and retransmissions stop the clock.
+    /// Like a, but retransmissions stop the clock.
     B,
-    /// As b, with one NAK a round.
+    /// Like b, but one NAK per round.
     C,
-    /// As c, and timers are looked at in every frame time.
+    /// Like c, but timers are checked in every frame time.
     D,
-    /// The timers run by good new frames; round r sends r NAKs.
+    /// Timers count good new frames; round r sends r NAKs.
     E,
-    /// As e, and the limit counts the retransmissions of a frame over all rounds.
+    /// Like e, but the limit counts the retransmissions of a frame over all rounds.
     F,
-    /// As e, with one NAK a round.
+    /// Like e, but one NAK per round.
     G,
 }
 
-/// What the limit of rlp-is99 counts.
+/// Meaning of the limit of rlp-is99.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Persistence {
-    /// Expiries of the retransmission timer of a frame, each the end of a round.
+    /// Expiries of the retransmission timer of a frame; each ends a round.
     Rounds,
-    /// Retransmissions that were asked for, over all rounds.
+    /// Retransmissions asked for, over all rounds.
     Retransmissions,
 }
 
-/// How many NAKs a round of rlp-is99 sends for one frame.
+/// Number of NAKs that a round of rlp-is99 sends for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NaksPerRound {
@@ -198,49 +198,49 @@ pub enum NaksPerRound {
     Growing,
 }
 
-/// What makes the retransmission timers of rlp-is99 run.
+/// Clock that drives the retransmission timers of rlp-is99.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerClock {
-    /// Every frame time, whatever is received in it.
+    /// Every frame time, whatever is received.
     EveryFrame,
-    /// Every frame time but those in which a retransmission is received.
+    /// Every frame time in which no retransmission is received.
     PausedByRetransmissions,
-    /// Only the frames that are received, and are no retransmissions. Idle frames count.
+    /// Received frames that are no retransmissions. Idle frames count.
     GoodNewFrames,
 }
 
-/// When the receiver of rlp-is99 looks at its timers.
+/// Moments at which the receiver of rlp-is99 checks its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerCheck {
-    /// When it has received a frame.
+    /// After each received frame.
     GoodFrames,
     /// In every frame time.
     EveryFrame,
 }
 
-/// The way back for acknowledgements and NAKs. The link has it to itself.
+/// Reverse path for acknowledgements and NAKs of the ARQ, which no other traffic shares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Feedback {
-    /// How long it takes, the transmission left out.
+    /// One-way delay of the reverse path, without transmission time.
     #[schemars(extend(
         "x-default" = "the delay of the link, and 1 frame more for rlp-is99 and rlp-nack, whose NAKs travel in frames"
     ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<FrameSpan>,
 
-    /// Bit rate. With size.
+    /// Bit rate of the reverse path. With size.
     #[schemars(extend("x-default" = "none: feedback takes no time to transmit"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Bytes of one acknowledgement or NAK. With rate.
+    /// Size of one acknowledgement or NAK in bytes. With rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
 
-    /// The share of acknowledgements and NAKs that are lost, independently.
+    /// Loss probability of acknowledgements and NAKs, independent.
     #[schemars(extend("x-default" = "0, on links with ARQ"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Share>,

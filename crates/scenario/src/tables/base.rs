@@ -21,7 +21,7 @@ pub(crate) fn time(key: &str, span: Span, slot: SimTime) -> Result<SimTime, Scen
     Ok(time)
 }
 
-/// The same, and longer than nothing.
+/// Like [`time`], but above 0.
 pub(crate) fn positive_time(key: &str, span: Span, slot: SimTime) -> Result<SimTime, ScenarioError> {
     match time(key, span, slot)? {
         SimTime::ZERO => Err(ScenarioError::value(key, &json(span), "must be longer than 0 s")),

@@ -8,50 +8,50 @@ use crossfade_transport::{self as transport, BbrConfig, CongestionControlKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is open to a sender with congestion "bbr-v1" or "bbr-v3".
+/// Options of the congestion control BBR. Taken by congestion "bbr-v1" and "bbr-v3".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Bbr {
-    /// How much of the excess of aggregated acknowledgements the window may add, in time at the estimated bandwidth; 0 s
-    /// adds none.
+    /// Largest addition to the window for aggregated ACKs, as time at the estimated bandwidth. 0 s adds none.
     #[schemars(extend("x-default" = "100 ms; no limit for bbr-v3 of the draft"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_acked_cap: Option<Span>,
 
-    /// Version 1: look for token-bucket policers: two intervals with one loss in five deliveries or more and the same rate are taken
-    /// for theirs.
+    /// Policer detection of BBRv1. Two intervals with one loss in five deliveries or more and equal rates are taken
+    /// for a token bucket.
     #[schemars(extend("x-default" = "true, of bbr-v1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<bool>,
 
-    /// Version 3: whose.
+    /// BBRv3 source: `draft-06` (IETF draft) or `linux-v3` (its authors' kernel branch).
     #[schemars(extend("x-default" = "draft-06, of bbr-v3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
 
-    /// Version 3: which rates are compared to see that the pipe is full.
+    /// Rates that BBRv3 compares to detect a full pipe.
     #[schemars(extend("x-default" = "as tcp.bbr.profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_pipe: Option<FullPipe>,
 
-    /// Version 3: the pacing gain of Drain.
+    /// Pacing gain of BBRv3 in the state Drain.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1, "x-default" = "0.5; 0.34375 (88/256) with profile \"linux-v3\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain_gain: Option<f64>,
 
-    /// Version 3 of Linux: the route's queues mark early and often (the kernel's feature of a route, ecn_low). Segments say ECT(1), marks
-    /// are counted, lower the bound of what is under way once a round, and end Startup and probes when more than half is marked.
+    /// ECN response of BBRv3 in Linux, for routes whose queues mark early. The kernel's route feature is ecn_low.
+    /// Segments carry ECT(1); marks are counted, lower the bound of inflight data once a round, and end Startup and
+    /// probes when more than half of a round is marked.
     #[schemars(extend("x-default" = "false, of profile \"linux-v3\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
-    /// Marks count once the shortest round trip is at most this; 0 s has no limit. Needs ecn.
+    /// Largest minimum RTT at which BBRv3 responds to marks; 0 s has no limit. Needs ecn.
     #[schemars(extend("x-default" = "5 ms, with tcp.bbr.ecn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_max_rtt: Option<Span>,
 }
 
-/// Whose version 3 of BBR.
+/// Source of BBRv3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
     /// draft-ietf-ccwg-bbr-06.
@@ -62,13 +62,13 @@ pub enum Profile {
     Linux,
 }
 
-/// When three rounds without a quarter more are seen.
+/// Detection of a full pipe: three rounds without 25 % more bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FullPipe {
-    /// By the rate of the first acknowledgement of each round.
+    /// By the rate of the first ACK of each round.
     Draft,
-    /// By every acknowledgement's.
+    /// By the rate of every ACK.
     Linux,
 }
 

@@ -17,138 +17,139 @@ use crossfade_link::QueueLimit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A slotted downlink in place of the link: adaptive OFDM whose base station knows predictions of the channels of its
-/// users, each of whom has a flow. A slot is then the cell's.
+/// Slotted downlink in place of the link: adaptive OFDM, one flow for each user. The base station knows predictions
+/// of the users' channels. A slot of the scenario is then a TTI of the cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cell {
-    /// Where slot, symbols, bins, bin_width and carrier come from, unless they are given.
+    /// System that gives the defaults of slot, symbols, bins, bin_width and carrier.
     #[schemars(extend("x-default" = "wip"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
 
-    /// The carrier frequency: with the speed of a user it makes the Doppler shift.
+    /// Carrier frequency of the cell. With the speed of a user it gives the Doppler frequency.
     #[schemars(extend("x-default" = "2 GHz; 3.5 GHz of nr-30k"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
-    /// How long a slot is. Channels are constant in it.
+    /// Duration of a TTI. Channels are constant within it.
     #[schemars(extend("x-default" = "666667 ns (wip), 1 ms (lte), 500 us (nr-30k)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot: Option<Span>,
 
-    /// Symbols with payload in a bin and slot: the length of a frame.
+    /// Payload symbols in one bin and TTI: the length of a frame.
     #[schemars(range(min = 1, max = 100_000), extend("x-default" = "108 (wip), 120 (lte), 132 (nr-30k)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbols: Option<u32>,
 
-    /// Into how many frequency bins the band is divided.
+    /// Number of frequency bins (resource blocks) of the band.
     #[schemars(range(min = 1, max = 1024), extend("x-default" = "25; 106 of nr-30k"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<u32>,
 
-    /// How wide a bin is. Channels are constant in it.
+    /// Bandwidth of a bin. Channels are constant within it.
     #[schemars(extend("x-default" = "200 kHz (wip), 180 kHz (lte), 360 kHz (nr-30k)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin_width: Option<Frequency>,
 
-    /// The paths of the channels and their powers.
+    /// Power delay profile of the channels.
     #[schemars(extend("x-default" = "typical-urban, without cell.delays_ns"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileWord>,
 
-    /// The root mean square delay spread of TDL-A, TDL-B and TDL-C.
+    /// Root mean square delay spread of TDL-A, TDL-B and TDL-C.
     #[schemars(extend("x-default" = "100 ns, of these"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_spread: Option<Span>,
 
-    /// The delays of a profile of one's own in nanoseconds, in order. Contradicts cell.profile.
+    /// Delays of a profile of one's own in nanoseconds, in rising order. Contradicts cell.profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_ns: Option<Vec<f64>>,
 
-    /// The powers at these delays in dB; what they add up to does not matter.
+    /// Powers at these delays in dB; they are normalised to a sum of 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub powers_db: Option<Vec<f64>>,
 
-    /// Log-normal shadowing along the way of a user.
+    /// Log-normal shadowing along the path of a user.
     #[serde(skip_serializing_if = "Shadowing::is_absent")]
     pub shadowing: Shadowing,
 
-    /// Whether users keep a bin or get them slot by slot.
+    /// Allocation of bins to users: for good, or TTI by TTI.
     #[schemars(extend("x-default" = "scheduled"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<AllocationWord>,
 
-    /// Who gets which bin, of allocation "scheduled".
+    /// Scheduler that gives bins to users, with allocation "scheduled".
     #[schemars(extend("x-default" = "best-bin"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerWord>,
 
-    /// Of how many bins, spread evenly, best-bin chooses.
+    /// Number of bins, spread evenly, among which best-bin chooses.
     #[schemars(range(min = 1, max = 1024), extend("x-default" = "cell.bins, of best-bin"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
 
-    /// Over which time proportional-fair looks at what users had.
+    /// Averaging window of proportional-fair.
     #[schemars(extend("x-default" = "100 slots, of proportional-fair"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Span>,
 
-    /// From which predicted signal-to-noise ratio on which modulation is used.
+    /// Switch levels: the predicted SNR from which each modulation is used.
     #[serde(skip_serializing_if = "LevelKeys::is_absent")]
     pub levels: LevelKeys,
 
-    /// File of error rates over the signal-to-noise ratio, in place of those of uncoded symbols: CSV with the columns mode
-    /// (bpsk, qpsk, 16-qam, ... as levels has them), snr_db and error_rate, and perhaps bytes. A modulation that it does
-    /// not have is not used.
+    /// File of error rates over SNR, in place of those of uncoded symbols. It is CSV with the columns mode (bpsk,
+    /// qpsk, 16-qam, ... as in levels), snr_db and error_rate, and optionally bytes. Modulations missing in the file
+    /// are not used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<FileName>,
 
-    /// Error rate of a frame whose size is not in the table.
+    /// Error rate of a frame whose size is missing in the table.
     #[schemars(extend("x-default" = "scaled, with table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_sizes: Option<BlockSizesWord>,
 
-    /// What the base station knows of the channels.
+    /// Channel prediction at the base station.
     #[serde(skip_serializing_if = "Prediction::is_absent")]
     pub prediction: Prediction,
 
-    /// How late and in which steps the base station learns what users predict; without it, at once and exactly.
+    /// Delay and quantisation of reported predictions. Without this table the base station knows them at once and
+    /// exactly.
     #[serde(skip_serializing_if = "CellFeedback::is_absent")]
     pub feedback: CellFeedback,
 
-    /// How it corrects what it learns by what becomes of frames; without it, not at all.
+    /// Outer-loop link adaptation, which corrects predictions by frame outcomes. Without this table there is none.
     #[serde(skip_serializing_if = "OuterLoop::is_absent")]
     pub outer_loop: OuterLoop,
 
-    /// How frames are repeated.
+    /// ARQ of the cell's frames.
     #[serde(skip_serializing_if = "CellArq::is_absent")]
     pub arq: CellArq,
 
-    /// Uplink in slots of the same bins; without it, acknowledgements take the links of `reverse`.
+    /// Uplink in the cell's own bins and TTIs. Without this table ACKs take the links of `reverse`.
     #[serde(skip_serializing_if = "Uplink::is_absent")]
     pub uplink: Uplink,
 
-    /// The radio of users whose flow says nothing else.
+    /// Radio of users whose flow gives none.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 }
 
-/// How frames of a cell are repeated.
+/// ARQ of the cell's frames.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CellArq {
-    /// So long after a frame was sent it can be sent again.
+    /// Time after which a failed frame can be retransmitted.
     #[schemars(extend("x-default" = "3 slots"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
 
-    /// After so many repetitions bits are given up, and their packets lost.
+    /// Largest number of retransmissions of bits, or "unlimited"; then their packets are lost.
     #[schemars(extend("x-default" = "infinity"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,
 
-    /// Whether a frame is sent in two when the modulation has to go down; otherwise it is repeated as it was.
+    /// Whether a frame is split in two when the modulation has to go down. Otherwise it is retransmitted unchanged.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<bool>,
@@ -156,7 +157,7 @@ pub struct CellArq {
 
 absent!(Cell, CellArq);
 
-/// A system that a cell is like.
+/// System whose numbers a cell takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
@@ -169,13 +170,13 @@ pub enum Preset {
     Nr30k,
 }
 
-/// Whether users keep a bin.
+/// Allocation of bins to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationWord {
-    /// Each user has one bin for good.
+    /// Each user keeps one bin for the whole run.
     Static,
-    /// Bins are given slot by slot.
+    /// Bins are allocated TTI by TTI.
     Scheduled,
 }
 

@@ -15,150 +15,146 @@ use crossfade_core::{OutOfRange, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which packets a channel loses.
+/// Channel: which packets, or frames, are lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(transform = taken_by::<ChannelModel>)]
 pub struct Channel {
-    /// The loss process.
+    /// Loss process of the channel.
     #[schemars(extend("x-default" = "none for reverse.channel, and beside a table of link.trace; otherwise required"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ChannelModel>,
 
-    /// The share of packets lost in the long run (the papers' P_E), or of frames on links with frames.
+    /// Average loss probability of packets (the papers' P_E), or of frames on links with frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_e: Option<Share>,
 
-    /// How far the mean signal power lies above the threshold of reception, in dB; another way to give p_e:
-    /// p_e = 1 - exp(-1/F) of Rayleigh fading, F = 10^(fading_margin_db/10).
+    /// Fading margin in dB: mean signal power over the reception threshold. An alternative to p_e: in Rayleigh fading
+    /// p_e = 1 - exp(-1/F), F = 10^(fading_margin_db/10).
     #[schemars(range(min = -20, max = 120))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading_margin_db: Option<f64>,
 
-    /// Normalised Doppler frequency f_d T: Doppler frequency times the length of a step of the channel. Small
-    /// is slow fading with long bursts. The model markov maps it by the Rayleigh equations.
+    /// Normalised Doppler frequency f_d T: Doppler frequency times the step of the channel. Small values mean slow
+    /// fading with long bursts of losses. The model markov maps it by the Rayleigh equations.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fd_t: Option<f64>,
 
-    /// How fast the receiver moves, such as "3 km/h"; with carrier another way to give fd_t, over the time of a step:
-    /// f_d = speed * carrier / c.
+    /// Speed of the receiver, such as "3 km/h"; with carrier an alternative to fd_t. f_d = speed * carrier / c, over
+    /// a step of the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
 
-    /// The carrier frequency, such as "2 GHz". With speed.
+    /// Carrier frequency, such as "2 GHz". With speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
-    /// The mean length of a burst of losses, in steps of the channel; with p_e.
+    /// Mean length of a burst of losses, in steps of the channel; with p_e.
     #[schemars(range(min = 1, max = 1e12))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_burst: Option<f64>,
 
-    /// The probability that the step after a good one is good; with p_bb.
+    /// Transition probability from good to good; with p_bb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_gg: Option<Share>,
 
-    /// The probability that the step after a bad one is bad; with p_gg.
+    /// Transition probability from bad to bad; with p_gg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_bb: Option<Share>,
 
-    /// The probabilities to go from each state (a row) to each state, in a step of the channel.
+    /// Transition probabilities of the chain: a row for each state, a column for each next state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transitions: Option<Vec<Vec<Share>>>,
 
-    /// The probability to lose what is sent in each of these states.
+    /// Loss probability in each of these states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_p_e: Option<Vec<Share>>,
 
-    /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on
-    /// links with frames, idle ones included.
+    /// Indices of the lost transmissions, from 0, in rising order; retransmissions count. Of frames on links with
+    /// frames, idle ones included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drops: Option<Vec<u64>>,
 
-    /// A file of recorded losses beside the scenario: a digit a packet (0 delivered, 1 lost), or the numbers
-    /// of the lost packets, counted from 0. Packet n of it is step n of the channel; after its last packet it
-    /// begins again.
+    /// File of recorded losses of packets. It holds a digit per packet (0 delivered, 1 lost), or indices of lost
+    /// packets from 0. Packet n of the file is step n of the channel; after its last packet it begins again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileName>,
 
-    /// How the file is to be read.
+    /// Format of the file of losses.
     #[schemars(extend("x-default" = "auto, of trace"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<LossFormat>,
 
-    /// The antennas at both ends.
+    /// Antennas of transmitter and receiver.
     #[serde(skip_serializing_if = "Antennas::is_absent")]
     pub antennas: Antennas,
 
-    /// The signal-to-noise ratio rho in dB: all power that one receive antenna gets from all transmit antennas,
-    /// over that of the noise.
+    /// SNR rho in dB: power at one receive antenna, of all transmit antennas, over the noise.
     #[schemars(range(min = -50, max = 60))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_db: Option<f64>,
 
-    /// The same said as Es/N0 in dB: the energy that one receive antenna gets for a symbol of information, over
-    /// N0.
+    /// SNR as Es/N0 in dB: energy of an information symbol at one receive antenna over N0.
     #[schemars(range(min = -50, max = 60))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub es_n0_db: Option<f64>,
 
-    /// The same said as Eb/N0 in dB: the energy that one receive antenna gets for a bit, over N0.
+    /// SNR as Eb/N0 in dB: energy of a bit at one receive antenna over N0.
     #[schemars(range(min = -50, max = 60))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eb_n0_db: Option<f64>,
 
-    /// The standard deviation, in dB, of log-normal shadowing around that ratio, which is then the median. With
-    /// decorrelation.
+    /// Standard deviation of log-normal shadowing in dB, with snr_db as its median. With decorrelation.
     #[schemars(range(min = 0, max = 40), extend("x-default" = "none, of block-rayleigh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_db: Option<f64>,
 
-    /// The time in which the correlation of shadowing falls to 1/e: exp(-t / decorrelation) (Gudmundson 1991).
+    /// Decorrelation time of the shadowing. Its correlation is exp(-t / decorrelation) (Gudmundson 1991).
     #[schemars(extend("x-default" = "none: required with shadowing_db"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decorrelation: Option<Span>,
 
-    /// File of error rates over the signal-to-noise ratio: CSV with the columns snr_db and error_rate, and perhaps mode,
-    /// bytes and transmissions (the attempt). Between ratios the logarithm of the rate is interpolated; below the first
-    /// every block fails, beyond the last the last line goes on.
+    /// File of error rates over SNR: CSV with the columns snr_db and error_rate. It may also have mode, bytes and
+    /// transmissions (the attempt). Between rows the logarithm of the rate is interpolated; below the first SNR every
+    /// block fails, beyond the last the last rate holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<FileName>,
 
-    /// Modulation and coding: which lines of the table, by its column mode.
+    /// Modulation and coding: selects the lines of the table by its column mode.
     #[schemars(extend("x-default" = "the only one of the table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 
-    /// Error rate of a block whose size is not in the table.
+    /// Error rate of a block whose size is missing in the table.
     #[schemars(extend("x-default" = "scaled, of error-rate-table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_sizes: Option<BlockSizesWord>,
 
-    /// Fading of the signal-to-noise ratio.
+    /// Fading of the SNR.
     #[schemars(extend("x-default" = "rayleigh with fd_t, otherwise none"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading: Option<FadingWord>,
 
-    /// Parts of a step of the channel whose gains differ. The effective ratio of a block is that of their mean mutual
+    /// Number of parts of a step with gains of their own. The effective SNR of a block is that of their mean mutual
     /// information.
     #[schemars(range(min = 1, max = 64), extend("x-default" = "1, of error-rate-table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<u32>,
 
-    /// Constellation of the mode, of which mutual information is.
+    /// Constellation of the mode, for its mutual information.
     #[schemars(extend("x-default" = "none: required with parts"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modulation: Option<GrayModulation>,
 
-    /// Combining of the receptions of a frame that is sent several times. On links with frames.
+    /// Combining of the receptions of a retransmitted frame. On links with frames.
     #[schemars(extend("x-default" = "none, of error-rate-table"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combining: Option<CopiesWord>,
 
-    /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
-    /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
-    /// about correlated losses around.
+    /// Clock of a channel with memory: each packet time, or each transmission. On links with frames it is the frame
+    /// time. With "transmission" a burst of losses waits for the sender, which reverses the conclusion about
+    /// correlated losses.
     #[schemars(extend("x-default" = "slot; frame on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
@@ -200,15 +196,15 @@ tag! {
     }
 }
 
-/// How recorded losses are written down.
+/// Format of a file of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LossFormat {
-    /// Whichever of the other two the text can be; refused where it can be both.
+    /// Detected from the text; refused where it fits both formats.
     Auto,
     /// One digit a packet: 0 delivered, 1 lost.
     Bits,
-    /// The numbers of the lost packets, counted from 0; a line "# packets N" says how many there were.
+    /// Indices of the lost packets, from 0; a line "# packets N" gives their total.
     Lost,
 }
 
@@ -216,11 +212,11 @@ pub enum LossFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// One step every slot of time: the time of a packet. Not on links with frames.
+    /// One step per packet time. Not on links with frames.
     Slot,
-    /// One step every frame time. On links with frames only.
+    /// One step per frame time. On links with frames only.
     Frame,
-    /// One step every transmission.
+    /// One step per transmission.
     Transmission,
 }
 

@@ -8,58 +8,58 @@ use crossfade_phy as phy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the receptions of a frame are combined.
+/// Combining of the receptions of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "PhyCombining")]
 pub struct PhyCombining {
-    /// Where they are.
+    /// Stage of the receiver at which receptions are combined.
     #[schemars(extend("x-default" = "none; stacked, where something else of combining is given"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
 
-    /// What a reception counts, at the stages posthoc and joint.
+    /// Weights of the receptions, at the stages posthoc and joint.
     #[schemars(extend("x-default" = "maximal-ratio, with posthoc and joint"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Weights>,
 
-    /// What makes a frame good.
+    /// Condition under which a frame is accepted.
     #[schemars(extend("x-default" = "combined, with combining"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept: Option<Accept>,
 }
 
-/// Where receptions are combined.
+/// Stage of the receiver at which receptions are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Nowhere: each transmission stands by itself.
+    /// No combining: each reception is decided by itself.
     None,
-    /// The estimates of each reception, after it was detected by itself.
+    /// After detection: the estimates of each reception are combined.
     Posthoc,
-    /// Inside the detection with cancellation: each decision is made on all receptions and cancelled in all.
+    /// Inside detection with cancellation: each decision uses all receptions and is cancelled in all.
     Joint,
     /// As one system of all equations, which is optimal and has no weights.
     Stacked,
 }
 
-/// What a reception counts.
+/// Weights of the receptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
-    /// All the same.
+    /// Equal weights of all receptions.
     EqualGain,
-    /// Each by its signal-to-noise ratio.
+    /// Weights proportional to the SNR.
     MaximalRatio,
 }
 
-/// What makes a frame good.
+/// Condition under which a frame is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// The combination passes its check.
+    /// The combination passes its checksum.
     Combined,
-    /// The combination passes, or the last reception by itself.
+    /// The combination passes its checksum, or the last reception alone does.
     Either,
 }
 

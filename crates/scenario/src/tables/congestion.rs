@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// How large a sender's congestion window is.
+/// Congestion control of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Congestion {
@@ -18,7 +18,7 @@ pub enum Congestion {
     Highspeed,
     /// Data Center TCP (RFC 8257): cuts in proportion to the share of marks; for queues that mark.
     Dctcp,
-    /// TCP Prague, for L4S (RFC 9331): the same, paced, and less for short round trips; for queues that mark.
+    /// TCP Prague, for L4S (RFC 9331): like DCTCP, but paced, and gentler at short RTTs; for queues that mark.
     Prague,
     /// BBR version 1, as Linux has it.
     BbrV1,
@@ -40,7 +40,7 @@ impl Congestion {
     }
 }
 
-/// A congestion control: a built-in one, or one that the user wrote.
+/// Congestion control: a built-in one, or one that the user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ControlName {

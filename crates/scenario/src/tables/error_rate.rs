@@ -4,23 +4,24 @@ use crossfade_phy as phy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the signal-to-noise ratio changes.
+/// Fading of the SNR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FadingWord {
-    /// Not at all, but for shadowing.
+    /// No fading, except shadowing.
     None,
-    /// By flat Rayleigh fading: with fd_t (or speed and carrier) in time, without it each transmission has a gain of its own.
+    /// Flat Rayleigh fading: in time with fd_t (or speed and carrier), otherwise with an independent gain per
+    /// transmission.
     Rayleigh,
 }
 
-/// The error rate of a block whose size is not in the table.
+/// Error rate of a block whose size is missing in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockSizesWord {
-    /// 1 - (1 - p)^(n/m): n bytes fare as n/m blocks of the nearest size m, each of which fails with probability p.
+    /// 1 - (1 - p)^(n/m): n bytes are n/m blocks of the nearest size m, each of error rate p.
     Scaled,
-    /// That of the nearest size.
+    /// Error rate of the nearest size.
     Nearest,
 }
 
@@ -33,7 +34,7 @@ impl From<BlockSizesWord> for phy::BlockSizes {
     }
 }
 
-/// A Gray labelled constellation.
+/// Gray-labelled constellation of the mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum GrayModulation {
     /// 1 bit.
@@ -56,12 +57,12 @@ pub enum GrayModulation {
     Qam1024,
 }
 
-/// How the receptions of a frame that is sent several times are combined.
+/// Combining of the receptions of a retransmitted frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CopiesWord {
-    /// Not at all.
+    /// No combining of receptions.
     None,
-    /// Their ratios add up (Chase combining); where the table has curves for each attempt, those are used.
+    /// Chase combining: SNR values add up; where the table has curves per attempt, those are used.
     Chase,
 }

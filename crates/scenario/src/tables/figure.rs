@@ -6,52 +6,53 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What crossfade run --plot draws, where the command says nothing else. Has no influence on results.
+/// Figure that `crossfade run --plot` draws unless options say otherwise. It has no influence on results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Figure {
-    /// What is drawn.
+    /// Content of the figure: metrics, or events over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "results"))]
     pub of: Option<Drawn>,
 
-    /// What runs along x: an axis, or a metric.
+    /// Quantity on the x axis: an axis of the sweep, or a metric.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "SNR, fading margin or error probability where that is swept, else the axis with most values"))]
     pub x: Option<String>,
 
-    /// The metric drawn, or the ratio of two ("a.goodput_bps/b.goodput_bps"); of several each has a row of panels. Of
-    /// events a variable of the sender, such as cwnd, or seq.
+    /// Metric on the y axis, or the ratio of two. A ratio is "a.goodput_bps/b.goodput_bps"; each of several has a row
+    /// of panels. For events a sender variable such as cwnd, or seq.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "throughput or goodput; cwnd of events"))]
     pub y: Option<Names>,
 
-    /// What tells curves apart: axes.
+    /// Axes of the sweep that distinguish curves.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "the other axes, as far as that makes no more than a dozen curves"))]
     pub by: Option<Names>,
 
-    /// An axis with a panel for each value; of two the first runs across, the second down.
+    /// Axis of the sweep with one panel per value. Of two, the first runs across, the second down.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub panels: Option<Names>,
 
-    /// Whether x is logarithmic.
+    /// Whether the x axis is logarithmic.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "as its values are spaced"))]
     pub log_x: Option<bool>,
 
-    /// Whether y is logarithmic.
+    /// Whether the y axis is logarithmic.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true for error rates over decades"))]
     pub log_y: Option<bool>,
 
-    /// The part that is drawn: columns with a value, as "--where" takes them ("time_s<5", "tcp.variant=reno").
+    /// Conditions that select the drawn part, as `--where` takes them. Examples are "time_s<5" and
+    /// "tcp.variant=reno".
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "all"))]
     pub conditions: Option<Names>,
 
-    /// What values of axes are called, by the value: sack = "Reno with SACK".
+    /// Labels of axis values, by value: sack = "Reno with SACK".
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("additionalProperties" = { "type": "string", "description": "What the value NAME of an axis is called; variant=sack is any table with that item." }))]
     pub labels: BTreeMap<String, String>,
@@ -59,15 +60,15 @@ pub struct Figure {
 
 absent!(Figure);
 
-/// What a figure is made of.
+/// Content of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drawn {
     /// Metrics of all points, with their intervals.
     Results,
-    /// The senders of the first run of each point, over time.
+    /// Senders in the first run of each point, over time.
     Events,
-    /// What happened inside links in the first run of each point, over time.
+    /// Events inside links in the first run of each point, over time.
     LinkEvents,
 }
 

@@ -16,123 +16,123 @@ use crossfade_transport::{Opening, Releases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One sender, or several that are alike.
+/// Flow: one sender, or several alike.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(transform = taken_by::<Traffic>)]
 pub struct Flow {
-    /// How many of them there are.
+    /// Number of senders of this flow.
     #[schemars(range(min = 1, max = 10_000), extend("x-default" = "1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 
-    /// What they send.
+    /// Traffic that the flow sends.
     #[schemars(extend("default" = "bulk"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
 
-    /// When the first of them begins.
+    /// Start time of the first sender.
     #[schemars(extend("x-default" = "0 s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Span>,
 
-    /// How much later each of the others begins.
+    /// Delay between the starts of successive senders.
     #[schemars(extend("x-default" = "0 s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
 
-    /// The node of the mesh that sends; "others" is one flow from every node but the one that receives.
+    /// Sending node of the mesh; "others" is one flow from every node but the receiving one.
     #[schemars(extend("x-default" = "0, of a mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<FromNode>,
 
-    /// The node of the mesh that receives.
+    /// Receiving node of the mesh.
     #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, of a mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
 
-    /// One-way delay between the sender and the shared path, the same both ways: flows with different round
-    /// trips.
+    /// One-way delay between sender and shared path, in both directions. It gives flows different RTTs.
     #[schemars(extend("default" = "0 s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access_delay: Option<Span>,
 
-    /// Bytes of application data that each has to send; their mean where they are drawn. Required for
-    /// traffic "transfer" and "arrivals".
+    /// Application data of each sender in bytes; the mean where sizes are drawn. Required for traffic "transfer" and
+    /// "arrivals".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
 
-    /// Each begins with a handshake: a round trip of the idle path before its first data, which completion times have in
-    /// them. It is neither sent nor lost.
+    /// Whether each connection begins with a handshake of one idle RTT. Completion times include it; it is neither
+    /// sent nor lost.
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<bool>,
 
-    /// The receiver asks for the data with a packet of so many bytes on the wire, once there has been the handshake, if
-    /// there is one: the time of its way back over the idle path is before the first data and in completion times. It is
-    /// neither sent nor lost.
+    /// Size of the request packet in bytes. With it the receiver asks for the data, after any handshake. Its time
+    /// over the idle reverse path precedes the first data and counts in completion times. It is neither sent nor
+    /// lost.
     #[schemars(extend("x-default" = "none: the data begin at once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Size>,
 
-    /// How sizes are distributed.
+    /// Distribution of the sizes of flows.
     #[schemars(extend("x-default" = "exponential, of arrivals"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Shape>,
 
-    /// How many flows arrive in a second, in the mean: a Poisson process. Required for arrivals.
+    /// Mean number of flows that arrive per second, a Poisson process. Required for arrivals.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals_per_s: Option<f64>,
 
-    /// The bit rate of whole packets while a UDP source is on, in the mean; what the application offers to a bulk
-    /// flow, a segment at a time. Required for udp and poisson.
+    /// Mean bit rate of whole packets while a UDP source is on. For a bulk flow, the rate its application offers,
+    /// segment by segment. Required for udp and poisson.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Bytes of a packet of UDP on the wire. Packets of TCP have tcp.mss + tcp.headers, those of the flow where it says so.
+    /// Size of a UDP packet on the wire in bytes. TCP packets have tcp.mss + tcp.headers, those of the flow where it
+    /// gives them.
     #[schemars(extend("x-default" = "link.packet_size"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
 
-    /// Table of sent packets: time_s, since the start of the flow, and bytes on the wire. Required for recorded.
+    /// Table of sent packets: time_s since the start of the flow, and bytes on the wire. Required for recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<FileName>,
 
-    /// After this time the record begins again.
+    /// Time after which the record begins again.
     #[schemars(extend("x-default" = "none: the flow is silent after the last packet of its record"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_period: Option<Span>,
 
-    /// How long a UDP source is on, in the mean. With off; without the two it is always on.
+    /// Mean duration for which a UDP source is on. With off; without both it is always on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
 
-    /// How long a UDP source is off, in the mean. With on.
+    /// Mean duration for which a UDP source is off. With on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<Span>,
 
-    /// A packet of a UDP source follows the one before after the time that its rate says, more or less by up to this
-    /// part of it, at random. Without it sources are exactly periodic.
+    /// Largest relative deviation of the gap between two UDP packets, drawn at random. Without it sources are exactly
+    /// periodic.
     #[schemars(extend("x-default" = "0 %"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Share>,
 
-    /// Each of them begins at random within so long after its start. Not taken by arrivals.
+    /// Interval after its start in which each sender begins, at random. Not taken by arrivals.
     #[schemars(extend("x-default" = "0 s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_within: Option<Span>,
 
-    /// How the times on and off are distributed.
+    /// Distribution of the on and off times.
     #[schemars(extend("x-default" = "exponential, of udp with on and off"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Shape>,
 
-    /// The radio of its users in a cell: each flow is of a user of its own.
+    /// Radio of the flow's users in a cell; each sender is a user of its own.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 
-    /// What is different from the scenario's tcp.
+    /// TCP keys of this flow that differ from the scenario's.
     #[schemars(extend("x-default" = "the scenario's tcp"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Tcp>,
@@ -157,19 +157,19 @@ tag! {
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
         Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio],
-        /// What a real program sends, in crossfade live: it shares the links with the flows beside it, which are
-        /// simulated. Elsewhere there is nothing of it.
+        /// Traffic of a real program in `crossfade live`, which shares the links with the simulated flows beside it.
+        /// Other methods leave it out.
         Outside [from, to, radio],
     }
 }
 
-/// A distribution of sizes or times around its mean.
+/// Distribution of sizes or times around its mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Always the mean.
+    /// Constant: always the mean.
     Fixed,
-    /// Exponential.
+    /// Exponential distribution with that mean.
     Exponential,
     /// Pareto's law with tail index 1.2, cut at 1000 times its least value: heavy-tailed, as files on the web
     /// (Crovella and Bestavros 1997).
@@ -490,7 +490,7 @@ impl Flow {
         }
     }
 
-    /// The same, resolved.
+    /// TCP keys of a flow, resolved.
     fn resolve_tcp(
         &mut self,
         table: &str,

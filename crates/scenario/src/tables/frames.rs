@@ -10,7 +10,7 @@ use crossfade_link::arq::{self, ArqProtocol, FrameClock, HeaderCompression, Segm
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How packets become frames, and what a frame is on the air.
+/// Framing: how packets become frames, and what a frame occupies on the air.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Framing {
@@ -19,24 +19,24 @@ pub struct Framing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
 
-    /// What a frame at the border of two packets holds.
+    /// Content of a frame at the border of two packets.
     #[schemars(extend("x-default" = "padded, on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packing: Option<Packing>,
 
-    /// Frames start at multiples of the frame time; otherwise as soon as there is something to send and the
-    /// frame before has ended.
+    /// Whether frames start at multiples of the frame time. Otherwise one starts as soon as data waits and the last
+    /// frame has ended.
     #[schemars(extend("x-default" = "true, on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slotted: Option<bool>,
 
-    /// Whether the receiver can tell which frame was spoiled.
+    /// Whether the receiver can tell which frame was corrupted.
     #[schemars(extend("x-default" = "lost, on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<FrameHeader>,
 }
 
-/// What a frame at the border of two packets holds.
+/// Content of a frame at the border of two packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Packing {
@@ -46,7 +46,7 @@ pub enum Packing {
     Crossing,
 }
 
-/// Whether the receiver can tell which frame was spoiled.
+/// Whether the receiver can tell which frame was corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FrameHeader {
@@ -56,23 +56,21 @@ pub enum FrameHeader {
     Readable,
 }
 
-/// What the headers of packets become on a link.
+/// Header sizes of packets on a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Headers {
-    /// Bytes that the TCP/IP header of a packet takes on the link: 3 B with the compression of Van Jacobson
-    /// (RFC 1144).
+    /// Size of a compressed TCP/IP header in bytes. It is 3 B with Van Jacobson's compression (RFC 1144).
     #[schemars(extend("x-default" = "none: it is not compressed"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<Size>,
 
-    /// Bytes of the TCP/IP header before its compression. With compressed.
+    /// Size of the TCP/IP header before compression, in bytes. With compressed.
     #[schemars(extend("x-default" = "40 B, with compressed"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_ip: Option<Size>,
 
-    /// Bytes that the framing of PPP adds to a packet: 4 B are a flag, a compressed header and the checksum
-    /// (RFC 1662).
+    /// Bytes of PPP framing per packet. Its 4 B are a flag, a compressed header and the checksum (RFC 1662).
     #[schemars(extend("x-default" = "0 B, on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ppp: Option<Size>,
@@ -80,7 +78,7 @@ pub struct Headers {
 
 absent!(Framing, Headers);
 
-/// How a link sends packets as frames, and who repeats lost ones.
+/// Framing of a link, and the ARQ of its frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameSetup {
     /// Bytes of a frame on the air.

@@ -8,22 +8,22 @@ use crossfade_link::JitterConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Delays behind a link that vary from packet to packet (RFC 8868 section 4.5): the magnitude of a Gaussian, bounded. Packets
-/// of a flow keep their order.
+/// Random delay of each packet behind a link (RFC 8868 section 4.5): the magnitude of a Gaussian, bounded. Packets of
+/// a flow stay in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Jitter {
-    /// The standard deviation of the Gaussian, such as "5 ms".
+    /// Standard deviation of the Gaussian, such as "5 ms".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub std: Option<Span>,
 
-    /// A packet is held back for at most so many times std. With std.
+    /// Largest delay in multiples of std. With std.
     #[schemars(extend("x-default" = "3, with std"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_std: Option<f64>,
 
-    /// The bit rate at which packets of a flow follow one that was held back longer than they. At the rate of the link a
-    /// delay never falls again while the link is busy. With std.
+    /// Bit rate at which packets of a flow leave behind one that was delayed more. At the rate of the link a delay
+    /// never falls while the link is busy. With std.
     #[schemars(extend("x-default" = "none: they follow at once"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,

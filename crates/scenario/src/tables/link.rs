@@ -34,43 +34,43 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub rate: Option<Rate>,
 
-            /// Propagation delay, one way.
+            /// One-way propagation delay of the link.
             #[schemars(extend("default" = "0 s"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub delay: Option<Span>,
 
-            /// The packets that wait for the link.
+            /// Queue of packets in front of the link.
             pub queue: Queue,
 
-            /// Bytes of a frame on the air, with its overhead: packets travel as frames of this size.
+            /// Size of a frame on the air in bytes, with overhead; packets travel as frames of this size.
             #[schemars(extend("x-default" = "none: packets are not cut"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub frame_size: Option<Size>,
 
-            /// How packets become frames. With frame_size.
+            /// Framing: how packets become frames. With frame_size.
             #[serde(skip_serializing_if = "Framing::is_absent")]
             pub framing: Framing,
 
-            /// What the headers of packets become on this link. With frame_size.
+            /// Header sizes of packets on this link. With frame_size.
             #[serde(skip_serializing_if = "Headers::is_absent")]
             pub headers: Headers,
 
-            /// Who repeats lost frames. With frame_size.
+            /// ARQ protocol of the link. With frame_size.
             #[serde(skip_serializing_if = "Arq::is_absent")]
             pub arq: Arq,
 
-            /// What the capacity of the link follows, in place of a rate.
+            /// Recorded capacity that the link follows, in place of a rate.
             #[serde(skip_serializing_if = "Trace::is_absent")]
             pub trace: Trace,
 
-            /// A token bucket in front of the link.
+            /// Token bucket in front of the link, in which packets wait.
             #[serde(skip_serializing_if = "Shaper::is_absent")]
             pub shaper: Shaper,
 
-            /// Delays behind the link that vary from packet to packet.
+            /// Random delay of each packet behind the link.
             #[serde(skip_serializing_if = "Jitter::is_absent")]
             pub jitter: Jitter,
-            /// A token bucket in front of the link, and of its queue, that drops what does not conform.
+            /// Token bucket in front of the link and its queue, which drops packets that do not conform.
             #[serde(skip_serializing_if = "Policer::is_absent")]
             pub policer: Policer,
 
@@ -89,55 +89,55 @@ macro_rules! wireless {
 }
 
 wireless! {
-    /// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
-    /// mean rate.
+    /// Link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the mean
+    /// rate.
     Link, rate {
-        /// Bit rate. Required without a trace or a satellite.
+        /// Bit rate of the link. Required without a trace or a satellite.
         #[schemars(extend("x-default" = "none: required without link.trace and link.satellite"))]
     }
-    /// Bytes of a data packet on the wire, headers included.
+    /// Size of a data packet on the wire in bytes, with headers.
     #[schemars(extend("x-default" = "tcp.mss + tcp.headers, where tcp.mss is given"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
 
-    /// A satellite in the place of a rate, both ways.
+    /// Satellite link in place of a rate, in both directions.
     #[serde(skip_serializing_if = "Satellite::is_absent")]
     pub satellite: Satellite,
 }
 
 wireless! {
-    /// The link that carries the acknowledgements.
+    /// Link that carries the acknowledgements.
     Reverse, rate {
-        /// Bit rate.
+        /// Bit rate of the reverse link.
         #[schemars(extend("x-default" = "none: acknowledgements take no time to transmit"))]
     }
-    /// Which acknowledgements are lost.
+    /// Channel of the acknowledgements: which of them are lost.
     pub channel: Channel,
 
-    /// Acknowledgements that wait for one another before they go.
+    /// ACK aggregation in front of the reverse link.
     #[serde(skip_serializing_if = "Aggregation::is_absent")]
     pub aggregation: Aggregation,
 }
 
-/// A wired segment between the sender and the wireless link, the same both ways.
+/// Wired segment between the sender and the wireless link, in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Wired {
-    /// Bit rate.
+    /// Bit rate of the wired segment.
     #[schemars(extend("x-default" = "none: packets take no time to transmit"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Propagation delay, one way.
+    /// One-way propagation delay of the wired segment.
     #[schemars(extend("x-default" = "0 s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_way_delay: Option<Span>,
 
-    /// Propagation delay there and back; another way to give one_way_delay.
+    /// Propagation delay there and back; an alternative to one_way_delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Span>,
 
-    /// What waits for the wired segment on the way of the data. On the way back nothing is dropped.
+    /// Queue of the wired segment on the path of the data. The reverse path drops nothing.
     #[serde(skip_serializing_if = "Queue::is_absent")]
     pub queue: Queue,
 }

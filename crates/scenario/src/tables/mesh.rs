@@ -19,135 +19,132 @@ use crossfade_mac::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stations of 802.11 that share the air, in place of the link: flows go from node to node, data and
-/// acknowledgements over the same medium. A slot is then a whole exchange for a data packet with the mean
-/// wait before it.
+/// Mesh of 802.11 stations that share the air, in place of the link. Flows go from node to node; data and ACKs share
+/// the medium. A slot of the scenario is then an exchange of a data packet with the mean backoff before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Mesh {
-    /// How the nodes stand.
+    /// Arrangement of the nodes.
     #[schemars(extend("x-default" = "none: required without mesh.file"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<Arrangement>,
 
-    /// Where the nodes stand: a CSV file with the columns node,x_m,y_m, nodes numbered from 0. Contradicts
-    /// mesh.topology.
+    /// File of node positions: CSV with the columns node,x_m,y_m, nodes numbered from 0. Contradicts mesh.topology.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileName>,
 
-    /// How many hops a chain has; its nodes are 0 to hops. Required for chain.
+    /// Number of hops of a chain; its nodes are 0 to hops. Required for chain.
     #[schemars(range(min = 1, max = 1023))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
 
-    /// How many lines a grid has; node 0 is a corner, nodes are numbered along the lines. Required for grid.
+    /// Number of rows of a grid. Node 0 is a corner; nodes are numbered along the rows. Required for grid.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
 
-    /// How many nodes each line of a grid has. Required for grid.
+    /// Number of nodes in each row of a grid. Required for grid.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<u32>,
 
-    /// How many stations stand around node 0. Required for star.
+    /// Number of stations around node 0. Required for star.
     #[schemars(range(min = 1, max = 1023))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stations: Option<u32>,
 
-    /// How many nodes stand anywhere. Required for random.
+    /// Number of nodes of a random placement. Required for random.
     #[schemars(range(min = 1, max = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
 
-    /// Which of all random placements it is: the same in every run.
+    /// Index of the random placement, which is the same in every run.
     #[schemars(extend("x-default" = "1, of random"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<u64>,
 
-    /// Between neighbours of a chain or grid; the radius of a star; the side of the square of a random
-    /// placement over the square root of the number of nodes.
+    /// Distance of neighbours in a chain or grid, and radius of a star. Of a random placement the side of its square
+    /// over the square root of the number of nodes.
     #[schemars(extend("x-default" = "200 m, without mesh.file"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Length>,
 
-    /// Up to here a frame can be understood.
+    /// Largest distance at which a frame can be received.
     #[schemars(extend("x-default" = "250 m"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Length>,
 
-    /// Up to here a frame is sensed and interferes; at least the range.
+    /// Largest distance at which a frame is sensed and interferes; at least the range.
     #[schemars(extend("x-default" = "mesh.range"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interference: Option<Length>,
 
-    /// How packets find their way.
+    /// Routing of packets between nodes.
     #[schemars(extend("x-default" = "chain, of a chain; shortest-path of others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingWord>,
 
-    /// The nodes of each static route, in order; packets take it both ways. With routing "static".
+    /// Nodes of each static route, in order; packets take it in both directions. With routing "static".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routes: Option<Vec<Vec<u32>>>,
 
-    /// What becomes of a frame on its way.
+    /// Reception model of frames.
     #[schemars(extend("x-default" = "range"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reception: Option<ReceptionWord>,
 
-    /// The exponent with which power falls with distance. Of reception "sinr".
+    /// Path loss exponent: power falls with this power of the distance. Of reception "sinr".
     #[schemars(range(min = 1, max = 8), extend("x-default" = "2, with reception \"sinr\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_loss_exponent: Option<f64>,
 
-    /// The standard deviation of log-normal shadowing in dB, drawn anew for each frame and receiver. Of
-    /// reception "sinr".
+    /// Standard deviation of log-normal shadowing in dB, drawn for each frame and receiver. Of reception "sinr".
     #[schemars(range(min = 0, max = 30), extend("x-default" = "4, with reception \"sinr\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_db: Option<f64>,
 
-    /// A frame is understood if the worst ratio of its power to that of interference and noise is this.
+    /// Least SINR in dB, at its worst during a frame, at which the frame is received.
     #[schemars(range(min = -20, max = 60), extend("x-default" = "10"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sinr_threshold_db: Option<f64>,
 
-    /// Whether nodes null each other.
+    /// MAC of the nodes: plain 802.11, or with interference nulling.
     #[schemars(extend("x-default" = "plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacWord>,
 
-    /// Antennas of every node; all but one can null. Plain uses one of them.
+    /// Number of antennas of every node; all but one can null. Plain uses one of them.
     #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antennas: Option<u32>,
 
-    /// Which of the engaged neighbours that it knows a node nulls. Not of plain.
+    /// Nulling rule: which known, engaged neighbours a node nulls. Not of plain.
     #[schemars(extend("x-default" = "full; none for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
 
-    /// What a node does that would have to null as many signals as it has antennas. Not of plain.
+    /// Behaviour of a node that would have to null as many signals as it has antennas. Not of plain.
     #[schemars(extend("x-default" = "defer; none for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<OverloadWord>,
 
-    /// Start from the weights of the exchange before instead of the first antenna alone. Not of plain.
+    /// Whether a node starts from the antenna weights of its last exchange. Otherwise it starts from its first
+    /// antenna alone. Not of plain.
     #[schemars(extend("x-default" = "false; none for plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<bool>,
 
-    /// The power of the error of each channel estimate over the mean power of the channel, in dB. Not of
-    /// plain.
+    /// Power of the channel estimation error over the mean channel power, in dB. Not of plain.
     #[schemars(range(min = -200, max = 20), extend("x-default" = "none: estimates are exact"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimation_error_db: Option<f64>,
 
-    /// How long a channel stays as it is. Not of plain.
+    /// Coherence time: how long a channel stays constant. Not of plain.
     #[schemars(extend("x-default" = "none: the whole run"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coherence_time: Option<Span>,
 
-    /// Bit rate of DATA.
+    /// Bit rate of DATA frames.
     #[schemars(extend("x-default" = "11 Mbit/s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_rate: Option<Rate>,
@@ -157,66 +154,67 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic_rate: Option<Rate>,
 
-    /// Whether RTS and CTS go before DATA. Nulling learns from them.
+    /// Whether an RTS/CTS exchange precedes DATA. Nulling learns from it.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts: Option<bool>,
 
-    /// After how many attempts a packet is dropped.
+    /// Retry limits after which a packet is dropped.
     pub retries: Retries,
 
-    /// Packets that wait at a node at most, besides the one being sent.
+    /// Queue limit of a node in packets, besides the one being sent.
     #[schemars(extend("x-default" = "25 packets"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Limit>,
 
-    /// The first backoff is drawn from 0 to so many slots of 802.11; each failure doubles the window.
+    /// Least contention window, in backoff slots. The first backoff is drawn from 0 to so many backoff slots, and
+    /// each failure doubles the window.
     #[schemars(range(min = 1, max = 65535), extend("x-default" = "31"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
 
-    /// The largest window of the backoff.
+    /// Largest contention window, in backoff slots.
     #[schemars(range(min = 1, max = 65535), extend("x-default" = "1023"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_max: Option<u32>,
 
-    /// The unit of the backoff.
+    /// Duration of a backoff slot.
     #[schemars(extend("x-default" = "20 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_slot: Option<Span>,
 
-    /// Between the frames of one exchange.
+    /// SIFS: time between the frames of one exchange.
     #[schemars(extend("x-default" = "10 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sifs: Option<Span>,
 
-    /// Preamble and PLCP header before every frame.
+    /// Duration of preamble and PLCP header before every frame.
     #[schemars(extend("x-default" = "192 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble: Option<Span>,
 
-    /// Whether stations wait for EIFS instead of DIFS after a frame that they did not understand.
+    /// Whether stations wait for EIFS instead of DIFS after a frame that they could not decode.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eifs: Option<bool>,
 }
 
-/// After how many attempts a packet is dropped.
+/// Retry limits after which a packet is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Retries {
-    /// Attempts at an RTS, or at DATA sent without one.
+    /// Largest number of attempts at an RTS, or at DATA sent without one.
     #[schemars(range(min = 1, max = 255), extend("x-default" = "7"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short: Option<u32>,
 
-    /// Attempts at DATA after an RTS.
+    /// Largest number of attempts at DATA after an RTS.
     #[schemars(range(min = 1, max = 255), extend("x-default" = "4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<u32>,
 }
 
-/// How nodes stand.
+/// Arrangement of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrangement {
@@ -230,11 +228,11 @@ pub enum Arrangement {
     Random,
 }
 
-/// How packets find their way.
+/// Routing of packets between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingWord {
-    /// Each node of the chain hands them to the next, however far it could reach.
+    /// Each node of a chain forwards to the next, even where it could reach farther.
     Chain,
     /// Over the fewest hops within the range.
     ShortestPath,
@@ -242,17 +240,17 @@ pub enum RoutingWord {
     Static,
 }
 
-/// What becomes of a frame on its way.
+/// Reception model of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceptionWord {
-    /// Power 1 up to the interference range, none beyond, no noise: the paper's world.
+    /// Power is 1 up to the interference range and 0 beyond, without noise, as in the paper.
     Range,
-    /// Power falls with distance and varies with each frame, against noise.
+    /// Power falls with distance, varies per frame, and competes with noise.
     Sinr,
 }
 
-/// Whether nodes null each other.
+/// MAC of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MacWord {
@@ -260,27 +258,27 @@ pub enum MacWord {
     Plain,
     /// Antenna arrays that null the neighbours in other exchanges, known from the RTS and CTS overheard.
     Nulling,
-    /// The same, with every exchange in the interference range known at once and without a frame.
+    /// Like nulling, but nodes know every exchange within the interference range at once and without a frame.
     NullingGenie,
 }
 
-/// Which of the engaged neighbours that it knows a node nulls.
+/// Nulling rule: which known, engaged neighbours a node nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// All of them.
+    /// All known, engaged neighbours.
     Full,
-    /// A sender those who have sent a CTS, a receiver those who have sent an RTS, as the paper says.
+    /// Senders null nodes that have sent a CTS, receivers null nodes that have sent an RTS, as in the paper.
     Paper,
 }
 
-/// What a node does that would have to null too many.
+/// Behaviour of a node that would have to null too many signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverloadWord {
-    /// Waits until one of the exchanges is over.
+    /// Wait until one of the exchanges is over.
     Defer,
-    /// Goes ahead with the weights through which least of their power comes.
+    /// Send with the weights that let the least of their power through.
     LeastSquares,
 }
 

@@ -3,35 +3,35 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a figure is obtained.
+/// Method that computes the results of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Solved exactly; the same as analysis:exact.
+    /// Exact solution; an alias of analysis:exact.
     Analysis,
-    /// Solved exactly.
+    /// Exact solution of the Markov chain.
     #[serde(rename = "analysis:exact")]
     AnalysisExact,
-    /// Solved, as tight bounds.
+    /// Solution as tight upper and lower bounds.
     #[serde(rename = "analysis:bounds")]
     AnalysisBounds,
-    /// Solved, as the bounds a paper prints.
+    /// Solution as the bounds that a paper prints.
     #[serde(rename = "analysis:paper-bounds")]
     AnalysisPaperBounds,
     /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss
     /// rate alone; of CUBIC its response function (RFC 9438 section 5); of a physical layer the closed forms of its error
     /// rates, where there are some; of a mesh Bianchi's throughput of saturated stations around one node.
     Formula,
-    /// The square-root law (Mathis, Semke, Mahdavi and Ott 1997), the same without timeouts.
+    /// Square-root law (Mathis, Semke, Mahdavi and Ott 1997): like formula, but without timeouts.
     #[serde(rename = "formula:square-root")]
     FormulaSquareRoot,
-    /// Frames of the physical layer alone, without link protocol and transport: error rates, and the effective rate.
-    /// Needs channel.model = "block-rayleigh".
+    /// Simulation of the physical layer's frames alone, without ARQ and transport: error rates and the effective
+    /// rate. Needs channel.model = "block-rayleigh".
     Phy,
-    /// Estimated from simulated runs.
+    /// Simulation of independent runs.
     #[default]
     Simulation,
-    /// Measured on real programs.
+    /// Measurement of real programs over the emulated link.
     Live,
 }
 

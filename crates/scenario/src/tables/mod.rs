@@ -125,74 +125,74 @@ impl Scenario {
     }
 }
 
-/// One experiment: what is simulated, for how long, and over which values.
+/// Scenario: what is simulated, for how long, and over which values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scenario {
-    /// The version of the scenario format: 2. A file of version 1 means flavour "paper" where it does not say tcp.flavour.
+    /// Version of the scenario format: 2. In a file of version 1, the default of tcp.flavour is "paper".
     #[schemars(range(min = 1, max = 2), extend("x-required" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<u32>,
 
-    /// What the scenario is about, in one line. Has no influence on results.
+    /// Title of the scenario, one line. It has no influence on results.
     #[schemars(extend("x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 
-    /// How the figures are obtained: by each of these methods at every point.
+    /// Methods that compute each point.
     #[schemars(extend("default" = ["simulation"], "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<Method>>,
 
-    /// How long a run lasts and how many there are.
+    /// Duration and number of runs.
     pub run: Run,
 
-    /// Which data packets, or frames, the channel loses. Required unless link.trace is a table, which has the
-    /// losses, or link.satellite is there, which has them too.
+    /// Channel: which data packets, or frames, are lost. Required unless link.trace is a table, which has the losses,
+    /// or link.satellite is there, which has them too.
     pub channel: Channel,
 
-    /// The physical layer of the link, with channel.model = "block-rayleigh".
+    /// Physical layer of the link, with channel.model = "block-rayleigh".
     #[serde(skip_serializing_if = "Phy::is_absent")]
     pub phy: Phy,
 
-    /// The link that carries the data packets.
+    /// Link that carries the data packets.
     #[schemars(extend("x-required" = true))]
     pub link: Link,
 
-    /// The link that carries the acknowledgements.
+    /// Link that carries the acknowledgements.
     pub reverse: Reverse,
 
-    /// The wired segment between the sender and the wireless link, both ways.
+    /// Wired segment between the sender and the wireless link, in both directions.
     #[serde(skip_serializing_if = "Wired::is_absent")]
     pub wired: Wired,
 
-    /// Stations of 802.11 that share the air, in place of the link. Contradicts channel, reverse, wired, and what
-    /// else link has than packet_size.
+    /// Mesh of 802.11 stations that share the air, in place of the link. Contradicts channel, reverse, wired, and all
+    /// link keys but packet_size.
     #[serde(skip_serializing_if = "Mesh::is_absent")]
     pub mesh: Mesh,
 
-    /// A slotted downlink with many users in place of the link; acknowledgements come over the reverse link, one for each
-    /// user. Contradicts channel, phy, mesh, and what else link has than packet_size and queue.limit.
+    /// Slotted downlink with many users, in place of the link. ACKs take the reverse link, one for each user.
+    /// Contradicts channel, phy, mesh, and all link keys but packet_size and queue.limit.
     #[serde(skip_serializing_if = "Cell::is_absent")]
     pub cell: Cell,
 
-    /// The TCP sender and its receiver; of every flow, where flows say nothing else.
+    /// TCP sender and receiver of every flow that has no keys of its own.
     #[schemars(extend("x-required" = true))]
     pub tcp: Tcp,
 
-    /// Who sends, by name. Without this table there is one flow without end. The names stand in the results:
-    /// goodput_bps of the flows called cubic is cubic.goodput_bps.
+    /// Flows of the scenario, by name. Without this table there is one bulk flow. Names prefix metrics: goodput_bps
+    /// of the flows called cubic is cubic.goodput_bps.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<String, Flow>,
 
-    /// Axes: a dotted key and its values, as a list, "a,b,c", "start:stop:step" (both ends included) or
-    /// "log:start:stop:points". Keys joined by commas are zipped: their values are lists, one value a key.
-    /// Axes are crossed; the first varies slowest. A table as a value is merged into the table of that name.
+    /// Axes of the sweep: a dotted key and its values. Values come as a list, "a,b,c", "start:stop:step" (both ends
+    /// included) or "log:start:stop:points". Keys joined by commas are zipped: their values are lists, one value per
+    /// key. Axes are crossed; the first varies slowest. A table as a value is merged into the table of that name.
     #[schemars(extend("x-plan" = true))]
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub sweep: Map<String, Value>,
 
-    /// What is drawn of the results, where nothing else is asked for. Has no influence on them.
+    /// Figure drawn of the results unless options say otherwise. It has no influence on results.
     #[schemars(extend("x-plan" = true))]
     #[serde(skip_serializing_if = "Figure::is_absent")]
     pub figure: Figure,

@@ -22,7 +22,7 @@ pub struct OrbitTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclination_deg: Option<f64>,
 
-    /// Number of planes.
+    /// Number of planes of the shell.
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "72, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planes: Option<u32>,
@@ -32,12 +32,13 @@ pub struct OrbitTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_plane: Option<u32>,
 
-    /// Lead of a satellite over its neighbour in the plane to the west, in parts of 360 degrees over all satellites.
+    /// Lead over the neighbour in the plane to the west, in parts of a turn. A part is 360 degrees over the number of
+    /// all satellites.
     #[schemars(range(min = 0, max = 999), extend("x-default" = "0, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phasing: Option<u32>,
 
-    /// Least elevation in degrees over terminal and gateway at which a satellite is used; below 90.
+    /// Least elevation in degrees at which a satellite is used, over terminal and gateway.
     #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 90, "x-default" = "25, with terminal and gateway"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_elevation_deg: Option<f64>,

@@ -6,13 +6,13 @@ use crossfade_transport as transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who spreads the segments.
+/// Pacing: what spreads segments over the RTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
-    /// Nobody: what the window allows leaves at once.
+    /// No pacing: what the window allows leaves at once.
     Off,
-    /// A timer of the sender.
+    /// Pacing by a timer of the sender.
     Internal,
 }
 

@@ -16,63 +16,62 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The physical layer of the link, with channel.model = "block-rayleigh": what the antennas send and how it is
-/// received.
+/// Physical layer of the link, with channel.model = "block-rayleigh": transmit scheme and receiver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Phy {
-    /// The constellation.
+    /// Constellation of the symbols.
     #[schemars(extend("x-default" = "qpsk"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modulation: Option<Modulation>,
 
-    /// How symbols go to antennas.
+    /// Space-time scheme: how symbols map to antennas.
     #[schemars(extend("x-default" = "none: required without phy.policy"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<Scheme>,
 
-    /// How symbols that interfere are told apart.
+    /// Detector of symbols that interfere with each other.
     #[schemars(extend("x-default" = "linear of siso, simo, alamouti and stbc-half; mmse-osic of the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detector: Option<Detector>,
 
-    /// Channel uses a second. link.rate follows from it: symbol_rate x bits of a symbol x symbols a use of the
-    /// scheme. What a frame leaves of its last block is filled up and takes no time.
+    /// Symbol rate: channel uses per second. link.rate follows: symbol_rate x bits per symbol x symbols per channel
+    /// use. Padding of a frame's last block takes no time.
     #[schemars(extend("x-default" = "what link.rate makes it; one of the two is required"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol_rate: Option<SymbolRate>,
 
-    /// What the codes with four transmit antennas radiate.
+    /// Transmit power of the codes with four transmit antennas.
     #[schemars(extend("x-default" = "equal"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stbc_power: Option<StbcPower>,
 
-    /// How the receptions of a frame that is sent several times are combined. Needs
-    /// link.framing.header = "readable" and a link.arq.protocol that repeats.
+    /// Combining of the receptions of a retransmitted frame. Needs link.framing.header = "readable" and a
+    /// link.arq.protocol that retransmits.
     #[serde(skip_serializing_if = "PhyCombining::is_absent")]
     pub combining: PhyCombining,
 
-    /// How well the receiver knows the channel.
+    /// Channel estimation of the receiver.
     #[serde(skip_serializing_if = "Estimation::is_absent")]
     pub estimation: Estimation,
 
-    /// Chooses scheme, detector and modulation of each frame by the signal-to-noise ratio at its start, which the sender
-    /// knows: a file with the columns axis (channel.snr_db), from, to, phy.scheme, and perhaps phy.detector and
-    /// phy.modulation, as crossfade best --switching --csv writes it. link.rate is that of the fastest. Copies of a
-    /// frame are combined where they were sent by the same.
+    /// File of switch levels of scheme, detector and modulation. Each frame takes them by the SNR at its start, which
+    /// the sender knows. Columns: axis (channel.snr_db), from, to, phy.scheme, and optionally phy.detector and
+    /// phy.modulation, as written by `crossfade best --switching --csv`. link.rate is that of the fastest entry.
+    /// Copies of a frame are combined where scheme, detector and modulation agree.
     #[schemars(extend("x-default" = "none: phy.scheme is used throughout"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<FileName>,
 
-    /// Whether every symbol is detected, or frames are drawn from a table.
+    /// Fidelity: detection of every symbol, or frames drawn from a table.
     #[schemars(extend("x-default" = "symbol"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<PhyFidelity>,
 
-    /// The table of fidelity = "table": CSV with the columns snr_db (rho), transmissions (1, 2, ...) and residual
-    /// (the share of frames that still fail after so many, combined where they are). Of the columns scheme, detector,
-    /// correlation, stbc_power, combining, combining_stage and frame_bits those that differ from line to line choose
-    /// the lines; others are left alone. crossfade phy --csv writes it.
+    /// Table of residual errors for fidelity = "table". It is CSV with the columns snr_db (rho), transmissions (1, 2,
+    /// ...) and residual, the frame error rate after so many transmissions, combined where they are. Of the columns
+    /// scheme, detector, correlation, stbc_power, combining, combining_stage and frame_bits those that differ from
+    /// line to line select the lines; others are ignored. `crossfade phy --csv` writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<FileName>,
 }
@@ -112,7 +111,7 @@ pub enum Modulation {
     Qam256,
 }
 
-/// How symbols go to antennas.
+/// Space-time scheme: how symbols map to antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Scheme {
     /// One antenna at either end.
@@ -138,7 +137,8 @@ pub enum Scheme {
     Blast,
 }
 
-/// How symbols that interfere are told apart. Of schemes whose symbols do not, all are the matched filter.
+/// Detector of symbols that interfere with each other. Schemes without such interference use the matched filter with
+/// every detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detector {
@@ -156,34 +156,34 @@ pub enum Detector {
     Linear,
 }
 
-/// What the codes with four transmit antennas radiate.
+/// Transmit power of the codes with four transmit antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StbcPower {
-    /// As much as every other scheme.
+    /// Equal to that of every other scheme.
     Equal,
-    /// Twice as much (3 dB more), as equations 12 to 16 of "TCP performance over wireless MIMO channels with ARQ
-    /// and packet combining" print it.
+    /// Twice that of other schemes (3 dB more), as equations 12 to 16 of "TCP performance over wireless MIMO channels
+    /// with ARQ and packet combining" print it.
     Printed,
 }
 
-/// How well the receiver knows the channel.
+/// Channel estimation of the receiver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Estimation {
-    /// The normalised mean square error of the estimated gains; the receiver takes the estimate for the channel.
+    /// Normalised mean square error of the estimated gains. The receiver takes them for the channel.
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1, "x-default" = "0, of block-rayleigh: it knows them"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nmse: Option<f64>,
 }
 
-/// What is simulated of a frame.
+/// Fidelity of a simulated frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PhyFidelity {
-    /// Every symbol.
+    /// Every symbol is detected.
     Symbol,
-    /// Whether it fails, as often as a table says.
+    /// Frames fail with the probabilities of a table.
     Table,
 }
 

@@ -8,16 +8,16 @@ use crossfade_link::PolicerConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A token bucket in front of a link (RFC 2697): a packet passes at once where it holds as many tokens as that has bytes, and is
-/// dropped otherwise, which counts in queue_drops.
+/// Policer: a token bucket in front of a link (RFC 2697) that drops a packet for which it lacks tokens. Drops count
+/// in queue_drops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Policer {
-    /// The committed information rate, at which tokens come. With burst.
+    /// Committed information rate, at which tokens arrive. With burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// The committed burst size: how many tokens the bucket holds. With rate.
+    /// Committed burst size: the most tokens the bucket holds. With rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
 }

@@ -11,45 +11,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What the base station knows of the channels.
+/// Channel prediction at the base station.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Prediction {
-    /// The normalised mean square error of the predicted complex gain, below 1.
+    /// Normalised mean square error of the predicted complex gain, below 1.
     #[schemars(range(min = 0, max = 1), extend("x-default" = "0, or what the horizon allows"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nmse: Option<f64>,
 
-    /// How far ahead channels are predicted, from 32 slots each observed with the mean signal-to-noise ratio. Without
-    /// an nmse it makes the error, of each user for itself.
+    /// Prediction horizon: time ahead, predicted from 32 TTIs observed at the mean SNR. Without an nmse it gives the
+    /// error of each user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub horizon: Option<Span>,
 
-    /// Whether the predicted signal-to-noise ratio has the error's power added, which makes it right in the mean.
+    /// Bias of the predicted SNR. With the error's power included it is right in the mean.
     #[schemars(extend("x-default" = "unbiased"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sinr: Option<SinrWord>,
 }
 
-/// From which predicted signal-to-noise ratio on which modulation is used: levels that are best for an error of the
-/// predictions, unless a target or levels are given.
+/// Switch levels: the predicted SNR from which each modulation is used. By default they are optimal for the
+/// prediction error.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LevelKeys {
-    /// The normalised mean square error of predictions that the levels are made for.
+    /// Prediction NMSE for which the levels are optimised.
     #[schemars(range(min = 0, max = 1), extend("x-default" = "the error of the predictions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_nmse: Option<f64>,
 
-    /// The share of frames that may fail, instead of the most expected bits.
+    /// Target frame error rate of the levels, in place of the most expected bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_fer: Option<Share>,
 
-    /// The levels of 2 to 8 bits a symbol in dB, or of 1 to 8. Contradicts the others.
+    /// Levels of 2 to 8 bits per symbol in dB, or of 1 to 8. Contradicts the other keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_db: Option<Vec<f64>>,
 
-    /// The constellation of 3 bits a symbol.
+    /// Constellation of 3 bits per symbol.
     #[schemars(extend("x-default" = "star"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eight: Option<Eight>,
@@ -57,7 +57,7 @@ pub struct LevelKeys {
 
 absent!(Prediction, LevelKeys);
 
-/// The constellation of 3 bits a symbol.
+/// Constellation of 3 bits per symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eight {
@@ -67,13 +67,13 @@ pub enum Eight {
     Rectangular,
 }
 
-/// What is taken for the signal-to-noise ratio.
+/// SNR that a prediction gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SinrWord {
     /// Right in the mean.
     Unbiased,
-    /// The predicted gain as it stands: too low by the power of its error.
+    /// Predicted gain without correction: too low by the power of its error.
     Raw,
 }
 

@@ -8,26 +8,26 @@ use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Log-normal shadowing: a first-order autoregressive process sampled in distance.
+/// Log-normal shadowing: a first-order autoregressive process in distance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shadowing {
-    /// The standard deviation in dB; 0 is none.
+    /// Standard deviation of shadowing in dB; 0 is none.
     #[schemars(range(min = 0, max = 40), extend("x-default" = "4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sigma_db: Option<f64>,
 
-    /// The correlation of neighbouring samples.
+    /// Correlation of neighbouring shadowing samples.
     #[schemars(range(min = 0, max = 1), extend("x-default" = "0.74"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pole: Option<f64>,
 
-    /// How far apart samples are.
+    /// Distance between shadowing samples.
     #[schemars(extend("x-default" = "2 m"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Length>,
 
-    /// What lies between samples.
+    /// Interpolation between shadowing samples.
     #[schemars(extend("x-default" = "linear"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Interpolation>,
@@ -61,13 +61,13 @@ pub enum ProfileWord {
     TdlC,
 }
 
-/// What lies between samples of shadowing.
+/// Interpolation between shadowing samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
-    /// A line, in dB.
+    /// Linear in dB between samples.
     Linear,
-    /// A sample holds until the next.
+    /// Constant until the next sample.
     Hold,
 }
 

@@ -12,114 +12,115 @@ use crossfade_link::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The packets that wait for a link.
+/// Queue of packets in front of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(transform = taken_by::<Discipline>)]
 pub struct Queue {
-    /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped. A time
-    /// ("200 ms") is what the link sends in it at its rate, "1 bdp" what it sends in the longest round trip of a
-    /// packet that waits for nothing (the bandwidth-delay product); both are bytes, at least a packet.
+    /// Queue limit in packets or bytes, besides the packet being sent. Packets beyond it are dropped. A time ("200
+    /// ms") means what the link sends in it at its rate, "1 bdp" what it sends in the longest idle RTT of a packet
+    /// (the bandwidth-delay product); both are bytes, at least a packet.
     #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\", 250 ms for \"dualpi2\" (10000 packets with profile \"linux\"). Required for red, codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 
-    /// Which packet goes next, and which are dropped or marked before the queue is full.
+    /// Queue discipline: which packet is sent next, and which are dropped or marked early.
     #[schemars(extend("x-default" = "drop-tail"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Discipline>,
 
-    /// Mark packets that allow it instead of dropping them (RFC 3168).
+    /// Whether packets that support ECN are marked instead of dropped (RFC 3168).
     #[schemars(extend("x-default" = "true for red, codel, fq-codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
-    /// The average queue below which RED marks nothing, in packets.
+    /// Average queue in packets below which RED marks nothing.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "5, of red"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_th: Option<f64>,
 
-    /// The average queue at which RED marks with probability max_p, in packets.
+    /// Average queue in packets at which RED marks with probability max_p.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "15, of red"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_th: Option<f64>,
 
-    /// The probability of a mark as the average reaches max_th.
+    /// Marking probability of RED as the average queue reaches max_th.
     #[schemars(extend("x-default" = "0.1, of red"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_p: Option<Share>,
 
-    /// The weight of the present queue in RED's average.
+    /// Weight of the present queue in RED's average.
     #[schemars(extend("x-default" = "0.002, of red"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_q: Option<Share>,
 
-    /// Between max_th and twice that RED's probability grows to 1 instead of jumping.
+    /// Gentle RED: the probability grows to 1 from max_th to twice that, instead of jumping.
     #[schemars(extend("x-default" = "true, of red"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gentle: Option<bool>,
 
-    /// How long a packet may wait in a queue that stands (RFC 8289); the delay that pie and dualpi2's
-    /// classic queue come to (RFC 8033, RFC 9332).
+    /// Target delay of the queue. It is the acceptable standing delay of codel and fq-codel (RFC 8289), and the delay
+    /// that pie and dualpi2's classic queue settle at (RFC 8033, RFC 9332).
     #[schemars(extend("x-default" = "5 ms, of codel and fq-codel; 15 ms, of pie and dualpi2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
-    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC
-    /// 8289).
+    /// Time above target after which CoDel drops a packet; about the longest RTT (RFC 8289).
     #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
 
-    /// How often PIE and DualPI2 compute their probability (RFC 8033, RFC 9332).
+    /// Update interval of the probability of PIE and DualPI2 (RFC 8033, RFC 9332).
     #[schemars(extend("x-default" = "15 ms, of pie and dualpi2; 16 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_update: Option<Span>,
 
-    /// How long PIE drops nothing after the queue was short (RFC 8033).
+    /// Burst allowance: time after a short queue in which PIE drops nothing (RFC 8033).
     #[schemars(extend("x-default" = "150 ms, of pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Span>,
 
-    /// How many bytes a flow may send before it is the next one's turn (RFC 8290).
+    /// Bytes that a flow may send before the next one's turn (RFC 8290).
     #[schemars(extend("x-default" = "1514 B, of fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
 
-    /// Whose DualPI2: RFC 9332's, with a ramp of marks, evenly spaced, and a weight of 1/16 for the classic queue; or that of
-    /// Linux 6.17, with a step at 1 ms, marks drawn for each packet, and a weight of 1/10.
+    /// DualPI2 source: `rfc` (RFC 9332) or `linux` (Linux 6.17). The RFC has a ramp of evenly spaced marks and a
+    /// weight of 1/16 for the classic queue; Linux has a step at 1 ms, marks drawn for each packet, and a weight of
+    /// 1/10.
     #[schemars(extend("x-default" = "rfc, of dualpi2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Rules>,
 
-    /// k of DualPI2: the scalable queue is marked with k p', the classic one dropped with p' squared (RFC 9332).
+    /// Coupling factor k of DualPI2. The scalable queue is marked with k p', the classic one dropped with p' squared
+    /// (RFC 9332).
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 255, "x-default" = "2, of dualpi2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 
-    /// The delay above which DualPI2's scalable queue marks of its own accord (RFC 9332, minTh).
+    /// Delay above which DualPI2's scalable queue begins to mark on its own (RFC 9332, minTh).
     #[schemars(extend("x-default" = "800 us, of dualpi2; 1 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l_min_th: Option<Span>,
 
-    /// The delay from which it marks everything; l_min_th for a step (RFC 9332, maxTh).
+    /// Delay from which DualPI2's scalable queue marks every packet. It is l_min_th for a step (RFC 9332, maxTh).
     #[schemars(extend("x-default" = "1.2 ms, of dualpi2; 1 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l_max_th: Option<Span>,
 
-    /// How DualPI2 makes marks of a probability.
+    /// Method by which DualPI2 turns a probability into marks.
     #[schemars(extend("x-default" = "recur, of dualpi2; roll with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draw: Option<Draw>,
 }
 
-/// How a probability becomes marks.
+/// Method by which a probability becomes marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
     /// Evenly spaced (RFC 9332 appendix A.1).
     Recur,
-    /// At random, for each packet.
+    /// Drawn at random for each packet.
     Roll,
 }
 

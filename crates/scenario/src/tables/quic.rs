@@ -11,72 +11,73 @@ use serde::{Deserialize, Serialize};
 /// RFC 9000 section 18.2: `max_ack_delay` is below 2^14 ms.
 const LONGEST_ACK_DELAY: SimTime = SimTime::from_millis(1 << 14);
 
-/// What RFC 9002 and RFC 9000 leave open to a sender of flavour "quic" and its receiver.
+/// Options that RFC 9002 and RFC 9000 leave open. Taken by flavour "quic".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Quic {
-    /// A packet is lost once so many numbers behind one that was acknowledged (RFC 9002 section 6.1.1, which recommends no
-    /// less than 3).
+    /// Packet threshold of loss detection. A packet is lost so many numbers behind an acknowledged one (RFC 9002
+    /// section 6.1.1, which recommends no less than 3).
     #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_threshold: Option<u32>,
 
-    /// Or, behind one that was acknowledged, so many round trips after it left (RFC 9002 section 6.1.2).
+    /// Time threshold of loss detection in RTTs (RFC 9002 section 6.1.2). It runs from the departure of a packet
+    /// behind which another was acknowledged.
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "1.125"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_threshold: Option<f64>,
 
-    /// Nothing but losses for so many probe timeouts is persistent congestion: the window falls to two packets (RFC 9002
-    /// section 7.6).
+    /// Persistent congestion threshold in probe timeouts between losses. If nothing is acknowledged for as long, the
+    /// window falls to two packets (RFC 9002 section 7.6).
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_threshold: Option<u32>,
 
-    /// How many packets a probe timeout sends, whatever the window (RFC 9002 section 6.2.4).
+    /// Number of packets per probe timeout, whatever the window (RFC 9002 section 6.2.4).
     #[schemars(range(min = 1, max = 2), extend("x-default" = "2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<u32>,
 
-    /// Take a reduction of the window back when all the packets that caused it turn out to have arrived (RFC 9438 section
-    /// 4.9). RFC 9002 does not.
+    /// Whether a window reduction is undone when its losses were spurious (RFC 9438 section 4.9). RFC 9002 has no
+    /// such rule.
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<bool>,
 
-    /// How long the receiver may hold back an acknowledgement (RFC 9000 section 13.2.1), which every probe timeout allows for; 0 s
+    /// Largest delay of an ACK at the receiver (RFC 9000 section 13.2.1). Every probe timeout includes it; 0 s
     /// acknowledges every packet at once.
     #[schemars(extend("x-default" = "25 ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ack_delay: Option<Span>,
 
-    /// So many packets in order are answered by one acknowledgement (RFC 9000 section 13.2.2). A gap, what fills it and a
-    /// congestion mark are answered at once.
+    /// Number of packets in order per ACK (RFC 9000 section 13.2.2). A gap, a packet that fills it and a congestion
+    /// mark are acknowledged at once.
     #[schemars(range(min = 1, max = 1000), extend("x-default" = "2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_eliciting_threshold: Option<u32>,
 
-    /// How many ranges of packets the receiver remembers and reports: the latest. Older packets that come late are discarded
-    /// (RFC 9000 section 13.2.3).
+    /// Number of packet ranges that the receiver keeps and reports, the latest ones. Older packets that come late are
+    /// discarded (RFC 9000 section 13.2.3).
     #[schemars(range(min = 1, max = 256), extend("x-default" = "32"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_ranges: Option<u32>,
 
-    /// The handshake measures the first round trip: that of the path without queues.
+    /// Whether the handshake measures the first RTT: that of the path without queues.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<bool>,
 
-    /// The round trip that is assumed before one is measured (RFC 9002 section 6.2.2).
+    /// Initial RTT, assumed before one is measured (RFC 9002 section 6.2.2).
     #[schemars(extend("x-default" = "333 ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rtt: Option<Span>,
 
-    /// Let queues mark packets instead of dropping them; acknowledgements count the marks (RFC 9000 section 13.4).
+    /// Whether queues may mark packets instead of dropping them. ACKs count the marks (RFC 9000 section 13.4).
     #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
-    /// Leave slow start when round trips grow: HyStart++ (RFC 9406), without a limit for an acknowledgement.
+    /// Whether slow start ends when RTTs grow: HyStart++ (RFC 9406), without a limit per ACK.
     #[schemars(extend("x-default" = "true for CUBIC"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart: Option<bool>,

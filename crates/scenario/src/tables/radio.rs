@@ -10,27 +10,28 @@ use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How strongly a user is received, and how fast it moves; or what was measured.
+/// Radio of a user: mean SNR and speed, or a recorded SNR.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Radio {
-    /// The mean signal-to-noise ratio in dB, with shadowing at its median. A range goes evenly from the first user of the
-    /// flow to the last.
+    /// Mean SNR in dB, with shadowing at its median. A range is spread evenly from the first user of the flow to the
+    /// last.
     #[schemars(extend("x-default" = "16"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_snr_db: Option<PerUser<f64>>,
 
-    /// The speed, the same way.
+    /// Speed of the user. A range is spread evenly from the first user of the flow to the last.
     #[schemars(extend("x-default" = "75 km/h"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<PerUser<Speed>>,
 
-    /// A file of measured ratios in place of a channel: on each line a time in seconds and from then on the ratio in dB of
-    /// all bins, or one for each. After the last line its ratios hold, unless there is a trace_period. Contradicts the others.
+    /// File of recorded SNR in place of a channel. On each line are a time in seconds and the SNR in dB from then on,
+    /// for all bins or one per bin. After the last line its values hold, unless there is a trace_period. Contradicts
+    /// the other keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<FileName>,
 
-    /// After this time the trace begins again.
+    /// Time after which the recorded SNR begins again.
     #[schemars(extend("x-default" = "none: the last line holds for ever"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_period: Option<Span>,

@@ -8,160 +8,161 @@ use crossfade_transport::{self as transport, BbrConfig, CongestionControlKind, R
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the RFCs leave open to a sender and its receiver.
+/// Options that the RFCs leave open to a TCP sender and receiver. Taken by flavour "rfc".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Rfc {
-    /// Where the other keys have their defaults from.
+    /// Profile that gives the defaults of the other keys.
     #[schemars(extend("x-default" = "recommended"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
 
-    /// Timestamps on every segment and acknowledgement (RFC 7323).
+    /// Whether every segment and ACK carries timestamps (RFC 7323).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
 
-    /// How long the receiver may hold back an acknowledgement (RFC 1122 section 4.2.3.2); 0 s acknowledges
-    /// every segment at once.
+    /// Longest delay of a delayed ACK (RFC 1122 section 4.2.3.2). 0 s acknowledges every segment at once.
     #[schemars(extend("x-default" = "200 ms; 40 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Span>,
 
-    /// The receiver reports duplicates and the sender uses the reports (RFC 2883).
+    /// Whether the receiver reports duplicates and the sender uses the reports (RFC 2883).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub d_sack: Option<bool>,
 
-    /// After a timeout the sender still believes what was reported (RFC 6675 section 5.1); otherwise it forgets
-    /// (RFC 2018 section 8).
+    /// Whether the SACK scoreboard is kept after a timeout (RFC 6675 section 5.1). Otherwise it is cleared (RFC 2018
+    /// section 8).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_sack_after_timeout: Option<bool>,
 
-    /// At the end of what is known to be lost, repeat the highest segment once (RFC 6675 section 4, rule 4).
+    /// Whether recovery sends a rescue retransmission once (RFC 6675 section 4, rule 4).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescue_retransmission: Option<bool>,
 
-    /// How recovery with SACK spreads its segments.
+    /// Number of segments sent per ACK in recovery with SACK.
     #[schemars(extend("x-default" = "prr"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_reduction: Option<RateReduction>,
 
-    /// Find losses by the time of transmission (RFC 8985). Needs SACK.
+    /// RACK: whether losses are detected by transmission time (RFC 8985). Needs SACK.
     #[schemars(extend("x-default" = "false; true with profile \"linux\" and SACK"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rack: Option<bool>,
 
-    /// Probe for losses at the tail of a flight (RFC 8985 section 7). Needs rack.
+    /// Whether tail loss probes are sent (RFC 8985 section 7). Needs rack.
     #[schemars(extend("x-default" = "as tcp.rfc.rack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<bool>,
 
-    /// NewReno restarts its timer on the first partial acknowledgement only (RFC 6582 section 4).
+    /// Whether NewReno restarts its timer on the first partial ACK only (RFC 6582 section 4).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impatient: Option<bool>,
 
-    /// Tell spurious timeouts by the acknowledgements after them (RFC 5682).
+    /// F-RTO: whether spurious timeouts are detected by the ACKs that follow (RFC 5682).
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub f_rto: Option<bool>,
 
-    /// Tell spurious retransmissions by their timestamps (RFC 3522). Needs timestamps.
+    /// Eifel: whether spurious retransmissions are detected by timestamps (RFC 3522). Needs timestamps.
     #[schemars(extend("x-default" = "as tcp.rfc.timestamps"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eifel: Option<bool>,
 
-    /// Let queues mark data instead of dropping it (RFC 3168).
+    /// Whether queues may mark data instead of dropping it (RFC 3168).
     #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\" and with tcp.bbr.ecn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
-    /// Acknowledgements count the marks in three bits (AccECN, RFC 9768) instead of echoing one until the sender has answered. Needs
-    /// ecn.
+    /// AccECN: whether ACKs count marks in three bits (RFC 9768). Otherwise they echo one until the sender responds.
+    /// Needs ecn.
     #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\" and with tcp.bbr.ecn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate_ecn: Option<bool>,
 
-    /// They also count bytes in an option of 8 B, where reports leave room: the sender then knows whether the three bits have wrapped
-    /// while acknowledgements were lost. Needs accurate_ecn.
+    /// Whether ACKs count marked bytes in an AccECN option of 8 B, where SACK leaves room. The sender then knows
+    /// whether the three bits wrapped while ACKs were lost. Needs accurate_ecn.
     #[schemars(extend("x-default" = "false"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate_ecn_option: Option<bool>,
 
-    /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
+    /// Whether an idle sender restarts from the initial window (RFC 5681 section 4.1). It is idle after a
+    /// retransmission timeout without data.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_after_idle: Option<bool>,
 
-    /// The window grows only while it limits the sender (RFC 7661 section 4.3; RFC 9438 section 5.8).
+    /// Whether the window grows only while it limits the sender. See RFC 7661 section 4.3 and RFC 9438 section 5.8.
     #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_validation: Option<bool>,
 
-    /// Leave slow start when round trips grow (HyStart++, RFC 9406); with windows "linux" and CUBIC HyStart
-    /// as Linux has it, which also ends slow start when a round's acknowledgements last half a round trip.
+    /// Whether slow start ends when RTTs grow (HyStart++, RFC 9406). With windows "linux" and CUBIC it is Linux's
+    /// HyStart, which also ends slow start when the ACKs of a round last half an RTT.
     #[schemars(extend("x-default" = "true for CUBIC"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart: Option<bool>,
 
-    /// Whose arithmetic the window has. Linux: whole segments, reduced from the window and not from what is under way,
-    /// no limit L in slow start, CUBIC's alpha constant, one reduction a window of data; one segment that may leave right after
-    /// others waits for company (segmentation offload).
+    /// Window arithmetic: that of the RFCs or of Linux. Linux counts whole segments, reduces the window instead of
+    /// inflight data, has no limit L in slow start, a constant alpha in CUBIC, one reduction per window of data, and
+    /// lets a single segment that follows others wait for more (segmentation offload).
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Rules>,
 
-    /// So many acknowledgements at the start, after a segment that came twice, and after a gap longer than a timeout, are not
-    /// delayed.
+    /// Number of quick ACKs: not delayed at the start, after a duplicate, and after a gap. A gap is longer than a
+    /// timeout.
     #[schemars(range(max = 1000), extend("x-default" = "0; 16 with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_acks: Option<u32>,
 
-    /// Nor are those of segments by which a receive window like that of Linux grows: half a dozen at the start, and a
-    /// few dozen after each round trip in which more was read than ever before. That window bounds the sender.
+    /// Whether ACKs are not delayed while a receive window like Linux's grows. That is half a dozen at the start, and
+    /// a few dozen after each RTT with a new maximum of data read. That window bounds the sender.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth_acks: Option<bool>,
 
-    /// The last segment of two or more that offload makes one packet of carries PSH and is acknowledged at once.
+    /// Whether the last segment of an offload burst carries PSH. It is acknowledged at once.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_acks: Option<bool>,
 
-    /// Delayed acknowledgements with SACK wait so long for others from the fourth segment beyond a hole on; 0 s sends
-    /// each at once (RFC 5681 section 4.2).
+    /// Wait of delayed ACKs with SACK from the fourth segment beyond a hole on. 0 s sends each at once (RFC 5681
+    /// section 4.2).
     #[schemars(extend("x-default" = "0 s; 1 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack_compression: Option<Span>,
 
-    /// The handshake measures the first round trip: that of the path without queues.
+    /// Whether the handshake measures the first RTT: that of the path without queues.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<bool>,
 
-    /// Whose estimate of the round trip sets the timeout. Rfc: the samples of a window share the gain (RFC 7323 section
-    /// 4.2). Linux: 1/8 and 1/4 for each acknowledgement, and a deviation that falls once a round trip.
+    /// RTT estimator that sets the timeout. With "rfc" the samples of a window share the gain (RFC 7323 section 4.2);
+    /// with "linux" gains are 1/8 and 1/4 per ACK, and the deviation falls once per RTT.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_estimator: Option<Rules>,
 
-    /// Whose timers. Linux: the retransmission timer starts again when the oldest segment is repeated; probes and the
-    /// reordering timer wait 2 ms more; all of them, and delayed acknowledgements, count ticks of 4 ms.
+    /// Timer rules: those of the RFCs or of Linux. In Linux the retransmission timer restarts when the oldest segment
+    /// is retransmitted; probes and the reordering timer wait 2 ms more; all of them, and delayed ACKs, count ticks
+    /// of 4 ms.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_rules: Option<Rules>,
 
-    /// Whose rack. Linux: a repetition that SACK reports has arrived, whatever timestamp is echoed; a repetition lost
-    /// after a timeout begins a fast recovery; another recovery begins at once where one ends while something lost and
-    /// repeated is out; no reordering window after a timeout.
+    /// RACK rules: those of RFC 8985 or of Linux. In Linux a retransmission that SACK reports counts as delivered
+    /// whatever timestamp is echoed; one lost after a timeout begins a fast recovery; recoveries follow each other at
+    /// once while a lost and retransmitted segment is out; no reordering window after a timeout.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rack_rules: Option<Rules>,
 
-    /// Variant "newreno" spreads its segments as recovery with SACK does, each duplicate taken for a report.
+    /// Whether NewReno spreads its segments like recovery with SACK. It takes each duplicate ACK for a report.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prr_without_sack: Option<bool>,
@@ -169,31 +170,31 @@ pub struct Rfc {
 
 absent!(Rfc);
 
-/// Whose choices are the defaults.
+/// Profile that gives defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// What the RFCs recommend.
+    /// Recommendations of the RFCs.
     Recommended,
-    /// What Linux does, where it differs from the RFCs too.
+    /// Choices of Linux, also where it differs from the RFCs.
     Linux,
 }
 
-/// Whose rules a mechanism follows.
+/// Rules that a mechanism follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rules {
-    /// The RFC's.
+    /// Rules of the RFC.
     Rfc,
-    /// Linux's.
+    /// Rules of Linux.
     Linux,
 }
 
-/// How much is sent for each acknowledgement in fast recovery with SACK.
+/// Number of segments sent per ACK in fast recovery with SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateReduction {
-    /// Nothing until the pipe has drained to ssthresh (RFC 6675).
+    /// None until the pipe has drained to ssthresh (RFC 6675).
     Immediate,
     /// Proportional Rate Reduction, packet conservation (RFC 6937).
     PrrCrb,

@@ -8,36 +8,36 @@ use crossfade_transport::{RtoConfig, RtoRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The retransmission timeout.
+/// Retransmission timeout of a TCP sender.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Rto {
-    /// The same timeout for every segment, at least a slot. Required for flavour "paper"; contradicts min,
-    /// initial and granularity.
+    /// Fixed timeout of every segment, at least a slot. Required for flavour "paper"; contradicts min, initial and
+    /// granularity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Span>,
 
-    /// An estimated timeout is never less than this.
+    /// Least value of an estimated timeout.
     #[schemars(extend("x-default" = "200 ms for flavour \"ns2\"; 1 s for flavour \"rfc\" (200 ms with profile \"linux\")"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Span>,
 
-    /// The timeout before the first round trip is measured.
+    /// Timeout before the first RTT is measured.
     #[schemars(extend("x-default" = "3 s for flavour \"ns2\"; 1 s for flavour \"rfc\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial: Option<Span>,
 
-    /// The tick of the clock that measures round trips; four deviations of the round trip count as at least this.
+    /// Tick of the clock that measures RTTs; four RTT deviations count as at least this.
     #[schemars(extend("x-default" = "10 ms for flavour \"ns2\"; 1 ms for flavour \"rfc\" (200 ms with profile \"linux\")"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granularity: Option<Span>,
 
-    /// The longest timeout. Not taken with a fixed timeout that does not back off.
+    /// Largest retransmission timeout after backoff. Not taken with a fixed timeout that does not back off.
     #[schemars(extend("x-default" = "60 s, or tcp.rto.fixed if that is longer"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Span>,
 
-    /// Whether a timeout doubles the next one.
+    /// Exponential backoff: whether each timeout doubles the next.
     #[schemars(extend("x-default" = "false for flavour \"paper\"; true for the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff: Option<bool>,

@@ -8,88 +8,84 @@ use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long a run lasts and how many there are.
+/// Duration and number of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Run {
-    /// How long a run lasts, warm-up included. Contradicts run.segments.
+    /// Duration of a run, with its warm-up. Contradicts run.segments.
     #[schemars(extend("x-default" = "100000 slots, without run.segments"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 
-    /// What happens before this time is simulated and not counted.
+    /// Warm-up: simulated time at the start of a run that is not counted.
     #[schemars(extend("default" = "0 s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Span>,
 
-    /// A run ends when this many segments have been delivered after the warm-up. Contradicts run.duration.
+    /// Number of segments after the warm-up whose delivery ends a run. Contradicts run.duration.
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments: Option<u64>,
 
-    /// How many independent runs (replications) are averaged. At least 10 make an interval that can be
-    /// trusted.
+    /// Number of independent runs (replications). At least 10 make a trustworthy interval.
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10, "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
 
-    /// Table of draws: the first line names keys of the scenario, each other line has a value for each. Run r takes row r, so
-    /// that intervals include what is not known of these values. A run for which there is no row is refused.
+    /// Table of draws for the runs. The first line names keys of the scenario, each further line gives their values.
+    /// Run r takes row r, so that intervals include the uncertainty of these values. A run without a row is refused.
     #[schemars(extend("x-default" = "none: all runs have the values of the scenario"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draws: Option<FileName>,
 
-    /// Run until the 95 % interval of run.metric is no wider than this share of its value on either side, at
-    /// least 20 runs. Contradicts run.runs.
+    /// Target precision of run.metric: half its 95 % interval over its value. At least 20 runs are made. Contradicts
+    /// run.runs.
     #[schemars(extend("x-default" = "none: the number of runs is fixed", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Share>,
 
-    /// Run until run.metric, summed over the runs, has come to this: to 100 frame errors, say. Contradicts
-    /// run.runs and run.precision.
+    /// Target of run.metric summed over the runs, such as 100 frame errors. Contradicts run.runs and run.precision.
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("x-default" = "none: the number of runs is fixed", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 
-    /// Method phy: run until so many frames have failed in their first transmission (with run.metric =
-    /// "frames_given_up" in all); 400 make a standard error of 5 %.
-    /// Contradicts run.runs, run.precision and run.count.
+    /// Target number of failed frames of method phy. First transmissions count; with run.metric = "frames_given_up"
+    /// in all. 400 make a standard error of 5 %. Contradicts run.runs, run.precision and run.count.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_errors: Option<u64>,
 
-    /// Method phy: the largest number of frames that run.frame_errors may ask for.
+    /// Largest number of frames that run.frame_errors may ask for, of method phy.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "1000000, with run.frame_errors", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_frames: Option<u64>,
 
-    /// Method phy: how many frames a run has.
+    /// Number of frames in a run of method phy.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "200, with channel.model = \"block-rayleigh\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,
 
-    /// The metric that run.precision, run.count or run.frame_errors is about.
+    /// Metric that run.precision, run.count or run.frame_errors is about.
     #[schemars(extend("x-default" = "goodput_bps, with run.precision; frame_errors, with run.count", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 
-    /// The largest number of runs that run.precision or run.count may ask for.
+    /// Largest number of runs that run.precision or run.count may ask for.
     #[schemars(range(min = 20, max = 1_000_000), extend("x-default" = "1000, with run.precision or run.count", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
 
-    /// A run that may take more memory than this is refused; so are several at a time that may.
+    /// Memory limit of a run, or of runs side by side; a run that may take more is refused.
     #[schemars(extend("x-default" = "half of the machine's", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 
-    /// So far apart are the samples of flows and links over time that --events and --samples write. No result
-    /// depends on it.
+    /// Sampling interval of flows and links for --events and --samples. No result depends on it.
     #[schemars(extend("x-default" = "none: no samples", "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Span>,
 
-    /// The seed of all random streams. Run number r of a scenario has streams of its own, named in (seed, r).
+    /// Seed of all random streams. Run r of a scenario has streams of its own, named by (seed, r).
     #[schemars(extend("default" = 1, "x-plan" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

@@ -21,7 +21,7 @@ macro_rules! direction {
         pub struct $table {
             $($own)*
 
-            /// Mean bit rate where nothing is closed: boundaries and obstructions come off it.
+            /// Mean bit rate outside of outages; boundaries and obstructions reduce it further.
             #[schemars(extend("x-default" = "of the profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub rate: Option<Rate>,
@@ -46,8 +46,8 @@ macro_rules! direction {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub step_correlation: Option<f64>,
 
-            /// Time between two grants, each of which lets out at once what the rate allows for this time; 0 s for a stream of
-            /// bits. Their phase is drawn in each slot, for each direction.
+            /// Time between two grants; 0 s for a stream of bits. Each grant lets out at once what the rate allows
+            /// for this time. Its phase is drawn in each slot, for each direction.
             #[schemars(extend("x-default" = "of the profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant: Option<Span>,
@@ -91,8 +91,9 @@ macro_rules! direction {
 }
 
 direction! {
-    /// A link to a satellite, both ways: at each boundary of slots capacity is out for a moment and comes back over a ramp, and
-    /// the next slot has another rate and perhaps another satellite. Link and reverse take the place of its directions.
+    /// Satellite link in both directions. At each boundary of slots capacity is out for a moment and comes back over
+    /// a ramp, and the next slot has another rate and perhaps another satellite. Link and reverse take the place of
+    /// its directions.
     Satellite {
         /// Measured link that the other keys are taken from where they are not given.
         #[schemars(extend("x-default" = "starlink-leocc-2025"))]
@@ -153,11 +154,11 @@ direction! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub obstruction: Option<Span>,
 
-        /// Satellites and places from which the propagation delay follows, in the place of base_delay and handover.
+        /// Orbit from which the propagation delay follows, in place of base_delay and handover.
         #[serde(skip_serializing_if = "OrbitTable::is_absent")]
         pub orbit: OrbitTable,
 
-        /// The direction from the terminal to the satellite; the keys beside this table are those of the other one.
+        /// Direction from the terminal to the satellite. The keys beside this table are those of the other direction.
         #[serde(skip_serializing_if = "UplinkTable::is_absent")]
         pub uplink: UplinkTable,
     }
@@ -172,7 +173,7 @@ direction! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SpikeTable {
-    /// Least delay.
+    /// Least delay of a spike.
     #[schemars(extend("x-default" = "of the profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<Span>,
@@ -182,7 +183,7 @@ pub struct SpikeTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<Span>,
 
-    /// Largest delay.
+    /// Largest delay of a spike.
     #[schemars(extend("x-default" = "of the profile"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<Span>,

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who gets which bin.
+/// Scheduler that gives bins to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerWord {
-    /// Each user the one that is predicted to be best, users choosing in turns: one bin a user and slot.
+    /// Users choose their best predicted bin in turns, one bin per user and TTI.
     BestBin,
-    /// All bins go to the users with something to send, in turns.
+    /// All bins go in turns to the users with data to send.
     RoundRobin,
-    /// Each bin goes to the user with the highest predicted ratio in it.
+    /// Each bin goes to the user with the highest predicted SNR in it.
     MaxSinr,
-    /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had.
+    /// Each bin goes to the user with the highest ratio of predicted rate to mean rate.
     ProportionalFair,
 }

@@ -6,15 +6,15 @@ use crate::quantity::{Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A token bucket in front of a link (RFC 2697): packets wait until it holds as many tokens as they have bytes.
+/// Shaper: a token bucket in front of a link (RFC 2697) in which packets wait for their tokens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shaper {
-    /// The committed information rate, at which tokens come. With burst.
+    /// Committed information rate, at which tokens arrive. With burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// The committed burst size: how many tokens the bucket holds. With rate.
+    /// Committed burst size: the most tokens the bucket holds. With rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
 }

@@ -18,7 +18,7 @@ pub(crate) trait Tag: Copy + PartialEq + Serialize + 'static {
     /// The keys that a table takes beside the tag.
     fn keys(self) -> &'static [&'static str];
 
-    /// The same for people, where a list does not tell.
+    /// Phrase for the keys that a word takes, where a list is not enough.
     fn phrase(self) -> Option<&'static str>;
 
     /// What a table takes beside the tag, for messages.

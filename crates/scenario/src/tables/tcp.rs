@@ -18,127 +18,125 @@ use crossfade_transport::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The TCP sender and its receiver.
+/// TCP sender and its receiver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tcp {
-    /// Whose rules the sender follows: those of the RFCs, of the idealised sender of the papers, of ns-2.
+    /// Rule book of the sender: the RFCs, the idealised sender of the papers, or ns-2.
     #[schemars(extend("x-default" = "rfc; paper in a file of schema = 1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flavour: Option<Flavour>,
 
-    /// How the sender recovers from losses. Flavour "quic" has a recovery of its own, and takes sack and cubic alone.
+    /// Loss recovery of the sender. Flavour "quic" has a recovery of its own, and takes sack and cubic alone.
     #[schemars(extend("x-default" = "none; the key is required, but \"sack\" for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
 
-    /// How large the congestion window is. Reno adds a segment each round trip and halves the
-    /// window on a loss; CUBIC, the default of Linux, grows it with the cube of the time since the last loss, whatever
-    /// the round trip, and gives back 30 %. BBR estimates the bandwidth of the path and its round trip without queues, and
-    /// sends at that rate; DCTCP and Prague count marks. The built-in ones are taken by flavours "rfc" and "quic". One of your own is a
-    /// class in a Python file beside the scenario.
+    /// Congestion control: a built-in one, or a Python or Rust file beside the scenario. Reno adds a segment per RTT
+    /// and halves the window on a loss. CUBIC, the default of Linux, grows it with the cube of the time since the
+    /// last loss, whatever the RTT, and reduces it by 30 %. BBR estimates bandwidth and minimum RTT of the path, and
+    /// sends at that rate; DCTCP and Prague count marks. The built-in ones are taken by flavours "rfc" and "quic".
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<ControlName>,
 
-    /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3, prague) is always
-    /// paced, by itself. Taken by flavours "rfc" and "quic".
+    /// Pacing: what spreads a window over the RTT. A congestion control that sets a rate (bbr-v1, bbr-v3, prague)
+    /// always paces by itself. Taken by flavours "rfc" and "quic".
     #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3, prague and flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
 
-    /// The pacing rate as a multiple of the window a round trip, while the window is below half of ssthresh.
+    /// Pacing rate in windows per RTT, while the window is below half of ssthresh.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "2, with pacing; 1.25 for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_ss_ratio: Option<f64>,
 
-    /// The same for larger windows.
+    /// Pacing rate in windows per RTT, for larger windows.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "1.2, with pacing; 1.25 for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_ca_ratio: Option<f64>,
 
-    /// How many segments leave back to back when paced. BBR's windows have room for three times as many.
+    /// Number of segments that leave back to back when paced. BBR's windows have room for three times as many.
     #[schemars(range(min = 1, max = 127), extend("x-default" = "with pacing, a 1024th of a second's worth and at least 2; 1 for bbr-v1 below 1.2 Mbit/s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tso_segments: Option<u32>,
 
-    /// What BBR leaves open. Taken by congestion "bbr-v1", "bbr-v3".
+    /// Options of the congestion control BBR. Taken by congestion "bbr-v1" and "bbr-v3".
     #[serde(skip_serializing_if = "Bbr::is_absent")]
     pub bbr: Bbr,
 
-    /// The receiver's window in segments, or in bytes.
+    /// Receive window in segments or bytes.
     #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_max: Option<Window>,
 
-    /// A limit of the congestion window: a number of segments, or { per_hop = 0.357 } for so many for each hop of
-    /// the way there and back (which a sender learns from its routes as the connection begins; of a mesh), or
-    /// "unlimited".
+    /// Limit of the congestion window: segments, { per_hop = 0.357 }, or "unlimited". Per hop, it is so many segments
+    /// for each hop there and back of a mesh, which a sender learns from its routes as the connection begins.
     #[schemars(extend("x-default" = "none: tcp.w_max alone"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_limit: Option<WindowLimit>,
 
-    /// How many duplicate acknowledgements trigger a fast retransmit (the papers' K). For flavour "quic" it is
-    /// tcp.quic.packet_threshold.
+    /// Number of duplicate ACKs that trigger a fast retransmit (the papers' K). Flavour "quic" has
+    /// tcp.quic.packet_threshold instead.
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 3))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dupthresh: Option<u32>,
 
-    /// The congestion window at the start, in segments; at most w_max.
+    /// Initial congestion window in segments; at most w_max.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "1; 10 for flavours \"rfc\" (RFC 6928) and \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<f64>,
 
-    /// The slow-start threshold at the start, in segments.
+    /// Initial slow-start threshold in segments.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "tcp.w_max"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<f64>,
 
-    /// Send a new segment on each of the first duplicate acknowledgements (RFC 3042).
+    /// Limited transmit: whether the first duplicate ACKs release new segments (RFC 3042).
     #[schemars(extend("x-default" = "true, but false for flavour \"paper\" and variant \"old-tahoe\"; not taken by flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
 
-    /// Bytes of application data in a segment: link.packet_size less tcp.headers.
+    /// Maximum segment size in bytes: link.packet_size less tcp.headers.
     #[schemars(extend("x-default" = "link.packet_size - tcp.headers"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,
 
-    /// Bytes of headers in a data packet. QUIC: IP 20, UDP 8, short header 1, connection id 8, packet number 2, tag 16, STREAM
-    /// frame 8.
+    /// Header bytes in a data packet. QUIC: IP 20, UDP 8, short header 1, connection id 8, packet number 2, tag 16,
+    /// STREAM frame 8.
     #[schemars(extend("x-default" = "40 B; 0 B for flavour \"ns2\"; 52 B for flavour \"rfc\" with timestamps; 63 B for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
 
-    /// Bytes of an acknowledgement on the wire, without SACK blocks. QUIC: the same less the STREAM frame, and an ACK frame with
-    /// one range, 10, with ECN counts 16.
+    /// Size of an ACK on the wire in bytes, without SACK blocks. QUIC: the headers of a data packet without the
+    /// STREAM frame, and an ACK frame with one range, 10, with ECN counts 16.
     #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 8 B more with tcp.rfc.accurate_ecn_option; 65 B for flavour \"quic\", 71 B with ECN"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Size>,
 
-    /// Bytes that each SACK block adds to an acknowledgement, or each further range of QUIC's.
+    /// Bytes that each SACK block, or further QUIC range, adds to an ACK.
     #[schemars(extend("x-default" = "8 B; 4 B for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack_block_size: Option<Size>,
 
-    /// Whether the sender waits for an idle link or fills the link's queue.
+    /// Gate of the sender: it waits for an idle link, or fills the link's queue.
     #[schemars(extend("x-default" = "slot for flavour \"paper\"; queue for the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 
-    /// The retransmission timeout: either fixed, or estimated from min, initial and granularity. Flavour "quic" has none.
+    /// Retransmission timeout: fixed, or estimated from min, initial and granularity. Flavour "quic" has none.
     pub rto: Rto,
 
-    /// What the RFCs leave open. Taken by flavour "rfc".
+    /// Options that the RFCs leave open. Taken by flavour "rfc".
     #[serde(skip_serializing_if = "Rfc::is_absent")]
     pub rfc: Rfc,
 
-    /// What QUIC's recovery leaves open. Taken by flavour "quic".
+    /// Options that QUIC's recovery leaves open. Taken by flavour "quic".
     #[serde(skip_serializing_if = "Quic::is_absent")]
     pub quic: Quic,
 }
 
-/// Whose rules a sender follows.
+/// Rule book of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
@@ -148,11 +146,11 @@ pub enum Flavour {
     Ns2,
     /// TCP as the RFCs specify it; what they leave open is in tcp.rfc.
     Rfc,
-    /// Not TCP, nor all of QUIC: the recovery of RFC 9002 over one stream; what it leaves open is in tcp.quic.
+    /// Recovery of RFC 9002 over one stream, neither TCP nor all of QUIC; its options are in tcp.quic.
     Quic,
 }
 
-/// How a sender recovers from losses.
+/// Loss recovery of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
@@ -167,18 +165,18 @@ pub enum Variant {
     NewReno,
     /// Recovery driven by selective acknowledgements.
     Sack,
-    /// The same with congestion "cubic", as Linux sends by default; reno, newreno and sack grow their window as Reno
-    /// does. Taken by flavours "rfc" and "quic".
+    /// SACK with congestion "cubic", as Linux sends by default; reno, newreno and sack grow their window like Reno.
+    /// Taken by flavours "rfc" and "quic".
     Cubic,
 }
 
-/// How a sender meets its link.
+/// Gate of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Gate {
-    /// One packet a slot, nothing queued: the sender waits until the link is idle.
+    /// One packet per packet time, nothing queued: the sender waits for an idle link.
     Slot,
-    /// Whatever the window allows goes into the link's queue at once.
+    /// Whatever the window allows enters the link's queue at once.
     Queue,
 }
 

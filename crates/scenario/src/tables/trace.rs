@@ -4,7 +4,7 @@ use super::base::{LONGEST, absent, json};
 use super::tagged::given;
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
-use crate::quantity::{FileName, Share, Span};
+use crate::quantity::{FileName, Share, Size, Span};
 use crossfade_core::{SimTime, units};
 use crossfade_link::trace::formats::{Direction, Recorded};
 use crossfade_link::trace::{
@@ -13,80 +13,84 @@ use crossfade_link::trace::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the capacity of a link follows: one of opportunities, rates and attenuation, a file beside the
-/// scenario; and a record of its delay beside it.
+/// Recorded capacity of a link: a file of opportunities, rates or attenuation, and optionally one of delays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trace {
-    /// File of delivery opportunities: on each line a time in whole milliseconds at which 1500 bytes may
-    /// leave. It begins again after its last time. The format of mahimahi and of many cellular traces.
+    /// File of delivery opportunities. Each line is a time in whole milliseconds at which 1500 bytes may leave. It
+    /// begins again after its last time. The format of mahimahi and of many cellular traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<FileName>,
 
-    /// Table of what holds from when on: time_s, rate_bps, delay_s and loss, the probability that a packet
-    /// is lost; or a recording of another tool that holds rates, such as TheaterQ, rattan, tc netem or iBox. The
-    /// delay is added to that of the link.
+    /// Bytes that may leave at an opportunity. CellReplay's heavy traces have 1400 B: their text is mahimahi's. Taken by
+    /// opportunities.
+    #[schemars(extend("x-default" = "1500 B, of opportunities"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunity_size: Option<Size>,
+
+    /// Table of rates over time. Its columns are time_s, rate_bps, delay_s, and loss, the loss probability of
+    /// packets. It may also be a recording of another tool that holds rates, such as TheaterQ, rattan, tc netem or
+    /// iBox. Its delay is added to that of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rates: Option<FileName>,
 
-    /// A table of how much the path attenuates beyond its loss under a clear sky, from when on: time_s and
-    /// attenuation_db. With budget.
+    /// Table of attenuation over time, beyond that under a clear sky: time_s, attenuation_db. With budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attenuation: Option<FileName>,
 
-    /// Table of propagation delay over time: time_s and delay_s, or rtt_s, of which half is the delay; or a recording of
-    /// another tool that holds delays, such as LeoReplayer or CellReplay. It is added to that
-    /// of the link; a packet takes what holds as its transmission ends, and never overtakes another. Taken by opportunities
-    /// and attenuation.
+    /// Table of propagation delay over time. Its columns are time_s and delay_s, or rtt_s, of which half is the
+    /// delay. It may also be a recording of another tool that holds delays, such as LeoReplayer or CellReplay. The
+    /// delay is added to that of the link; a packet takes the value that holds as its transmission ends, and never
+    /// overtakes another. Taken by opportunities and attenuation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays: Option<FileName>,
 
-    /// Delay between two rows of delays.
+    /// Interpolation of the delay between two rows of delays.
     #[schemars(extend("x-default" = "step, of delays"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Between>,
 
-    /// What follows the end of delays.
+    /// Behaviour after the end of the delays.
     #[schemars(extend("x-default" = "repeat, of delays beside a capacity that repeats; otherwise hold"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_end: Option<DelaysEnd>,
 
-    /// What follows the end of the capacity. A table that does not say how long its last row lasts needs period.
+    /// Behaviour after the end of the capacity. A table that does not say how long its last row lasts needs period.
     #[schemars(extend("x-default" = "loop, of opportunities; of rates what the file says, or else hold"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_end: Option<AtEnd>,
 
-    /// Way of the link that is taken of a file that says both. Taken by rates and delays.
+    /// Direction taken from a file that holds both. Taken by rates and delays.
     #[schemars(extend("x-default" = "none: such a file needs it"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
 
-    /// After this time a table begins again, or ends, as at_end says. Taken by rates and attenuation.
+    /// Time after which a table begins again, or ends, as at_end says. Taken by rates and attenuation.
     #[schemars(extend("x-default" = "as long as the file says it is, or else none: the last row holds for ever"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
 
-    /// Which modulations and codes the link can use. Taken by attenuation.
+    /// Set of modulations and codes that the link can use. Taken by attenuation.
     #[schemars(extend("x-default" = "dvb-s2, of attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modcod: Option<Modcod>,
 
-    /// What makes a rate and a loss of an attenuation. Taken by attenuation.
+    /// Link budget, which turns attenuation into rate and loss. Taken by attenuation.
     #[serde(skip_serializing_if = "Budget::is_absent")]
     pub budget: Budget,
 }
 
-/// The delay between two rows of a table of delays.
+/// Interpolation of the delay between two rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Between {
     /// Each row holds until the next.
     Step,
-    /// In a straight line from one row to the next.
+    /// Linear from one row to the next.
     Linear,
 }
 
-/// What follows the end of a table of delays.
+/// Behaviour after the end of a table of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DelaysEnd {
@@ -96,7 +100,7 @@ pub enum DelaysEnd {
     Hold,
 }
 
-/// What follows the end of a capacity.
+/// Behaviour after the end of a capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AtEnd {
@@ -108,7 +112,7 @@ pub enum AtEnd {
     End,
 }
 
-/// A way of a link.
+/// Direction of a recorded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -118,7 +122,7 @@ pub enum Way {
     Down,
 }
 
-/// A table of modulations and codes.
+/// Set of modulations and codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modcod {
@@ -126,46 +130,47 @@ pub enum Modcod {
     DvbS2,
 }
 
-/// The power budget of a link that adapts its modulation and code to the signal.
+/// Link budget for adaptive modulation and coding.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Budget {
-    /// Transmit power with the gains of both antennas. Required for attenuation.
+    /// Transmit power in dBm, with the gains of both antennas. Required for attenuation.
     #[schemars(range(min = -1000, max = 1000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_power_dbm: Option<f64>,
 
-    /// Attenuation of the path under a clear sky. Required for attenuation.
+    /// Path loss in dB under a clear sky. Required for attenuation.
     #[schemars(range(min = -1000, max = 1000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_loss_db: Option<f64>,
 
-    /// Noise figure of the receiver, at 290 K. Required for attenuation.
+    /// Noise figure of the receiver in dB, at 290 K. Required for attenuation.
     #[schemars(range(min = -100, max = 1000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_figure_db: Option<f64>,
 
-    /// Noise bandwidth; the symbol rate is the same number. Required for attenuation.
+    /// Noise bandwidth in Hz, which is also the symbol rate. Required for attenuation.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e15))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_hz: Option<f64>,
 
-    /// How far above its threshold a modulation must be before it is used.
+    /// Margin over its threshold in dB from which a modulation is used.
     #[schemars(range(min = -100, max = 100), extend("x-default" = "0, of attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_db: Option<f64>,
 
-    /// How old the attenuation is that the choice relies on. What is lost in the meantime is lost.
+    /// Age of the attenuation on which the choice of modulation relies. Packets sent with an outdated choice may be
+    /// lost.
     #[schemars(extend("x-default" = "0 s, of attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptation_delay: Option<Span>,
 
-    /// The share of packets that is lost at the threshold.
+    /// Loss probability of packets at the threshold.
     #[schemars(extend("x-default" = "1e-7, of attenuation: what the thresholds of dvb-s2 mean"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_at_threshold: Option<Share>,
 
-    /// How many dB make the loss ten times as large or as small: 0.1 or less for LDPC codes.
+    /// Distance in dB over which the loss changes tenfold: 0.1 or less for LDPC codes.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "0.1, of attenuation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub db_per_decade: Option<f64>,
@@ -211,7 +216,7 @@ pub struct DelaySetup {
 
 /// What each kind of trace takes beside its file.
 const KINDS: [(&str, &[&str]); 3] = [
-    ("opportunities", &["delays", "interpolation", "delays_end", "at_end", "direction"]),
+    ("opportunities", &["opportunity_size", "delays", "interpolation", "delays_end", "at_end", "direction"]),
     ("rates", &["period", "at_end", "direction"]),
     (
         "attenuation",
@@ -237,7 +242,9 @@ impl Trace {
         let mut unused = Vec::new();
         let schedule = match (&self.opportunities, &self.rates, &self.attenuation) {
             (Some(FileName(name)), ..) => {
-                Schedule::Opportunities(self.ended(table, files.opportunities(&key, name)?)?)
+                let trace = files.opportunities(&key, name)?;
+                let trace = trace.of_bytes(self.bytes(table)?);
+                Schedule::Opportunities(self.ended(table, trace)?)
             }
             (_, Some(FileName(name)), _) => {
                 let recorded = files.rates(&key, name, way)?;
@@ -322,6 +329,20 @@ impl Trace {
                 let reason = format!("it takes {takes}");
                 Err(ScenarioError::contradiction(&join(table, foreign), &join(table, kind), reason))
             }
+        }
+    }
+
+    /// The bytes of an opportunity.
+    fn bytes(&mut self, table: &str) -> Result<u32, ScenarioError> {
+        // Two ways to say one thing are one run.
+        self.opportunity_size.take_if(|size| size.0 == OpportunityTrace::BYTES);
+        match self.opportunity_size {
+            None => Ok(OpportunityTrace::BYTES),
+            Some(size @ Size(0)) => {
+                let key = join(table, "opportunity_size");
+                Err(ScenarioError::value(key, &json(size), "must be at least 1 B"))
+            }
+            Some(Size(bytes)) => Ok(bytes),
         }
     }
 

@@ -11,33 +11,34 @@ use crossfade_link::QueueLimit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Uplink of the cell itself, in place of `reverse`: acknowledgements wait at their user for a grant, and take bins of uplink
-/// slots (time division duplex). Channels, modulations, retransmissions and outer loop are those of the downlink.
+/// Uplink of the cell itself, in place of `reverse`. ACKs wait at their user for a grant, and take bins of uplink
+/// TTIs (time division duplex). Channels, modulations, retransmissions and outer loop are those of the downlink.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Uplink {
-    /// Pattern of slots that repeats: `D` of the downlink and `U` of the uplink, 2 to 80 letters with both.
+    /// TDD pattern that repeats: `D` for a downlink and `U` for an uplink TTI. It has 2 to 80 letters with both.
     #[schemars(extend("x-default" = "none: no uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 
-    /// Time from a packet's arrival at its user to the first uplink slot that may carry it: scheduling request and grant.
-    /// The usual 4 slots are LTE's from grant to transmission (TS 36.213 section 8.0).
+    /// Time from a packet's arrival at its user to its first possible uplink TTI. It covers scheduling request and
+    /// grant. The default of 4 TTIs is LTE's time from grant to transmission (TS 36.213 section 8.0).
     #[schemars(extend("x-default" = "4 slots, with an uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant_delay: Option<Span>,
 
-    /// Signal-to-noise ratio of a bin on the uplink less that on the downlink, in dB: a user has less power.
+    /// Uplink SNR less downlink SNR of a bin, in dB: a user has less power.
     #[schemars(range(min = -60, max = 60), extend("x-default" = "0, with an uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_offset_db: Option<f64>,
 
-    /// Scheduler of the uplink. `best-bin` has the candidates and `proportional-fair` the window of a cell that has the same.
+    /// Scheduler of the uplink. Its best-bin has the candidates, and its proportional-fair the window, of a cell with
+    /// that scheduler.
     #[schemars(extend("x-default" = "as the cell"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerWord>,
 
-    /// Packets or bytes that may wait at each user; `"unlimited"` has no limit.
+    /// Queue limit of each user in packets or bytes; `"unlimited"` has no limit.
     #[schemars(extend("x-default" = "1000 packets, with an uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_limit: Option<Limit>,

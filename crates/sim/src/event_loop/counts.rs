@@ -27,8 +27,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.reports_by(self.net.now)
     }
 
-    /// The same by `now`; everything has happened that happens by then. Flows learn how many of their segments the last link of their
-    /// route has not sent.
+    /// Reports of all links by `now`; all events until then have been processed. Flows learn how many of their
+    /// segments the last link of their route has not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
         // After the end of the run nothing is sent any more.

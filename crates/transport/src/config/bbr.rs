@@ -23,7 +23,7 @@ pub struct BbrConfig {
     pub ecn_max_rtt: Option<SimTime>,
 }
 
-/// Whose version 3 of BBR.
+/// Source of BBR version 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BbrProfile {
     /// draft-ietf-ccwg-bbr-06.

@@ -12,7 +12,7 @@ pub use sender::SenderConfig;
 
 use crossfade_core::SimTime;
 
-/// Whose rules a TCP connection follows.
+/// Rule book of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
@@ -43,7 +43,7 @@ pub enum Variant {
 /// How long a sender waits for an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RtoRule {
-    /// The same time for every segment.
+    /// A constant timeout for every segment.
     Fixed(SimTime),
     /// From the measured round trip, in ticks of a coarse clock (Jacobson 1988; RFC 6298 section 2).
     Estimated {
@@ -68,7 +68,7 @@ pub struct RtoConfig {
 }
 
 impl RtoConfig {
-    /// The same time for every segment, and not doubled.
+    /// A constant timeout for every segment, without backoff.
     pub const fn fixed(timeout: SimTime) -> Self {
         Self { rule: RtoRule::Fixed(timeout), backoff: false, max: timeout }
     }
@@ -83,7 +83,7 @@ impl RtoConfig {
 /// Everything a sender of TCP and its receiver need to know. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Whose rules.
+    /// Rule book of the connection.
     pub flavour: Flavour,
     /// Which loss recovery.
     pub variant: Variant,

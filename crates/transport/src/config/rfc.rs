@@ -50,7 +50,7 @@ impl CongestionControlKind {
     }
 }
 
-/// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
+/// Rules of a mechanism where Linux differs from the RFC (docs/kernel.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// The RFC's.
@@ -64,7 +64,7 @@ pub enum Rules {
 pub struct Pacing {
     /// The rate as a multiple of the window a round trip while the window is below half of `ssthresh` (Linux: 2).
     pub slow_start_ratio: f64,
-    /// The same for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
+    /// Pacing rate in windows per RTT for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
     pub ratio: f64,
     /// How many segments leave back to back; `None`: what congestion control says, or segmentation offload would take.
     pub quantum: Option<u64>,

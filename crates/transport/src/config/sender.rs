@@ -53,7 +53,7 @@ impl SenderConfig {
         }
     }
 
-    /// The same connection with so many segments to send.
+    /// This connection with so many segments to send.
     #[must_use]
     pub fn with_segments(self, segments: u64) -> Self {
         let segments = Some(segments);

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::config::{CongestionControlKind as Kind, Flavour, QuicConfig, Rules, SenderConfig, TcpConfig};
 
-/// Whose form of a congestion control.
+/// Source of a congestion control's form.
 #[derive(Clone, Copy)]
 enum Form {
     Rfc,

@@ -71,14 +71,14 @@ impl Cubic {
         }
     }
 
-    /// The same with another slow start.
+    /// Replaces the slow start.
     #[must_use]
     pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
         self
     }
 
-    /// The same without fast convergence, which is for several flows that share a bottleneck (RFC 9438
+    /// Switches off fast convergence, which is for several flows that share a bottleneck (RFC 9438
     /// section 4.7).
     #[must_use]
     pub fn without_fast_convergence(mut self) -> Self {
@@ -86,7 +86,7 @@ impl Cubic {
         self
     }
 
-    /// The same with another count of acknowledgements in the concave and the convex region. The RFC counts
+    /// Replaces the count of ACKs in the concave and the convex region. The RFC counts
     /// each as one; Linux counts what it covers.
     #[must_use]
     pub fn with_counting(mut self, counting: AckCounting) -> Self {
@@ -94,7 +94,7 @@ impl Cubic {
         self
     }
 
-    /// The same with another constant C, in segments per cubed second.
+    /// Replaces the constant C, in segments per cubed second.
     #[must_use]
     pub fn with_c(mut self, c: f64) -> Self {
         self.c = c;

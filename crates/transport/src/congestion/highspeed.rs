@@ -21,7 +21,7 @@ impl HighSpeed {
         Self(Window::new(cwnd, ssthresh))
     }
 
-    /// The same with another slow start.
+    /// Replaces the slow start.
     #[must_use]
     pub fn with_slow_start(self, slow_start: SlowStart) -> Self {
         Self(self.0.with_slow_start(slow_start))

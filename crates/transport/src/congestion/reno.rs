@@ -40,14 +40,14 @@ impl Reno {
         Self { state, before: None, counting: AckCounting::PerSegment }
     }
 
-    /// The same with another slow start.
+    /// Replaces the slow start.
     #[must_use]
     pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
         self
     }
 
-    /// The same with another count in congestion avoidance.
+    /// Replaces the count of ACKs in congestion avoidance.
     #[must_use]
     pub fn with_counting(mut self, counting: AckCounting) -> Self {
         self.counting = counting;

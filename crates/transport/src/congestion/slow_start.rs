@@ -24,7 +24,7 @@ impl SlowStart {
         Self { limit: 8.0, hystart: Some(HyStart::new()), after_timeout: false }
     }
 
-    /// The same with another limit: none for a paced sender (RFC 9406 section 4.3).
+    /// Replaces the limit per ACK: none for a paced sender (RFC 9406 section 4.3).
     #[must_use]
     pub fn with_limit(self, limit: f64) -> Self {
         Self { limit, ..self }

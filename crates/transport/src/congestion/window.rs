@@ -26,7 +26,7 @@ impl Window {
         Self { state: State { cwnd, ssthresh, slow_start: SlowStart::standard(1.0) }, before: None }
     }
 
-    /// The same with another slow start.
+    /// Replaces the slow start.
     pub(super) fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
         self

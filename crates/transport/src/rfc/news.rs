@@ -55,7 +55,7 @@ pub(super) struct News {
     pub(super) last: Option<Arrival>,
     /// When the first and the last original were sent that were acknowledged cumulatively and not reported before.
     pub(super) acked_sent: Option<(SimTime, SimTime)>,
-    /// The same of those that were reported.
+    /// Like `acked_sent`, of segments that SACK reported.
     pub(super) sacked_sent: Option<(SimTime, SimTime)>,
     /// A repeated segment was acknowledged cumulatively.
     pub(super) repetition_acked: bool,

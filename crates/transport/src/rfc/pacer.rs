@@ -29,12 +29,12 @@ impl Pacer {
         self.next <= now || (self.burst.0 == now && self.burst.1 > 0)
     }
 
-    /// The same, with something that waits until it opens, or nothing.
+    /// This pacer, with or without something that waits until it opens.
     pub(crate) fn waiting(self, waits: bool) -> Self {
         Self { waits, ..self }
     }
 
-    /// When the one who waits is to be woken.
+    /// When the waiting sender is to be woken.
     pub(crate) fn deadline(&self) -> Option<SimTime> {
         self.waits.then_some(self.next)
     }

@@ -207,7 +207,8 @@ mod tests {
         assert_eq!((grown[5].1, grown.len(), grown[37].1), (80_480, 6 + 32, 172_320));
     }
 
-    /// The same over losses of a fifth, arrivals in tenths of a millisecond: segments 9, 10 and 16 are missing first. The right edge of
+    /// A capture over losses of a fifth, arrivals in tenths of a millisecond: segments 9, 10 and 16 are missing
+    /// first. The right edge of
     /// the capture in segments: 48.0, 51.0, 54.0, 57.0, 60.0, 61.6, 62.6, 63.6, then 64.6 to 64.7 until 16 has come, and 87.1 with 62.
     #[test]
     fn what_waits_beyond_holes_takes_room() {

@@ -9,7 +9,7 @@ use crate::parcel::{Ecn, Parcel};
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
-/// Whose DualPI2.
+/// Source of the rules of DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DualPi2Rules {
     /// RFC 9332 appendix A: native marks and coupled ones are the larger of two probabilities, native ones not before a
@@ -52,7 +52,7 @@ pub struct DualPi2Config {
     pub mtu: u32,
     /// How a probability becomes marks.
     pub draw: DualPi2Draw,
-    /// Whose rules.
+    /// Source of the rules.
     pub rules: DualPi2Rules,
 }
 

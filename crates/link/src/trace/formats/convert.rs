@@ -36,6 +36,19 @@ impl Part {
             Self::Loss => "loss",
         }
     }
+
+    /// Whether a fact says something of it.
+    fn is_said_by(self, item: &Item) -> bool {
+        match (self, item) {
+            (Self::Whole, _)
+            | (Self::Capacity, Item::Opportunity { .. })
+            | (Self::Delay, Item::Train { .. }) => true,
+            (Self::Capacity, Item::Step(step)) => step.rate_bps.is_some(),
+            (Self::Delay, Item::Step(step)) => step.delay.is_some(),
+            (Self::Loss, Item::Step(step)) => step.loss.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// So many bytes are written at once.
@@ -222,7 +235,9 @@ impl Conversion {
         }
         let mut writer = Writer::of(self, part);
         writer.begin(self, &mut out);
-        let mut timeline = Timeline::new(texts);
+        // A text that says nothing of this part has no share in when its file ends.
+        let is_other = |item: &Result<Item, E>| item.as_ref().is_ok_and(|item| !part.is_said_by(item));
+        let mut timeline = Timeline::new(texts.into_iter().map(|text| text.skip_while(is_other)).collect());
         while let Some(step) = timeline.next_step()? {
             writer.step(&step, &mut out);
             hand_over(&mut out, CHUNK)?;

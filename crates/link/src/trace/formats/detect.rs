@@ -190,11 +190,11 @@ fn by_header(text: &str) -> Option<Format> {
 
 /// A format that one line is enough for.
 fn by_line(text: &str) -> Option<Format> {
-    let first = text.split_ascii_whitespace().find(|word| *word != "sudo").unwrap_or_default();
+    let first = text.split_ascii_whitespace().find(|word| !tc::is_sudo(word)).unwrap_or_default();
     if interop::is_scenario(text) {
         return Some(Format::Interop);
     }
-    if (first == "tc" && text.contains(" qdisc ")) || tc::begins_arguments(text) {
+    if (tc::is_program(first) && text.contains(" qdisc ")) || tc::begins_arguments(text) {
         return Some(Format::Tc);
     }
     if text.starts_with('[') && netem_trace::is_name(text) {
@@ -248,7 +248,7 @@ impl Numbers {
             1 if self.may_be_times() => Some(Format::Mahimahi),
             1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
-            5 | 10 if self.are_whole => Some(Format::TheaterQ),
+            5 | 9 | 10 if self.are_whole => Some(Format::TheaterQ),
             4 if self.lengths == [4, 4] && self.most_fourth <= 1.0 => Some(Format::Rates),
             3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {
                 Some(Format::CellReplayLight)

@@ -7,7 +7,7 @@ pub enum Format {
     Mahimahi,
     /// Delays of LeoReplayer; its capacities are told as mahimahi's.
     LeoReplayer,
-    /// Delivery opportunities of 1400 bytes: told from mahimahi's by who names it alone.
+    /// Delivery opportunities of 1400 bytes: told from mahimahi's by an explicit name alone.
     CellReplayHeavy,
     /// Short trains of CellReplay.
     CellReplayLight,

@@ -24,6 +24,16 @@ pub(super) fn begins_arguments(text: &str) -> bool {
     words.next().is_some_and(|word| KEYWORDS.contains(&word)) && words.next().is_some()
 }
 
+/// Whether a word runs what follows as another user.
+pub(super) fn is_sudo(word: &str) -> bool {
+    ["sudo", "$SUDO", "${SUDO}"].contains(&word)
+}
+
+/// Whether a word is the program `tc`, perhaps by its full name.
+pub(super) fn is_program(word: &str) -> bool {
+    word == "tc" || (word.starts_with('/') && word.ends_with("/tc"))
+}
+
 /// Reads lines.
 #[derive(Default)]
 pub(super) struct Reader {
@@ -38,7 +48,7 @@ pub(super) struct Reader {
 impl Lines for Reader {
     fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
         let mut words = text.split_ascii_whitespace().peekable();
-        words.next_if_eq(&"sudo");
+        words.next_if(|word| is_sudo(word));
         let Some(first) = words.peek().copied() else { return Ok(()) };
         let refuse = |problem: String| Err(TraceError::at(line, problem));
         if first.starts_with('#') || is_shell(first) {
@@ -61,7 +71,7 @@ impl Lines for Reader {
                 Ok(())
             }
             "sleep" => self.sleep(line, text),
-            "tc" => {
+            _ if is_program(first) => {
                 let words: Vec<&str> = words.collect();
                 match words.iter().position(|word| *word == "netem") {
                     Some(at) if words.get(1) == Some(&"qdisc") => {

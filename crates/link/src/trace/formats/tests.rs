@@ -92,11 +92,16 @@ fn formats_are_told_apart_by_what_is_in_them() {
     assert_eq!(detect("0,2000000,0,0\n"), Ok(Format::Rates));
     assert_eq!(detect("0 0.02\n1 0.03\n"), Ok(Format::Delays));
     assert_eq!(detect("10,0,0,-1,0,0,0,0,1,2\n"), Ok(Format::TheaterQ));
+    assert_eq!(detect("10,0,0,-1,0,0,0,0,1\n"), Ok(Format::TheaterQ));
     // Times and delays: the first that decreases says which, wherever it is.
     let late = (0..100_000).fold(String::new(), |text, time| text + &time.to_string() + "\n");
     assert_eq!(detect(&late), Ok(Format::Mahimahi));
     assert_eq!(detect(&format!("{late}7\n")), Ok(Format::LeoReplayer));
     assert_eq!(detect("20.5 # a comment\n21\n"), Ok(Format::LeoReplayer));
+    assert_eq!(
+        detect("set -euo pipefail\n$SUDO /sbin/tc qdisc replace dev a root netem loss 30%\n"),
+        Ok(Format::Tc)
+    );
     // Lines alone, and behind what may stand before them.
     assert_eq!(detect("delay 40ms 5ms loss 1% rate 20mbit limit 100"), Ok(Format::Tc));
     assert_eq!(detect("sudo tc qdisc add dev eth0 root netem delay 40ms"), Ok(Format::Tc));
@@ -147,7 +152,7 @@ fn a_wrong_line_is_refused_with_its_number() {
             "line 1: \"0 25\": must be a time, a delay and one offset or more, whole numbers of ms",
         ),
         (Format::CellReplayLight, "0 25 0\n9 20 0\n", "2 trains: must be at least 3"),
-        (Format::TheaterQ, "10,0,0,0\n", "line 1: \"10,0,0,0\": must have 5 or 10 columns"),
+        (Format::TheaterQ, "10,0,0,0\n", "line 1: \"10,0,0,0\": must have 5, 9 or 10 columns"),
         (Format::TheaterQ, "0,0,0,0,0\n", "line 1: KEEP = 0: must be at least 1 us"),
         (
             Format::TheaterQ,
@@ -288,6 +293,8 @@ fn a_change_keeps_the_rate_and_nothing_else() {
         steps_of(Format::Tc, "delay 40 5 loss 1 rate 1mbps", Direction::Both),
         [(0.0, 8.0, 0.04, 0.01)]
     );
+    let full_name = "#!/bin/bash\nset -euo pipefail\n$SUDO /sbin/tc qdisc replace dev a root netem loss 30% delay 50ms rate 1mbit\n";
+    assert_eq!(steps_of(Format::Tc, full_name, Direction::Both), [(0.0, 1.0, 50.0, 0.3)]);
 }
 
 #[test]
@@ -347,6 +354,9 @@ fn a_capacity_and_its_delays_become_one_table() {
     let rates = "rates (they become opportunities in whole milliseconds)";
     assert_eq!(losses, [rates, "when within 10 ms a delay changes"]);
     assert_eq!(again, pair.join("---\n"));
+    // Each file of several ends where its own text does.
+    let longer = ["5\n5\n10\n60\n", "20\n21\n19\n"];
+    assert_eq!(convert(&longer, Format::LeoReplayer), Ok((Vec::new(), longer.join("---\n"))));
     // Parts that begin again at different times are one round here.
     let (losses, _) = convert(&["5\n10\n", "20\n21\n19\n"], Format::Rates).unwrap();
     assert!(losses.contains(&"that its parts end at different times".to_owned()), "{losses:?}");

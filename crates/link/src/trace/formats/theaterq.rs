@@ -1,7 +1,8 @@
 //! The trace files of TheaterQ, a queueing discipline of the Linux kernel that follows a table (arXiv 2510.27027):
 //! `KEEP,LATENCY,RATE,LOSS,LIMIT`, or with `ingest EXTENDED` `KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,
-//! ROUTE_ID,QUEUE_ID`. KEEP is in us, latencies in ns, RATE in bit/s with -1 for none, shares in parts of 2^32 - 1, LIMIT in
-//! packets with 0 for none. Lines that begin with another character than a digit are no entries.
+//! ROUTE_ID,QUEUE_ID`, of which older tables do not have the last. KEEP is in us, latencies in ns, RATE in bit/s with
+//! -1 for none, shares in parts of 2^32 - 1, LIMIT in packets with 0 for none. Lines that begin with another
+//! character than a digit are no entries.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later, time, whole};
@@ -45,11 +46,18 @@ impl Lines for Reader {
         }
         let ingest = match count {
             5 => Ingest::Simple,
+            // Without QUEUE_ID.
+            9 => {
+                columns[9] = "0";
+                Ingest::Extended
+            }
             10 => Ingest::Extended,
-            _ => return Err(TraceError::at(line, format!("{}: must have 5 or 10 columns", excerpt(text)))),
+            _ => {
+                return Err(TraceError::at(line, format!("{}: must have 5, 9 or 10 columns", excerpt(text))));
+            }
         };
         if *self.ingest.get_or_insert(ingest) != ingest {
-            let expected = if ingest == Ingest::Simple { 10 } else { 5 };
+            let expected = if ingest == Ingest::Simple { "9 or 10" } else { "5" };
             let problem = format!("{}: must have {expected} columns, as the entry before", excerpt(text));
             return Err(TraceError::at(line, problem));
         }

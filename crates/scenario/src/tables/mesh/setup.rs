@@ -49,7 +49,7 @@ impl MeshSetup {
         Some((hops(from, to)? + hops(to, from)?) as u32)
     }
 
-    /// The same of several flows, if they have it in common.
+    /// Number of hops there and back of several flows, if they have it in common.
     pub(crate) fn common_round_trip_hops(&self, ends: &[[u32; 2]]) -> Option<u32> {
         let first = self.round_trip_hops(*ends.first()?)?;
         ends.iter().all(|&ends| self.round_trip_hops(ends) == Some(first)).then_some(first)

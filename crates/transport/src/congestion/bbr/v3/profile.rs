@@ -3,7 +3,7 @@
 use crate::config::{BbrConfig, BbrProfile, FullPipeRule};
 use crate::congestion::bbr::bounds::LossRules;
 
-/// Whose version 3 it is.
+/// Source of BBR version 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Profile {
     /// Whole segments, targets and phases as in the kernel; else as in the draft.
