@@ -1,4 +1,4 @@
-"""What earlier versions wrote is read: of each a results file, a scenario and a journal, made by its program."""
+"""What earlier versions wrote is read: a results file, a scenario and a journal of each version."""
 
 from __future__ import annotations
 
