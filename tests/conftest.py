@@ -123,8 +123,9 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """The command line, as ``cli("run", "quickstart")``."""
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """The command line, as ``cli("run", "quickstart")``, without the width that pytest may set."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: str | Path) -> Outcome:
         capsys.readouterr()

@@ -60,14 +60,19 @@ def x_axis(
     return Axis(with_unit(words, own_unit or unit), is_log), table
 
 
+# Columns that only links with frames have.
+OF_FRAMES = ("frame_transmissions_per_frame", "rlp_throughput_bps")
+
+
 def axis_words(table: Table, key: str) -> tuple[str, str]:
     """What stands on the axis of a key, and its unit: on links with frames an error is one of a frame."""
     words, unit = axis_name(key)
     link = "reverse." if key.startswith("reverse.") else ""
-    frames = f"{link}frame_transmissions_per_frame"
-    if key.rsplit(".", 1)[-1] != "p_e" or frames not in table.columns or not has_values(table, frames):
+    columns = [f"{link}{name}" for name in OF_FRAMES]
+    has_frames = any(name in table.columns and has_values(table, name) for name in columns)
+    if key.rsplit(".", 1)[-1] != "p_e" or not has_frames:
         return words, unit
-    return words.replace("Packet", "Frame"), unit
+    return words.replace("Packet error probability", "Frame error rate"), unit
 
 
 def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
