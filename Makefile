@@ -61,11 +61,11 @@ lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, my
 	$(BIN)/mypy
 
 wheel: $(VENV)/.run locked  ## dist/*.whl, which installs without a compiler
-	$(PIP) wheel --no-deps --no-build-isolation -w dist .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation -w dist .
 
 sdist: $(VENV)/.run locked  ## dist/*.tar.gz: all that is committed, with Cargo.lock; builds, tests and docs work in it
 	@mkdir -p dist
-	PYTHONPATH=scripts $(BIN)/python -c 'import build_backend; print("dist/" + build_backend.build_sdist("dist"))'
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(BIN)/python -c 'import build_backend; print("dist/" + build_backend.build_sdist("dist"))'
 
 docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
 	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
