@@ -53,8 +53,9 @@ def kept(key: str) -> dict[tuple[str, str], Row]:
 
 
 def digest(there: Figures, claim: Mapping[str, Any], reading: Reading) -> str:
-    """Of what decides a verdict: twelve hexadecimal digits."""
-    scenarios = {path.stem: path for path in there.folder.glob("*.toml")}
+    """Of what decides a verdict: a letter and twelve hexadecimal digits."""
+    beside = ("claims", "readings")
+    scenarios = {path.stem: path for path in there.folder.glob("*.toml") if path.stem not in beside}
     names: set[str] = set()
     for check in claim.get("checks", []):
         # A check of a paper's own kind that names no figure may look at any.
@@ -64,7 +65,8 @@ def digest(there: Figures, claim: Mapping[str, Any], reading: Reading) -> str:
     }
     decides = [claim.get("checks", []), figures, reading.methods, cf.RESULTS_VERSION, RULES]
     text = json.dumps(decides, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    # With a letter in front: 52e145937090 would be read as a number.
+    return "d" + hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _contents(scenario: Path) -> dict[str, Any]:
