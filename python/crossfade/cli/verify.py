@@ -12,7 +12,9 @@ from crossfade.errors import one_line
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain, weights or nr.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain, weights or nr.")
+    ],
 ) -> None:
     """Repeat golden data of other programs and compare.
 
