@@ -8,9 +8,9 @@ use rand::RngExt;
 /// What the copies of a block carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combining {
-    /// Every copy carries redundancy version 0; the ratios of copies add up (chase combining).
+    /// Chase combining: the ratios of the same bits add up.
     Chase,
-    /// Copies carry redundancy versions 0, 2, 3, 1 (incremental redundancy).
+    /// Other bits of the word: redundancy versions 0, 2, 3, 1 (incremental redundancy).
     IncrementalRedundancy,
 }
 
