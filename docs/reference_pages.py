@@ -89,6 +89,12 @@ PAGES = (
         ("cell",),
     ),
     Page(
+        "nr",
+        "Keys of `nr`",
+        "Carrier, link adaptation, hybrid ARQ and users of a 5G NR downlink. [5G NR](../nr.md) has the model.",
+        ("nr",),
+    ),
+    Page(
         "tcp",
         "Keys of `tcp`",
         "Loss recovery, congestion control, timers and windows of the senders. [TCP](../transport.md) has "

@@ -59,6 +59,8 @@ pub(crate) struct User {
     processes: Vec<Process>,
     /// What arrives at the end of the slot: the part of the stream.
     in_air: Option<(u64, u64)>,
+    /// Blocks that have arrived and wait for earlier ones: up to where, since when.
+    waits: Vec<(u64, SimTime)>,
     /// What arrives later: when, and up to where (fidelity `rate`).
     under_way: VecDeque<(SimTime, u64)>,
     /// Parts of a byte that a slot had left (fidelity `rate`).
@@ -95,6 +97,7 @@ impl User {
             feedback: seed.stream(&format!("feedback.nr.{number}")),
             processes: vec![Process::Idle; config.harq.processes as usize],
             in_air: None,
+            waits: Vec::new(),
             under_way: VecDeque::new(),
             credit: 0.0,
             repeats: vec![0.0; config.duplex.period() as usize],
@@ -174,6 +177,7 @@ impl User {
     pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
         if let Some(part) = self.in_air.take() {
             self.order.receive(now, part, reordering);
+            self.waits.push((part.1, now));
         }
         while let Some(&(_, end)) = self.under_way.front().filter(|(at, _)| *at <= now) {
             self.under_way.pop_front();
@@ -189,6 +193,14 @@ impl User {
             }
         }
         let until = self.order.until();
+        let arq = &mut self.statistics.arq;
+        self.waits.retain(|&(end, since)| {
+            let waits = end > until;
+            if !waits {
+                arq.on_release(now - since);
+            }
+            waits
+        });
         while let Some(packet) = self.packets.front().filter(|packet| packet.end <= until) {
             if packet.is_lost {
                 self.statistics.packets.losses += 1;
@@ -410,6 +422,7 @@ impl User {
         let at = now + SimTime::from_secs_f64(slot_s * (1.0 + late));
         let at = self.under_way.back().map_or(at, |(before, _)| at.max(*before));
         self.under_way.push_back((at, self.sent_until));
+        self.statistics.arq.on_release(SimTime::ZERO);
         self.statistics.arq.frames += 1;
         self.statistics.arq.frames_delivered += 1;
         self.statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;

@@ -144,8 +144,23 @@ def _flow_lines(scenario: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """Slots, peak rate and schemes of an NR cell, its HARQ round trips, and every flow."""
+    schemes, users = nr["schemes_from_db"], nr["mean_snr_db"]
+    least, mean, greatest = (f"{1e3 * trip:.4g}" for trip in nr["harq_round_trip_s"])
+    return [
+        f"NR cell of {len(users)} user{'s' if len(users) > 1 else ''} at {_range(users, 'dB')}: "
+        f"{nr['resource_blocks']} resource blocks, slots of {time_text(nr['slot_s'])} ({nr['pattern']}), "
+        f"peak {rate_text(nr['peak_bps'])}; schemes 0 to {len(schemes) - 1} from {min(schemes):.2f} to "
+        f"{max(schemes):.2f} dB on",
+        f"HARQ round trip {least}, {mean}, {greatest} ms (least, mean, greatest); one user takes "
+        f"{nr['harq_processes_needed']} processes to fill the downlink",
+        *(_sender(name, scenario) for name in scenario.get("flows") or {"": {}}),
+    ]
+
+
 # By what a plan calls the facts of each kind of network.
-LINES = {"path": path_lines, "mesh": mesh_lines, "cell": cell_lines}
+LINES = {"path": path_lines, "mesh": mesh_lines, "cell": cell_lines, "nr": nr_lines}
 
 
 def _range(values: Sequence[float], unit: str) -> str:

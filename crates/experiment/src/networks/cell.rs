@@ -13,9 +13,9 @@ use crossfade_channel::wiener_nmse;
 use crossfade_core::{RunSeed, SimTime, from_db, to_db};
 use crossfade_link::{QueueLimit, SideBySide, UserStatistics};
 use crossfade_scenario::{
-    CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
+    Around, CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
 };
-use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
+use crossfade_sim::{Leg, Medium, NamedMedium, NetworkStatistics, Topology};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,34 +26,9 @@ impl NetworkKind for CellSetup {
         let cell = Cell::new(self.model.config.clone(), seed).expect("checked");
         let users = self.model.config.users.len() as u32;
         let cell = Medium::Fabric(Box::new(cell)).named(forward);
-        let mut media = if let Some(hop) = self.reverse() {
-            let back = |user: u32| link(hop, seed, &format!("ul.{user}"));
-            let uplinks = SideBySide::new((0..users).map(back).collect());
-            vec![cell, Medium::Fabric(Box::new(uplinks)).named(reverse)]
-        } else {
-            vec![cell.and_back(reverse)]
-        };
-        let is_wired = self.around.wired.is_some();
-        if let Some(both) = &self.around.wired {
-            let [there, back] = wired(both, seed);
-            media.insert(0, there);
-            media.push(back);
-        }
-        let (first, last) = (usize::from(is_wired), media.len() - 1);
-        let both_ways = |user: u32| {
-            let mut data = vec![Leg { medium: first, from: 0, to: user + 1 }];
-            let mut acks = vec![if self.reverse().is_some() {
-                Leg { medium: first + 1, from: user, to: users + user }
-            } else {
-                Leg { medium: first, from: user + 1, to: 0 }
-            }];
-            if is_wired {
-                data.insert(0, Leg::link(0));
-                acks.push(Leg::link(last));
-            }
-            [data, acks]
-        };
-        Topology { media, routes: (0..users).flat_map(both_ways).collect() }
+        let has_links = self.reverse().is_some();
+        let cell = if has_links { cell } else { cell.and_back(reverse) };
+        cell_with_links_back(cell, users, &self.around, has_links, seed)
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -68,15 +43,10 @@ impl NetworkKind for CellSetup {
     /// Of the users blocks of two fading processes, and a queue; with an uplink twice.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
-        let queue = |limit: Option<QueueLimit>| match limit {
-            None => 0.0,
-            Some(QueueLimit::Packets(packets)) => packets as f64 * PACKET,
-            Some(QueueLimit::Bytes(bytes)) => bytes as f64 / 40.0 * PACKET,
-        };
         let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
         let under_way = packets(setup, &path) * PACKET + radio(&self.around.reverse);
-        let uplink = config.uplink.as_ref().map_or(0.0, |uplink| 2e6 + queue(uplink.queue));
-        under_way + config.users.len() as f64 * (2e6 + queue(config.queue) + uplink)
+        let uplink = config.uplink.as_ref().map_or(0.0, |uplink| 2e6 + queue_bytes(uplink.queue));
+        under_way + config.users.len() as f64 * (2e6 + queue_bytes(config.queue) + uplink)
     }
 
     fn warnings(&self, setup: &Setup) -> Vec<String> {
@@ -96,13 +66,9 @@ impl NetworkKind for CellSetup {
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
         let [_, forward, reverse, _] = PATH;
-        let of = |link: &str, metrics: &[&[MetricOf<UsersMeasured>]]| {
-            let Some((users, whole)) = users(setup, run, link) else { return Vec::new() };
-            metrics.iter().copied().flatten().flat_map(|metric| metric.values(USER, &whole, &users)).collect()
-        };
-        let mut values = of(forward, &[METRICS, KEPT]);
+        let mut values = cell_metrics(setup, run, forward, &[]);
         // Links of their own on the way back have no users.
-        values.extend(of(reverse, &[UPLINK_METRICS, UPLINK_KEPT]));
+        values.extend(of_users(setup, run, reverse, &[UPLINK_METRICS, UPLINK_KEPT], &[]));
         values
     }
 
@@ -110,6 +76,77 @@ impl NetworkKind for CellSetup {
         let problem = format!("{who} assumes a link of constant rate; use method simulation");
         Some(ScenarioError::key("cell", problem))
     }
+}
+
+/// A cell whose users each have a link of their own on the way back (`has_links`) or go back through it, and the wired segment that
+/// they share.
+pub(super) fn cell_with_links_back(
+    cell: NamedMedium,
+    users: u32,
+    around: &Around,
+    has_links: bool,
+    seed: RunSeed,
+) -> Topology {
+    let [_, _, reverse, _] = PATH;
+    let mut media = vec![cell];
+    if has_links {
+        let back = |user: u32| link(&around.reverse, seed, &format!("ul.{user}"));
+        let uplinks = SideBySide::new((0..users).map(back).collect());
+        media.push(Medium::Fabric(Box::new(uplinks)).named(reverse));
+    }
+    let is_wired = around.wired.is_some();
+    if let Some(both) = &around.wired {
+        let [there, back] = wired(both, seed);
+        media.insert(0, there);
+        media.push(back);
+    }
+    let (first, last) = (usize::from(is_wired), media.len() - 1);
+    let both_ways = |user: u32| {
+        let mut data = vec![Leg { medium: first, from: 0, to: user + 1 }];
+        let mut acks = vec![if has_links {
+            Leg { medium: first + 1, from: user, to: users + user }
+        } else {
+            Leg { medium: first, from: user + 1, to: 0 }
+        }];
+        if is_wired {
+            data.insert(0, Leg::link(0));
+            acks.push(Leg::link(last));
+        }
+        [data, acks]
+    };
+    Topology { media, routes: (0..users).flat_map(both_ways).collect() }
+}
+
+/// Bytes of memory that a full queue takes.
+pub(super) fn queue_bytes(limit: Option<QueueLimit>) -> f64 {
+    match limit {
+        None => 0.0,
+        Some(QueueLimit::Packets(packets)) => packets as f64 * PACKET,
+        Some(QueueLimit::Bytes(bytes)) => bytes as f64 / 40.0 * PACKET,
+    }
+}
+
+/// The metrics of users of a link, but for those of these names.
+fn of_users(
+    setup: &Setup,
+    run: &NetworkStatistics,
+    link: &str,
+    metrics: &[&[MetricOf<UsersMeasured>]],
+    without: &[&str],
+) -> Vec<(String, f64)> {
+    let Some((users, whole)) = users(setup, run, link) else { return Vec::new() };
+    let wanted = metrics.iter().copied().flatten().filter(|metric| !without.contains(&metric.info.name));
+    wanted.flat_map(|metric| metric.values(USER, &whole, &users)).collect()
+}
+
+/// The metrics of users of a downlink, but for those of these names, and what rows keep beside them.
+pub(super) fn cell_metrics(
+    setup: &Setup,
+    run: &NetworkStatistics,
+    link: &str,
+    without: &[&str],
+) -> Vec<(String, f64)> {
+    of_users(setup, run, link, &[METRICS, KEPT], without)
 }
 
 /// Sizes and levels of a cell.

@@ -6,6 +6,7 @@ mod hop;
 mod kind;
 mod links;
 mod mesh;
+mod nr;
 
 pub(crate) use doubts::{of_network_runs, percent};
 pub(crate) use hop::hop;
@@ -21,6 +22,7 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
         NetworkSetup::Links(links) => &**links,
         NetworkSetup::Mesh(mesh) => &**mesh,
         NetworkSetup::Cell(cell) => &**cell,
+        NetworkSetup::Nr(nr) => &**nr,
     }
 }
 

@@ -38,7 +38,10 @@ pub(super) fn resolve(
     files: &Files<'_>,
 ) -> Result<(OnNetwork, LinksSetup), ScenarioError> {
     if let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| !flow.radio.is_absent()) {
-        return Err(ScenarioError::key(format!("flows.{name}.radio"), "needs a cell, which has radios"));
+        return Err(ScenarioError::key(
+            format!("flows.{name}.radio"),
+            "needs a cell or an nr, which have radios",
+        ));
     }
     let Scenario { link, reverse, wired, .. } = &*scenario;
     let in_products = [&link.queue, &reverse.queue, &wired.queue].iter().any(|queue| queue.is_in_products());

@@ -5,10 +5,12 @@ mod around;
 mod cell;
 mod links;
 mod mesh;
+mod nr;
 
 pub use around::{Around, WirelessLink};
 pub use cell::CellSetup;
 pub use links::LinksSetup;
+pub use nr::NrSetup;
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -26,6 +28,8 @@ pub enum NetworkSetup {
     Mesh(Box<MeshSetup>),
     /// A slotted downlink with many users.
     Cell(Box<CellSetup>),
+    /// The downlink of a 5G NR cell.
+    Nr(Box<NrSetup>),
 }
 
 /// Fills in the defaults of the network of `scenario` and of its flows, and gives their model objects.
@@ -36,6 +40,10 @@ pub(crate) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
 ) -> Result<(OnNetwork, NetworkSetup), ScenarioError> {
+    if !scenario.nr.is_absent() {
+        let (common, nr) = nr::resolve(scenario, files)?;
+        return Ok((common, NetworkSetup::Nr(Box::new(nr))));
+    }
     if !scenario.mesh.is_absent() {
         let (common, mesh) = mesh::resolve(scenario, files)?;
         return Ok((common, NetworkSetup::Mesh(Box::new(mesh))));
@@ -55,6 +63,7 @@ impl NetworkSetup {
             Self::Links(links) => links.round_trip(flow),
             Self::Mesh(mesh) => mesh::round_trip(mesh, flow),
             Self::Cell(cell) => cell.round_trip(flow),
+            Self::Nr(nr) => nr.round_trip(flow),
         }
     }
 
@@ -62,7 +71,7 @@ impl NetworkSetup {
     pub fn gate(&self) -> Gate {
         match self {
             Self::Links(links) => links.gate,
-            Self::Mesh(_) | Self::Cell(_) => Gate::Queue,
+            Self::Mesh(_) | Self::Cell(_) | Self::Nr(_) => Gate::Queue,
         }
     }
 
@@ -75,6 +84,7 @@ impl NetworkSetup {
             }
             Self::Mesh(_) => Vec::new(),
             Self::Cell(cell) => cell.reverse().map(|_| cell.around.wireless_link()).into_iter().collect(),
+            Self::Nr(nr) => vec![nr.around.wireless_link()],
         }
     }
 
@@ -84,6 +94,7 @@ impl NetworkSetup {
             Self::Links(links) => Some(&links.around),
             Self::Mesh(_) => None,
             Self::Cell(cell) => Some(&cell.around),
+            Self::Nr(nr) => Some(&nr.around),
         }
     }
 }

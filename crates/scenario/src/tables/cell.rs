@@ -242,7 +242,7 @@ impl Cell {
             powers_db: self.powers_db.as_deref(),
         };
         let profile = profile.resolve(slot)?;
-        let shadowing = self.shadowing.resolve()?;
+        let shadowing = self.shadowing.resolve("cell.shadowing")?;
         let allocation = self.resolve_allocation(slot)?;
         let bins = self.bins.unwrap_or_default() as usize;
         let uplink = self.uplink.resolve(slot, bins, (allocation, self.scheduler))?;

@@ -128,7 +128,7 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Shape>,
 
-    /// Radio of the flow's users in a cell; each sender is a user of its own.
+    /// Radio of the flow's users in a cell or NR cell; each sender is a user of its own.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 

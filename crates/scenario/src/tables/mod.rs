@@ -26,6 +26,9 @@ pub(crate) mod jitter;
 pub(crate) mod link;
 pub(crate) mod mesh;
 pub(crate) mod method;
+mod nr;
+mod nr_harq;
+mod nr_link_adaptation;
 pub(crate) mod orbit;
 pub(crate) mod pacing;
 pub(crate) mod phy;
@@ -68,6 +71,9 @@ pub use mesh::{
     Arrangement, MacWord, Mesh, MeshSetup, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule,
 };
 pub use method::Method;
+pub use nr::{Nr, NrFidelity, NrModel, NrProfile, NrScheduler};
+pub use nr_harq::{NrCombining, NrHarq};
+pub use nr_link_adaptation::{NrFeedback, NrOuterLoop};
 pub use orbit::OrbitTable;
 pub use phy::{Estimation, Phy, PhyFidelity};
 pub use policer::Policer;
@@ -175,6 +181,11 @@ pub struct Scenario {
     /// Contradicts channel, phy, mesh, and all link keys but packet_size and queue.limit.
     #[serde(skip_serializing_if = "Cell::is_absent")]
     pub cell: Cell,
+
+    /// Downlink of a 5G NR cell, in place of the link. ACKs take the reverse link, one for each user. Contradicts
+    /// channel, phy, mesh, cell, and all link keys but packet_size and queue.limit.
+    #[serde(skip_serializing_if = "Nr::is_absent")]
+    pub nr: Nr,
 
     /// TCP sender and receiver of every flow that has no keys of its own.
     #[schemars(extend("x-required" = true))]

@@ -137,14 +137,14 @@ impl ProfileKeys<'_> {
 
 impl Shadowing {
     /// Fills in the defaults; `None` where there is none.
-    pub(super) fn resolve(&mut self) -> Result<Option<ShadowingConfig>, ScenarioError> {
+    pub(super) fn resolve(&mut self, table: &str) -> Result<Option<ShadowingConfig>, ScenarioError> {
         let config = ShadowingConfig {
             std_db: *self.sigma_db.get_or_insert(4.0),
             pole: *self.pole.get_or_insert(0.74),
             spacing_m: self.spacing.get_or_insert(Length(2.0)).0,
             hold: *self.interpolation.get_or_insert(Interpolation::Linear) == Interpolation::Hold,
         };
-        config.check().map_err(|error| named("cell.shadowing", &error))?;
+        config.check().map_err(|error| named(table, &error))?;
         Ok((config.std_db > 0.0).then_some(config))
     }
 }

@@ -1,0 +1,270 @@
+//! The downlink of a 5G NR cell: how it is made, and what is said of its slots, schemes and retransmissions.
+
+use super::cell::{cell_metrics, cell_with_links_back, queue_bytes};
+use super::doubts;
+use super::kind::NetworkKind;
+use crate::memory::{PACKET, Path, packets, radio};
+use crate::parts::{LINK, PATH, Part, USER};
+use crossfade_core::RunSeed;
+use crossfade_link::QueueLimit;
+use crossfade_nr::{NrCell, NrConfig};
+use crossfade_scenario::{NrSetup, Scenario, ScenarioError, Setup};
+use crossfade_sim::{Medium, NetworkStatistics, Topology};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+impl NetworkKind for NrSetup {
+    /// The cell, the links on the way back of its users, and the wired segment that they share.
+    fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
+        let [_, forward, ..] = PATH;
+        let cell = NrCell::new(self.model.config.clone(), seed).expect("checked");
+        let medium = Medium::Fabric(Box::new(cell)).named(forward);
+        cell_with_links_back(medium, self.model.config.users.len() as u32, &self.around, true, seed)
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let links = PATH.iter().map(|name| Part::new(LINK, *name));
+        links.chain(Part::numbered(USER, self.model.config.users.len())).collect()
+    }
+
+    fn facts(&self, _: &Setup) -> (&'static str, Value) {
+        ("nr", json!(facts(&self.model.config)))
+    }
+
+    /// Of the users blocks of two fading processes, and a queue.
+    fn memory(&self, setup: &Setup) -> f64 {
+        let path = Path::around(&self.around, self.way_of_data());
+        let under_way = packets(setup, &path) * PACKET + radio(&self.around.reverse);
+        under_way + self.model.config.users.len() as f64 * (2e6 + queue_bytes(self.model.config.queue))
+    }
+
+    fn warnings(&self, setup: &Setup) -> Vec<String> {
+        let config = &self.model.config;
+        let there = self.around.wired.as_ref().map(|[there, _]| there);
+        let of_cell =
+            [few_processes(config), short_reordering(config), small_queue(config), wide_groups(config)];
+        let of_path = doubts::in_phase(setup, there.into_iter());
+        of_path.into_iter().chain(doubts::of_links(setup)).chain(of_cell.into_iter().flatten()).collect()
+    }
+
+    fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
+        // Blocks are frames; there are no bins for single users, and nothing is split.
+        const NOT_OF_NR: [&str; 3] = ["bins_per_slot", "retransmissions_per_piece", "below_levels_share"];
+        let [_, forward, ..] = PATH;
+        cell_metrics(setup, run, forward, &NOT_OF_NR)
+    }
+
+    fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
+        let problem = format!("{who} assumes a link of constant rate; use method simulation");
+        Some(ScenarioError::key("nr", problem))
+    }
+}
+
+/// Sizes, rates and round trips.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct NrFacts {
+    /// How long a slot is, in seconds.
+    slot_s: f64,
+    /// Which slots carry what.
+    pattern: String,
+    /// Resource blocks of the carrier.
+    resource_blocks: u32,
+    /// Groups of them.
+    groups: usize,
+    /// The rate of a cell in which all blocks have the most efficient scheme, in bit/s.
+    peak_bps: f64,
+    /// From a transmission of a block to the next, in seconds: least, mean and greatest.
+    harq_round_trip_s: [f64; 3],
+    /// HARQ processes that a full downlink takes.
+    harq_processes_needed: u32,
+    /// The SNR in dB from which each scheme is used, by index.
+    schemes_from_db: Vec<f64>,
+    /// The mean SNR of each user in dB.
+    mean_snr_db: Vec<f64>,
+    /// The maximum Doppler shift of each user in cycles a slot.
+    fd_t: Vec<f64>,
+}
+
+fn facts(config: &NrConfig) -> NrFacts {
+    let slot_s = config.numerology.slot().as_secs_f64();
+    let (trips, needed) = config.round_trips();
+    let least = trips.iter().min().copied().unwrap_or(0) as f64;
+    let greatest = trips.iter().max().copied().unwrap_or(0) as f64;
+    let mean = trips.iter().sum::<u64>() as f64 / trips.len().max(1) as f64;
+    NrFacts {
+        slot_s,
+        pattern: config.duplex.to_string(),
+        resource_blocks: config.prbs,
+        groups: config.groups(),
+        peak_bps: config.peak_bps(),
+        harq_round_trip_s: [least, mean, greatest].map(|slots| slots * slot_s),
+        harq_processes_needed: needed,
+        schemes_from_db: NrCell::thresholds_db(config),
+        mean_snr_db: config.users.iter().map(|user| user.mean_snr_db).collect(),
+        fd_t: config.users.iter().map(|user| user.fd_t).collect(),
+    }
+}
+
+/// A user alone cannot fill the downlink.
+fn few_processes(config: &NrConfig) -> Option<String> {
+    let (_, needed) = config.round_trips();
+    let processes = config.harq.processes;
+    (processes < needed).then(|| {
+        format!("nr.harq.processes = {processes}: one user takes {needed} to fill the downlink; slots stay empty while all wait")
+    })
+}
+
+/// Packets are given up that are still being sent again.
+fn short_reordering(config: &NrConfig) -> Option<String> {
+    let (trips, _) = config.round_trips();
+    let longest = trips.iter().max().copied().unwrap_or(0);
+    let persists = config.numerology.slot() * (longest * u64::from(config.harq.transmissions - 1));
+    (config.reordering < persists).then(|| {
+        format!(
+            "nr.reordering = {} is shorter than HARQ persists ({} transmissions take up to {persists}): packets are given up \
+             that are still being sent again",
+            config.reordering, config.harq.transmissions
+        )
+    })
+}
+
+/// A queue holds less than a slot carries.
+fn small_queue(config: &NrConfig) -> Option<String> {
+    let QueueLimit::Bytes(limit) = config.queue? else { return None };
+    let block = config.largest_block_bytes();
+    (limit < u64::from(block)).then(|| {
+        format!("link.queue.limit = {limit} B holds less than a slot can carry ({block} B): the queue limits the rate")
+    })
+}
+
+/// Channels vary within a group.
+fn wide_groups(config: &NrConfig) -> Option<String> {
+    let coherence = config.profile.as_ref()?.coherence_bandwidth_hz();
+    let width = config.numerology.block_hz() * f64::from(config.group_prbs);
+    (coherence < width / 2.0).then(|| {
+        format!(
+            "the coherence bandwidth ({:.0} kHz, a fifth of the inverse delay spread) is below half of a group of resource blocks \
+             ({:.0} kHz), in which channels are taken to be constant",
+            coherence / 1e3,
+            width / 1e3
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ExecutionHandle, Experiment, Row, Shard, execute, summarise};
+    use crossfade_scenario::Overrides;
+    use serde_json::{Value, json};
+
+    const TEXT: &str = r#"
+        schema = 2
+        run = { duration = "4 s", warmup = "1 s" }
+        link = { packet_size = "1500 B", queue = { limit = "1000 packets" } }
+        nr = { profile = "awgn", radio = { mean_snr_db = 45 } }
+        tcp = { flavour = "rfc", variant = "sack", w_max = 4000 }
+        reverse = { rate = "100 Mbit/s", delay = "1 ms" }
+        flows = { full = { traffic = "udp", rate = "400 Mbit/s" } }
+    "#;
+
+    fn plan(set: &Value) -> Result<Experiment, String> {
+        let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+        Experiment::load(TEXT, "nr.toml", &overrides).map_err(|error| error.to_string())
+    }
+
+    fn of(set: &Value, metric: &str) -> f64 {
+        let plan = plan(set).unwrap();
+        let mut rows = Vec::new();
+        let mut keep = |new: Vec<Row>, _| rows.extend(new);
+        assert_eq!(
+            execute(&plan, Vec::new(), 1, Shard::WHOLE, &ExecutionHandle::default(), &mut keep),
+            Ok(true)
+        );
+        let result = summarise(&plan, &rows).remove(0);
+        result.metrics.iter().find(|(name, _)| *name == metric).unwrap().1.value
+    }
+
+    #[test]
+    fn a_saturated_user_has_the_peak_rate() {
+        let facts = serde_json::to_value(plan(&json!([])).unwrap().describe()).unwrap();
+        let peak = facts["nr"]["peak_bps"].as_f64().unwrap();
+        assert!((peak / 303.2e6 - 1.0).abs() < 1e-3, "{peak}");
+        assert_eq!(facts["nr"]["harq_processes_needed"], 10);
+        assert_eq!(facts["nr"]["harq_round_trip_s"], json!([0.004, 0.005125, 0.006]));
+        // Of 1509 bytes 1500 are the packet's, and of 100 blocks at most one is sent in vain, as its acknowledgement is misread.
+        let found = of(&json!([]), "user_goodput_bps");
+        let share = found / (peak * 1500.0 / 1509.0);
+        assert!((0.99..1.0).contains(&share), "{found} of {peak}");
+    }
+
+    #[test]
+    fn fidelities_agree_under_fading() {
+        let fading = |fidelity: &str| {
+            json!([
+                ["nr.profile", "TDL-C"],
+                ["nr.radio", { "mean_snr_db": 18, "speed": "3 km/h" }],
+                ["nr.fidelity", fidelity],
+                ["nr.outer_loop", if fidelity == "slot" { json!({ "step_down_db": 0.5 }) } else { Value::Null }],
+                ["run.duration", "20 s"]
+            ])
+        };
+        let [slot, rate] = ["slot", "rate"].map(|fidelity| of(&fading(fidelity), "user_goodput_bps"));
+        assert!((slot / rate - 1.0).abs() < 0.05, "{slot} {rate}");
+        let first = of(&fading("slot"), "initial_frame_error_rate");
+        assert!((first - 0.1).abs() < 0.02, "{first}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_said_in_a_line() {
+        for (set, said) in [
+            (json!([["nr.numerology", 4]]), "nr.numerology = 4: must be between 0 and 3"),
+            (
+                json!([["nr.bandwidth", "45 MHz"]]),
+                "must be one of 5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100 MHz",
+            ),
+            (json!([["nr.bandwidth", "40 MHz"], ["nr.prbs", 50]]), "nr.prbs contradicts nr.bandwidth"),
+            (json!([["nr.prbs", 300]]), "nr.prbs = 300: must be between 1 and 275"),
+            (json!([["nr.group", 107]]), "nr.group = 107: must be between 1 and 106"),
+            (json!([["nr.pattern", "DDD"]]), "nr.pattern = \"DDD\": must be \"fdd\""),
+            (json!([["nr.special_slot", "10:2:3"]]), "nr.special_slot = \"10:2:3\": must be"),
+            (json!([["nr.mcs_table", 5]]), "nr.mcs_table = 5: must be between 1 and 4"),
+            (json!([["nr.layers", 0]]), "nr.layers = 0: must be between 1 and 8"),
+            (json!([["nr.overhead_re", 7]]), "nr.overhead_re = 7: must be one of 0, 6, 12, 18"),
+            (json!([["nr.control_symbols", 4]]), "nr.control_symbols = 4: must be between 0 and 3"),
+            (json!([["nr.dmrs_re", 49]]), "nr.dmrs_re = 49: must be between 0 and 48"),
+            (
+                json!([["nr.implementation_loss_db", -1]]),
+                "nr.implementation_loss_db = -1: must be between 0 and 20",
+            ),
+            (json!([["nr.target_bler", 0]]), "nr.target_bler"),
+            (json!([["nr.harq.processes", 33]]), "nr.harq.processes = 33: must be between 1 and 32"),
+            (json!([["nr.harq.k1", 16]]), "nr.harq.k1 = 16: must be between 1 and 15"),
+            (json!([["nr.harq.transmissions", 0]]), "nr.harq.transmissions = 0: must be between 1 and 16"),
+            (json!([["nr.harq.processing", "1 s"]]), "nr.harq.processing"),
+            (json!([["nr.reordering", "4 s"]]), "nr.reordering = 4 s: must be between 1 ms and 3 s"),
+            (json!([["nr.feedback.period", "0 s"]]), "nr.feedback.period"),
+            (json!([["nr.outer_loop.step_down_db", 50]]), "nr.outer_loop.step_down_db = 50: must be"),
+            (json!([["nr.profile", "TDL-A"], ["nr.delay_spread", "1 ms"]]), "nr.delay_spread"),
+            (json!([["nr.shadowing.sigma_db", 50]]), "nr.shadowing.sigma_db"),
+            (json!([["cell.preset", "lte"]]), "cell contradicts nr"),
+            (json!([["channel.model", "none"]]), "channel contradicts nr"),
+            (json!([["link.queue.limit", "10 ms"]]), "link.queue.limit"),
+            (json!([["methods", ["formula"]], ["flows", null]]), "assumes"),
+        ] {
+            let error = plan(&set).err().unwrap_or_else(|| panic!("{set}"));
+            assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_fight_are_warned_of() {
+        let warnings = |set: Value| plan(&set).unwrap().warnings().join("\n");
+        assert_eq!(warnings(json!([])), "", "nothing to doubt");
+        assert!(warnings(json!([["nr.harq.processes", 8]])).contains("takes 10 to fill the downlink"));
+        let short = warnings(json!([["nr.reordering", "15 ms"]]));
+        assert!(short.contains("(4 transmissions take up to 0.018 s)"), "{short}");
+        assert!(warnings(json!([["link.queue.limit", "10 kB"]])).contains("the queue limits the rate"));
+        let wide = json!([["nr.profile", "TDL-C"], ["nr.delay_spread", "1 us"]]);
+        assert!(warnings(wide).contains("the coherence bandwidth (200 kHz"));
+    }
+}

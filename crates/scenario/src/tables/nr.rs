@@ -1,0 +1,361 @@
+//! The downlink of a 5G NR cell.
+
+use super::base::{absent, json, named, positive_time, time};
+use super::nr_harq::NrHarq;
+use super::nr_link_adaptation::{NrFeedback, NrOuterLoop};
+use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
+use super::radio::{Radio, RadioSetup};
+use crate::error::ScenarioError;
+use crate::files::Files;
+use crate::quantity::{Frequency, Share, Size, Span};
+use crossfade_channel::DelayProfile;
+use crossfade_core::SimTime;
+use crossfade_link::QueueLimit;
+use crossfade_nr::{Duplex, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Downlink of a 5G NR cell in place of the link: coded transport blocks with hybrid ARQ, one flow for each user. A slot
+/// of the scenario is then a slot of the numerology.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Nr {
+    /// Numerology mu: slots of 1 ms / 2^mu, subcarriers of 2^mu 15 kHz.
+    #[schemars(range(min = 0, max = 3), extend("x-default" = "1"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numerology: Option<u32>,
+
+    /// Bandwidth of the carrier, one of those of 3GPP TS 38.101 for the numerology. It gives the resource blocks.
+    #[schemars(extend("x-default" = "40 MHz (numerologies 0 to 2), 100 MHz (3)"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Frequency>,
+
+    /// Number of resource blocks of the carrier, in place of that of the bandwidth.
+    #[schemars(range(min = 1, max = 275), extend("x-default" = "that of nr.bandwidth"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prbs: Option<u32>,
+
+    /// Resource blocks of a group, the unit of scheduling. Channels are constant within it and a slot.
+    #[schemars(range(min = 1, max = 275), extend("x-default" = "8, or all where there are fewer"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
+
+    /// Carrier frequency. With the speed of a user it gives the Doppler frequency.
+    #[schemars(extend("x-default" = "3.5 GHz (numerologies 0 to 2), 28 GHz (3)"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<Frequency>,
+
+    /// TDD pattern of D (downlink), S (special) and U (uplink) slots, or `fdd`. It has 2 to 80 letters with D and U.
+    #[schemars(extend("x-default" = "DDDSU"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+
+    /// Downlink, guard and uplink symbols of a special slot: three numbers with the sum 14, such as `10:2:2`.
+    #[schemars(extend("x-default" = "10:2:2, of a TDD pattern"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub special_slot: Option<String>,
+
+    /// OFDM symbols of control at the beginning of a slot with data.
+    #[schemars(range(min = 0, max = 3), extend("x-default" = "2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_symbols: Option<u32>,
+
+    /// Resource elements of a resource block and slot that demodulation reference signals take.
+    #[schemars(range(min = 0, max = 48), extend("x-default" = "12"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dmrs_re: Option<u32>,
+
+    /// Resource elements of a resource block and slot that other overhead takes: 0, 6, 12 or 18 (`xOverhead`).
+    #[schemars(range(min = 0, max = 18), extend("x-default" = "0"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead_re: Option<u32>,
+
+    /// Number of layers, each with the SNR of its user.
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<u32>,
+
+    /// MCS and CQI table: 1 up to 64-QAM, 2 up to 256-QAM, 3 for low error rates, 4 up to 1024-QAM.
+    #[schemars(range(min = 1, max = 4), extend("x-default" = "2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs_table: Option<u32>,
+
+    /// Implementation loss of receivers in dB: SNR that they need beyond the error rates of an ideal one.
+    #[schemars(range(min = 0, max = 20), extend("x-default" = "0"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementation_loss_db: Option<f64>,
+
+    /// Headers of PDCP, RLC and MAC of a packet.
+    #[schemars(extend("x-default" = "9 B"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Size>,
+
+    /// Power delay profile of the channels; `awgn` has constant ones without fading.
+    #[schemars(extend("x-default" = "TDL-C"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<NrProfile>,
+
+    /// Root mean square delay spread of TDL-A, TDL-B and TDL-C.
+    #[schemars(extend("x-default" = "100 ns, of these"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_spread: Option<Span>,
+
+    /// Log-normal shadowing along the path of a user. Without this table there is none.
+    #[serde(skip_serializing_if = "Shadowing::is_absent")]
+    pub shadowing: Shadowing,
+
+    /// Scheduler that gives groups of resource blocks to users, after retransmissions.
+    #[schemars(extend("x-default" = "round-robin"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<NrScheduler>,
+
+    /// Averaging window of proportional-fair, in slots with data.
+    #[schemars(extend("x-default" = "100 slots, of proportional-fair"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Span>,
+
+    /// Target block error rate of first transmissions.
+    #[schemars(extend("x-default" = "10 %"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_bler: Option<Share>,
+
+    /// Channel quality reports of users.
+    #[serde(skip_serializing_if = "NrFeedback::is_absent")]
+    pub feedback: NrFeedback,
+
+    /// Outer-loop link adaptation, which corrects reports by acknowledgements. Without this table there is none.
+    #[serde(skip_serializing_if = "NrOuterLoop::is_absent")]
+    pub outer_loop: NrOuterLoop,
+
+    /// Hybrid ARQ of transport blocks.
+    #[serde(skip_serializing_if = "NrHarq::is_absent")]
+    pub harq: NrHarq,
+
+    /// Time that packets wait for missing earlier ones before these are given up (t-Reordering of PDCP).
+    #[schemars(extend("x-default" = "100 ms"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Span>,
+
+    /// Fidelity: each transmission of a block, or its mean rate and delay in closed form.
+    #[schemars(extend("x-default" = "slot"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<NrFidelity>,
+
+    /// Radio of users whose flow gives none.
+    #[serde(skip_serializing_if = "Radio::is_absent")]
+    pub radio: Radio,
+}
+
+absent!(Nr);
+
+/// Power delay profile of an NR cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NrProfile {
+    /// Constant channels: white Gaussian noise alone.
+    #[serde(rename = "awgn")]
+    Awgn,
+    /// Tapped delay line A (3GPP TR 38.901), scaled by nr.delay_spread.
+    #[serde(rename = "TDL-A")]
+    TdlA,
+    /// Tapped delay line B.
+    #[serde(rename = "TDL-B")]
+    TdlB,
+    /// Tapped delay line C.
+    #[serde(rename = "TDL-C")]
+    TdlC,
+}
+
+/// Scheduler of an NR cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrScheduler {
+    /// Groups go in turns to the users with data to send.
+    RoundRobin,
+    /// Each group goes to the user with the highest reported SNR in it.
+    MaxSinr,
+    /// Each group goes to the user with the highest ratio of reported rate to mean rate.
+    ProportionalFair,
+}
+
+/// How much of an NR cell is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrFidelity {
+    /// Every transmission, its outcome and its acknowledgement.
+    Slot,
+    /// Mean rate and delay of every slot, without single retransmissions.
+    Rate,
+}
+
+/// The downlink of an NR cell.
+#[derive(Clone, Debug)]
+pub struct NrModel {
+    /// Everything about it but its seed.
+    pub config: NrConfig,
+}
+
+impl Nr {
+    /// Fills in the numerology, and gives it.
+    pub(crate) fn resolve_numerology(&mut self) -> Result<Numerology, ScenarioError> {
+        let mu = *self.numerology.get_or_insert(1);
+        Numerology::new(mu)
+            .ok_or_else(|| ScenarioError::value("nr.numerology", &json(mu), "must be between 0 and 3"))
+    }
+
+    /// Fills in the defaults of a cell whose users are those of flows with these radios, each with the key of its table
+    /// and how many there are.
+    pub(crate) fn resolve(
+        &mut self,
+        numerology: Numerology,
+        radios: &mut [(String, &mut Radio, usize)],
+        queue: Option<QueueLimit>,
+        files: &Files<'_>,
+    ) -> Result<NrModel, ScenarioError> {
+        let slot = numerology.slot();
+        let prbs = self.resolve_blocks(numerology)?;
+        let is_high = self.numerology == Some(3);
+        let carrier = *self.carrier.get_or_insert(Frequency(if is_high { 28e9 } else { 3.5e9 }));
+        let duplex = self.resolve_duplex()?;
+        let number = *self.mcs_table.get_or_insert(2);
+        let table = McsTable::numbered(number)
+            .ok_or_else(|| ScenarioError::value("nr.mcs_table", &json(number), "must be between 1 and 4"))?;
+        let profile = self.resolve_profile(slot)?;
+        let shadowing =
+            if self.shadowing.is_absent() { None } else { self.shadowing.resolve("nr.shadowing")? };
+        self.radio.check("nr.radio")?;
+        let mut users = Vec::new();
+        for (table, radio, count) in radios {
+            let radio = radio.resolve(table, &self.radio, slot, files)?;
+            for i in 0..*count {
+                users.push(match &radio {
+                    RadioSetup::Recorded { trace, .. } => NrUser {
+                        mean_snr_db: trace.mean_db(),
+                        speed_mps: 0.0,
+                        fd_t: 0.0,
+                        trace: Some(trace.clone()),
+                    },
+                    RadioSetup::Modelled(modelled) => {
+                        let (mean_snr_db, speed_mps, fd_t) =
+                            modelled.user(table, i, *count, carrier.0, slot)?;
+                        NrUser { mean_snr_db, speed_mps, fd_t, trace: None }
+                    }
+                });
+            }
+        }
+        let target = *self.target_bler.get_or_insert(Share(0.1));
+        let reordering = *self.reordering.get_or_insert(Span::exactly(SimTime::from_millis(100)));
+        let config = NrConfig {
+            numerology,
+            duplex,
+            prbs,
+            group_prbs: *self.group.get_or_insert(8.min(prbs)),
+            control_symbols: *self.control_symbols.get_or_insert(2),
+            dmrs_re: *self.dmrs_re.get_or_insert(12),
+            overhead_re: *self.overhead_re.get_or_insert(0),
+            layers: *self.layers.get_or_insert(2),
+            table,
+            implementation_loss_db: *self.implementation_loss_db.get_or_insert(0.0),
+            header_bytes: self.headers.get_or_insert(Size(9)).0,
+            profile,
+            shadowing,
+            users,
+            scheduler: self.resolve_scheduler(slot)?,
+            feedback: self.feedback.resolve(slot)?,
+            target_error_rate: target.0,
+            outer_loop: self.outer_loop.resolve(target.0),
+            harq: self.harq.resolve(slot)?,
+            reordering: positive_time("nr.reordering", reordering, slot)?,
+            queue,
+            fidelity: match *self.fidelity.get_or_insert(NrFidelity::Slot) {
+                NrFidelity::Slot => Fidelity::Slot,
+                NrFidelity::Rate => Fidelity::Rate,
+            },
+        };
+        config.check().map_err(|error| named("nr", &error))?;
+        Ok(NrModel { config })
+    }
+
+    fn resolve_blocks(&mut self, numerology: Numerology) -> Result<u32, ScenarioError> {
+        let usual = Frequency(if self.numerology == Some(3) { 100e6 } else { 40e6 });
+        if let Some(prbs) = self.prbs {
+            if self.bandwidth.is_some() {
+                let reason = "the resource blocks are those of the bandwidth";
+                return Err(ScenarioError::contradiction("nr.prbs", "nr.bandwidth", reason));
+            }
+            return Ok(prbs);
+        }
+        let bandwidth = *self.bandwidth.get_or_insert(usual);
+        let mhz = bandwidth.0 / 1e6;
+        let blocks = (mhz.fract() == 0.0).then(|| numerology.resource_blocks(mhz as u32)).flatten();
+        blocks.ok_or_else(|| {
+            let all: Vec<String> = numerology.bandwidths().map(|mhz| mhz.to_string()).collect();
+            let problem = format!(
+                "there is no such channel at a subcarrier spacing of {} kHz: must be one of {} MHz",
+                numerology.block_hz() / 12e3,
+                all.join(", ")
+            );
+            ScenarioError::value("nr.bandwidth", &json(bandwidth), problem)
+        })
+    }
+
+    fn resolve_duplex(&mut self) -> Result<Duplex, ScenarioError> {
+        let pattern = self.pattern.get_or_insert_with(|| "DDDSU".to_owned());
+        if pattern == "fdd" {
+            // A sweep over the patterns has this key in all of its points.
+            self.special_slot = None;
+            return Ok(Duplex::frequency());
+        }
+        let text = self.special_slot.get_or_insert_with(|| "10:2:2".to_owned());
+        let numbers: Option<Vec<u32>> = text.split(':').map(|number| number.parse().ok()).collect();
+        let special = numbers.and_then(|numbers| <[u32; 3]>::try_from(numbers).ok());
+        let special =
+            special.filter(|special| special.iter().all(|n| *n <= 14) && special.iter().sum::<u32>() == 14);
+        let special = special.ok_or_else(|| {
+            let problem = "must be downlink, guard and uplink symbols with the sum 14, such as \"10:2:2\"";
+            ScenarioError::value("nr.special_slot", &json(&*text), problem)
+        })?;
+        Duplex::time(pattern, special).ok_or_else(|| {
+            let problem =
+                "must be \"fdd\", or 2 to 80 letters D, S and U with a D and a U, such as \"DDDSU\"";
+            ScenarioError::value("nr.pattern", &json(&*pattern), problem)
+        })
+    }
+
+    fn resolve_profile(&mut self, slot: SimTime) -> Result<Option<DelayProfile>, ScenarioError> {
+        let mut word = match *self.profile.get_or_insert(NrProfile::TdlC) {
+            NrProfile::Awgn => {
+                // A sweep over the profiles has this key in all of its points.
+                self.delay_spread = None;
+                return Ok(None);
+            }
+            NrProfile::TdlA => Some(ProfileWord::TdlA),
+            NrProfile::TdlB => Some(ProfileWord::TdlB),
+            NrProfile::TdlC => Some(ProfileWord::TdlC),
+        };
+        let spread = *self.delay_spread.get_or_insert(Span::exactly(SimTime::from_nanos(100)));
+        if time("nr.delay_spread", spread, slot)? > SimTime::from_micros(10) {
+            return Err(ScenarioError::value("nr.delay_spread", &json(spread), "must be at most 10 us"));
+        }
+        let profile = &mut word;
+        let keys =
+            ProfileKeys { profile, delay_spread: &mut self.delay_spread, delays_ns: None, powers_db: None };
+        keys.resolve(slot).map(Some)
+    }
+
+    fn resolve_scheduler(&mut self, slot: SimTime) -> Result<Scheduler, ScenarioError> {
+        let scheduler = *self.scheduler.get_or_insert(NrScheduler::RoundRobin);
+        if scheduler != NrScheduler::ProportionalFair {
+            self.window = None;
+        }
+        Ok(match scheduler {
+            NrScheduler::RoundRobin => Scheduler::RoundRobin,
+            NrScheduler::MaxSinr => Scheduler::MaxSinr,
+            NrScheduler::ProportionalFair => {
+                let window = *self.window.get_or_insert(Span::exactly(slot * 100));
+                let window = positive_time("nr.window", window, slot)?;
+                let window_slots = (window.as_nanos() as f64 / slot.as_nanos() as f64).max(1.0);
+                Scheduler::ProportionalFair { window_slots }
+            }
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! Hybrid ARQ of an NR cell.
+
+use super::base::{absent, json, positive_time};
+use crate::error::ScenarioError;
+use crate::quantity::{Share, Span};
+use crossfade_core::SimTime;
+use crossfade_nr::{Combining, HarqConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Hybrid ARQ of transport blocks: stop-and-wait processes of each user, whose copies are combined.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NrHarq {
+    /// Number of HARQ processes of a user.
+    #[schemars(range(min = 1, max = 32), extend("x-default" = "16"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
+
+    /// Largest number of transmissions of a block, the first included.
+    #[schemars(range(min = 1, max = 16), extend("x-default" = "4"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmissions: Option<u32>,
+
+    /// Least number of slots from a block to its acknowledgement (`dl-DataToUL-ACK`), which takes an uplink slot.
+    #[schemars(range(min = 1, max = 15), extend("x-default" = "4"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k1: Option<u32>,
+
+    /// Time from an acknowledgement to the next transmission of its process, in whole slots.
+    #[schemars(extend("x-default" = "4 slots"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processing: Option<Span>,
+
+    /// Content of retransmissions: other bits of the code word, or the same.
+    #[schemars(extend("x-default" = "incremental-redundancy"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combining: Option<NrCombining>,
+
+    /// Probability that a negative acknowledgement is read as a positive one; then the block is lost.
+    #[schemars(extend("x-default" = "0.001"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nack_to_ack: Option<Share>,
+
+    /// Probability that a positive acknowledgement is read as a negative one or missed; then the block is sent in vain.
+    #[schemars(extend("x-default" = "0.01"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_to_nack: Option<Share>,
+}
+
+absent!(NrHarq);
+
+/// What copies of a transport block carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrCombining {
+    /// Redundancy versions 0, 2, 3, 1.
+    IncrementalRedundancy,
+    /// Redundancy version 0 each time.
+    Chase,
+}
+
+impl NrHarq {
+    /// Fills in the defaults.
+    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<HarqConfig, ScenarioError> {
+        let processing = *self.processing.get_or_insert(Span::exactly(slot * 4));
+        let processing_slots =
+            positive_time("nr.harq.processing", processing, slot)?.as_nanos().div_ceil(slot.as_nanos());
+        if processing_slots > 1000 {
+            let problem = "must be at most 1000 slots";
+            return Err(ScenarioError::value("nr.harq.processing", &json(processing), problem));
+        }
+        Ok(HarqConfig {
+            processes: *self.processes.get_or_insert(16),
+            transmissions: *self.transmissions.get_or_insert(4),
+            k1: u64::from(*self.k1.get_or_insert(4)),
+            processing_slots,
+            combining: match *self.combining.get_or_insert(NrCombining::IncrementalRedundancy) {
+                NrCombining::IncrementalRedundancy => Combining::IncrementalRedundancy,
+                NrCombining::Chase => Combining::Chase,
+            },
+            nack_to_ack: self.nack_to_ack.get_or_insert(Share(0.001)).0,
+            ack_to_nack: self.ack_to_nack.get_or_insert(Share(0.01)).0,
+        })
+    }
+}
