@@ -11,16 +11,13 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST := Cargo.toml $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
-# The packages that pyproject.toml lists under a name, at the versions of constraints.txt.
-LISTED = $(BIN)/python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
-	x = p['project']; x = x['optional-dependencies'] | {'run': x['dependencies'], 'build': p['build-system']['requires']}; \
-	print('\n'.join(r for name in sys.argv[1:] for r in x[name]))"
-INSTALL = set -e; packages=$$($(LISTED) $(1)); echo "$$packages" > $(VENV)/$(1).txt; \
-	$(PIP) install -c constraints.txt -r $(VENV)/$(1).txt
+# The packages of a group, as locks/python.txt has them: pip refuses whatever has another hash or is not listed.
+INSTALL = $(BIN)/python scripts/locks.py pip $(1) > $(VENV)/$(2).txt && \
+	$(PIP) install --require-hashes -r $(VENV)/$(2).txt
 
 # One thing after the other: each keeps all cores busy, and live tests measure the clock.
 .NOTPARALLEL:
-.PHONY: help build figure check test test-rust test-python test-long lint wheel docs bench clean
+.PHONY: help build figure check test test-rust test-python test-long lint wheel sdist docs bench lock locked audit clean
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -32,16 +29,16 @@ figure: build  ## from nothing to out/fig2.png and out/fig2.csv (throughput over
 	@mkdir -p out
 	@$(BIN)/crossfade paper tcp-markov fig2 --csv out/fig2.csv --plot out/fig2.png --quiet
 
-check: lint $(VENV)/.extension  ## what one runs often: formatting, lints, types, unit tests of Rust, rules and results of Python
-	cargo test --quiet --workspace --lib
+check: lint locked $(VENV)/.extension  ## what one runs often: formatting, lints, types, unit tests of Rust, rules and results of Python
+	cargo test --locked --quiet --workspace --lib
 	$(BIN)/python -m pytest -n auto --dist loadfile -q tests/results tests/comparison tests/sweeps tests/test_*.py
 
 test: test-rust test-python  ## all tests; what a machine lacks the programs for is skipped, and named at the end
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt
 
 # The whole workspace, as the extension is built of it: a package alone has other features, and all is compiled again.
-test-rust: $(VENV)/.run
-	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --workspace
+test-rust: $(VENV)/.run locked
+	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test --locked --workspace
 
 test-python: $(VENV)/.extension $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -49,28 +46,44 @@ test-python: $(VENV)/.extension $(VENV)/.test
 # Salt 0 is that of `make test`. What pins the numbers of one seed returns at once under the others.
 SALTS ?= 1 2 3 4 5
 
-test-long: $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts of their random streams, their long forms, a network of one's own: an hour
+test-long: locked $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts of their random streams, their long forms, a network of one's own: an hour
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
-		CROSSFADE_TEST_SALT=$$salt cargo test --quiet --workspace --lib --bins --tests || exit 1; done
-	cargo test --quiet --workspace --lib --tests -- --ignored
+		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --lib --bins --tests || exit 1; done
+	cargo test --locked --quiet --workspace --lib --tests -- --ignored
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
 
-lint: $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, mypy: all clean
+lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, mypy: all clean
 	cargo fmt --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python scripts/check_words.py
 	$(BIN)/mypy
 
-wheel: $(VENV)/.run  ## dist/*.whl, which installs without a compiler
-	$(BIN)/maturin build --release --out dist
+wheel: $(VENV)/.run locked  ## dist/*.whl, which installs without a compiler
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation -w dist .
+
+sdist: $(VENV)/.run locked  ## dist/*.tar.gz: all that is committed, with Cargo.lock; builds, tests and docs work in it
+	@mkdir -p dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(BIN)/python -c 'import build_backend; print("dist/" + build_backend.build_sdist("dist"))'
 
 docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
 	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
 
-bench:  ## speed of the engine, the links, the physical layer, meshes, the analysis and live emulation
-	cargo bench -p crossfade-sim -p crossfade-link -p crossfade-phy -p crossfade-mac -p crossfade-analysis -p crossfade-live
+bench: locked  ## speed of the engine, the links, the physical layer, meshes, the analysis and live emulation
+	cargo bench --locked -p crossfade-sim -p crossfade-link -p crossfade-phy -p crossfade-mac -p crossfade-analysis -p crossfade-live
+
+lock: $(VENV)/.python  ## renew locks/: the newest packages that Cargo.toml, pyproject.toml and constraints.txt allow
+	$(PIP) install uv
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/locks.py renew
+
+# OSV is a folder of vulnerabilities of Python packages in the OSV format, where no network is to be asked.
+audit: locked  ## licences, duplicates, sources and known vulnerabilities of what is built in (cargo deny, pip-audit; OSV=DIR)
+	@$(BIN)/python scripts/audit.py $(OSV)
+
+# Cargo.lock is what locks/rust.txt says, whatever was there; `--locked` then refuses manifests that need something else.
+locked: | $(VENV)/.python
+	@$(BIN)/python scripts/locks.py cargo
 
 clean:  ## remove everything that was built or made
 	rm -rf $(VENV) target out dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -84,25 +97,24 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make a virtual environment (is venv installed?)" >&2; exit 1; }
 	@touch $@
 
-$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/.python
+$(VENV)/.run: pyproject.toml constraints.txt locks/python.txt | $(VENV)/.python
 	@echo "installing the packages that crossfade needs into $(VENV)"
-	@$(call INSTALL,build)
-	@$(call INSTALL,run)
+	@$(call INSTALL,build run,run)
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml constraints.txt locks/python.txt | $(VENV)/.python
 	@echo "installing the packages for $* into $(VENV)"
-	@$(call INSTALL,$*)
+	@$(call INSTALL,$*,$*)
 	@touch $@
 
 # The Python part is installed where it stands: only a change of the Rust part needs a new build. Users get it optimised
 # as a whole. Tests take that if it is there and fresh, or one of the profile that they are compiled in themselves.
 # There is one extension at a time, so that each of the two files says what is installed.
-$(VENV)/.built: $(RUST) $(VENV)/.run
-	$(BIN)/maturin develop --release
+$(VENV)/.built: $(RUST) $(VENV)/.run | locked
+	$(BIN)/maturin develop --release --locked
 	@touch $@ $(VENV)/.extension
 
-$(VENV)/.extension: $(RUST) $(VENV)/.run
+$(VENV)/.extension: $(RUST) $(VENV)/.run | locked
 	@rm -f $(VENV)/.built
-	$(BIN)/maturin develop --profile dev --features extension-module,testing
+	$(BIN)/maturin develop --profile dev --features extension-module,testing --locked
 	@touch $@

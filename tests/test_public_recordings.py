@@ -79,8 +79,8 @@ def test_a_public_example_comes_back_as_it_was(tmp_path: Path, path: Path) -> No
     # What is read, and not written, comes back from the table of rates: all that a link follows.
     for way in found.ways:
         (table,) = found.convert("rates", tmp_path / way, None if way == "both" else way, lossy=True)
-        columns = ["time_s", "rate_bps", "delay_s", "loss"]
-        before = facts(path, way)[[name for name in columns if name in facts(path, way)]]
+        before = facts(path, way)
+        before = before[[name for name in ("time_s", "rate_bps", "delay_s", "loss") if name in before]]
         after = facts(table)[before.columns]
         # A row of the table says all of it; a later step of a profile may say other things alone.
         before, after = before.dropna(subset="rate_bps"), after.dropna(subset="rate_bps")

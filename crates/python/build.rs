@@ -1,5 +1,5 @@
 //! Hashes the Rust sources into `CROSSFADE_SOURCE_HASH`: results of other sources must not be taken for
-//! results of these. No git, so that it works from a source archive.
+//! results of these. Spells the version as Python does. No git, so that it works from a source archive.
 
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -33,6 +33,9 @@ fn main() -> io::Result<()> {
     }
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=CROSSFADE_SOURCE_HASH={digits}");
+    // As Python writes versions (PEP 440): what Cargo calls 0.2.0-dev is 0.2.0.dev0 there.
+    let version = env!("CARGO_PKG_VERSION").replace("-dev", ".dev0");
+    println!("cargo::rustc-env=CROSSFADE_VERSION={version}");
     Ok(())
 }
 

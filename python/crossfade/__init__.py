@@ -11,11 +11,12 @@ import crossfade.errors  # noqa: F401  # first of all: it ends quietly while the
 # isort: split
 from typing import TYPE_CHECKING, Any
 
-from crossfade._crossfade import RESULTS_VERSION, __version__
+from crossfade._crossfade import RESULTS_VERSION
 from crossfade.api import (
     Check,
     GoldenCase,
     Replayed,
+    Scenario,
     air_pcap,
     check,
     delays,
@@ -40,6 +41,7 @@ from crossfade.api import (
     transfers,
     verify,
     write_events,
+    write_opportunities,
     write_pcap,
     write_samples,
 )
@@ -59,9 +61,11 @@ from crossfade.errors import (
     TraceError,
 )
 from crossfade.explorer.server import explore
+from crossfade.files.version import cite
+from crossfade.files.version import version as _version
 from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
-from crossfade.pictures import draw, fold, plot
+from crossfade.pictures import draw, fold, plot, plot_cdf, plot_events
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -74,6 +78,8 @@ from crossfade.tables import Table
 
 if TYPE_CHECKING:
     from crossfade.sweeps.cluster import Cluster
+
+__version__ = _version()
 
 __all__ = [
     "RESULTS_VERSION",
@@ -99,6 +105,7 @@ __all__ = [
     "Replayed",
     "Results",
     "ResultsError",
+    "Scenario",
     "ScenarioError",
     "Table",
     "TraceError",
@@ -107,6 +114,7 @@ __all__ = [
     "air_pcap",
     "best",
     "check",
+    "cite",
     "claims",
     "compare",
     "crossings",
@@ -135,6 +143,8 @@ __all__ = [
     "pcap",
     "phy",
     "plot",
+    "plot_cdf",
+    "plot_events",
     "plot_mesh",
     "readings",
     "replay",
@@ -149,6 +159,7 @@ __all__ = [
     "transfers",
     "verify",
     "write_events",
+    "write_opportunities",
     "write_pcap",
     "write_samples",
 ]

@@ -503,7 +503,8 @@ class Live:
         """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
         "mtu": n | null, "ipv6": bool, "large_segments": bool, "data_only": bool,
         "awake": "never" | "while-passing" | "always", "run": n, "journal": path | null,
-        "captures": [far, near] | null, "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
+        "captures": [far, near] | null, "version": str, "watch": bool,
+        "source": {"name", "text", "overrides", "files"}}``.
 
         Raises ScenarioError for what the system refuses, and what the kernel's TCP has not.
         """

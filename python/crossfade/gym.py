@@ -20,7 +20,7 @@ from crossfade import plans, teaching
 from crossfade.errors import CrossfadeError, ScenarioError
 from crossfade.files import controls
 from crossfade.plans import Plan
-from crossfade.plans.options import Options, Scenario, Values
+from crossfade.plans.options import Options, ScenarioLike, Values
 from crossfade.results.cache import open_cache
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
@@ -58,7 +58,7 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def __init__(
         self,
-        scenario: Scenario = "quickstart",
+        scenario: ScenarioLike = "quickstart",
         *,
         set: Values | None = None,
         flow: str | None = None,

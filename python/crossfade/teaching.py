@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from crossfade import plans
 from crossfade._crossfade import AckSample, LostSegment, RateSample, SendEvent
 from crossfade.plans import translated_errors
-from crossfade.plans.options import Options, Scenario, Values
+from crossfade.plans.options import Options, ScenarioLike, Values
 
 if TYPE_CHECKING:  # numpy takes a while to load
     import numpy as np
@@ -346,7 +346,7 @@ class Policy(BatchedCongestionControl):
 
 
 def run(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     congestion_control: CongestionControl,
     *,
     set: Values | None = None,

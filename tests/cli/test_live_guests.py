@@ -74,6 +74,19 @@ def test_the_far_program_is_waited_for_beside_the_server(folder: Path) -> None:
     assert "live: the far program does not listen after 2 s; COMMAND starts\n" in done.stderr
 
 
+def test_a_far_program_that_fails_at_once_is_told(folder: Path) -> None:
+    for far, word in (
+        ("false", "with exit code 1"),
+        ("exit 7", "with exit code 7"),
+        ("kill -9 $$", "by signal 9"),
+    ):
+        done = live(*LINK, "--far", far, "--", "true")
+        assert f"live: the far program ended {word} before COMMAND started\n" in done.stderr
+        assert done.returncode == 0  # COMMAND's own
+    # What ends well may have left a server behind.
+    assert "ended" not in live(*LINK, "--far", "true", "--", "true").stderr
+
+
 def test_whose_tcp_ran_is_told_though_nobody_watches(folder: Path) -> None:
     report = folder / "report.json"
     fetch = ["sh", "-c", f"curl -sf -o {folder}/got $CROSSFADE_SERVER/file"]

@@ -115,6 +115,19 @@ def test_all_that_cannot_be_told_from_the_best_are_named() -> None:
     assert decision.margin == pytest.approx(0.01)
 
 
+@pytest.mark.parametrize("value", [0.0, 5e6])
+def test_what_is_the_same_in_every_run_is_equal(value: float) -> None:
+    """Where nothing arrives no more runs would tell the choices apart: that is not "too close to call"."""
+    same = {"goodput_bps": [value] * 3}
+    found = cf.best(results("tcp", {"a": same, "b": same, "c": {"goodput_bps": [-1.0] * 3}}), "tcp")
+    (decision,) = found.decisions
+    assert (decision.choice, decision.verdict, decision.rivals) == ({"tcp": "a"}, "equal", ["b"])
+    assert (decision.margin, decision.margin_ci95) == (0.0, 0.0)
+    scattered = {"goodput_bps": [value - 1.0, value, value + 1.0]}
+    found = cf.best(results("tcp", {"a": same, "b": same, "c": scattered}), "tcp")
+    assert found.decisions[0].verdict == "too close to call"
+
+
 def test_a_single_run_decides_nothing() -> None:
     (decision,) = cf.best(
         results("tcp", {"a": {"goodput_bps": [1.0]}, "b": {"goodput_bps": [5.0]}}), "tcp"

@@ -12,6 +12,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+import xarray as xr
+
+import crossfade as cf
+from crossfade.results import arrays, datasets
+
 SCHEMA = """
 PRAGMA application_id = 0x43465253;
 PRAGMA user_version = 1;
@@ -120,3 +126,15 @@ def add_rows(path: Path, rows: Iterable[Made]) -> None:
                     row.failure,
                 ),
             )
+
+
+def wide(path: Path, *, plan: int | None = None, per_run: bool = False) -> xr.Dataset:
+    """A dataset as NetCDF files hold it: a variable for each column of a table."""
+    rows = datasets.read_plan(path, plan)
+    return (arrays.per_run if per_run else arrays.of_estimates)(rows, wide=True)
+
+
+def wide_of(results: cf.Results) -> xr.Dataset:
+    """The same of results in memory."""
+    with pytest.warns(DeprecationWarning, match="goes with the next release"):
+        return results.to_xarray(layout="wide")

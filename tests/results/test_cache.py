@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade import _crossfade
 from crossfade.results.cache import Cache, MemoryStore, SqliteStore, cache_path
 from crossfade.results.rows import names_of
 from tests.conftest import SMALL, Cli, make_row, reseal
@@ -108,7 +109,7 @@ def test_the_cache_has_its_place(cache_folder: Path, monkeypatch: pytest.MonkeyP
     path = cache_path()
     assert path is not None
     assert path.parent == cache_folder / "crossfade"
-    assert path.name.startswith(f"{cf.__version__}-")
+    assert path.name.startswith(f"{_crossfade.__version__}-")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     path = cache_path()

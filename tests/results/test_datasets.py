@@ -24,7 +24,7 @@ from crossfade.results.grids import Grid
 from crossfade.results.metrics import metric_of
 from crossfade.results.rows import Row
 from tests.conftest import SMALL, SWEEP, Cli, reseal
-from tests.results.results_files import Made, add_plan, add_rows, crossed
+from tests.results.results_files import Made, add_plan, add_rows, crossed, wide, wide_of
 
 FLOWS = """\
 schema = 1
@@ -75,14 +75,14 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
     assert loaded.warnings == results.warnings
     assert loaded.complete
     assert (loaded.title, loaded.seed, loaded.methods) == (results.title, results.seed, results.methods)
-    in_memory, dataset = results.to_xarray(), cf.open_results(path)
+    in_memory, dataset = wide_of(results), wide(path)
     assert in_memory.attrs.items() <= dataset.attrs.items()
     in_memory.attrs, dataset.attrs = {}, {}
     shared = [name for name in dataset if name not in ("precise", "failure")]
     xr.testing.assert_identical(in_memory, dataset[shared])
     assert loaded.provenance == results.provenance
     assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     names = {*results.metrics, *results.parts}
     assert set(dataset) - {"runs", "precise"} == {
         f"{name}{end}" for name in names for end in ("", *INTERVAL, RUNS)
@@ -117,7 +117,7 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
 def test_json_prints_the_numbers_of_the_dataset(small: Path, path: Path, cli: Cli) -> None:
     printed = json.loads(cli("run", small, "--json").out)
     cli("sweep", small, "--out", path)
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     for name, metric in printed["metrics"].items():
         assert repr(dataset[name].item()) == repr(metric["value"])
         for end, key in zip(INTERVAL, ("ci95", "low", "high"), strict=True):
@@ -131,7 +131,7 @@ def test_points_that_reach_no_precision_are_marked(path: Path) -> None:
     options: dict[str, Any] = {"precision": "2 %", "set": {"run.max_runs": 22}}
     results = cf.run(SWEEP, **options)
     cf.sweep(SWEEP, out=path, **options)
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     missed = [point for point in results.points if point.warnings]
     assert 0 < len(missed) < len(results.points)
     assert int((~dataset["precise"]).sum()) == len(missed)
@@ -148,7 +148,7 @@ def test_runs_are_a_dimension(path: Path) -> None:
     options: dict[str, Any] = {"methods": ["simulation", "analysis"], "precision": "5 %"}
     results = cf.run(SWEEP, **options)
     cf.sweep(SWEEP, out=path, **options)
-    means, runs = cf.open_results(path), cf.open_results(path, per_run=True)
+    means, runs = wide(path), wide(path, per_run=True)
     assert runs["goodput_bps"].dims == ("tcp.variant", "channel.p_e", "method", "run")
     assert runs.sizes["run"] == max(point.runs for point in results.points)
     assert not any("_ci95" in str(name) for name in runs)
@@ -179,7 +179,7 @@ def test_axes_are_dimensions_and_zipped_keys_share_one(path: Path) -> None:
     }
     add_plan(path, axes, stop={"runs": 1})
     add_rows(path, [Made(point, 0, {"goodput_bps": float(point)}) for point in range(12)])
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     assert dict(dataset.sizes) == {"tcp.w_max": 3, "channel": 2, "wired.delay": 2}
     assert dataset["goodput_bps"].to_numpy().ravel().tolist() == list(range(12))
     assert dataset["tcp.dupthresh"].dims == dataset["tcp.variant"].dims == ("tcp.w_max",)
@@ -256,23 +256,23 @@ def test_values_of_an_axis_become_numbers_where_they_are(
     values: list[Any], expected: list[Any], unit: str, path: Path
 ) -> None:
     add_plan(path, {"link.key": values})
-    axis = cf.open_results(path)["link.key"]
+    axis = wide(path)["link.key"]
     assert axis.to_numpy().tolist() == expected
     assert axis.attrs.get("units", "") == unit
 
 
 def test_a_key_in_decibels_names_its_unit(path: Path) -> None:
     add_plan(path, {"channel.snr_db": [0, 3]})
-    assert cf.open_results(path)["channel.snr_db"].attrs["units"] == "dB"
+    assert wide(path)["channel.snr_db"].attrs["units"] == "dB"
 
 
 def test_equal_points_share_their_rows(path: Path) -> None:
     add_plan(path, {"wired.delay": ["100 ms", "0.1 s", "0.2 s"]}, ids=[5, 5, 6])
     add_rows(path, [Made(5, 1, {"goodput_bps": 3.0}), Made(5, 0, {"goodput_bps": 1.0})])
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     assert dataset["goodput_bps"].to_numpy().tolist()[:2] == [2.0, 2.0]
     assert dataset["runs"].to_numpy().tolist() == [2, 2, 0]
-    per_run = cf.open_results(path, per_run=True)
+    per_run = wide(path, per_run=True)
     assert per_run["goodput_bps"].to_numpy().tolist()[:2] == [[1.0, 3.0], [1.0, 3.0]]
     assert [point.value("goodput_bps") for point in cf.load_results(path).points] == [2.0, 2.0]
 
@@ -280,7 +280,7 @@ def test_equal_points_share_their_rows(path: Path) -> None:
 def test_a_table_may_be_called_as_a_dimension_is(path: Path) -> None:
     add_plan(path, {"run": [{"duration": "1 s"}, {"duration": "2 s"}]})
     add_rows(path, [Made(0, 0, {"goodput_bps": 1.0}), Made(1, 1, {"goodput_bps": 2.0})])
-    found = cf.open_results(path, per_run=True)["goodput_bps"]
+    found = wide(path, per_run=True)["goodput_bps"]
     assert found.dims == ("run", "replication")
     assert np.array_equal(found, [[1.0, np.nan], [np.nan, 2.0]], equal_nan=True)
 
@@ -303,7 +303,7 @@ def test_parts_have_the_names_of_their_flow_or_link(path: Path) -> None:
         "fit.good_runs": 0.5,
     }
     add_rows(path, [Made(0, 0, metrics)])
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     names = [name for name in map(str, dataset) if not name.endswith(tuple(BESIDE))]
     assert names == [
         "goodput_bps",
@@ -330,7 +330,7 @@ def test_attributes_say_where_the_numbers_come_from(path: Path) -> None:
     add_plan(path, {"tcp.w_max": [6]}, warnings=["one", "two"], methods=["simulation", "formula"])
     add_rows(path, [Made(0, run, {"goodput_bps": 1.0}) for run in range(2)])
     add_rows(path, [Made(0, 0, {"goodput_bps": 1.0}, method="formula")])
-    attributes = cf.open_results(path).attrs
+    attributes = wide(path).attrs
     assert attributes == {
         "title": "By hand",
         "seed": 1,
@@ -354,7 +354,7 @@ def test_missing_runs_leave_nan(path: Path) -> None:
     add_plan(path, {"tcp.w_max": [6, 12, 24]}, stop={"runs": 3}, warnings=["old"])
     rows = [Made(0, 2, {"goodput_bps": 4.0}), Made(0, 0, {"goodput_bps": 2.0, "timeouts": 1.0})]
     add_rows(path, [*rows, *(Made(2, run, {"goodput_bps": 8.0}) for run in range(3))])
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     assert np.array_equal(dataset["goodput_bps"], [3.0, np.nan, 8.0], equal_nan=True)
     assert np.array_equal(dataset["timeouts"], [1.0, np.nan, np.nan], equal_nan=True)
     assert np.array_equal(dataset["timeouts_ci95"], [np.nan] * 3, equal_nan=True)
@@ -363,7 +363,7 @@ def test_missing_runs_leave_nan(path: Path) -> None:
         "old",
         "unfinished: runs of 2 of 3 points are missing (crossfade sweep goes on)",
     ]
-    per_run = cf.open_results(path, per_run=True)["goodput_bps"]
+    per_run = wide(path, per_run=True)["goodput_bps"]
     expected = [[2.0, np.nan, 4.0], [np.nan] * 3, [8.0] * 3]
     assert np.array_equal(per_run, expected, equal_nan=True)
     results = cf.load_results(path)
@@ -378,21 +378,21 @@ def test_a_precision_sees_no_run_behind_a_gap(path: Path) -> None:
     rows = [Made(p, run, {"goodput_bps": 1.0}) for p in (0, 1) for run in range(25) if (p, run) != (1, 3)]
     random.Random(1).shuffle(rows)
     add_rows(path, rows)
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     assert dataset["runs"].to_numpy().tolist() == [20, 3]
     assert dataset["precise"].to_numpy().tolist() == [True, False]
     assert "1 of 2 points are missing" in dataset.attrs["warnings"]
-    per_run = cf.open_results(path, per_run=True)
+    per_run = wide(path, per_run=True)
     assert per_run["goodput_bps"].notnull().sum("run").to_numpy().tolist() == [20, 3]
     assert [len(point.rows) for point in cf.load_results(path).points] == [20, 3]
 
 
 def test_nothing_finished_is_an_empty_dataset(path: Path) -> None:
     add_plan(path, {"tcp.w_max": [6, 12]}, methods=["analysis:exact", "simulation"])
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     assert dataset["runs"].to_numpy().tolist() == [[0, 0], [0, 0]]
     assert list(dataset) == ["runs"]
-    assert cf.open_results(path, per_run=True).sizes["run"] == 0
+    assert wide(path, per_run=True).sizes["run"] == 0
     results = cf.load_results(path)
     assert results.points == []
     assert not results.complete
@@ -406,7 +406,7 @@ def test_failures_say_why_there_are_no_values(path: Path) -> None:
         *(Made(point, 0, {"goodput_bps": 2.0}) for point in (0, 1)),
     ]
     add_rows(path, rows)
-    dataset = cf.open_results(path)
+    dataset = wide(path)
     assert dataset["failure"].to_numpy().tolist() == [["", ""], ["too many states", ""]]
     assert np.array_equal(dataset["goodput_bps"], [[1.0, 2.0], [np.nan, 2.0]], equal_nan=True)
     assert dataset["runs"].to_numpy().tolist() == [[0, 1], [0, 1]]
@@ -424,7 +424,7 @@ def test_torn_rows_count_as_missing(path: Path) -> None:
         database.execute("UPDATE rows SET \"values\" = 'a text here' WHERE run = 1")
         database.execute("UPDATE rows SET metric_set = 99 WHERE run = 2")
     with pytest.warns(cf.CrossfadeWarning, match="3 damaged rows are left out"):
-        assert cf.open_results(path)["goodput_bps"] == 3.0
+        assert wide(path)["goodput_bps"] == 3.0
     with pytest.warns(cf.CrossfadeWarning, match="3 damaged rows are left out"):
         assert cf.load_results(path).points[0].runs == 1
 
@@ -438,10 +438,10 @@ def test_plans_share_rows_and_are_chosen_by_number(path: Path) -> None:
     add_plan(path, {"tcp.w_max": [6]}, title="seed", seed=2**64 - 1, stop={"runs": 1}, added=0.5)
     add_rows(path, [Made(p, r, {"goodput_bps": 10.0 * p + r}) for p in range(3) for r in range(2)])
     add_rows(path, [Made(0, 0, {"goodput_bps": -1.0}, seed=2**64 - 1)])
-    assert cf.open_results(path)["goodput_bps"].to_numpy().tolist() == [10.0, 20.0]
-    assert cf.open_results(path, plan=2)["goodput_bps"].to_numpy().tolist() == [0.5, 10.5]
-    assert cf.open_results(path, plan=1)["goodput_bps"].to_numpy().tolist() == [-1.0]
-    assert cf.open_results(path, plan=1).attrs["seed"] == 2**64 - 1
+    assert wide(path)["goodput_bps"].to_numpy().tolist() == [10.0, 20.0]
+    assert wide(path, plan=2)["goodput_bps"].to_numpy().tolist() == [0.5, 10.5]
+    assert wide(path, plan=1)["goodput_bps"].to_numpy().tolist() == [-1.0]
+    assert wide(path, plan=1).attrs["seed"] == 2**64 - 1
     assert [cf.load_results(path, plan=n).title for n in (1, 2, 3)] == ["seed", "first", "second"]
     assert cf.load_results(path, 1).points[0].rows[0].seed == 2**64 - 1
 
@@ -449,7 +449,7 @@ def test_plans_share_rows_and_are_chosen_by_number(path: Path) -> None:
 def test_what_is_solved_serves_every_seed(path: Path) -> None:
     add_plan(path, {}, methods=["formula"], seed=5)
     add_rows(path, [Made(0, 0, {"goodput_bps": 1.0}, method="formula", seed=1)])
-    assert cf.open_results(path)["goodput_bps"] == 1.0
+    assert wide(path)["goodput_bps"] == 1.0
 
 
 # Files in use and of other versions
@@ -464,7 +464,7 @@ def test_a_file_is_read_while_it_is_filled(path: Path) -> None:
             [Row("ff" * 16, description["points"][0]["id"], "simulation", 1, 1, names, packed, None, 0.1)]
         )
         file.get([])  # which commits
-        assert cf.open_results(path)["goodput_bps"] == 2.0
+        assert wide(path)["goodput_bps"] == 2.0
 
 
 def test_a_plan_with_overrides_of_an_unknown_kind_still_has_its_rows(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import crossfade as cf
 from crossfade.results import export as exporting
 from crossfade.results.export import MATLAB_KEYWORDS, MATLAB_LONGEST_NAME, matlab_names
 from tests.conftest import SWEEP, Cli, Mount, expect_one_line
-from tests.results.results_files import Made, add_plan, add_rows
+from tests.results.results_files import Made, add_plan, add_rows, wide
 from tests.results.test_datasets import FLOWS
 
 OPTIONS: dict[str, Any] = {"methods": ["simulation", "analysis"], "runs": 3}
@@ -155,7 +155,7 @@ def test_netcdf_opens_as_the_dataset(runs: bool, results: Path, odd: Path, tmp_p
     for path in (results, odd):
         cf.export(path, tmp_path / "a.nc", runs=runs)
         with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as found:
-            expected = cf.open_results(path, per_run=runs)
+            expected = wide(path, per_run=runs)
             xr.testing.assert_identical(found.load(), expected)
             for name in expected.variables:
                 assert found[name].dtype.kind in (expected[name].dtype.kind, "O", "T")
@@ -165,7 +165,7 @@ def test_netcdf_opens_as_the_dataset(runs: bool, results: Path, odd: Path, tmp_p
 def test_datasets_are_legal_netcdf(runs: bool, results: Path, odd: Path, tmp_path: Path) -> None:
     """By the writer of the older format, which allows less: names, attributes and types."""
     for path in (results, odd):
-        expected = cf.open_results(path, per_run=runs)
+        expected = wide(path, per_run=runs)
         # What the older format cannot hold at all: integers beyond 32 bits.
         expected.attrs["seed"] %= 2**31
         expected.to_netcdf(tmp_path / "a.nc", engine="scipy")
@@ -181,7 +181,7 @@ def test_mat_has_the_variables_of_the_dataset(runs: bool, odd: Path, tmp_path: P
     io = pytest.importorskip("scipy.io")
     cf.export(odd, tmp_path / "odd.mat", runs=runs)
     found = io.loadmat(tmp_path / "odd.mat", simplify_cells=False, chars_as_strings=True)
-    dataset = cf.open_results(odd, per_run=runs)
+    dataset = wide(odd, per_run=runs)
     about = found["about"][0, 0]
     names = {short: str(about["names"][0, 0][short][0]) for short in about["names"].dtype.names}
     assert set(names.values()) == {str(name) for name in dataset.variables}

@@ -3,6 +3,7 @@
 use crate::methods::solver;
 use crate::metrics::DIED;
 use crate::networks::{self, percent};
+use crate::parts::{FLOW, Part};
 use crate::row::Row;
 use crossfade_channel::LossConfig;
 use crossfade_core::{Estimate, MethodKind, SimTime};
@@ -64,7 +65,7 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
         return unfinished(stop, rows).into_iter().collect();
     }
     let mut warnings = of_setup(&point.setup);
-    warnings.extend(died(rows));
+    warnings.extend(died(&point.setup, rows));
     warnings.extend(unfinished_flows(rows));
     warnings.extend(networks::of(&point.setup).warnings_of_runs(&point.setup, rows));
     warnings.extend(networks::of_network_runs(&point.setup, rows));
@@ -145,14 +146,31 @@ fn narrow_window(flow: &FlowSetup) -> Option<String> {
     })
 }
 
-fn died(rows: &[&Row]) -> Option<String> {
-    let dead = rows.iter().filter(|row| row.metrics.get(DIED).is_some_and(|died| died > 0.0)).count();
-    (dead > 0).then(|| {
+/// Flows died: those with names by them, as far as rows know.
+fn died(setup: &Setup, rows: &[&Row]) -> Vec<String> {
+    let runs =
+        |key: &str| rows.iter().filter(|row| row.metrics.get(key).is_some_and(|died| died > 0.0)).count();
+    let told = |who: &str, dead: usize| {
         format!(
-            "a flow died in {dead} of {} runs: nothing was delivered in the last half of the run",
+            "{who} died in {dead} of {} runs: nothing was delivered in the last half of the run",
             rows.len()
         )
-    })
+    };
+    let named: Vec<String> = setup
+        .flows
+        .iter()
+        .filter(|flow| !flow.name.is_empty())
+        .map(|flow| (&flow.name, runs(&Part::new(FLOW, &flow.name).key(DIED))))
+        .filter(|(_, dead)| *dead > 0)
+        .map(|(name, dead)| told(&format!("flow {name}"), dead))
+        .collect();
+    match runs(DIED) {
+        0 => Vec::new(),
+        dead if named.is_empty() => {
+            vec![told(if setup.flows.len() == 1 { "the flow" } else { "a flow" }, dead)]
+        }
+        _ => named,
+    }
 }
 
 /// Flows had not come to their end when the run did.

@@ -252,6 +252,26 @@ fn doubtful_results_say_so() {
 }
 
 #[test]
+fn a_flow_that_died_is_named() {
+    // Nothing passes: bulk flows die. A transfer that does not end is unfinished, which is said elsewhere.
+    let died = |flows: Value| {
+        let set = json!([
+            ["channel", { "model": "iid", "p_e": 1 }],
+            ["run", { "duration": "10 s", "runs": 2 }],
+            ["tcp", { "variant": "newreno", "w_max": 24 }],
+            ["flows", flows],
+        ]);
+        let found = results(json!({ "set": set }));
+        let warnings = found[0].warnings.iter().filter(|warning| warning.contains("died"));
+        warnings.map(|warning| warning.split(" runs: ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(died(json!({})), ["the flow died in 2 of 2"]);
+    assert_eq!(died(json!({ "a": {}, "b": {} })), ["flow a died in 2 of 2", "flow b died in 2 of 2"]);
+    let transfer = json!({ "a": {}, "b": { "traffic": "transfer", "size": "10 kB" } });
+    assert_eq!(died(transfer), ["flow a died in 2 of 2"]);
+}
+
+#[test]
 fn what_is_begun_is_summarised_alone() {
     let plan = plan(json!({ "over": [["tcp.w_max", [6, 12, 24]]] }));
     let of = |point: usize| {

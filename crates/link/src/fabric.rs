@@ -29,8 +29,8 @@ pub trait Fabric {
     /// for; `None` once there is no further one.
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
 
-    /// Does now what [`advance`](Fabric::advance) would have to do at the next event, for callers that have time until then. It
-    /// changes nothing that anybody could see.
+    /// Does now what [`advance`](Fabric::advance) would have to do at the next event, for callers that have time
+    /// until then. It changes nothing that anybody could see.
     fn prepare(&mut self) {}
 
     /// What has happened by `now`, counted since it was made.

@@ -28,6 +28,7 @@ struct Asked {
     journal: Option<String>,
     #[serde(deserialize_with = "Option::deserialize")]
     captures: Option<[String; 2]>,
+    version: String,
     watch: bool,
     source: Source,
 }
@@ -64,6 +65,7 @@ impl Live {
             awake: asked.awake,
             journal: journal.map(|file| (file, asked.source)),
             captures: captures.transpose()?,
+            version: Some(asked.version),
             watch: asked.watch,
         };
         let seed = RunSeed { seed: plan.experiment().seed, run: asked.run };

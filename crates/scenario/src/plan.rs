@@ -90,8 +90,7 @@ impl Plan {
     }
 
     /// Like [`Self::load_with_files`], but stops where `goes_on` says no. It is told now and then how many points of
-    /// how many were read; `see`
-    /// is shown each point.
+    /// how many were read; `see` is shown each point.
     ///
     /// # Errors
     /// Anything that is not right, as one line; that it was interrupted.

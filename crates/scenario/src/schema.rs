@@ -92,6 +92,28 @@ pub(crate) fn check(scenario: &Value) -> Result<(), ScenarioError> {
     check_part(&SCHEMA.0, scenario, "")
 }
 
+/// What is said after the allowed `words` of a key whose value is none of them: what was probably meant.
+fn meant(key: &str, word: &str, words: &[&str]) -> Option<String> {
+    if let Some(table) = key.strip_suffix("tcp.variant")
+        && let Some(control) = congestion_control(word)
+    {
+        return Some(format!(
+            "; did you mean {table}tcp.congestion = \"{control}\" with {table}tcp.variant = \"sack\"?"
+        ));
+    }
+    if key.ends_with("tcp.congestion") && word == "bbr" {
+        return Some("; did you mean \"bbr-v1\", which is Linux's \"bbr\", or \"bbr-v3\"?".to_owned());
+    }
+    nearest(word, words).map(|near| format!("; did you mean \"{near}\"?"))
+}
+
+/// The congestion control that `word` names, which is no variant of TCP; of `bbr` the one that Linux calls so.
+fn congestion_control(word: &str) -> Option<&'static str> {
+    ["highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"]
+        .into_iter()
+        .find(|control| *control == word || (word == "bbr" && *control == "bbr-v1"))
+}
+
 fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioError> {
     let refuse = || Err(ScenarioError::value(key, value, format!("must be {}", expected(schema))));
     if let Some(alternatives) = schema["anyOf"].as_array() {
@@ -107,8 +129,7 @@ fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioEr
             Some(word) if words.contains(&word) => Ok(()),
             Some(word) if schema["x-file"] == "rule" && file_and_class(word).is_some() => Ok(()),
             word => {
-                let near = word.and_then(|word| nearest(word, &words));
-                let hint = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+                let hint = word.and_then(|word| meant(key, word, &words)).unwrap_or_default();
                 let problem = format!("must be {}{hint}", expected(schema));
                 Err(ScenarioError::value(key, value, problem))
             }
@@ -389,6 +410,18 @@ mod tests {
             error(&json!({ "tcp": { "variant": "rino" } })),
             "tcp.variant = \"rino\": must be one of old-tahoe, tahoe, reno, newreno, sack, cubic; \
              did you mean \"reno\"?"
+        );
+        assert_eq!(
+            error(&json!({ "tcp": { "variant": "bbr" } })),
+            "tcp.variant = \"bbr\": must be one of old-tahoe, tahoe, reno, newreno, sack, cubic; \
+             did you mean tcp.congestion = \"bbr-v1\" with tcp.variant = \"sack\"?"
+        );
+        assert!(error(&json!({ "flows": { "web": { "tcp": { "variant": "prague" } } } })).ends_with(
+            "; did you mean flows.web.tcp.congestion = \"prague\" with flows.web.tcp.variant = \"sack\"?"
+        ));
+        assert!(
+            error(&json!({ "tcp": { "congestion": "bbr" } }))
+                .ends_with("; did you mean \"bbr-v1\", which is Linux's \"bbr\", or \"bbr-v3\"?")
         );
         assert_eq!(error(&json!({ "schema": 3 })), "schema = 3: must be between 1 and 2");
         assert_eq!(

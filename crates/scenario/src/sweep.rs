@@ -5,6 +5,7 @@ use crate::error::ScenarioError;
 use crate::range::{MOST_POINTS, expand};
 use crate::schema::{lookup, plan_keys};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// The one key of the whole plan that may stand among the axes.
 const METHODS: &str = "methods";
@@ -108,7 +109,12 @@ fn axis(name: &str, values: Value) -> Result<Axis, ScenarioError> {
             Err(ScenarioError::value(place(), &value, problem))
         }
     };
-    let steps = values.into_iter().map(step).collect::<Result<_, _>>()?;
+    let steps: Vec<Vec<Value>> = values.into_iter().map(step).collect::<Result<_, _>>()?;
+    let mut seen = HashSet::with_capacity(steps.len());
+    if let Some(twice) = steps.iter().find(|step| !seen.insert(Value::from((*step).clone()).to_string())) {
+        let value = if let [value] = twice.as_slice() { value.clone() } else { Value::from(twice.clone()) };
+        return Err(ScenarioError::value(place(), &value, "is twice among the values of the axis"));
+    }
     Ok(Axis { keys, steps })
 }
 
@@ -285,6 +291,14 @@ mod tests {
             (json!({ "channel.p_e": 0.1 }), "must be a list"),
             (json!({ "channel.p_e": "log:0:1:3" }), "two different positive ends"),
             (json!({ "tcp.w_max,tcp.dupthresh": [[1]] }), "a list of 2 values"),
+            (
+                json!({ "tcp.variant": "sack,reno,sack" }),
+                "sweep.\"tcp.variant\" = \"sack\": is twice among the values of the axis",
+            ),
+            (
+                json!({ "tcp.w_max,tcp.dupthresh": [[6, 1], [24, 3], [6, 1]] }),
+                "sweep.\"tcp.w_max,tcp.dupthresh\" = [6,1]: is twice among the values of the axis",
+            ),
             (
                 json!({ "tcp.w_max": "1:1000:1", "tcp.dupthresh": "1:1000:1" }),
                 "1000 x 1000 points are too many",

@@ -23,6 +23,8 @@ def schema() -> str:
 
 def explain(key: str) -> str:
     """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts."""
+    if not isinstance(key, str):
+        raise errors.ScenarioError(f"key = {errors.shortened(repr(key))}: must be a text, as tcp.w_max")
     try:
         with translated_errors():
             return _crossfade.explain(key)
@@ -68,7 +70,7 @@ class GoldenCase:
 
 
 #: Files that say of what layout a folder is.
-_LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv")
+_LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv", "transport-blocks.csv")
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
@@ -76,8 +78,9 @@ def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
 
     It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
     identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
-    0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9)
-    or durations of 802.11 PPDUs (``durations.csv``; identical).
+    0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9),
+    durations of 802.11 PPDUs (``durations.csv``; identical) or NR's transport block sizes
+    (``transport-blocks.csv``; equal).
 
     Raises :class:`GoldenError` where the folder cannot be read as one of these.
     """

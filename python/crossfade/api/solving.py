@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from crossfade import plans
 from crossfade.plans.memory import check_memory, memory_of_rows
-from crossfade.plans.options import Options, PlanOptions, RunOptions, Scenario
+from crossfade.plans.options import Options, PlanOptions, RunOptions, ScenarioLike
 from crossfade.results.cache import Cache, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
@@ -20,9 +20,12 @@ from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
 from crossfade.tables import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def run(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
@@ -43,7 +46,7 @@ def run(
     return solve(scenario, Options.of(RunOptions, options, methods=methods))
 
 
-def solve(scenario: Scenario, options: Options) -> Results:
+def solve(scenario: ScenarioLike, options: Options) -> Results:
     """What :func:`run` does: a sweep whose rows are kept in the user's cache."""
     tell = partial(plans.tell_of_many, partial(print, file=sys.stderr)) if options.progress else None
     plan = plans.load(scenario, options, tell)
@@ -57,17 +60,24 @@ def solve(scenario: Scenario, options: Options) -> Results:
 
 
 def phy(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
-) -> Table:
+) -> pd.DataFrame:
     """Error rates of the frames of a physical layer, without link protocol and transport.
 
     A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit
     and frame error rate, the share that is not accepted after so many transmissions, the effective rate. The
     table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
     """
+    return phy_table(scenario, methods=methods, **options).to_pandas()
+
+
+def phy_table(
+    scenario: ScenarioLike, *, methods: Sequence[str] | None = None, **options: Unpack[RunOptions]
+) -> Table:
+    """What :func:`phy` gives, as a table."""
     asked = ["phy"] if methods is None else methods
     return frames_table(solve(scenario, Options.of(RunOptions, options, methods=asked)))
 
@@ -114,7 +124,7 @@ class Check:
 
 
 def check(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[PlanOptions],

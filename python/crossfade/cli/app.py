@@ -19,8 +19,8 @@ from typing import Annotated, TextIO
 import typer
 
 import crossfade._crossfade as _crossfade
-from crossfade._crossfade import __version__
 from crossfade.cli import (
+    cite,
     compare,
     control,
     explore,
@@ -41,7 +41,7 @@ from crossfade.cli import (
 from crossfade.cli.live import command as live
 from crossfade.cli.live import doctor
 from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, as_bug, shortened, visible
-from crossfade.files import shipped_scenarios
+from crossfade.files import shipped_scenarios, version
 
 app = typer.Typer(
     name="crossfade", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -50,7 +50,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"crossfade {__version__}")
+        print(f"crossfade {version.version()}")
         raise typer.Exit
 
 
@@ -101,6 +101,7 @@ for command in (
     verify.verify,
     control.control,
     doctor.doctor,
+    cite.cite,
 ):
     app.command(NAMES.get(command))(command)
 app.command(cls=live.LiveCommand)(live.live)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from crossfade._crossfade import MAIN_METRICS
+from crossfade.cli.layout import Column, print_fitted, print_whole
 from crossfade.errors import one_line, shortened, visible
+from crossfade.figures.choice import called
 from crossfade.results.metrics import Metric
 from crossfade.results.results import Point, Results
 from crossfade.results.rows import PARTS
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from crossfade.fitting import LinkTrace, MarkovFit
     from crossfade.papers import Matrix, Paper, Verdict
 
-# Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
+# Where there is no terminal to ask, words break at this width; numbers and values of axes have no limit.
 WIDTH_WITHOUT_TERMINAL = 160
 
 VERDICT_STYLES = {
@@ -82,9 +85,20 @@ def write_out(text: str) -> None:
 def console(stderr: bool = False) -> Console:
     """A console on standard output (or error), wide enough where that is no terminal."""
     made = SafeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if not made.is_terminal:
+    if not made.is_terminal and _asked_width() is None:
         made.width = WIDTH_WITHOUT_TERMINAL
     return made
+
+
+def _asked_width() -> int | None:
+    """What ``COLUMNS`` says, a terminal or not."""
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
+def _room(to: Console) -> int | None:
+    """The width that a table has to fit into; None in a pipe or a file."""
+    return to.width if to.is_terminal or _asked_width() is not None else None
 
 
 def print_results(
@@ -99,24 +113,32 @@ def print_results(
         return
     if only is not None:
         only = results.chosen(only)
-        grid = _sweep(results, only) if results.axes else _point(results, only)
-        _print(
-            to, _title(results.title, _how(results) if not results.axes else ", ".join(results.methods)), grid
-        )
+        if results.axes:
+            # What is asked for by name is not left out.
+            print_fitted(to, _title(results.title, ", ".join(results.methods)), _sweep(results, only), None)
+        else:
+            _print(to, _title(results.title, _how(results)), _point(results, only))
         return
     if not results.axes:
         _print(to, _title(results.title, _how(results)), _point(results, results.metrics))
         for point in results.points:
             _print_parts(point, to)
         return
-    wanted = [*(name.strip() for name in re.split("[,/]", drawn or "")), *MAIN_METRICS]
+    wanted = [*(name.strip() for name in re.split("[,/]", drawn or "")), *main_metrics(results)]
     known = {*results.metrics, *results.parts}
     metrics = [name for name in dict.fromkeys(wanted) if name in known]
-    grid = _sweep(results, metrics)
-    while len(metrics) > 1 and to.measure(grid, options=to.options.update(width=10**6)).maximum > to.width:
-        metrics.pop()
-        grid = _sweep(results, metrics)
-    _print(to, _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %"), grid)
+    title = _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %")
+    print_fitted(to, title, _sweep(results, metrics), _room(to))
+
+
+def main_metrics(results: Results) -> list[str]:
+    """The metrics of a sweep that a person sees first: what is per slot last, unless runs count in slots."""
+    runs = (point.scenario.get("run") or {} for point in results.points[:1])
+    if any("slots" in str(run.get("duration")) or run.get("segments") for run in runs):
+        return [*MAIN_METRICS]
+    first = [name for name in MAIN_METRICS if not name.endswith("_per_slot")]
+    goodput = [name for name in first if name == "goodput_bps"]
+    return list(dict.fromkeys([*goodput, *first, *MAIN_METRICS]))
 
 
 def print_some_results(results: Results, to: Console, most: int) -> None:
@@ -157,7 +179,7 @@ def _print_parts(point: Point, to: Console) -> None:
             count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
             cells = [shown(row.get(name), units[name][1], point.runs) for name in names]
             grid.add_row(f"{row['name']}{count}", *cells)
-        to.print(grid)
+        print_whole(to, grid)
 
 
 def _how(results: Results) -> str:
@@ -169,10 +191,10 @@ def _how(results: Results) -> str:
 
 def _point(results: Results, metrics: Sequence[str]) -> Grid:
     grid = _grid()
-    grid.add_column("metric")
+    grid.add_column("metric", no_wrap=True)
     for point in results.points:
         solved = "value" if not point.runs else "mean ± 95 %"
-        grid.add_column(point.method if len(results.points) > 1 else solved, justify="right")
+        grid.add_column(point.method if len(results.points) > 1 else solved, justify="right", no_wrap=True)
     grid.add_column("unit")
     for name in metrics:
         found = [(point.metrics | point.parts).get(name) for point in results.points]
@@ -185,25 +207,33 @@ def _point(results: Results, metrics: Sequence[str]) -> Grid:
     return grid
 
 
-def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
-    grid = _grid()
-    _add_columns(grid, results.axes)
-    if several := len(results.methods) > 1:
-        grid.add_column("method", no_wrap=True)
+def _sweep(results: Results, metrics: Sequence[str]) -> list[Column]:
+    """The table of a sweep: axes, method, runs, and each metric with its interval."""
     points = [point.metrics | point.parts for point in results.points]
     units = {name: shown_unit([vars(found[name]) for found in points if name in found]) for name in metrics}
-    grid.add_column("runs", justify="right", no_wrap=True)
+    columns = [
+        Column(
+            head, [_labelled(results, point.axes[axis]) for point in results.points], is_axis=True, key=axis
+        )
+        for axis, head in zip(results.axes, _heads(results.axes), strict=True)
+    ]
+    if len(results.methods) > 1:
+        columns.append(Column("method", [point.method for point in results.points]))
+    runs = [str(point.runs) if point.runs else "-" for point in results.points]
+    columns.append(Column("runs", runs, is_right=True))
     for name in metrics:
-        grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
-    for point, found in zip(results.points, points, strict=True):
-        cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
-        cells += [point.method] if several else []
-        estimates = [
+        cells = [
             shown(vars(found[name]) if name in found else None, units[name][1], point.runs)
-            for name in metrics
+            for point, found in zip(results.points, points, strict=True)
         ]
-        grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
-    return grid
+        columns.append(Column(_heading(name, units[name][0]), cells, is_metric=True))
+    return columns
+
+
+def _labelled(results: Results, value: Any) -> str:
+    """A value of an axis as the figure of the scenario calls it."""
+    cell = label(value)
+    return _axis_cell(called(cell, results.figure.labels))
 
 
 def _heading(name: str, unit: str) -> str:
@@ -420,7 +450,8 @@ def print_best(found: Best, to: Console) -> None:
             _in_unit(at.margin, at.margin_ci95, factor),
         ]
         verdict = _styled(at.verdict)
-        doubts = {"too close to call": at.rivals, "constraint uncertain": [*at.uncertain, *at.rivals]}
+        close = dict.fromkeys(("equal", "too close to call"), at.rivals)
+        doubts = {**close, "constraint uncertain": [*at.uncertain, *at.rivals]}
         if words := "; ".join(doubts.get(at.verdict, at.uncertain)):
             verdict.append(f": {words}")
         grid.add_row(*cells, *estimates, at.runner_up or "-", verdict)
@@ -467,10 +498,14 @@ def _styled(verdict: str) -> Text:
 
 
 def _add_columns(grid: Grid, names: Sequence[str]) -> None:
-    """Columns by the last part of their key, where that tells them apart."""
+    for name in _heads(names):
+        grid.add_column(name, no_wrap=True)
+
+
+def _heads(names: Sequence[str]) -> list[str]:
+    """Keys by their last part, where that tells them apart."""
     short = [name.rsplit(".", 1)[-1] for name in names]
-    for full, name in zip(names, short, strict=True):
-        grid.add_column(name if short.count(name) == 1 else full, no_wrap=True)
+    return [name if short.count(name) == 1 else full for full, name in zip(names, short, strict=True)]
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
@@ -482,7 +517,7 @@ def print_warnings(warnings: Sequence[str]) -> None:
 
 def _print(to: Console, title: str, grid: Grid) -> None:
     to.print(Text(one_line(title), "bold"), soft_wrap=True)
-    to.print(grid)
+    print_whole(to, grid)
 
 
 def _grid() -> Grid:
@@ -494,7 +529,7 @@ def _title(title: str, detail: str) -> str:
 
 
 def _axis_cell(cell: Cell) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.12g}" if isinstance(cell, float) else str(cell)
 
 
 def _cell(cell: Cell, interval: Cell) -> str:

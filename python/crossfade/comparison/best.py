@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from os import PathLike, fspath
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
@@ -33,12 +33,17 @@ from crossfade.comparison.switching import ranges as switching_ranges
 from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
+from crossfade.figures.style import Page
 from crossfade.plans.options import Options, RunOptions
 from crossfade.results.metrics import metric_of
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
 
-Verdict = Literal["best", "too close to call", "constraint uncertain", "no feasible choice"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Verdict = Literal["best", "equal", "too close to call", "constraint uncertain", "no feasible choice"]
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,13 @@ class Decision:
 
     ``best``: it is better than every other one that may keep to the constraints, beyond the interval of the
     paired difference. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it,
-    or are better if they keep to a constraint whose limit lies inside their interval. ``constraint
-    uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
-    keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
-    ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower bound, ``at_least``,
-    if it is a completion time and flows were unfinished; ``margin`` is then that of the times seen.
+    or are better if they keep to a constraint whose limit lies inside their interval. ``equal``: the
+    ``rivals`` have the same value in every run, as where nothing arrives, and more runs would not tell them
+    apart. ``constraint uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible
+    choice``: no mean keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the
+    advantage over the ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower
+    bound, ``at_least``, if it is a completion time and flows were unfinished; ``margin`` is then that of the
+    times seen.
     """
 
     condition: dict[str, Cell]
@@ -81,10 +88,19 @@ class Best:
     warnings: list[str]
     results: Results
 
-    def plot(self, path: str | PathLike[str], **options: Any) -> None:
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        width: str | float | None = None,
+        font_size: float | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Figure:
         """Draw the metric of every choice, the best shaded, dotted lines where to change.
 
-        ``options`` are those of :func:`crossfade.plot`. Needs one numeric axis beside the choices.
+        ``options`` are those of :func:`crossfade.plot`. Needs one numeric axis beside the choices. Returns
+        the figure of matplotlib.
         """
         lines = {json.dumps(found.condition) for found in self.ranges}
         if len(self.conditions) != 1 or len(lines) != 1:
@@ -108,7 +124,8 @@ class Best:
         shaded = Envelope(xs, ys, [found.end for found in self.ranges[:-1]])
         drawn: dict[str, Any] = {"x": axis, "y": self.goal.metric, "by": self.choose}
         drawn |= {"envelope": shaded} | options
-        plot(self.results.table(), fspath(path), **drawn)
+        file = None if path is None else fspath(path)
+        return plot(self.results.table(), file, width=Page(width or "", font_size, ax), **drawn)
 
     def table(self) -> Table:
         """A row a condition: the choice, the metric with its interval, and how sure it is."""
@@ -182,7 +199,7 @@ class Best:
 
 
 def best(
-    source: Results | api.Scenario,
+    source: Results | api.ScenarioLike,
     choose: str | Sequence[str],
     *,
     metric: str = USUAL_METRIC,
@@ -309,6 +326,9 @@ def _decide(
     rivals = [
         choice for choice in perhaps if choice != leader and advantage(choice).verdict(coverage) != "higher"
     ]
+    # Of a rival that only perhaps keeps to the constraints more runs do tell more.
+    is_equal = all(advantage(choice).verdict(coverage) == "equal" and not doubts[choice] for choice in rivals)
+    close: Verdict = "equal" if is_equal else "too close to call"
     margin = advantage(ranking[1]) if len(ranking) > 1 else None
     uncertain = doubts[leader] or []
     return Decision(
@@ -320,7 +340,7 @@ def _decide(
         runner_up=words(ranking[1]) if margin else None,
         margin=margin.mean if margin and margin.values else None,
         margin_ci95=margin.ci95(coverage) if margin and margin.values else None,
-        verdict="constraint uncertain" if uncertain else "too close to call" if rivals else "best",
+        verdict="constraint uncertain" if uncertain else close if rivals else "best",
         rivals=[named(choice) for choice in rivals],
         uncertain=uncertain,
     )

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from os import PathLike
 from typing import Any, Unpack
 
 from crossfade import api, plans
@@ -119,7 +120,7 @@ class Comparison:
 
 
 def compare(
-    source: Results | api.Scenario,
+    source: Results | api.ScenarioLike,
     by: str | Sequence[str],
     *,
     metric: str = USUAL_METRIC,
@@ -222,7 +223,7 @@ def doubts(results: Results) -> list[str]:
 
 
 def crossings(
-    source: Results | api.Scenario,
+    source: Results | api.ScenarioLike,
     level: float,
     *,
     metric: str = USUAL_METRIC,
@@ -336,18 +337,20 @@ def words(choice: Cells) -> str:
 def keys_in(text: str | Sequence[str]) -> list[str]:
     """Keys, separated by commas where they are one text."""
     keys = text.split(",") if isinstance(text, str) else text
+    if not isinstance(keys, Sequence) or not all(isinstance(key, str) for key in keys):
+        raise ScenarioError(f"{shortened(repr(text))}: no axis; must be its key, or a list of keys")
     return list(dict.fromkeys(key.strip() for key in keys))
 
 
-def loaded(source: Results | api.Scenario) -> Results | None:
+def loaded(source: Results | api.ScenarioLike) -> Results | None:
     """The results that ``source`` is or holds, None of a scenario that is yet to be run."""
-    if not isinstance(source, Results) and is_results_file(source):
+    if isinstance(source, str | PathLike) and is_results_file(source):
         return plans.load_results(source)
     return source if isinstance(source, Results) else None
 
 
 def results_of(
-    source: Results | api.Scenario,
+    source: Results | api.ScenarioLike,
     chosen: Mapping[str, str | Sequence[str]],
     metrics: Sequence[str],
     options: Options,

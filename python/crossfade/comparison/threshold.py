@@ -8,7 +8,7 @@ from crossfade.results.results import Point
 
 
 def threshold(
-    scenario: api.Scenario,
+    scenario: api.ScenarioLike,
     *,
     metric: str,
     level: float,

@@ -11,7 +11,7 @@ from typing import Any
 
 from crossfade import quantities
 from crossfade._crossfade import USUAL_METRIC
-from crossfade.errors import ResultsError, shortened
+from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.tables import Cell, Table, label
 from crossfade.wording import METRICS_OF_COLUMNS, Label, curve_word, readable_unit
 
@@ -159,7 +159,11 @@ def where(table: Table, wanted: Mapping[str, Any]) -> Table:
     A number may be rounded to three digits, as it is printed. A name that ends with a comparison
     (``time_s<``) keeps the rows whose number is on that side.
     """
+    if not isinstance(wanted, Mapping):
+        raise ResultsError(f"where = {shortened(repr(wanted))}: must be a mapping from columns to values")
     for name, asked in wanted.items():
+        if not isinstance(name, str):
+            raise ResultsError(f"where: {shortened(repr(name))} is no column")
         if (found := COMPARISON.fullmatch(name)) is not None:
             table = _compared(table, found[1].strip(), found[2], asked)
             continue
@@ -221,7 +225,11 @@ def column_list(by: str | Sequence[str] | None) -> list[str] | None:
     """The columns that ``--by`` names, None where it does not say."""
     if isinstance(by, str):
         return [name.strip() for name in by.split(",") if name.strip()]
-    return None if by is None else list(by)
+    if by is None:
+        return None
+    if not isinstance(by, Sequence) or not all(isinstance(name, str) for name in by):
+        raise ScenarioError(f"{shortened(repr(by))}: no column; must be its name, or a list of names")
+    return list(by)
 
 
 def prepared(table: Table, y: str | None) -> Table:
@@ -261,14 +269,16 @@ def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) 
     A table of keys is known by any of its items: ``variant=sack``.
     """
 
-    def called(cell: Cell) -> Cell:
-        items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
-        known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
-        return cell if known is None else Label(known)
-
     for name in columns if labels else []:
-        table = _replaced(table, name, [called(cell) for cell in table.cells(name)])
+        table = _replaced(table, name, [called(cell, labels) for cell in table.cells(name)])
     return table
+
+
+def called(cell: Cell, labels: Mapping[str, str]) -> Cell:
+    """A value as somebody called it; a table of keys is known by any of its items."""
+    items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
+    known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
+    return cell if known is None else Label(known, cell)
 
 
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:

@@ -39,6 +39,13 @@ PIPE_TAKES_S = 60.0
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
+def as_path(name: object, value: object, error: type[CrossfadeError]) -> Path:
+    """A file that a function was given as ``name``; ``error`` for what can be no file."""
+    if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes):
+        raise error(f"{name} = {shortened(repr(value))}: must be the name of a file")
+    return Path(value)
+
+
 @contextmanager
 def reading(path: Path, error: type[CrossfadeError]) -> Iterator[None]:
     """Raise ``error`` with one line if the file cannot be read or unpacked."""
@@ -271,6 +278,11 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
     A file wins over a shipped scenario of the same name. With them comes what reads a file that the scenario
     names: in its folder, or else in the working directory.
     """
+    if not isinstance(scenario, str | os.PathLike):
+        raise ScenarioError(
+            f"scenario = {shortened(repr(scenario))}: must be a file, a shipped scenario's name, "
+            "a text of TOML with a line break in it, a mapping or a Scenario"
+        )
     if isinstance(scenario, str) and "\n" in scenario:
         return "scenario", _checked_size("scenario", scenario), _reader(Path())
     path = Path(scenario)

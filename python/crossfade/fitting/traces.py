@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import OutputError, TraceError, shortened
-from crossfade.figures.style import PALETTE, figure
+from crossfade.figures.style import PALETTE, figure, made
 from crossfade.files import check_writable, reading, regular_file, whole_file
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 CHUNK = 1 << 16
 
@@ -114,10 +115,10 @@ class LinkTrace:
                 if direction == "both" and len({id(group) for group in self.ways.values()}) == 2:
                     direction = of_groups[id(file)]
                 rows.append({**head, **way, "direction": direction})
-        for direction, sent, arrived in self._halves():
+        for direction, arrived, packets in self._joined():
             of = (str(arrived.path), direction)
             row = next(row for row in rows if (row["file"], row["direction"]) == of)
-            row.update(_of_packets(_paired(*self._packets_of(sent, arrived)), row["window_s"]))
+            row.update(_of_packets(packets, row["window_s"]))
         return rows
 
     def packets(self) -> pd.DataFrame:
@@ -134,22 +135,20 @@ class LinkTrace:
         import pandas as pd  # here, so that commands which need no tables start without it
 
         frames = []
-        for way, sent, arrived in self._halves():
-            frame = _paired(*self._packets_of(sent, arrived))
+        for way, _, frame in self._joined():
             frame.insert(0, "direction", way)
             frames.append(frame)
         if not frames:
             raise TraceError("packets: needs the logs of both ends of a way (egress, ingress)")
         return pd.concat(frames, ignore_index=True)
 
-    def _halves(self) -> list[tuple[str, TraceFile, TraceFile]]:
-        """Of each way the log of what was sent and that of what arrived, where both are logs of one end."""
-        pairs = []
+    def _joined(self) -> Iterator[tuple[str, TraceFile, pd.DataFrame]]:
+        """Each way that has the log of either end, that of what arrived, and the packets of both."""
         for way, files in self.ways.items():
             ends = {file.notes["end"]: file for file in files if "end" in file.notes}
             if len(ends) == 2:
-                pairs.append((way, ends["egress"], ends["ingress"]))
-        return pairs
+                sent, arrived = ends["egress"], ends["ingress"]
+                yield way, arrived, _paired(*self._packets_of(sent, arrived))
 
     def _packets_of(self, *files: TraceFile) -> list[tuple[TraceFile, pd.DataFrame]]:
         """The packets of each log, on the clock of the one that starts first."""
@@ -228,13 +227,13 @@ class LinkTrace:
                 conversion.write(part, texts, output.write, self.delay_interval_s)
         return paths
 
-    def plot(self, path: str | PathLike[str], title: str = "") -> None:
+    def plot(self, path: str | PathLike[str] | None = None, title: str = "") -> Figure:
         """Draw capacity, delay and loss over time, those that there are, as PNG, PDF or SVG."""
         curves = self._curves()
         names = [name for name in AXES if any(name in curve for _, curve in curves)]
         if not names:
             raise TraceError("the files say nothing that can be drawn")
-        with figure(Path(path), height=0.6 + 0.45 * len(names)) as drawn:
+        with figure(None if path is None else Path(path), height=0.6 + 0.45 * len(names)) as drawn:
             panels = drawn.subplots(len(names), sharex=True, squeeze=False)[:, 0]
             for axes, name in zip(panels, names, strict=True):
                 shown = [(label, curve[name]) for label, curve in curves if name in curve]
@@ -246,6 +245,7 @@ class LinkTrace:
             panels[-1].set_xlabel("Time (s)")
             if title:
                 drawn.suptitle(typeset(title), fontsize="medium")
+        return made(drawn)
 
     def _curves(self) -> list[tuple[str, dict[str, tuple[Any, Any]]]]:
         """What is drawn: for each file and direction a label, and times and means of each quantity."""

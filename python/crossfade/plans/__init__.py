@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,8 +14,9 @@ import crossfade._crossfade as _crossfade
 from crossfade import errors
 from crossfade.errors import shortened
 from crossfade.figures.wanted import OVER_TIME, Wanted
-from crossfade.files import controls, read_scenario
-from crossfade.plans.options import AS_WRITTEN, Options, Scenario
+from crossfade.files import controls, read_scenario, toml
+from crossfade.files.version import version
+from crossfade.plans.options import AS_WRITTEN, Described, Options, ScenarioLike, classes, plain
 from crossfade.results import datasets, making
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.plantable import StoredPlan
@@ -68,7 +69,7 @@ class Plan:
             "overrides": self.overrides,
             "files": self.files,
             **{name: self.description[name] for name in kept},
-            "version": _crossfade.__version__,
+            "version": version(),
             "results_version": _crossfade.RESULTS_VERSION,
         }
 
@@ -79,17 +80,34 @@ def tell_of_many(say: Callable[[str], object], done: int, points: int) -> None:
         say(f"reading {points:,} points")
 
 
-def load(scenario: Scenario, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
+def load(scenario: ScenarioLike, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
-    name, text, read_file = read_scenario(scenario)
-    classes = options.classes()
+    name, text, read_file, options = written(scenario, options)
+    held = options.classes()
 
     def attached(file: str) -> str:
-        return classes[file] if file in classes else read_file(file)
+        return held[file] if file in held else read_file(file)
 
     plan = read(name, text, options.overrides(), attached, on_points)
     _check_figure(plan)
     return plan
+
+
+def written(
+    scenario: ScenarioLike, options: Options = AS_WRITTEN
+) -> tuple[str, str, Callable[[str], str], Options]:
+    """The name and text of a scenario, what reads the files that it names, and all that is asked of it."""
+    if isinstance(scenario, Described):
+        return scenario.name, scenario.text, scenario.read_file, options.above(scenario.asked)
+    if not isinstance(scenario, Mapping):
+        return *read_scenario(scenario), options
+    held = classes(scenario.items())
+    name, text, read_file = read_scenario(toml.document(plain(scenario)))
+
+    def attached(file: str) -> str:
+        return held[file] if file in held else read_file(file)
+
+    return name, text, attached, options
 
 
 def _check_figure(plan: Plan) -> None:

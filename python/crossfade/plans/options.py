@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self, TypedDict, cast
 
@@ -13,8 +13,19 @@ from crossfade.errors import shortened
 from crossfade.files import controls
 from crossfade.results.cache import Cache
 
-Scenario = str | PathLike[str]
-"""A scenario file, the name of a shipped scenario, or (with a line break in it) the TOML text itself."""
+
+class Described:
+    """A scenario that was read, and what is asked for on top of it; see :class:`crossfade.Scenario`."""
+
+    name: str
+    text: str
+    read_file: Callable[[str], str]
+    asked: Options
+
+
+ScenarioLike = str | PathLike[str] | Mapping[str, Any] | Described
+"""A scenario file, the name of a shipped scenario, the TOML text itself (with a line break in it), a mapping
+of the keys of a file, or a :class:`crossfade.Scenario`."""
 
 Values = Mapping[str, Any]
 """Dotted keys and what they are set to, or run over (a list, an array, or a range as text)."""
@@ -74,6 +85,40 @@ class Options:
     cache: bool | Cache = True
     progress: bool = False
 
+    def __post_init__(self) -> None:
+        """:class:`ScenarioError` for what is of another kind than is meant."""
+        for name in ("set", "over"):
+            _check_values(name, getattr(self, name))
+        if isinstance(self.methods, str):
+            object.__setattr__(self, "methods", [self.methods])
+        elif not isinstance(self.methods, Sequence | None):
+            raise errors.ScenarioError(f"methods = {_said(self.methods)}: must be a list of methods")
+        if not isinstance(self.cache, bool | Cache):
+            raise errors.ScenarioError(f"cache = {_said(self.cache)}: must be True or False")
+        if not isinstance(self.progress, bool):
+            raise errors.ScenarioError(f"progress = {_said(self.progress)}: must be True or False")
+        check_jobs(self.jobs)
+
+    def above(self, under: Options) -> Options:
+        """These options, and where they say nothing those ``under`` them.
+
+        A key that is set is no axis any more, and an axis is not set.
+        """
+        newly, along = dict(self.set or {}), dict(self.over or {})
+        # What is asked for last is carried out last: "channel" after a "channel.p_e" of before.
+        left = {key: value for key, value in (under.set or {}).items() if key not in {*newly, *along}}
+        over = {key: value for key, value in (under.over or {}).items() if key not in newly} | along
+        stop = self if self.runs is not None or self.precision is not None else under
+        return replace(
+            self,
+            set=(left | newly) or None,
+            over=over or None,
+            runs=stop.runs,
+            precision=stop.precision,
+            seed=under.seed if self.seed is None else self.seed,
+            methods=under.methods if self.methods is None else self.methods,
+        )
+
     @classmethod
     def of(cls, kind: type[Any], given: Mapping[str, Any], **more: Any) -> Self:
         """The options that a function was ``given``, which takes those of a ``kind`` (:class:`RunOptions`).
@@ -89,19 +134,13 @@ class Options:
 
     def classes(self) -> dict[str, str]:
         """The texts of the classes among the values, which are congestion controls, by the names of files."""
-        texts: dict[str, str] = {}
-        for key, value in [*(self.set or {}).items(), *(self.over or {}).items()]:
-            for control in _classes(value):
-                text = controls.text_of(control)
-                if texts.setdefault(_file_of(control), text) != text:
-                    raise errors.ScenarioError(f"{key}: two classes are called {control.__name__}")
-        return texts
+        return classes([*(self.set or {}).items(), *(self.over or {}).items()])
 
     def overrides(self) -> dict[str, Any]:
         """What of them makes another plan, as JSON has it and results files keep it."""
         return {
-            "set": list(_plain(self.set or {}).items()),
-            "over": list(_plain(self.over or {}).items()),
+            "set": list(plain(self.set or {}).items()),
+            "over": list(plain(self.over or {}).items()),
             "runs": self.runs,
             "precision": self.precision,
             "seed": self.seed,
@@ -109,7 +148,15 @@ class Options:
         }
 
 
-AS_WRITTEN = Options()
+def classes(values: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """The texts of the classes among values, by the names that they have as files."""
+    texts: dict[str, str] = {}
+    for key, value in values:
+        for control in _classes(value):
+            text = controls.text_of(control)
+            if texts.setdefault(_file_of(control), text) != text:
+                raise errors.ScenarioError(f"{key}: two classes are called {control.__name__}")
+    return texts
 
 
 def check_names(kind: type[Any], given: Iterable[str]) -> None:
@@ -123,11 +170,33 @@ def check_names(kind: type[Any], given: Iterable[str]) -> None:
 
 def check_jobs(jobs: int | None) -> None:
     """:class:`ScenarioError` for a number of threads that cannot be meant."""
+    if jobs is not None and not is_whole(jobs):
+        raise errors.ScenarioError(f"jobs = {_said(jobs)}: must be a number of threads (None: all cores)")
     if jobs is not None and not 1 <= jobs <= _crossfade.MOST_JOBS:
         raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {_crossfade.MOST_JOBS}")
 
 
-def _plain(values: Values) -> dict[str, Any]:
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, of Python's or numpy's."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _said(value: Any) -> str:
+    return shortened(repr(value))
+
+
+def _check_values(name: str, values: Any) -> None:
+    """:class:`ScenarioError` for what is no mapping from keys to values."""
+    if values is None:
+        return
+    if not isinstance(values, Mapping):
+        raise errors.ScenarioError(f'{name} = {_said(values)}: must be a mapping, as {{"tcp.w_max": ...}}')
+    for key in values:
+        if not isinstance(key, str):
+            raise errors.ScenarioError(f"{name}: {_said(key)} is no key (keys are texts, as tcp.w_max)")
+
+
+def plain(values: Values) -> dict[str, Any]:
     """Values as JSON has them (numpy arrays and numbers become lists and numbers)."""
     return {key: _plain_value(key, value) for key, value in values.items()}
 
@@ -178,3 +247,6 @@ def _classes(value: Any) -> Iterator[type]:
 def _file_of(control: type) -> str:
     """The name that a class has as a file."""
     return f"{control.__name__}.py"
+
+
+AS_WRITTEN = Options()

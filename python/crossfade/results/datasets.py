@@ -19,35 +19,72 @@ if TYPE_CHECKING:
 
 
 def open_results(
-    path: str | PathLike[str], *, plan: int | str | None = None, per_run: bool = False
+    path: str | PathLike[str],
+    *,
+    plan: int | str | None = None,
+    per_run: bool = False,
+    layout: str = "metrics",
 ) -> xr.Dataset:
-    """A results file as a dataset with labelled dimensions.
+    """Open a results file as a dataset with labelled dimensions.
 
-    The axes of the sweep are dimensions, called by their dotted keys; of keys that vary together (zipped)
-    the first names the dimension and the others are coordinates along it. ``method`` is a dimension where
-    there are several methods, else an attribute. An axis of numbers has numbers for its coordinate, one of
-    quantities (``"20 ms"``) numbers with the attribute ``units``; any other has labels, as in tables.
+    Parameters
+    ----------
+    path
+        The results file.
+    plan
+        Which plan of several in the file, by number (the oldest is 1) or id (default: the one asked for
+        last).
+    per_run
+        Whether metrics have the dimension ``run`` in place of intervals. Run r of every point draws the same
+        random numbers: compare points run by run. What is solved has run 0 alone.
+    layout
+        ``"metrics"``. ``"wide"``, with a variable for each column of a table and dotted keys as dimensions,
+        goes with the next release.
 
-    Each metric is a variable with the attributes ``units`` and ``long_name``, beside it ``NAME_ci95``, the
-    half-width of its two-sided 95 % Student interval, and ``NAME_ci95_low`` and ``NAME_ci95_high``, the ends
-    of one that also covers rare events and skewed runs; those of flows and links are ``cubic.goodput_bps``,
-    ``reverse.queue_drops``. What is undefined, or not computed yet, is NaN. ``runs`` is the number of runs of
-    a point, 0 where it is solved or nothing is finished. Where the plan asks for a precision, ``precise``
-    says which points reach it; where a method fails at some points, ``failure`` says why.
+    Returns
+    -------
+    xarray.Dataset
+        The axes of the sweep are dimensions, called by the last part of their keys (``variant`` of
+        ``tcp.variant``; by all parts where two keys would have one name); the attribute ``key`` of a
+        coordinate has the whole. Of keys that vary together (zipped) the first names the dimension. An axis
+        of numbers has numbers, one of quantities (``"20 ms"``) numbers with the attribute ``units``, any
+        other labels, as in tables. Several methods lie along the dimension ``methods``; the name of a
+        single one is the attribute ``method``.
 
-    With ``per_run`` metrics have the dimension ``run`` as well, and no intervals; what is solved has run 0
-    alone. Run r of every point draws the same random numbers: compare points run by run.
+        Each metric is a variable with the attributes ``units`` and ``long_name``. Those of flows, links,
+        nodes and users are ``NAME_by_flow`` and so on, with the dimension ``flow``, ``link``, ``node`` or
+        ``user``.
+        What is undefined, or not computed yet, is NaN. ``interval`` has the dimensions ``metric`` and
+        ``bound``: ``low`` and ``high``, the ends of a 95 % interval that also covers rare events and skewed
+        runs, and ``ci95``, the half-width of Student's; ``defined`` is the number of runs that have a value
+        of a metric, ``at_least`` says which are lower bounds. ``interval_by_flow`` and the like belong to the
+        others.
 
-    Attributes: title, scenario (the text of the file), overrides and stop (JSON), seed, version,
-    results_version; warnings, a line each.
+        ``runs`` is the number of runs of a point, 0 where it is solved or nothing is finished. Where the plan
+        asks for a precision, ``precise`` says which points reach it; where a method fails at some points,
+        ``failure`` says why. Attributes: title, scenario (the text of the file), overrides and stop (JSON),
+        seed, version, results_version; warnings, a line each.
 
-    ``plan`` chooses among several plans in the file, by number (the oldest is 1) or id; None is the one that
-    was asked for last. Raises :class:`ResultsError` where the file cannot be read.
+    Raises
+    ------
+    ResultsError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> _ = cf.sweep("quickstart", methods=["formula"], out="quick.sqlite")
+    >>> data = cf.open_results("quick.sqlite")
+    >>> data["throughput_per_slot"].sel(variant="reno", p_e=0.001).dims
+    ()
+    >>> data["p_e"].attrs["key"]
+    'channel.p_e'
     """
-    from crossfade.results import arrays  # here, and below: numpy and xarray take a while to start
+    from crossfade.results import arrays, labelled  # here, and below: numpy and xarray take a while to start
 
+    wide = labelled.is_wide(layout)
     rows = read_plan(path, plan)
-    return arrays.per_run(rows) if per_run else arrays.of_estimates(rows)
+    return arrays.per_run(rows, wide) if per_run else arrays.of_estimates(rows, wide)
 
 
 def read_plan(path: str | PathLike[str], plan: int | str | None, *, with_rows: bool = False) -> PlanRows:

@@ -49,7 +49,8 @@ def export(
       ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``.
     - ``parquet`` (``.parquet``): the same columns with axes as in :func:`open_results`. The unit of a column
       is ``units`` in the metadata of its field; the metadata of the schema is that of the dataset.
-    - ``netcdf`` (``.nc``, NetCDF-4): the dataset of :func:`open_results`.
+    - ``netcdf`` (``.nc``, NetCDF-4): a variable for each of these columns, over dimensions with the dotted
+      keys of the axes.
     - ``mat`` (``.mat``, MATLAB 5): its coordinates and variables with the same dimensions, and a struct
       ``about`` with its attributes, and for each variable its ``names`` in the dataset (a character that
       MATLAB does not allow becomes ``_``), ``units`` and ``dimensions``.
@@ -193,7 +194,7 @@ def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordB
 def _dataset(rows: PlanRows, runs: bool) -> xr.Dataset:
     from crossfade.results import arrays
 
-    return arrays.per_run(rows) if runs else arrays.of_estimates(rows)
+    return arrays.per_run(rows, wide=True) if runs else arrays.of_estimates(rows, wide=True)
 
 
 def _write_netcdf(rows: PlanRows, runs: bool, path: Path) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from crossfade.errors import CrossfadeWarning, OutputError, ResultsError, shortened
-from crossfade.files import check_writable
+from crossfade.files import as_path, check_writable
 from crossfade.records import APPLICATION_ID
 from crossfade.results import plantable, rowtables, sidecars
 from crossfade.results.opening import (
@@ -82,7 +82,7 @@ class ResultsFile:
     @classmethod
     def create(cls, path: str | PathLike[str]) -> ResultsFile:
         """Open a file to fill it, and make it where there is none. Other processes may fill it too."""
-        path = Path(path)
+        path = as_path("out", path, OutputError)
         check_writable(path)
         if os.path.exists(path) and not path.is_file():
             raise OutputError(f"{path}: cannot be written (it is not a file)")
@@ -109,7 +109,7 @@ class ResultsFile:
 
         ``may_be_empty`` lets a database pass in which there is nothing at all yet.
         """
-        path = Path(path)
+        path = as_path("path", path, ResultsError)
         if not os.path.exists(path):
             raise ResultsError(f"{shortened(path)}: no such file")
         if not is_results_file(path):

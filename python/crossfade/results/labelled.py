@@ -1,7 +1,13 @@
-"""Labelled arrays over the axes of a sweep: the one maker of datasets, for files and for memory."""
+"""Labelled arrays over the axes of a sweep: the one maker of datasets, for files and for memory.
+
+There are two layouts. In the one that users see (:meth:`Frame.dataset`) each metric is one variable, axes
+have short names, and flows, links, nodes, users and the ends of intervals are dimensions. In the wide one
+(:meth:`Frame.wide`), which NetCDF and MATLAB files keep, each column of a table is a variable.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,9 +15,18 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from crossfade.results.beside import AT_LEAST, BESIDE, RUNS
+from crossfade.errors import ResultsError, shortened
+from crossfade.results.beside import AT_LEAST, BESIDE, INTERVAL, RUNS
 from crossfade.results.grids import Grid
-from crossfade.wording import metric_name
+from crossfade.results.metrics import metrics as metrics_there
+from crossfade.results.rows import LINKS, NUMBERED
+from crossfade.wording import axis_name, metric_name
+
+Variable = tuple[list[str], NDArray[Any], dict[str, str]]
+BOUNDS = ("low", "high", "ci95")
+"""Along the dimension ``bound``: the ends of the 95 % interval, and the half-width of Student's."""
+KINDS = ("flow", "link", "node", "user")
+TAKEN = {"method", "methods", "run", "replication", "bound", "metric", "unit", *KINDS}
 
 
 class Frame:
@@ -31,16 +46,22 @@ class Frame:
         self._dimensions = [*names, *(["method"] if len(methods) > 1 else [])]
         # A whole table of the scenario may be an axis: the table "run" too.
         self._run = "replication" if "run" in names else "run"
-        self._variables: dict[str, tuple[list[str], NDArray[Any], dict[str, str]]] = {}
+        self._variables: dict[str, Variable] = {}
+        # Of each metric: what stands beside it, by ending.
+        self._metrics: dict[str, dict[str, Variable]] = {}
 
     def add_metric(self, name: str, end: str, of_groups: ArrayLike, unit: str) -> None:
         """The values of a metric (``end`` is empty), or what stands beside them."""
         words = metric_name(name)[0]
         unit = "1" if end in (RUNS, AT_LEAST) else unit
-        self.add(f"{name}{end}", of_groups, unit, f"{BESIDE[end]} {words}" if end else words)
+        long_name = f"{BESIDE[end]} {words}" if end else words
+        self._metrics.setdefault(name, {})[end] = self._variable(of_groups, unit, long_name)
 
     def add(self, name: str, of_groups: ArrayLike, unit: str, long_name: str) -> None:
         """Values by group, and by run where there is a second dimension."""
+        self._variables[name] = self._variable(of_groups, unit, long_name)
+
+    def _variable(self, of_groups: ArrayLike, unit: str, long_name: str) -> Variable:
         given = np.asarray(of_groups)
         methods, rest = len(self._methods), given.shape[1:]
         values = given.reshape(-1, methods, *rest)
@@ -52,10 +73,114 @@ class Frame:
         shape = (*self._grid.shape, *([methods] if methods > 1 else []), *rest)
         attributes = {"long_name": long_name} | ({"units": unit} if unit else {})
         dimensions = [*self._dimensions, *([self._run] if rest else [])]
-        self._variables[name] = dimensions, values.reshape(shape), attributes
+        return dimensions, values.reshape(shape), attributes
+
+    def wide(self, attributes: Mapping[str, str | int], runs: int | None = None) -> xr.Dataset:
+        """A variable for each column of a table, with the dotted keys of the axes."""
+        columns = {
+            f"{name}{end}": variable
+            for name, beside in self._metrics.items()
+            if not name.startswith(NUMBERED)  # too many for a table
+            for end, variable in beside.items()
+        }
+        return xr.Dataset(columns | self._variables, self._coordinates(runs), dict(attributes))
 
     def dataset(self, attributes: Mapping[str, str | int], runs: int | None = None) -> xr.Dataset:
-        """The dataset of what was added."""
+        """A variable for each metric; axes have short names, flows, links and the like are dimensions."""
+        parts: dict[tuple[str, str], dict[str | int, str]] = {}
+        known = [name for name, beside in self._metrics.items() if not np.isnan(beside[""][1]).all()]
+        for name in known:
+            kind, part, metric = _part(name)
+            parts.setdefault((kind, metric), {})[part] = name
+        there: dict[str, list[str | int]] = {kind: [] for kind in KINDS}
+        for name in known:
+            kind, part, _ = _part(name)
+            if kind and part not in there[kind]:
+                there[kind].append(part)
+        variables: dict[str, Variable] = {}
+        for (kind, metric), found in parts.items():
+            name = f"{metric}_by_{kind}" if kind else metric
+            variables[name] = self._beside("", found, kind, there)
+        coordinates = self._coordinates(runs)
+        coordinates |= {kind: (kind, np.array(names)) for kind, names in there.items() if names}
+        if any(set(INTERVAL) <= self._metrics[name].keys() for name in known):
+            metrics = sorted({metric for _, metric in parts}, key=_rank)
+            of = {_part(name)[2]: self._metrics[name][""][2] for name in known}
+            units = [of[metric].get("units", "") for metric in metrics]
+            coordinates |= {"metric": ("metric", np.array(metrics)), "unit": ("metric", np.array(units))}
+            coordinates["bound"] = ("bound", np.array(BOUNDS))
+            for kind in ("", *KINDS):
+                of_kind = {metric: found for (of, metric), found in parts.items() if of == kind}
+                if of_kind:
+                    variables |= self._intervals(kind, metrics, of_kind, there)
+        names = self._short_names({*variables, *self._variables})
+        if "method" in coordinates:
+            # ``sel`` has a keyword of that name, and would take the value for its own.
+            names["method"] = "methods"
+        made = xr.Dataset(variables | self._variables, coordinates, dict(attributes)).rename(names)
+        for key, name in names.items() - {("method", "methods")}:
+            made[name].attrs |= {"long_name": axis_name(key)[0], "key": key}
+        return made
+
+    def _beside(
+        self, end: str, found: Mapping[str | int, str], kind: str, there: Mapping[str, Sequence[str | int]]
+    ) -> Variable:
+        """The values of a metric along the dimension of a kind of parts; of the whole as they are."""
+        dimensions, values, attributes = self._metrics[next(iter(found.values()))][end]
+        if not kind:
+            return dimensions, values, attributes
+        nothing = np.full(values.shape, np.nan)
+        each = [self._metrics[found[part]][end][1] if part in found else nothing for part in there[kind]]
+        # Words of a metric of a part end with that part: reverse, queue drops.
+        words = metric_name(_part(next(iter(found.values())))[2])[0]
+        at = len(self._dimensions)
+        return (
+            [*dimensions[:at], kind, *dimensions[at:]],
+            np.stack(each, axis=at),
+            attributes | {"long_name": words},
+        )
+
+    def _intervals(
+        self,
+        kind: str,
+        metrics: Sequence[str],
+        found: Mapping[str, Mapping[str | int, str]],
+        there: Mapping[str, Sequence[str | int]],
+    ) -> dict[str, Variable]:
+        """The ends of the intervals of all metrics, and where one is of fewer runs or is a lower bound."""
+        ends = {f"_ci95_{name}" if name != "ci95" else "_ci95": place for place, name in enumerate(BOUNDS)}
+        first = self._beside("", next(iter(found.values())), kind, there)
+        dimensions, shape = first[0], first[1].shape
+        interval = np.full((len(metrics), *shape, len(BOUNDS)), np.nan)
+        defined, at_least = (np.zeros((len(metrics), *shape), kind) for kind in (int, bool))
+        for place, metric in enumerate(metrics):
+            if metric not in found:
+                continue
+            for end, bound in ends.items():
+                interval[place, ..., bound] = self._beside(end, found[metric], kind, there)[1]
+            defined[place] = np.nan_to_num(self._beside(RUNS, found[metric], kind, there)[1])
+            if all(AT_LEAST in self._metrics[name] for name in found[metric].values()):
+                at_least[place] = self._beside(AT_LEAST, found[metric], kind, there)[1] > 0
+        by = f"_by_{kind}" if kind else ""
+        along = ["metric", *dimensions]
+        made: dict[str, Variable] = {
+            f"interval{by}": ([*along, "bound"], interval, {"long_name": "95 % interval"}),
+            f"defined{by}": (along, defined, {"long_name": "number of runs with a value", "units": "1"}),
+        }
+        if at_least.any():
+            made[f"at_least{by}"] = along, at_least, {"long_name": "whether the value is a lower bound"}
+        return made
+
+    def _short_names(self, taken: set[str]) -> dict[str, str]:
+        """The last parts of the keys where they tell them apart, else all their parts."""
+        keys = [item.key for dimension in self._grid.dimensions for item in dimension.coordinates]
+        last = [key.rsplit(".", 1)[-1] for key in keys]
+        return {
+            key: name if last.count(name) == 1 and name not in TAKEN | taken else key.replace(".", "_")
+            for key, name in zip(keys, last, strict=True)
+        }
+
+    def _coordinates(self, runs: int | None) -> dict[str, Any]:
         coordinates: dict[str, Any] = {
             item.key: (dimension.name, item.values, {"units": item.unit} if item.unit else {})
             for dimension in self._grid.dimensions
@@ -65,4 +190,33 @@ class Frame:
             coordinates["method"] = ("method", np.array(self._methods))
         if runs is not None:
             coordinates[self._run] = (self._run, np.arange(runs))
-        return xr.Dataset(self._variables, coordinates, dict(attributes))
+        return coordinates
+
+
+def _part(name: str) -> tuple[str, str | int, str]:
+    """What a metric is of (the kind of part, empty of the whole, and which), and its own name."""
+    part, _, metric = name.rpartition(".")
+    if name.startswith(NUMBERED):
+        kind, _, number = part.partition(":")
+        return kind, int(number), metric
+    return ("link" if part in LINKS else "flow") if part else "", part, metric
+
+
+def _rank(metric: str) -> tuple[int, str]:
+    """The place of a metric in tables; those of other versions stand at the end."""
+    place = next((place for place, known in enumerate(metrics_there()) if known.name == metric), None)
+    return (len(metrics_there()), metric) if place is None else (place, "")
+
+
+def is_wide(layout: str) -> bool:
+    """Whether a dataset is asked for in the layout of tables, which is deprecated."""
+    if layout not in ("metrics", "wide"):
+        raise ResultsError(f"layout = {shortened(repr(layout))}: must be metrics or wide")
+    if layout == "wide":
+        warnings.warn(
+            'layout="wide" goes with the next release: intervals lie along the dimension bound, flows and '
+            "links along dimensions of their own",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return layout == "wide"

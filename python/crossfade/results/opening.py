@@ -37,7 +37,7 @@ STEPS_AT_ONCE = 1_000_000
 
 def is_results_file(path: str | PathLike[str]) -> bool:
     """Whether a file is to be opened as a results file: whether it begins as an SQLite database does."""
-    return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    return isinstance(path, str | PathLike) and begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, sidecars.State | None]:

@@ -60,6 +60,19 @@ def published(rows: PlanRows) -> list[Metric]:
     return list(found.values())
 
 
+def numbered(rows: PlanRows) -> list[Metric]:
+    """The metrics of nodes and users, by the names that rows have (``user:0.user_goodput_bps``)."""
+    units: dict[str, str] = rows.plan.description["units"]
+    ranks = {name: rank for rank, name in enumerate(units)}
+    found = []
+    for column, name in enumerate(rows.names):
+        part, _, last = name.rpartition(".")
+        number = part.partition(":")[2]
+        if name.startswith(NUMBERED) and last in units and re.fullmatch("[0-9]{1,9}", number):
+            found.append((ranks[last], int(number), Metric(name, column, units[last])))
+    return [metric for *_, metric in sorted(found, key=lambda item: item[:2])]
+
+
 def warnings_of(rows: PlanRows, found: Estimates) -> list[str]:
     """What the file warns of, and that results are missing or mean something else, if they do."""
     told = [*rows.plan.warnings, *_of_older_rows(rows)]

@@ -16,15 +16,18 @@ from crossfade._crossfade import MAIN_METRICS
 from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
+from crossfade.figures.style import Page
 from crossfade.figures.wanted import Wanted
 from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import PREFIXES, Row, names_of
-from crossfade.results.shown import html_table, shown, shown_unit
+from crossfade.results.shown import ENDS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
 if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Metrics = dict[str, "Estimate"]
 
@@ -310,14 +313,30 @@ class Results:
         numbers = table.columns[len(self.axes) + 2 :]
         return pd.DataFrame(table.rows, columns=table.columns).astype(dict.fromkeys(numbers, float))
 
-    def to_xarray(self) -> xr.Dataset:
-        """The results as an xarray dataset: axes are dimensions, metrics variables with their units.
+    def to_xarray(self, *, layout: str = "metrics") -> xr.Dataset:
+        """Give the results as an xarray dataset.
 
-        Names, coordinates and intervals are those of :func:`crossfade.open_results`. Attributes: title, seed;
-        warnings, a line each; ``method`` where there is but one.
+        Parameters
+        ----------
+        layout
+            As in :func:`crossfade.open_results`.
+
+        Returns
+        -------
+        xarray.Dataset
+            As :func:`crossfade.open_results` describes it. Attributes: title, seed; warnings, a line each;
+            ``method`` where there is but one.
+
+        Examples
+        --------
+        >>> import crossfade as cf
+        >>> data = cf.run("quickstart", methods=["formula"]).to_xarray()
+        >>> data["goodput_bps"].sel(variant="reno").dims
+        ('p_e',)
         """
-        from crossfade.results.labelled import Frame  # here: numpy and xarray take a while to start
+        from crossfade.results.labelled import Frame, is_wide  # here: numpy and xarray take a while to start
 
+        wide = is_wide(layout)
         units = {
             name: estimate.unit
             for point in self.points
@@ -331,6 +350,11 @@ class Results:
         for name, end in self._columns([*self.metrics, *self.parts]):
             values = [cell.get(f"{name}{end}") for cell in cells]
             frame.add_metric(name, end, [math.nan if cell is None else cell for cell in values], units[name])
+        for name, unit in self._numbered().items():
+            at_points = [{} if point is None else _numbered_of(point, name) for point in found]
+            for end, key in zip(("", *INTERVAL, RUNS), (*ENDS, "runs"), strict=True):
+                values = [estimate.get(key) for estimate in at_points]
+                frame.add_metric(name, end, [math.nan if cell is None else cell for cell in values], unit)
         frame.add("runs", [0 if point is None else point.runs for point in found], "1", "number of runs")
         attributes: dict[str, str | int] = {
             "title": self.title,
@@ -338,7 +362,19 @@ class Results:
             "seed": self.seed,
             "warnings": "\n".join(self.warnings),
         }
-        return frame.dataset(attributes)
+        return frame.wide(attributes) if wide else frame.dataset(attributes)
+
+    def _numbered(self) -> dict[str, str]:
+        """The metrics of nodes and users, by their names in rows, with their units."""
+        found = {
+            (place, number, f"{kind}:{part[kind]}.{name}"): value["unit"]
+            for point in self.points
+            for kind, parts in (("node", point.nodes), ("user", point.users))
+            for number, part in enumerate(parts)
+            for place, (name, value) in enumerate(part.items())
+            if isinstance(value, Mapping) and "unit" in value
+        }
+        return {name: found[place, number, name] for place, number, name in sorted(found)}
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """The object behind ``--json``, a list of them where there are several points or methods."""
@@ -373,9 +409,31 @@ class Results:
         """:meth:`to_dict` as JSON text; numbers read back exactly."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def plot(self, path: str | PathLike[str], **options: Any) -> None:
-        """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
-        plot_wanted(self.table(), fspath(path), self.figure, **{"title": self.title, **options})
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        width: str | float | None = None,
+        font_size: float | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Figure:
+        """Draw the results, to a file where ``path`` names one.
+
+        ``options`` are those of :func:`crossfade.plot`. Returns the figure of matplotlib.
+        """
+        file = None if path is None else fspath(path)
+        page = Page(width or "", font_size, ax)
+        return plot_wanted(self.table(), file, self.figure, width=page, **{"title": self.title, **options})
+
+
+def _numbered_of(point: Point, name: str) -> Mapping[str, Any]:
+    """A metric of a node or user (``user:0.user_goodput_bps``) at a point."""
+    part, _, metric = name.rpartition(".")
+    kind, _, number = part.partition(":")
+    parts = point.nodes if kind == "node" else point.users
+    found: Mapping[str, Any] = next((of for of in parts if str(of[kind]) == number), {}).get(metric, {})
+    return found
 
 
 def _cells(point: Point) -> dict[str, float | None]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import crossfade._crossfade as _crossfade
+from crossfade.files.version import version
 from crossfade.results import sidecars
 from crossfade.results.rows import Row, names_of
 
@@ -159,7 +160,7 @@ def to_line(row: Row, metric_set: int) -> Line:
         row.values,
         row.failure,
         _crossfade.RESULTS_VERSION,
-        _crossfade.__version__,
+        version(),
         float(row.seconds),
     )
 

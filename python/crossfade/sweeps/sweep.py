@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, Unpack
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.errors import ScenarioError
-from crossfade.files import check_writable
+from crossfade.errors import OutputError, ScenarioError, shortened
+from crossfade.files import as_path, check_writable
 from crossfade.plans import Plan, translated_errors
-from crossfade.plans.options import Options, PlanOptions, Scenario
+from crossfade.plans.options import Options, PlanOptions, ScenarioLike
 from crossfade.records import draft, publish
 from crossfade.results.file import SUFFIX, ResultsFile
 from crossfade.results.interrupted import Interrupted
@@ -35,7 +35,7 @@ Say = Callable[[str], object]
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     methods: Sequence[str] | None = None,
     out: str | PathLike[str] | None = None,
@@ -71,7 +71,7 @@ def sweep(
         raise ScenarioError(
             f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
         )
-    path = Path(default_file(plan, shard) if out is None else out)
+    path = as_path("out", default_file(plan, shard) if out is None else out, OutputError)
     began = time.monotonic()
     with ResultsFile.create(path) as file:
         identity = file.add_plan(plan.stored, plan.description["warnings"])
@@ -146,7 +146,11 @@ def _rows_of(path: Path, keys: Sequence[str]) -> dict[str, Row]:
 def _checked(shard: Shard | None) -> Shard:
     if shard is None:
         return WHOLE
-    number, of = shard
+    try:
+        number, of = map(int, shard)
+    except (TypeError, ValueError):
+        said = shortened(repr(shard))
+        raise ScenarioError(f"shard = {said}: must be a pair (k, n): the k-th of n parts") from None
     if not 1 <= number <= of <= MOST_SHARDS:
         problem = f"must be K/N with K from 1 to N, and N at most {MOST_SHARDS}"
         raise ScenarioError(f"shard = {number}/{of}: {problem}")

@@ -53,6 +53,7 @@ impl Header {
         seed: RunSeed,
         mtu: u32,
         [data_only, bulk]: [bool; 2],
+        version: Option<String>,
     ) -> Self {
         let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
@@ -63,7 +64,7 @@ impl Header {
             mtu,
             data_only,
             bulk,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: version.unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()),
             results_version: RESULTS_VERSION,
             kernel: kernel.trim().to_owned(),
         }

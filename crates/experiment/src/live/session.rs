@@ -56,6 +56,8 @@ pub struct Options {
     pub journal: Option<(File, Source)>,
     /// Where captures go: of the far host, and of the near one.
     pub captures: Option<[File; 2]>,
+    /// The version of Crossfade that a journal names; without it that of this crate.
+    pub version: Option<String>,
     /// Look at the kernel's sockets often enough to draw what they do; otherwise it is whose TCP ran alone.
     pub watch: bool,
 }
@@ -181,6 +183,7 @@ impl Session {
                 self.seed,
                 self.mtu,
                 [config.data_only, self.options.bulk],
+                self.options.version.take(),
             );
             let header = serde_json::to_string(&header).expect("a header is JSON");
             recording = recording.with_journal(file, &header).map_err(refused)?;

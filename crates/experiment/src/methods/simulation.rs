@@ -120,6 +120,9 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         insert(key, Some(value));
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));
+    for (flow, ..) in named.iter().filter(|(_, _, totals)| totals.died) {
+        insert(flow.key(DIED), Some(1.0));
+    }
     metrics.distributions.extend(distributions(&whole).map(|(name, found)| (name.to_owned(), found)));
     for (flow, _, totals) in &named {
         metrics.distributions.extend(distributions(totals).map(|(name, found)| (flow.key(name), found)));

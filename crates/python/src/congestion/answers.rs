@@ -60,8 +60,7 @@ impl Answers {
     }
 
     /// Answers of the flows `wanted` of `flows` that share `object`: its attributes are arrays with a place for each.
-    /// An infinite
-    /// rate is none.
+    /// An infinite rate is none.
     pub(super) fn of_flows(
         object: &Bound<'_, PyAny>,
         method: &str,

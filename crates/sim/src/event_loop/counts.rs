@@ -28,8 +28,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// Reports of all links by `now`; all events until then have been processed. Flows learn how many of their
-    /// segments the last link of their
-    /// route has not sent.
+    /// segments the last link of their route has not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
         // After the end of the run nothing is sent any more.

@@ -33,6 +33,8 @@ NOT_STARTED, NOT_FOUND = 126, 127
 # How long COMMAND waits for the far program to listen, and how long that one may take to say goodbye.
 LISTEN_S = 2.0
 GOODBYE_S = 0.5
+# From when a program has left its host to when its end is known.
+REAPED_S = 0.1
 # The words of the helper.
 GO, STOP, END = b"g", b"s", b"e"
 
@@ -178,7 +180,22 @@ class _First:
                 self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True)
             )
             self._wait_until_it_listens(started[-1], listening)
+            if self._has_ended(started[-1]):
+                started.pop()
         return started
+
+    def _has_ended(self, pid: int) -> bool:
+        """Whether the far program has ended before COMMAND starts; a word where that was with an error."""
+        until = time.monotonic() + REAPED_S
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        while not ended and _listening(pid) is None and time.monotonic() < until:
+            time.sleep(0.001)  # it is ending
+            ended, status = os.waitpid(pid, os.WNOHANG)
+        code = os.waitstatus_to_exitcode(status)
+        if ended and code != 0 and not self._config.quiet:
+            how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            _say(f"live: the far program ended {how} before COMMAND started")
+        return bool(ended)
 
     def _wait_until_it_listens(self, pid: int, before: int) -> int:
         """Until a program of the far host listens at more sockets than there were, has ended, or does not

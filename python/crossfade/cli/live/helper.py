@@ -29,6 +29,7 @@ from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, as_bug, one_line
 from crossfade.files import write_text
+from crossfade.files.version import version
 
 # COMMAND was ended by --duration, as by timeout(1).
 TIMED_OUT = 124
@@ -57,7 +58,13 @@ class _Run:
         is_read = config.link_events is not None or config.opportunities is not None
         self._journal = _nameless() if is_read and config.record is None else None
         journal = f"/proc/self/fd/{self._journal.fileno()}" if self._journal else config.record
-        asked = config.hosts() | {"journal": journal, "watch": watch, "run": 0, "source": given}
+        asked = config.hosts() | {
+            "journal": journal,
+            "watch": watch,
+            "run": 0,
+            "source": given,
+            "version": version(),
+        }
         self._live = _crossfade.Live(self._plan.core, json.dumps(asked))
         # With plots on the terminal, what programs print there waits until it is free again.
         self._printed = _nameless() if config.watch else None

@@ -1,7 +1,8 @@
 //! The trace files of TheaterQ, a queueing discipline of the Linux kernel that follows a table (arXiv 2510.27027):
 //! `KEEP,LATENCY,RATE,LOSS,LIMIT`, or with `ingest EXTENDED` `KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,
-//! ROUTE_ID,QUEUE_ID`, of which older tables do not have the last. KEEP is in us, latencies in ns, RATE in bit/s with -1 for none, shares in parts of 2^32 - 1, LIMIT in
-//! packets with 0 for none. Lines that begin with another character than a digit are no entries.
+//! ROUTE_ID,QUEUE_ID`, of which older tables do not have the last. KEEP is in us, latencies in ns, RATE in bit/s with
+//! -1 for none, shares in parts of 2^32 - 1, LIMIT in packets with 0 for none. Lines that begin with another
+//! character than a digit are no entries.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later, time, whole};

@@ -9,8 +9,8 @@ use crossfade_mac::PollingConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A coordinator that polls its stations in turn, in place of the link. Each flow has a station, which sends its data to the
-/// coordinator.
+/// Coordinator that polls its stations in turn, in place of the link. Each flow has a station, which sends its data
+/// to the coordinator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Polling {
@@ -19,12 +19,12 @@ pub struct Polling {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
-    /// Time that a poll takes, without the packet that it may carry.
+    /// Duration of a poll, without the packet that it may carry.
     #[schemars(extend("x-default" = "50 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<Span>,
 
-    /// Time that the acknowledgement takes which ends the visit to a station.
+    /// Duration of the acknowledgement that ends the visit to a station.
     #[schemars(extend("x-default" = "50 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack: Option<Span>,

@@ -1,0 +1,51 @@
+"""The version of the program: the release, and the commit that it was built from wherever one is known.
+
+``0.2.0`` is the release, ``0.2.0.dev0`` what leads to it, ``0.2.0.dev0+g1a2b3c4d5e6f`` one commit of that. In
+a clone the commit is read from git's own files whenever the package is loaded; a built package has it in
+``commit.txt``, which the build writes (``scripts/build_backend.py``).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import crossfade._crossfade as _crossfade
+from crossfade.errors import ScenarioError, shortened
+from crossfade.files.commit import commit_of
+
+# So many digits name a commit: git itself shows 7 of a small repository.
+DIGITS = 12
+YEAR = 2026
+TITLE = "Crossfade: cross-layer evaluation of transport protocols over fading wireless links"
+AUTHORS = "The Crossfade developers"
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+@cache
+def version() -> str:
+    """The release, and ``+g`` with the commit where one is known."""
+    commit = commit_of(_PACKAGE)
+    return _crossfade.__version__ if commit is None else f"{_crossfade.__version__}+g{commit[:DIGITS]}"
+
+
+def cite(style: str = "bibtex") -> str:
+    """How to cite the version that is installed: BibTeX, or one line of text with ``style = "text"``."""
+    if style == "text":
+        return (
+            f"{AUTHORS} ({YEAR}). {TITLE}. Version {version()}, results version {_crossfade.RESULTS_VERSION}."
+        )
+    if style != "bibtex":
+        raise ScenarioError(f"style = {shortened(style)}: bibtex or text is allowed")
+    return "\n".join(
+        (
+            "@software{crossfade,",
+            f"  author  = {{{{{AUTHORS}}}}},",
+            f"  title   = {{{{{TITLE}}}}},",
+            f"  year    = {{{YEAR}}},",
+            f"  version = {{{version()}}},",
+            f"  note    = {{Results version {_crossfade.RESULTS_VERSION}}},",
+            "}",
+        )
+    )
