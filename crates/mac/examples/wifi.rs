@@ -4,10 +4,12 @@
 //! `cargo run --release -p crossfade-mac --example wifi -- [p] [seconds]`
 
 use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_link::{Departure, Fabric, Parcel, QueueConfig, QueueLimit};
+use crossfade_mac::MeshError;
 use crossfade_mac::wlan::{
-    AirtimeUser, Ampdu, AmpduLimits, BEST_EFFORT, Band, BlockAckFrame, Contest, Durations, EDCA, Form,
-    MPDU_OVERHEAD, Mode, Originator, Overhead, Recipient, SLOT, Saturated, Settled, Sharing, Standard,
-    Transmit, around, on_air, shares, subframe_bytes,
+    AccessPointQueues, AirtimeUser, Ampdu, AmpduLimits, BEST_EFFORT, Band, BlockAckFrame, Contest, Durations,
+    EDCA, Form, MPDU_OVERHEAD, Mode, Originator, Overhead, Recipient, SLOT, Saturated, Settled, Sharing,
+    Standard, StationConfig, Transmit, Wlan, WlanConfig, around, on_air, shares, subframe_bytes,
 };
 use rand::RngExt;
 
@@ -146,7 +148,42 @@ fn closed_form(stations: usize, mode: Mode, limits: &AmpduLimits) -> f64 {
     saturated.throughput(Form::Plain).map_or(f64::NAN, |found| found.throughput_bps)
 }
 
-fn main() -> Result<(), crossfade_mac::MeshError> {
+/// The access point always has 300 packets for each station, `seconds` long: bits of payload a second and share of
+/// the airtime of each station, and how many packets there were.
+fn download(config: WlanConfig, seconds: u64) -> Result<(Vec<(f64, f64)>, u64), MeshError> {
+    let stations = config.stations.len();
+    let mut wlan = Wlan::new(config, RunSeed { seed: 1, run: 0 })?;
+    let mut arrived = vec![0_u64; stations];
+    for (id, station) in (0..300).flat_map(|id| (1..=stations as u32).map(move |station| (id, station))) {
+        wlan.push(SimTime::ZERO, 0, station, Parcel::new(id, station, PACKET));
+    }
+    let end = SimTime::from_millis(1000 * seconds);
+    while let Some(now) = wlan.next_event().filter(|now| *now < end) {
+        while let Some((port, departure)) = wlan.advance(now) {
+            arrived[port as usize - 1] += u64::from(matches!(departure, Departure::Arrived(_)));
+            wlan.push(now, 0, port, departure.parcel());
+        }
+    }
+    let total: SimTime = wlan.airtime().iter().copied().sum();
+    let share = |station: usize| wlan.airtime()[station].as_secs_f64() / total.as_secs_f64();
+    let rate = |station: usize| arrived[station] as f64 * PAYLOAD_BITS / seconds as f64;
+    Ok(((0..stations).map(|station| (rate(station), share(station))).collect(), arrived.iter().sum()))
+}
+
+fn network(modes: &[Mode], access_point: AccessPointQueues) -> WlanConfig {
+    let station = |&mode: &Mode| StationConfig { mode, mpdu_error_rate: 0.0 };
+    WlanConfig {
+        stations: modes.iter().map(station).collect(),
+        limits: AmpduLimits::of(modes[0].standard()),
+        attempts: Some(7),
+        rts: false,
+        asks: false,
+        queue: QueueConfig::DropTail(Some(QueueLimit::Packets(1000))),
+        access_point,
+    }
+}
+
+fn main() -> Result<(), MeshError> {
     let arguments: Vec<f64> = std::env::args().skip(1).filter_map(|text| text.parse().ok()).collect();
     let p = arguments.first().copied().unwrap_or(0.0);
     let seconds = arguments.get(1).map_or(10, |seconds| *seconds as u64);
@@ -176,6 +213,22 @@ fn main() -> Result<(), crossfade_mac::MeshError> {
         for (station, (share, rate)) in shares(&users, overhead, sharing).into_iter().enumerate() {
             println!("{sharing:?},{station},{share:.3},{:.1}", rate / 1e6);
         }
+    }
+    println!("access_point,station,air_share,mbps");
+    let slow = Mode::new(Standard::N, Band::Ghz5, 0, 1, 20, 400)?;
+    let fair = AccessPointQueues::PerStation { airtime_fairness: true };
+    for access_point in [AccessPointQueues::OneFifo(QueueLimit::Packets(1000)), fair] {
+        let (found, _) = download(network(&[mode, mode, slow], access_point), seconds)?;
+        for (station, (rate, share)) in found.into_iter().enumerate() {
+            println!("{access_point:?},{station},{share:.3},{:.1}", rate / 1e6);
+        }
+    }
+    println!("stations,ns_a_packet");
+    let fast = Mode::new(Standard::Ax, Band::Ghz5, 11, 1, 80, 800)?;
+    for stations in [1, 20] {
+        let start = std::time::Instant::now();
+        let (_, packets) = download(network(&vec![fast; stations], fair), seconds)?;
+        println!("{stations},{:.0}", start.elapsed().as_nanos() as f64 / packets as f64);
     }
     Ok(())
 }

@@ -114,6 +114,13 @@ impl Contest {
         self.contenders[contender].counter = (draw >> 64) as u32;
     }
 
+    /// Something came to `contender`, which had nothing to send, while the air was busy: it draws, unless its counter still runs.
+    pub fn arrive(&mut self, contender: usize) {
+        if self.contenders[contender].counter == 0 {
+            self.draw(contender);
+        }
+    }
+
     /// When `contender` transmits if the air stays idle, with something to send since `since`.
     pub fn access(&self, contender: usize, since: SimTime) -> SimTime {
         let Contender { aifs, counter, .. } = self.contenders[contender];

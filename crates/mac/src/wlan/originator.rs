@@ -38,8 +38,8 @@ pub enum Transmit {
 pub struct Settled<T> {
     /// What has arrived.
     pub delivered: Vec<T>,
-    /// What is not tried again.
-    pub given_up: Vec<T>,
+    /// What is not tried again, with its number.
+    pub given_up: Vec<(u64, T)>,
 }
 
 impl<T> Default for Settled<T> {
@@ -145,7 +145,7 @@ impl<T: Copy> Originator<T> {
                 settled.delivered.push(mpdu.item);
                 *place = None;
             } else if self.attempts.is_some_and(|most| mpdu.attempts >= most) {
-                settled.given_up.push(mpdu.item);
+                settled.given_up.push((number, mpdu.item));
                 *place = None;
                 lost_one = true;
             } else {
@@ -165,6 +165,15 @@ impl<T: Copy> Originator<T> {
     /// The recipient does not answer BARs either: what is in flight counts as failed.
     pub fn on_silence(&mut self, settled: &mut Settled<T>) {
         self.on_block_ack(|_| false, settled);
+    }
+
+    /// Shows what is not settled, with its number.
+    pub fn each(&self, mut visit: impl FnMut(u64, &T)) {
+        for (number, mpdu) in (self.start..).zip(&self.mpdus) {
+            if let Some(mpdu) = mpdu {
+                visit(number, &mpdu.item);
+            }
+        }
     }
 
     fn advance(&mut self) {
@@ -368,7 +377,7 @@ mod tests {
             prop_assert_eq!(next, total);
             prop_assert_eq!(settled.delivered.len() + settled.given_up.len(), total as usize);
             prop_assert!(out.windows(2).all(|two| two[0] < two[1]), "in order and once");
-            let mut missing = settled.given_up.clone();
+            let mut missing: Vec<u64> = settled.given_up.iter().map(|(_, item)| *item).collect();
             missing.sort_unstable();
             let held: Vec<u64> = (0..total).filter(|item| out.binary_search(item).is_err()).collect();
             prop_assert!(held.iter().all(|item| missing.binary_search(item).is_ok()), "only what was given up is missing");

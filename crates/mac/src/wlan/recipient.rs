@@ -80,6 +80,11 @@ impl<T: Copy> Recipient<T> {
         back <= self.past.len() && self.past[self.past.len() - back]
     }
 
+    /// Shows what waits for earlier ones.
+    pub fn each(&self, visit: impl FnMut(&T)) {
+        self.held.iter().flatten().map(|(_, item)| item).for_each(visit);
+    }
+
     /// When it gives up waiting for a hole; `None` where nothing waits, or it never does.
     pub fn next_timeout(&self) -> Option<SimTime> {
         let since = self.held.iter().flatten().map(|(since, _)| *since).min()?;
