@@ -62,7 +62,7 @@ from crossfade.errors import (
 from crossfade.explorer.server import explore
 from crossfade.files.version import cite
 from crossfade.files.version import version as _version
-from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
+from crossfade.fitting import LinkFit, LinkTrace, MarkovFit, fit, fit_link, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
 from crossfade.pictures import draw, fold, plot
 from crossfade.plans import load_results
@@ -95,6 +95,7 @@ __all__ = [
     "ImpossibleResultError",
     "Interrupted",
     "Knee",
+    "LinkFit",
     "LinkTrace",
     "MarkovFit",
     "Matrix",
@@ -124,6 +125,7 @@ __all__ = [
     "explore",
     "export",
     "fit",
+    "fit_link",
     "fit_rayleigh",
     "fold",
     "journal_events",
