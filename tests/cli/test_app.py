@@ -251,7 +251,7 @@ def test_tables_have_short_numbers_and_their_units(cli: Cli, small: Path, sweep:
         "--over",
         "tcp.variant=sack",
     ]
-    names, units, *_ = cli("run", sweep, *real, "--y", "rtt_p95_s/goodput_bps").out.splitlines()[2:]
+    names, units, *_ = cli("run", sweep, *real, "--y", "rtt_p95_s/goodput_bps").out.splitlines()[3:]
     assert names.split()[:2] == ["rtt_p95_s", "goodput_bps"]
     assert units.split()[-5:-3] == ["ms", "Mbit/s"]
 
