@@ -66,7 +66,7 @@ MOST_AT_THE_TOP = 22
 
 # What each crate may know, from the ground up. Its tests may know more.
 MODELS = ["core", "channel", "phy", "transport", "link", "cell", "nr", "mac"]
-METHODS = ["analysis", "capture", "sim", "live"]
+METHODS = ["analysis", "capture", "fit", "sim", "live"]
 RUST = {
     "core": [],
     "control": [],

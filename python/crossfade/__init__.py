@@ -63,7 +63,7 @@ from crossfade.errors import (
 from crossfade.explorer.server import explore
 from crossfade.files.version import cite
 from crossfade.files.version import version as _version
-from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
+from crossfade.fitting import LinkFit, LinkTrace, MarkovFit, fit, fit_link, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
 from crossfade.pictures import draw, fold, plot, plot_cdf, plot_events
 from crossfade.plans import load_results
@@ -96,6 +96,7 @@ __all__ = [
     "ImpossibleResultError",
     "Interrupted",
     "Knee",
+    "LinkFit",
     "LinkTrace",
     "MarkovFit",
     "Matrix",
@@ -125,6 +126,7 @@ __all__ = [
     "explore",
     "export",
     "fit",
+    "fit_link",
     "fit_rayleigh",
     "fold",
     "journal_events",

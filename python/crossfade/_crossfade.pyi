@@ -683,6 +683,22 @@ def trace_curves(format: str, chunks: Iterable[bytes], delay_interval_s: float, 
     """What a text says over time, as JSON text: for each direction, quantities with times in s and values, at
     most ``most`` points each. Raises TraceError for a wrong line."""
 
+def read_capture(
+    first: Iterable[bytes],
+    again: Iterable[bytes],
+    receiver: Iterable[bytes] | None = None,
+    receiver_again: Iterable[bytes] | None = None,
+) -> dict[str, Any]:
+    """The packets of the largest flow of a capture as arrays.
+
+    These are ``sent_s``, ``bytes``, ``seen_s`` (not a number where it is not known) and ``fate`` (0 arrived,
+    1 lost, 2 not known); beside them ``flow``, ``is_round_trip``, ``offloads``, ``is_cut``, ``ends_early``
+    and ``share``. Each file is handed over twice. Raises TraceError.
+    """
+
+def fit_link(sent_s: Any, bytes: Any, seen_s: Any, fate: Any, is_round_trip: bool, seed: int) -> str:
+    """A link fitted to columns as ``read_capture`` has them, as JSON text. Raises TraceError."""
+
 class TraceConversion:
     """A conversion of texts about one way (up, down or both): each is looked at, then all are read again."""
 

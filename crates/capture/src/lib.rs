@@ -31,6 +31,7 @@ mod flow;
 mod packet;
 mod pcap;
 mod quic;
+pub mod read;
 
 pub use air::{AirConfig, AirFrame, AirKind, air_pcap};
 pub use capture::{Capture, CaptureConfig, WHOLE_PACKETS};

@@ -2,5 +2,6 @@
 
 mod common;
 mod packets;
+mod reading;
 mod receive_window;
 mod tshark;

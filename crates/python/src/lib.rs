@@ -18,6 +18,7 @@ mod live;
 mod memory;
 mod panics;
 mod plan;
+mod record;
 mod rows;
 mod traces;
 
@@ -164,6 +165,8 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimates::student_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_rayleigh, module)?)?;
+    module.add_function(wrap_pyfunction!(record::read_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(record::fit_link, module)?)?;
     module.add_class::<traces::TraceConversion>()?;
     module.add_function(wrap_pyfunction!(traces::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(traces::detect_trace, module)?)?;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// A text that cannot be read: what is in it, or whoever hands it over, such as Ctrl-C.
-enum Failed {
+pub(crate) enum Failed {
     Malformed(Malformed),
     Python(PyErr),
 }
@@ -41,7 +41,7 @@ impl From<Failed> for PyErr {
 }
 
 /// A text in chunks, as an iterator of bytes gives them.
-struct Chunks<'py>(Bound<'py, PyIterator>);
+pub(crate) struct Chunks<'py>(pub(crate) Bound<'py, PyIterator>);
 
 impl Iterator for Chunks<'_> {
     type Item = Result<Vec<u8>, Failed>;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -10,17 +11,40 @@ import typer
 from crossfade import fitting
 from crossfade.cli import terminal
 from crossfade.cli.options import PlotOption, whole
+from crossfade.comparison.predictions import Predicted
+from crossfade.comparison.predictions import predict as predicted
+from crossfade.errors import TraceError, shortened
 from crossfade.figures.style import check_plot_file
+from crossfade.files import check_outputs
 
 
 def fit(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="What was lost: 0/1 a packet, or the lost numbers.")
+    records: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RECORD...",
+            help="A capture of the sender's end, or of both ends (the sender's first); or what was lost: "
+            "0/1 a packet, or the lost numbers.",
+        ),
     ],
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="LINK.toml", help="Write the link as a scenario, its draws beside it."),
+    ] = None,
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            "--predict",
+            metavar="CONTROLS",
+            help="What these congestion controls would do on the fitted link: cubic,bbr-v3,quic.",
+        ),
+    ] = None,
     format: Annotated[
         str,
         typer.Option(
-            "--format", metavar="FORMAT", help="How to read it: auto, bits (0/1 a packet) or lost (numbers)."
+            "--format",
+            metavar="FORMAT",
+            help="How to read losses: auto, bits (0/1 a packet) or lost (numbers).",
         ),
     ] = "auto",
     packets: Annotated[
@@ -32,19 +56,60 @@ def fit(
     json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
     plot: PlotOption = None,
 ) -> None:
-    """Fit the two-state Markov channel to a loss trace, and judge it.
+    """Fit a link to a capture, or a Markov channel to losses, and judge it.
 
     \b
+    crossfade fit mine.pcap --to link.toml
+    crossfade fit mine.pcap --predict cubic,bbr-v3,quic
+    crossfade fit sender.pcap receiver.pcap --to link.toml --plot link.png
     crossfade fit losses.txt
     crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
     """
     if plot is not None:
-        check_plot_file(plot, trace)
-    found = fitting.fit(trace, format, packets)
+        check_plot_file(plot, *records)
+    if len(records) > 1 or fitting.is_record(records[0]):
+        if format != "auto" or packets is not None:
+            raise TraceError("--format and --packets: are of loss traces, not of captures")
+        _fit_link(records, to, predict, json, plot)
+        return
+    if to is not None or predict is not None:
+        raise TraceError("--to and --predict: need a capture, not a loss trace")
+    found = fitting.fit(records[0], format, packets)
     if json:
         terminal.write_out(found.to_json() + "\n")
     else:
         terminal.print_fit(found, terminal.console())
     if plot is not None:
-        found.plot(plot, title=trace.name)
+        found.plot(plot, title=records[0].name)
         terminal.say(f"wrote {plot}")
+
+
+def _fit_link(
+    records: list[Path], to: Path | None, predict: str | None, json: bool, plot: Path | None
+) -> None:
+    if json and predict is not None:
+        raise TraceError("--json and --predict: contradict each other")
+    if to is not None and to.suffix != ".toml":
+        raise TraceError(f"--to {shortened(to)}: a scenario's name ends in .toml")
+    check_outputs([to, plot], *records)
+    found = fitting.fit_link(*records)
+    rows = [] if predict is None else _predicted(found, predict)
+    if json:
+        terminal.write_out(found.to_json() + "\n")
+    else:
+        terminal.print_link_fit(found, terminal.console())
+    if rows:
+        terminal.print_predictions(rows, found, terminal.console())
+    if to is not None:
+        terminal.say(f"wrote {', '.join(map(str, found.write(to)))}")
+    if plot is not None:
+        found.plot(plot, title=found.source)
+        terminal.say(f"wrote {plot}")
+
+
+def _predicted(found: fitting.LinkFit, predict: str) -> list[Predicted]:
+    controls = [control.strip() for control in predict.split(",") if control.strip()]
+    with tempfile.TemporaryDirectory() as folder:
+        link, *_ = found.write(Path(folder) / "link.toml")
+        replay = found.write_replay(Path(folder) / "replay.toml")
+        return predicted(link, controls, replay, progress=False)

@@ -31,7 +31,8 @@ from crossfade.wording import between
 if TYPE_CHECKING:
     from crossfade.comparison.best import Best
     from crossfade.comparison.compare import Comparison
-    from crossfade.fitting import LinkTrace, MarkovFit
+    from crossfade.comparison.predictions import Predicted
+    from crossfade.fitting import LinkFit, LinkTrace, MarkovFit
     from crossfade.papers import Matrix, Paper, Verdict
 
 # Where there is no terminal to ask, words break at this width; numbers and values of axes have no limit.
@@ -354,6 +355,47 @@ def print_fit(fit: MarkovFit, to: Console) -> None:
             )
     to.print(grid)
     to.print(Text(fit.explanation), soft_wrap=True)
+
+
+def print_link_fit(fit: LinkFit, to: Console) -> None:
+    """A fitted link: each parameter with its interval and verdict, and what the record does not show."""
+    grid = _grid()
+    for name in ("parameter", "value", "90 % interval", "unit", "verdict"):
+        grid.add_column(name, justify="right" if name in ("value", "90 % interval") else "left")
+    units = {"rate": ("Mbit/s", 1e6), "delay": ("ms", 1e-3), "queue": ("packets", 1.0), "loss": ("%", 1e-2)}
+    for name, (unit, size) in units.items():
+        of = fit.parameters[name]
+        value, low, high = (f"{number / size:.4g}" for number in (of.value, of.low, of.high))
+        if of.verdict == "bounded":
+            value, between = (f"<= {high}", "") if of.value == 0 else (f">= {value}", "")
+        else:
+            between = f"{low} to {high}"
+        grid.add_row(name, value, between, unit, of.verdict)
+    found = fit.found
+    lost = f"{found['random_losses']} lost at random, {found['congestive_losses']} at a full queue"
+    seen = f"{found['packets']} packets in {found['lasts_s']:.1f} s, {lost}"
+    _print(to, f"{fit.source}: model {fit.model}; {seen}", grid)
+    waited = f"{found['waited_share'] * 100:.3g} % of the packets waited in the queue"
+    to.print(Text(f"{fit.flow}; {waited}"), soft_wrap=True)
+    for warning in fit.warnings:
+        to.print(Text(f"- {warning}"), soft_wrap=True)
+
+
+def print_predictions(rows: Sequence[Predicted], fit: LinkFit, to: Console) -> None:
+    """What each control would do on the fitted link, and what a replay of the record says of it."""
+    grid = _grid()
+    for name in ("control", "metric", "predicted", "90 % interval", "replay", "unit"):
+        grid.add_column(name, justify="left" if name in ("control", "metric", "unit") else "right")
+    units = {"goodput_bps": ("Mbit/s", 1e6), "rtt_p95_s": ("ms", 1e-3)}
+    is_range = fit.rate.verdict == "bounded"
+    for row in rows:
+        unit, size = units[row.metric]
+        numbers = (row.value, row.low, row.high, row.replay)
+        value, low, high, replay = ("-" if x is None else f"{x / size:.4g}" for x in numbers)
+        grid.add_row(
+            row.control, row.metric, "range" if is_range else value, f"{low} to {high}", replay, unit
+        )
+    _print(to, f"Predicted for the link of {fit.source}; a replay of the record beside it", grid)
 
 
 # What a recording says, by the names of its summary: words, unit, and the unit's size.

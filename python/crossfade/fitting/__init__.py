@@ -1,7 +1,8 @@
-"""What was measured elsewhere: recorded losses and the chain that fits them; recordings of links."""
+"""What was measured elsewhere: recorded losses, recorded packets and what fits them; recordings of links."""
 
 from __future__ import annotations
 
+from crossfade.fitting.links import LinkFit, LinkParameter, fit_link, is_record
 from crossfade.fitting.losses import (
     ChiSquareTest,
     FadingFit,
@@ -18,11 +19,15 @@ __all__ = [
     "ChiSquareTest",
     "FadingFit",
     "Interval",
+    "LinkFit",
+    "LinkParameter",
     "LinkTrace",
     "MarkovFit",
     "RunDistance",
     "RunLengths",
     "fit",
+    "fit_link",
     "fit_rayleigh",
+    "is_record",
     "trace",
 ]

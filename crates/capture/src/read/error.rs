@@ -1,0 +1,95 @@
+//! Why a capture is refused.
+
+use thiserror::Error;
+
+/// What is wrong with a capture, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Neither of the two formats.
+    #[error("not a capture: pcap and pcapng files are read")]
+    NotACapture,
+    /// A length that no writer has.
+    #[error("{what} at byte {at} has a length of {length}: must be {allowed}")]
+    Length {
+        /// What has it.
+        what: &'static str,
+        /// Where it begins.
+        at: u64,
+        /// The length.
+        length: u64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A link type whose packets are not read.
+    #[error(
+        "link type {0}: must be Ethernet (1), raw IP (12, 14, 101, 228, 229), loopback (0, 108) or Linux cooked (113, 276)"
+    )]
+    LinkType(u32),
+    /// A packet of an interface that the file does not describe.
+    #[error("packet {packet}: interface {interface} is described nowhere before it")]
+    Interface {
+        /// Which packet, counted from 1.
+        packet: u64,
+        /// Its interface.
+        interface: u32,
+    },
+    /// More interfaces than any file has.
+    #[error("the file describes more than {0} interfaces")]
+    Interfaces(usize),
+    /// A resolution of time that cannot be.
+    #[error(
+        "interface {interface}: if_tsresol {value} is finer than a nanosecond can tell or coarser than a second"
+    )]
+    Resolution {
+        /// Which interface, counted from 0.
+        interface: usize,
+        /// The value.
+        value: u8,
+    },
+    /// A simple packet block, which has no time.
+    #[error("packet {0}: a simple packet block has no time, so nothing can be measured")]
+    NoTime(u64),
+    /// No packet of TCP or UDP.
+    #[error("the capture has no TCP or UDP packet with data")]
+    NoFlow,
+    /// A clock that was set back by more than packets of several processors are out of order.
+    #[error(
+        "packet {packet}: its time is {back_ms} ms before that of the packet in front of it: the clock was set back"
+    )]
+    TimeGoesBack {
+        /// Which packet of the flow, counted from 1.
+        packet: u64,
+        /// By how much.
+        back_ms: u64,
+    },
+    /// One end of a flow without acknowledgements that can be read.
+    #[error(
+        "{0}: one end alone does not show what arrived; capture at both ends and give both files, the sender's first"
+    )]
+    OneEnd(String),
+    /// TCP captured where its data arrives.
+    #[error("captured at the receiver: capture at the sender, or give both files, the sender's first")]
+    AtReceiver,
+    /// The other end's file does not have the flow.
+    #[error("the second capture does not have the flow {0} of the first")]
+    OtherFlow(String),
+    /// Datagrams of the same content.
+    #[error("{alike} of {packets} datagrams are alike: the captures of both ends cannot be joined")]
+    Alike {
+        /// How many have a twin.
+        alike: usize,
+        /// Of how many.
+        packets: usize,
+    },
+    /// Two captures of which almost nothing is in both.
+    #[error(
+        "{joined} of the {packets} packets that arrived are in the sender's capture: not of one flow at one time"
+    )]
+    NotJoined {
+        /// How many are in both.
+        joined: usize,
+        /// How many arrived.
+        packets: usize,
+    },
+}

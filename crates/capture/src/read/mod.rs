@@ -1,0 +1,31 @@
+//! Captures read: pcap and pcapng in chunks, the headers of their packets, and what became of each packet of a flow.
+//!
+//! A capture is read twice: a [`Survey`] finds the flow that carried most, and a [`FlowReader`] follows it. Both are
+//! handed the [`Packet`]s of a [`FileReader`], which takes the bytes of a file in chunks of any size. Memory is bounded:
+//! by [`MOST_FLOWS`] in the first, by [`MOST_PACKETS`] in the second.
+//!
+//! ```
+//! use crossfade_capture::read::{FileReader, Survey};
+//!
+//! let mut survey = Survey::default();
+//! let error = FileReader::default().push(b"no capture at all, but long enough", |_, _| Ok(())).unwrap_err();
+//! assert_eq!(error.to_string(), "not a capture: pcap and pcapng files are read");
+//! assert!(survey.largest().is_err());
+//! ```
+
+mod error;
+mod file;
+mod flow;
+mod headers;
+mod joined;
+mod observed;
+mod segments;
+mod survey;
+
+pub use error::ReadError;
+pub use file::FileReader;
+pub use flow::{FlowReader, MOST_PACKETS};
+pub use headers::{Address, FlowKey, Frame, Kind, Packet, Tcp};
+pub use joined::join;
+pub use observed::{Fate, FlowRecord, Observed, Vantage};
+pub use survey::{MOST_FLOWS, Survey, Tally};

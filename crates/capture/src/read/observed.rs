@@ -1,0 +1,59 @@
+//! What became of each packet of a flow.
+
+use super::headers::{FlowKey, Packet};
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrived.
+    Arrived,
+    /// It did not.
+    Lost,
+    /// The capture does not say.
+    Unknown,
+}
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observed {
+    /// When it was sent, in nanoseconds since the first.
+    pub sent_ns: i64,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+    /// What became of it.
+    pub fate: Fate,
+    /// When its arrival was seen (of both ends), or the acknowledgement that it triggered (of the sender alone);
+    /// none of a packet of which this cannot be told.
+    pub seen_ns: Option<i64>,
+}
+
+/// Clocks by which a record was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vantage {
+    /// The sender's: a delay is a round trip.
+    Sender,
+    /// Both ends': a delay is one way, and as wrong as the two clocks are apart.
+    BothEnds,
+}
+
+/// All packets of a flow, in the order of sending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// Which flow.
+    pub flow: FlowKey,
+    /// Clocks of the times.
+    pub vantage: Vantage,
+    /// The packets.
+    pub packets: Vec<Observed>,
+    /// Whether there were more than [`MOST_PACKETS`](super::MOST_PACKETS).
+    pub is_cut: bool,
+    /// Whether packets were larger than a segment: the interface cut or joined them.
+    pub offloads: bool,
+}
+
+/// A packet as one end has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Seen {
+    pub(super) time_ns: i64,
+    pub(super) packet: Packet,
+}

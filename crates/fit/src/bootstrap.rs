@@ -1,0 +1,107 @@
+//! Resampled blocks of a record, and quantiles.
+
+use crossfade_core::Stream;
+use rand::RngExt;
+
+/// The value below which a share of the sorted values lies, interpolated.
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    if sorted.is_empty() {
+        return f64::NAN;
+    }
+    let at = share.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+    let below = at.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (at - at.floor()) * (sorted[above] - sorted[below])
+}
+
+/// The middle value.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
+    let at = values.len() / 2;
+    *values.select_nth_unstable_by(at, f64::total_cmp).1
+}
+
+/// The two-sided interval of a sample.
+pub(crate) fn interval(values: &[f64], level: f64) -> (f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (quantile(&sorted, (1.0 - level) / 2.0), quantile(&sorted, f64::midpoint(1.0, level)))
+}
+
+/// Weights of blocks: how often each is drawn of as many draws with replacement.
+pub(crate) fn weights(blocks: usize, stream: &mut Stream) -> Vec<f64> {
+    let mut found = vec![0.0; blocks];
+    for _ in 0..blocks {
+        found[stream.random_range(0..blocks)] += 1.0;
+    }
+    found
+}
+
+/// A draw of the standard normal distribution (Box and Muller 1958).
+pub(crate) fn normal(stream: &mut Stream) -> f64 {
+    let (first, second): (f64, f64) = (stream.random(), stream.random());
+    (-2.0 * libm::log(1.0 - first)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * second)
+}
+
+/// A draw of the gamma distribution with that shape and scale 1 (Marsaglia and Tsang 2000).
+pub(crate) fn gamma(shape: f64, stream: &mut Stream) -> f64 {
+    if shape < 1.0 {
+        let uniform: f64 = stream.random();
+        return gamma(shape + 1.0, stream) * libm::pow(1.0 - uniform, 1.0 / shape);
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(stream);
+        let v = 1.0 + c * x;
+        if v <= 0.0 {
+            continue;
+        }
+        let v = v * v * v;
+        let uniform: f64 = stream.random();
+        if libm::log(1.0 - uniform) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+            return d * v;
+        }
+    }
+}
+
+/// A draw of the share of what happened in `events` of `trials`, each of which is worth as many as say the same:
+/// the posterior of Jeffreys' prior.
+pub(crate) fn share(events: f64, trials: f64, stream: &mut Stream) -> f64 {
+    let a = gamma(events + 0.5, stream);
+    let b = gamma((trials - events).max(0.0) + 0.5, stream);
+    a / (a + b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+
+    #[test]
+    fn quantiles_are_between_values() {
+        let values = [1.0, 2.0, 4.0];
+        assert_eq!(
+            [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| quantile(&values, share)),
+            [1.0, 1.5, 2.0, 3.0, 4.0]
+        );
+        assert_eq!(median(&mut [4.0, 1.0, 2.0]), 2.0);
+    }
+
+    /// Brown, Cai and `DasGupta`, Statistical Science 16(2), 2001: Jeffreys' interval covers near the nominal level.
+    #[test]
+    fn shares_cover_what_they_are_drawn_for() {
+        let mut stream = RunSeed { seed: 4, run: 0 }.stream("shares");
+        let (p, trials) = (0.01, 3000.0);
+        let covered = (0..1000).filter(|_| {
+            let events = (0..3000).filter(|_| stream.random_bool(p)).count() as f64;
+            let draws: Vec<f64> = (0..400).map(|_| share(events, trials, &mut stream)).collect();
+            let (low, high) = interval(&draws, 0.95);
+            low <= p && p <= high
+        });
+        let covered = covered.count();
+        assert!((925..=972).contains(&covered), "{covered}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Clocks of two machines: how much faster one runs.
+//!
+//! One-way delays are at least the base delay, plus what the clocks drift apart. The line below all of them that is nearest
+//! to them in the mean is an edge of the lower convex hull of (time, delay), the one that spans the mean time: the linear
+//! program of Moon, Skelly and Towsley (Infocom 1999).
+
+use crate::record::Record;
+
+/// How the clock of the other end runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// By how much it is faster: 1e-6 is one part in a million.
+    pub skew: f64,
+    /// The time that the drift is counted from.
+    pub since_s: f64,
+}
+
+impl Clock {
+    /// Corrects a record: the clock of the other end then runs as that of the sender does.
+    pub(crate) fn corrected(&self, record: &Record) -> Record {
+        record.shifted(|packet| -self.skew * (packet.sent_s - self.since_s))
+    }
+}
+
+/// The skew of the two clocks of a record with one-way delays.
+pub fn skew(record: &Record) -> Clock {
+    let delays =
+        record.packets().iter().filter_map(|packet| Some((packet.sent_s, packet.seen_s? - packet.sent_s)));
+    let points: Vec<(f64, f64)> = delays.collect();
+    let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len().max(1) as f64;
+    let mut hull: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        // Of one time the lowest.
+        if let Some(last) = hull.last()
+            && last.0 == point.0
+        {
+            if last.1 <= point.1 {
+                continue;
+            }
+            hull.pop();
+        }
+        while let [.., a, b] = hull[..] {
+            if (b.0 - a.0) * (point.1 - a.1) - (point.0 - a.0) * (b.1 - a.1) > 0.0 {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(point);
+    }
+    let edge = hull.windows(2).find(|edge| edge[1].0 >= mean);
+    let slope = edge.map_or(0.0, |edge| (edge[1].1 - edge[0].1) / (edge[1].0 - edge[0].0));
+    Clock { skew: slope, since_s: record.packets().first().map_or(0.0, |packet| packet.sent_s) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Fate, Packet};
+    use crossfade_core::RunSeed;
+    use rand::RngExt;
+
+    /// 60 s of queueing that empties now and then, and a clock that is 50 ppm fast, or slow.
+    #[test]
+    fn a_skew_of_50_ppm_is_found_to_1_ppm_from_60_s() {
+        for seed in 0..200 {
+            let mut stream = RunSeed { seed, run: 0 }.stream("clock");
+            let skew_there = if seed % 2 == 0 { 50e-6 } else { -50e-6 };
+            let mut packets = Vec::new();
+            for index in 0..6000 {
+                let sent_s = f64::from(index) * 10e-3;
+                let uniform: f64 = stream.random();
+                let delay = 20e-3 - 3e-3 * libm::log(1.0 - uniform);
+                let seen_s = Some(7.0 + (sent_s + delay) * (1.0 + skew_there));
+                packets.push(Packet { sent_s, bytes: 100.0, seen_s, fate: Fate::Arrived });
+            }
+            let record = Record::new(packets, false).unwrap();
+            let found = skew(&record);
+            assert!((found.skew - skew_there).abs() < 1e-6, "{seed}: {found:?}");
+            let again = skew(&found.corrected(&record));
+            assert!(again.skew.abs() < 1e-9, "{again:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A link from a record of packets: its rate, base delay, queue limit and losses, each with an interval and a verdict
+//! whether the record identifies it.
+//!
+//! A [`Record`] says of each packet when it was sent and when its arrival was seen. The method is open loop: packets are sent
+//! again, at the times of the record, into a queue in front of a link of some rate ([`delays`]), and the rate is that whose
+//! delays are nearest to the recorded ones ([`RateFit`]). So a flow that used a fifth of the link shows its rate as soon as
+//! some of its packets left back to back; where none waited for another, only a lower bound is known, and the verdict
+//! says so.
+//!
+//! ```
+//! use crossfade_fit::{Fate, Fit, Model, Packet, Record, Verdict, delays};
+//!
+//! // Pairs of 1500 B, 10 ms apart, over 12 Mbit/s and 20 ms.
+//! let sent: Vec<(f64, f64)> = (0..2000).map(|i| (f64::from(i / 2) * 10e-3, 1500.0)).collect();
+//! let waits = delays(&sent, 12e6, |_| false);
+//! let packet = |(&(sent_s, bytes), wait)| Packet { sent_s, bytes, seen_s: Some(sent_s + 20e-3 + wait), fate: Fate::Arrived };
+//! let record = Record::new(sent.iter().zip(waits).map(packet).collect(), true)?;
+//! let fit = Fit::new(&record, 1);
+//! assert_eq!((fit.model, fit.rate.verdict), (Model::M0, Verdict::Identified));
+//! assert!((fit.rate.value - 12e6).abs() < 12e3 && (fit.delay.value - 20e-3).abs() < 1e-6);
+//! // Nothing was dropped: the queue held a packet, and may hold any number.
+//! assert_eq!(fit.queue.verdict, Verdict::Bounded);
+//! # Ok::<(), crossfade_fit::FitError>(())
+//! ```
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+mod base_delay;
+mod bootstrap;
+mod busy;
+mod clock;
+mod levels;
+mod losses;
+mod model;
+mod period;
+mod queue;
+mod queue_limit;
+mod rate;
+mod record;
+
+pub use base_delay::{DelayLevel, base_delays};
+pub use busy::{Window, rates};
+pub use clock::{Clock, skew};
+pub use levels::{Level, segments};
+pub use losses::Losses;
+pub use model::{Draw, Fit, Model, Parameter, Verdict};
+pub use period::{Period, period};
+pub use queue::delays;
+pub use queue_limit::QueueLimit;
+pub use rate::RateFit;
+pub use record::{Fate, FitError, Packet, Record};

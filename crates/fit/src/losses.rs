@@ -1,0 +1,117 @@
+//! Losses that a full queue does not explain: how many, and whether they come in bursts.
+
+use crate::bootstrap::share;
+use crate::record::{Fate, Record};
+use crossfade_channel::{LossTrace, MarkovFit};
+use crossfade_core::Stream;
+
+/// Random losses of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Losses {
+    /// Packets whose fate is known and which no full queue dropped.
+    pub packets: u64,
+    /// Those of them that were lost.
+    pub lost: u64,
+    /// By how much the numbers of losses of stretches of the record vary more than those of independent losses.
+    pub dispersion: f64,
+    /// A two-state chain, if it predicts held-out losses better than independence does.
+    pub chain: Option<MarkovFit>,
+    /// The share lost with less, and with more than the median before it in the queue.
+    pub by_backlog: [(u64, u64); 2],
+}
+
+/// Stretches of the record for the dispersion.
+const STRETCHES: usize = 30;
+
+impl Losses {
+    /// The losses of a record but those that are congestive.
+    pub fn new(record: &Record, congestive: &[bool], backlogs: &[f64]) -> Self {
+        let fates: Vec<(bool, bool, f64)> = record
+            .packets()
+            .iter()
+            .zip(congestive)
+            .zip(backlogs)
+            .map(|((packet, congestive), backlog)| {
+                (packet.fate == Fate::Lost, packet.fate == Fate::Unknown || *congestive, *backlog)
+            })
+            .collect();
+        let known: Vec<(bool, f64)> = fates.iter().filter(|of| !of.1).map(|of| (of.0, of.2)).collect();
+        let packets = known.len() as u64;
+        let lost = known.iter().filter(|of| of.0).count() as u64;
+        let mut sorted: Vec<f64> = known.iter().map(|of| of.1).collect();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let mut by_backlog = [(0, 0); 2];
+        for (lost, backlog) in &known {
+            let half = &mut by_backlog[usize::from(*backlog > middle)];
+            half.0 += u64::from(*lost);
+            half.1 += 1;
+        }
+        let found = Self { packets, lost, dispersion: dispersion(&known), chain: None, by_backlog };
+        Self { chain: chain(&fates), ..found }
+    }
+
+    /// The share that is lost.
+    pub fn share(&self) -> f64 {
+        if self.packets == 0 { 0.0 } else { self.lost as f64 / self.packets as f64 }
+    }
+
+    /// A draw of that share, as far as the record knows it.
+    pub fn draw(&self, stream: &mut Stream) -> f64 {
+        share(self.lost as f64 / self.dispersion, self.packets as f64 / self.dispersion, stream)
+    }
+
+    /// Whether more is lost the fuller the queue is, far beyond chance: no noise, but a short queue, a policer or an AQM.
+    pub fn grows_with_queue(&self) -> bool {
+        let [low, high] = self.by_backlog.map(|(lost, all)| (lost as f64, all as f64));
+        if low.1 < 100.0 || high.1 < 100.0 || high.0 < 10.0 {
+            return false;
+        }
+        let pooled = (low.0 + high.0) / (low.1 + high.1);
+        let deviation = (self.dispersion * pooled * (1.0 - pooled) * (1.0 / low.1 + 1.0 / high.1)).sqrt();
+        high.0 / high.1 - low.0 / low.1 > 4.0 * deviation
+    }
+}
+
+/// The variance of the numbers of losses of stretches over that of independent ones, at least 1.
+fn dispersion(known: &[(bool, f64)]) -> f64 {
+    let length = known.len() / STRETCHES;
+    let lost = known.iter().filter(|of| of.0).count() as f64;
+    if length == 0 || lost < 10.0 {
+        return 1.0;
+    }
+    let mean = lost / known.len() as f64 * length as f64;
+    let counts = known.chunks_exact(length).map(|stretch| stretch.iter().filter(|of| of.0).count() as f64);
+    let squares: Vec<f64> = counts.map(|count| (count - mean) * (count - mean)).collect();
+    let found = squares.iter().sum::<f64>() / squares.len() as f64 / mean.max(f64::MIN_POSITIVE);
+    // Of independent losses the ratio exceeds this once in twenty times (chi-square with 29 degrees of freedom).
+    if found > 1.47 { found } else { 1.0 }
+}
+
+/// Runs of known fates: what is not known ends one.
+fn traces(fates: &[(bool, bool, f64)]) -> Vec<LossTrace> {
+    let runs = fates.split(|of| of.1).filter(|run| run.len() > 1);
+    runs.map(|run| LossTrace::new(run.iter().map(|of| of.0))).collect()
+}
+
+/// The chain of all, if the one of the first half predicts the second better than the first half's share does.
+fn chain(fates: &[(bool, bool, f64)]) -> Option<MarkovFit> {
+    let (first, second) = fates.split_at(fates.len() / 2);
+    let of_first = MarkovFit::new(&traces(first)).ok()?;
+    let (p_gg, p_bb) = (of_first.p_gg.value, of_first.p_bb.value);
+    let p_e = of_first.losses as f64 / of_first.packets as f64;
+    let (mut gain, mut squares, mut pairs) = (0.0, 0.0, 0.0);
+    for pair in second.windows(2).filter(|pair| !pair[0].1 && !pair[1].1) {
+        let stays = if pair[0].0 { p_bb } else { p_gg };
+        let by_chain = if pair[0].0 == pair[1].0 { stays } else { 1.0 - stays };
+        let by_share = if pair[1].0 { p_e } else { 1.0 - p_e };
+        let step = libm::log(by_chain.max(1e-9)) - libm::log(by_share.max(1e-9));
+        gain += step;
+        squares += step * step;
+        pairs += 1.0;
+    }
+    let is_better = pairs > 0.0 && gain > 2.0 * squares.sqrt();
+    let whole = MarkovFit::new(&traces(fates)).ok()?;
+    let is_dependent = whole.independence.is_some_and(|test| test.p_value < MarkovFit::SIGNIFICANCE);
+    (is_better && is_dependent && whole.p_bb.value > whole.p_e.value).then_some(whole)
+}

@@ -1,0 +1,171 @@
+//! The rate of a link of which packets of a record had to wait.
+//!
+//! Of each rate the queue's delays follow from what was sent ([`delays`]). What the record's delays are beyond them should be
+//! the same for all packets: the rate is that of the least mean absolute deviation from their median. Where no packet
+//! waited for another, all large rates explain the record equally well, and it has a lower bound only.
+
+use crate::bootstrap::{median, weights};
+use crate::queue::delays;
+use crate::record::Record;
+use crossfade_core::Stream;
+use rand::RngExt;
+
+/// Rates that explain a record, and how well each does.
+#[derive(Clone, Debug)]
+pub struct RateFit {
+    /// The best rate, in bit/s.
+    pub rate_bps: f64,
+    /// The delay without the queue at that rate: the median of what is left.
+    pub base_s: f64,
+    /// The mean absolute deviation from it.
+    pub deviation_s: f64,
+    /// That of a link that delays all packets alike.
+    pub without_queue_s: f64,
+    /// Rates that were tried, from low to high: each with the sum of its deviations in each block, and its base delay.
+    tried: Vec<Tried>,
+    counts: Vec<f64>,
+}
+
+#[derive(Clone, Debug)]
+struct Tried {
+    rate_bps: f64,
+    base_s: f64,
+    blocks: Vec<f64>,
+}
+
+/// From one rate of the coarse search to the next.
+const STEP: f64 = 1.12;
+/// The coarse search ends at so many times what arrived.
+const MOST: f64 = 1000.0;
+/// Rates around the best one, in shares of it.
+const NEAR: [f64; 14] =
+    [0.0002, 0.0005, 0.001, 0.002, 0.0035, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08];
+/// A guess is this near.
+const GUESSED: f64 = 1.004;
+/// Blocks of the record, of which the bootstrap draws.
+const BLOCKS: usize = 40;
+
+impl RateFit {
+    /// Fits the rate. Packets that `is_dropped` took nothing of the link. A rate that was seen otherwise, in `guess`, is
+    /// looked at closely: in a queue that is never empty errors add up, and rates that are off by little explain nothing.
+    pub fn new(record: &Record, guess: Option<f64>, is_dropped: impl Fn(usize) -> bool) -> Self {
+        let sent: Vec<(f64, f64)> =
+            record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect();
+        let seen: Vec<(usize, f64)> = record
+            .packets()
+            .iter()
+            .enumerate()
+            .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
+            .collect();
+        let start = sent[0].0;
+        let block_of = |at: f64| (((at - start) / record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1);
+        let mut counts = vec![0.0; BLOCKS];
+        for (index, _) in &seen {
+            counts[block_of(sent[*index].0)] += 1.0;
+        }
+        let attempt = |rate_bps: f64| {
+            let of_queue = delays(&sent, rate_bps, &is_dropped);
+            let mut rest: Vec<f64> = seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
+            let base_s = median(&mut rest);
+            let mut blocks = vec![0.0; BLOCKS];
+            for (index, delay) in &seen {
+                blocks[block_of(sent[*index].0)] += (delay - of_queue[*index] - base_s).abs();
+            }
+            Tried { rate_bps, base_s, blocks }
+        };
+        let least = 0.5 * record.arrived_bps().max(1.0);
+        let steps = (libm::log(2.0 * MOST) / libm::log(STEP)).ceil() as i32;
+        let mut tried: Vec<Tried> = Vec::new();
+        let mut rate = least;
+        for _ in 0..=steps {
+            tried.push(attempt(rate));
+            rate *= STEP;
+        }
+        let without_queue_s = tried[tried.len() - 1].total() / seen.len() as f64;
+        let coarse = Tried::best(&tried);
+        let from = tried[coarse.saturating_sub(1)].rate_bps;
+        let to = tried[(coarse + 1).min(tried.len() - 1)].rate_bps;
+        let best = golden(from, to, |rate| attempt(rate).total());
+        let guessed =
+            guess.map(|guess| golden(guess / GUESSED, guess * GUESSED, |rate| attempt(rate).total()));
+        let best = match guessed {
+            Some(guessed) if attempt(guessed).total() <= attempt(best).total() => guessed,
+            _ => best,
+        };
+        let near = NEAR.iter().flat_map(|share| [best / (1.0 + share), best * (1.0 + share)]);
+        for rate in near.chain([best]) {
+            tried.push(attempt(rate));
+        }
+        tried.sort_by(|a, b| a.rate_bps.total_cmp(&b.rate_bps));
+        let found = &tried[Tried::best(&tried)];
+        let (rate_bps, base_s) = (found.rate_bps, found.base_s);
+        let deviation_s = found.total() / seen.len() as f64;
+        Self { rate_bps, base_s, deviation_s, without_queue_s, tried, counts }
+    }
+
+    /// Rates and base delays of records of the same blocks drawn with replacement.
+    pub fn draws(&self, count: usize, stream: &mut Stream) -> Vec<(f64, f64)> {
+        let draw = |_| {
+            let weights = weights(BLOCKS, stream);
+            let total = |tried: &Tried| {
+                tried.blocks.iter().zip(&weights).map(|(sum, weight)| sum * weight).sum::<f64>()
+            };
+            let totals: Vec<f64> = self.tried.iter().map(total).collect();
+            let at = (0..totals.len()).fold(0, |best, at| if totals[at] < totals[best] { at } else { best });
+            let of = &self.tried[at];
+            // Between the rates that were tried all are as likely.
+            let below = self.tried[at.saturating_sub(1)].rate_bps;
+            let above = self.tried[(at + 1).min(self.tried.len() - 1)].rate_bps;
+            let from = f64::midpoint(below, of.rate_bps);
+            let to = f64::midpoint(of.rate_bps, above);
+            let uniform: f64 = stream.random();
+            (from + uniform * (to - from), of.base_s)
+        };
+        (0..count).map(draw).collect()
+    }
+
+    /// The lowest rate that explains the record about as well as the best does.
+    pub fn lower_bound_bps(&self) -> f64 {
+        let seen: f64 = self.counts.iter().sum();
+        let limit = 1.1 * self.deviation_s * seen + 1e-9;
+        let low = self.tried.iter().find(|tried| tried.total() <= limit);
+        low.map_or(self.rate_bps, |tried| tried.rate_bps)
+    }
+
+    /// Whether a link that delays all packets alike explains the record about as well.
+    pub fn is_flat(&self) -> bool {
+        self.without_queue_s <= 1.05 * self.deviation_s + 1e-9
+    }
+}
+
+impl Tried {
+    fn total(&self) -> f64 {
+        self.blocks.iter().sum()
+    }
+
+    fn best(tried: &[Self]) -> usize {
+        let totals: Vec<f64> = tried.iter().map(Self::total).collect();
+        (0..totals.len()).fold(0, |best, at| if totals[at] < totals[best] { at } else { best })
+    }
+}
+
+/// The least of a function with one minimum between two positive ends (golden section in the logarithm).
+fn golden(from: f64, to: f64, of: impl Fn(f64) -> f64) -> f64 {
+    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+    let (mut low, mut high) = (libm::log(from), libm::log(to));
+    let at = |x: f64| of(libm::exp(x));
+    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut of_a, mut of_b) = (at(a), at(b));
+    while high - low > 1e-5 {
+        if of_a <= of_b {
+            (high, b, of_b) = (b, a, of_a);
+            a = high - ratio * (high - low);
+            of_a = at(a);
+        } else {
+            (low, a, of_a) = (a, b, of_b);
+            b = low + ratio * (high - low);
+            of_b = at(b);
+        }
+    }
+    libm::exp(f64::midpoint(low, high))
+}

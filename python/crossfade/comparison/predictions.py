@@ -1,0 +1,83 @@
+"""What other congestion controls would do on a fitted link, beside what a replay of its record says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, Unpack
+
+from crossfade import api
+from crossfade.errors import ScenarioError, shortened
+from crossfade.plans.options import RunOptions
+from crossfade.results.results import Results
+
+METRICS = ("goodput_bps", "rtt_p95_s")
+# The share of runs, each with a draw of its own, between the ends of an interval.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A metric of a congestion control: the median of the runs, and between which values 90 % of them are.
+
+    ``replay`` is what the replay of the record says, None without one.
+    """
+
+    control: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    replay: float | None
+
+
+def predict(
+    link: str | PathLike[str],
+    controls: Sequence[str],
+    replay: str | PathLike[str] | None = None,
+    **options: Unpack[RunOptions],
+) -> list[Predicted]:
+    """Run a fitted link (a scenario whose runs take draws) with each of several congestion controls.
+
+    ``controls`` are values of ``tcp.congestion``, or ``quic``: QUIC's recovery with the control of the
+    scenario. ``replay`` is the scenario of a replay of the record. Every run has a draw of its own, so that
+    intervals hold what is not known of the link and what varies from run to run.
+    """
+    if not controls:
+        raise ScenarioError("predict: needs at least one congestion control")
+    found = []
+    for control in controls:
+        of_link = _values(_run(link, control, options))
+        of_replay = {} if replay is None else _values(_run(replay, control, {**options, "runs": 3}))
+        for metric in METRICS:
+            values = sorted(of_link[metric])
+            if not values:
+                raise ScenarioError(f"{shortened(fspath(link))}: {metric} is defined in no run of {control}")
+            ends = [_quantile(values, share) for share in ((1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2)]
+            replayed = sorted(of_replay.get(metric, []))
+            beside = _quantile(replayed, 0.5) if replayed else None
+            found.append(Predicted(control, metric, ends[1], ends[0], ends[2], beside))
+    return found
+
+
+def _run(scenario: str | PathLike[str], control: str, options: RunOptions | Mapping[str, Any]) -> Results:
+    keys: dict[str, Any] = dict(options.get("set") or {})
+    if control == "quic":
+        keys |= {"tcp.flavour": "quic", "tcp.variant": None}
+    else:
+        keys["tcp.congestion"] = control
+    return api.run(scenario, **{**options, "set": keys})
+
+
+def _values(results: Results) -> dict[str, list[float]]:
+    rows = [row.metrics() for row in results.points[0].rows]
+    return {metric: [row[metric] for row in rows if metric in row] for metric in METRICS}
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    """The value below which a share of sorted values lies, interpolated."""
+    at = share * (len(values) - 1)
+    below = int(at)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (at - below) * (values[above] - values[below])

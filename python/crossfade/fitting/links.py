@@ -1,0 +1,401 @@
+"""A link from a record of packets: a scenario with intervals, and draws of what is not known."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import crossfade._crossfade as _crossfade
+from crossfade.errors import OutputError, TraceError, shortened
+from crossfade.figures.style import PALETTE, figure
+from crossfade.files import check_outputs, reading, regular_file, write_text
+from crossfade.fitting.traces import LinkTrace, _chunks, _translated, trace
+from crossfade.wording import typeset
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# How pcap files begin, of either byte order and unit of time, and pcapng files.
+CAPTURES = tuple(map(bytes.fromhex, ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a")))
+COLUMNS = ("sent_s", "bytes", "seen_s", "fate")
+ARRIVED, LOST, UNKNOWN = 0, 1, 2
+# So many runs a prediction has, each with a draw of its own.
+RUNS = 50
+# A record that is shorter shows no slow process.
+SHORT_S = 30.0
+UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
+
+
+@dataclass(frozen=True)
+class LinkParameter:
+    """A value and its 90 % interval; the verdict is ``identified``, ``bounded`` or ``not identified``."""
+
+    value: float
+    low: float
+    high: float
+    verdict: str
+
+
+@dataclass(frozen=True, eq=False)
+class LinkFit:
+    """A link fitted to a record.
+
+    ``model`` is the smallest that passes its held-out test: ``M0`` (rate, delay, drop-tail queue, independent
+    losses), ``M1`` (losses in bursts), ``M2`` (a rate with change points) or ``M3`` (with a period of 15 s).
+    ``rate`` (bit/s), ``delay`` (round trip without queue and transmission, s), ``queue`` (packets) and
+    ``loss`` are :class:`LinkParameter`; ``warnings`` say in words what the record does not show.
+    ``found`` has all numbers, ``packets`` the record as arrays ``sent_s``, ``bytes``, ``seen_s`` and
+    ``fate`` (0 arrived, 1 lost, 2 not known).
+    """
+
+    source: str
+    flow: str
+    model: str
+    rate: LinkParameter
+    delay: LinkParameter
+    queue: LinkParameter
+    loss: LinkParameter
+    warnings: Sequence[str]
+    found: Mapping[str, Any]
+    packets: Mapping[str, np.ndarray[Any, Any]] = field(repr=False)
+
+    @property
+    def parameters(self) -> dict[str, LinkParameter]:
+        """Rate, delay, queue and loss by their names."""
+        return {"rate": self.rate, "delay": self.delay, "queue": self.queue, "loss": self.loss}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object behind ``--json``."""
+        head = {"source": self.source, "flow": self.flow, "model": self.model}
+        of_all = {name: asdict(parameter) for name, parameter in self.parameters.items()}
+        rest = {name: value for name, value in self.found.items() if name not in {*head, *of_all, "windows"}}
+        return {**head, **of_all, **rest, "warnings": list(self.warnings)}
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def write(self, path: str | PathLike[str]) -> list[Path]:
+        """Write the link as a scenario, its draws beside it as CSV, and a table of rates where they change.
+
+        Gives the files that were written. Run r of the scenario takes draw r.
+        """
+        target = Path(fspath(path))
+        if target.suffix != ".toml":
+            raise OutputError(f"{shortened(target)}: a scenario's name ends in .toml")
+        draws, rates = target.with_suffix(".draws.csv"), target.with_suffix(".rates.csv")
+        texts = {target: self._scenario(draws.name, rates.name), draws: self._draws()}
+        if self.found["rates"]:
+            texts[rates] = self._rates()
+        check_outputs(texts)
+        for file, text in texts.items():
+            write_text(file, text)
+        return list(texts)
+
+    def write_replay(self, path: str | PathLike[str]) -> Path:
+        """Write a replay of the record: what arrived is what may leave. Gives the scenario's path.
+
+        This is the baseline that predictions are printed beside. A flow that did not fill the link leaves a
+        replay in which nothing else can.
+        """
+        import numpy as np
+
+        target = Path(fspath(path))
+        trace_file = target.with_suffix(".up")
+        arrived = self.packets["fate"] == ARRIVED
+        seen = np.interp(
+            np.flatnonzero(arrived),
+            np.flatnonzero(arrived & np.isfinite(self.packets["seen_s"])),
+            self.packets["seen_s"][arrived & np.isfinite(self.packets["seen_s"])],
+        )
+        sizes = self.packets["bytes"][arrived]
+        order = np.argsort(seen, kind="stable")
+        through = np.cumsum(sizes[order])
+        whole = np.floor(through / 1500).astype(int)
+        times = np.repeat(np.round((seen[order] - seen.min()) * 1e3).astype(int), np.diff(whole, prepend=0))
+        write_text(trace_file, "".join(f"{time}\n" for time in [*times[:-1], max(times[-1], 1)]))
+        write_text(target, self._document(f'trace.opportunities = "{trace_file.name}"', 'model = "none"', ""))
+        return target
+
+    def plot(self, path: str | PathLike[str], title: str = "") -> None:
+        """Draw observed and fitted rates over time, and the delays, as PNG, PDF or SVG."""
+        import numpy as np
+
+        with figure(Path(path), height=1.2) as drawn:
+            above, below = drawn.subplots(2)
+            busy = [w for w in self.found["windows"] if w[1] >= 0.3 * self.found["window_s"]]
+            above.plot(
+                [w[0] for w in busy],
+                [w[2] / w[1] / 1e6 for w in busy],
+                ".",
+                color=PALETTE[0],
+                markersize=2,
+                label="seen while busy",
+            )
+            rates = self.found["rates"] or [[0.0, self.rate.value]]
+            times = [*(row[0] for row in rates), self.found["lasts_s"]]
+            levels = [row[1] / 1e6 for row in rates]
+            above.plot(times, [*levels, levels[-1]], color=PALETTE[1], drawstyle="steps-post", label="fitted")
+            above.set_ylim(0, 1.25 * max(levels + [w[2] / w[1] / 1e6 for w in busy]))
+            above.set_xlabel("Time (s)")
+            above.set_ylabel("Rate (Mbit/s)")
+            above.legend()
+            delays = np.sort(
+                (self.packets["seen_s"] - self.packets["sent_s"])[np.isfinite(self.packets["seen_s"])]
+            )
+            below.plot(delays * 1e3, np.arange(1, len(delays) + 1) / len(delays), color=PALETTE[0])
+            below.axvline(self.delay.value * 1e3, color=PALETTE[1], linestyle="--")
+            below.set_xlim(left=0, right=float(np.quantile(delays, 0.999)) * 1.05e3)
+            below.set_xlabel("Recorded delay (ms); the line is that of the empty link")
+            below.set_ylabel("Share of packets")
+            if title:
+                drawn.suptitle(typeset(title), fontsize="medium")
+
+    def _scenario(self, draws: str, rates: str) -> str:
+        rate = f'rate = "{_mbps(self.rate.value)}"'
+        if self.found["rates"]:
+            rate = (
+                f'trace = {{ rates = "{rates}", at_end = "loop", period = "{self.found["lasts_s"]:.3f} s" }}'
+            )
+        loss = f'model = "iid"\np_e = {self.loss.value:.6g}'
+        if self.found["mean_burst"]:
+            loss = (
+                f'model = "markov"\np_e = {self.loss.value:.6g}\nmean_burst = {self.found["mean_burst"]:.4g}'
+            )
+        return self._document(rate, "" if self.found["rates"] else loss, draws)
+
+    def _document(self, rate: str, loss: str, draws: str) -> str:
+        """The scenario; each value with its interval and verdict as a comment."""
+        lines = [
+            "schema = 2",
+            f'title = "{_quoted(f"Link of {Path(self.source).name}")}"',
+            "",
+            f"# Fitted to {_quoted(self.source)} ({_quoted(self.flow)}), {self.found['lasts_s']:.1f} s.",
+            f"# Model {self.model}; intervals hold with 90 %.",
+            *(f"# Warning: {warning}." for warning in self.warnings),
+            "",
+            "[link]",
+            f'packet_size = "{self.found["packet_bytes"]:.0f} B"',
+            self._comment("rate"),
+            rate,
+            self._comment("delay"),
+            f'delay = "{self.delay.value * 500:.4f} ms"',
+            self._comment("queue"),
+            f'queue.limit = "{self.queue.value:.0f} packets"',
+            "",
+            "[reverse]",
+            f'delay = "{self.delay.value * 500:.4f} ms"',
+            "",
+        ]
+        if loss:
+            lines += ["[channel]", self._comment("loss"), loss, ""]
+        run = f'draws = "{draws}"\n' if draws else ""
+        lines += [
+            "[tcp]",
+            'variant = "sack"',
+            'congestion = "cubic"',
+            'w_max = "64 MB"',
+            "",
+            "[run]",
+            'duration = "60 s"',
+            f"{run}runs = {RUNS}",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def _comment(self, name: str) -> str:
+        unit, scale = UNITS[name]
+        of = self.parameters[name]
+        where = {"delay": ", there and back"}.get(name, "")
+        return f"# {name}{where}: {said(of, scale)} {unit} ({of.verdict})"
+
+    def _draws(self) -> str:
+        table = io.StringIO()
+        rows = csv.writer(table, lineterminator="\n")
+        follows, packet = bool(self.found["rates"]), self.found["packet_bytes"]
+        of_link = ["link.delay", "reverse.delay", "link.queue.limit"]
+        rows.writerow(of_link if follows else ["link.rate", *of_link, "channel.p_e"])
+        for rate, delay, queue, loss in self.found["draws"]:
+            half = f"{delay * 500:.4f} ms"
+            cells = [half, half, f"{_packets(queue, packet)} packets"]
+            rows.writerow(cells if follows else [_mbps(rate), *cells, f"{loss:.6g}"])
+        return table.getvalue()
+
+    def _rates(self) -> str:
+        rows = ["time_s,rate_bps,delay_s,loss"]
+        rows += [f"{at:.3f},{rate:.0f},0,{self.loss.value:.6g}" for at, rate in self.found["rates"]]
+        return "\n".join(rows) + "\n"
+
+
+def said(of: LinkParameter, scale: float) -> str:
+    """A value with its interval, or its bound, in words."""
+    if of.verdict == "bounded":
+        if of.value == 0:
+            return f"at most {of.high * scale:.3g}"
+        return f"at least {of.value * scale:.4g}"
+    return f"{of.value * scale:.4g}, {of.low * scale:.4g} to {of.high * scale:.4g}"
+
+
+def is_record(path: str | PathLike[str]) -> bool:
+    """Whether a file is a record of packets: a capture, or the log of a tunnel."""
+    file = Path(fspath(path))
+    with reading(file, TraceError), regular_file(file) as opened:
+        begins = opened.read(4)
+    if begins[:2] == b"\x1f\x8b":
+        begins = next(iter(_chunks(file)), b"")[:4]
+    if begins in CAPTURES:
+        return True
+    return begins[:2] == b"# " and _is_tunnel(file)
+
+
+def _is_tunnel(file: Path) -> bool:
+    try:
+        return _crossfade.detect_trace(_chunks(file)) == "pantheon-tunnel"
+    except _crossfade.TraceError:
+        return False
+
+
+def fit_link(*records: str | PathLike[str], seed: int = 1) -> LinkFit:
+    """Fit a link to a record: a capture at the sender of TCP, or what both ends recorded, the sender's first.
+
+    A capture is a pcap or pcapng file, also packed by gzip; its largest flow is taken. Of both ends also
+    UDP and QUIC can be joined, by the content of their packets. Two logs of a tunnel of Pantheon are a
+    record too.
+    ``seed`` is that of the bootstrap.
+
+    Raises :class:`crossfade.errors.TraceError` for a file that is no record, or of too little.
+    """
+    if not 1 <= len(records) <= 2:
+        raise TraceError(f"fit_link: needs the record of one end, or of both, not {len(records)} files")
+    paths = [Path(fspath(record)) for record in records]
+    source = " and ".join(path.name for path in paths)
+    if all(_is_tunnel_log(path) for path in paths):
+        packets, about = _of_tunnel(trace(*paths))
+    else:
+        packets, about = _of_captures(paths)
+    with _translated(source):
+        sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
+        text = _crossfade.fit_link(sent_s, sizes, seen_s, fate, about["is_round_trip"], seed)
+        found = json.loads(text)
+    found |= {"offloads": about["offloads"], "share": about["share"], "is_round_trip": about["is_round_trip"]}
+    found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
+    of = {name: LinkParameter(**found[name]) for name in ("rate", "delay", "queue", "loss")}
+    queue, packet = of["queue"], found["packet_bytes"]
+    value, low, high = (float(_packets(end, packet)) for end in (queue.value, queue.low, queue.high))
+    of["queue"] = LinkParameter(value, low, high, queue.verdict)
+    return LinkFit(
+        source,
+        about["flow"],
+        found["model"],
+        **of,
+        warnings=_warnings(found, of),
+        found=found,
+        packets=packets,
+    )
+
+
+def _is_tunnel_log(path: Path) -> bool:
+    with reading(path, TraceError), regular_file(path) as opened:
+        begins = opened.read(2)
+    return begins == b"# " and _is_tunnel(path)
+
+
+def _of_captures(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
+    chunks: list[Iterator[bytes]] = [_chunks(path) for path in paths for _ in range(2)]
+    with _translated(" and ".join(map(str, paths))):
+        found = _crossfade.read_capture(*chunks)
+    return {name: found.pop(name) for name in COLUMNS}, found
+
+
+def _of_tunnel(logs: LinkTrace) -> tuple[dict[str, Any], dict[str, Any]]:
+    frame = logs.packets()
+    frame = frame[frame["direction"] == frame["direction"].iloc[0]].sort_values("sent_s", kind="stable")
+    arrived = frame["arrived_s"].notna().to_numpy()
+    packets = {
+        "sent_s": frame["sent_s"].to_numpy(float),
+        "bytes": frame["bytes"].to_numpy(float),
+        "seen_s": frame["arrived_s"].to_numpy(float),
+        "fate": (~arrived).astype("int8"),
+    }
+    whole = {"is_cut": False, "ends_early": False, "offloads": False, "share": 1.0}
+    return packets, {"flow": "tunnel", "is_round_trip": False, **whole}
+
+
+def _warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:
+    """What the record does not show, and what a prediction by it leaves out, in words."""
+    said = []
+    seen = min(found["busy_share"], 1.0)
+    if of["rate"].verdict == "bounded":
+        said.append(
+            "no packet waited for another: the rate is a lower bound, and predictions are a range up to 4 "
+            "times it"
+        )
+    elif seen < 0.2:
+        said.append(f"the link was seen busy {seen * 100:.2g} % of the time")
+    if of["queue"].verdict == "bounded":
+        most = f"{of['queue'].value:.0f}"
+        said.append(
+            f"the queue was never seen full: its limit is at least {most} packets, and predictions go "
+            "up to 4 times that"
+        )
+    if found["paced"]:
+        said.append("recorded with pacing: few packets left back to back")
+    if found["lasts_s"] < SHORT_S:
+        said.append(f"only {found['lasts_s']:.0f} s: no slow process can be seen")
+    if not found["is_round_trip"]:
+        said.append(
+            "the clocks of both ends may be apart: the base delay is what they say, taken for both ways"
+        )
+    if found["loss_grows_with_queue"]:
+        said.append(
+            "loss grows with the queue: a short queue, a policer or an AQM, which the model does not have"
+        )
+    if found["share"] < 0.9:
+        said.append(
+            f"other flows carried {(1 - found['share']) * 100:.0f} % of the capture: cross traffic reacts to "
+            "another control"
+        )
+    base = [delay for _, delay in found["delays"]]
+    if base and max(base) - min(base) > max(1e-3, 0.05 * of["delay"].value):
+        ends = f"{min(base) * 1e3:.4g} to {max(base) * 1e3:.4g} ms"
+        said.append(f"the base delay changed ({ends}): the scenario has its median")
+    if found["deviation_s"] > 0.1 * max(of["delay"].value, 1e-3):
+        said.append(
+            f"delays differ from those of the model by {found['deviation_s'] * 1e3:.3g} ms in the mean"
+        )
+    if found["rates"]:
+        said.append("the rate follows the record: what is not known of it is not in the draws")
+    if found["period"]:
+        said.append("the rate has a period of 15 s, as Starlink has")
+    if found["offloads"]:
+        said.append("the interface cut or joined packets (TSO, GRO): they were taken apart by size")
+    if not found["captured_whole"]:
+        said.append("the capture ends in the middle of a packet, or was read in part")
+    return said
+
+
+def _mbps(rate: float) -> str:
+    return f"{rate / 1e6:.6g} Mbit/s"
+
+
+def _packets(queue_bytes: float, packet_bytes: float) -> int:
+    """The limit in packets within which a backlog of so many bytes is."""
+    return max(1, math.ceil(queue_bytes / packet_bytes - 0.05))
+
+
+def _quoted(text: str) -> str:
+    return (
+        shortened(text)
+        .encode("ascii", "replace")
+        .decode()
+        .replace("\\", "/")
+        .replace('"', "'")
+        .replace("\n", " ")
+    )

@@ -1,0 +1,119 @@
+"""Links fitted to captures of simulated flows: what made the record comes back, and predicts others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.comparison.predictions import predict
+from crossfade.errors import TraceError
+from tests.conftest import Cli, expect_one_line
+
+# A fifth of the link is enough for its rate: CUBIC is held back by random losses.
+TRUTH = """
+schema = 2
+link = { rate = "20 Mbit/s", packet_size = "1500 B", delay = "20 ms", queue = { limit = "100 packets" } }
+reverse = { delay = "20 ms" }
+channel = { model = "iid", p_e = 0.005 }
+tcp = { variant = "sack", congestion = "cubic", w_max = 10000 }
+run = { duration = "60 s", runs = 1 }
+"""
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("record") / "cubic.pcap"
+    file.write_bytes(cf.pcap(TRUTH))
+    return file
+
+
+@pytest.fixture(scope="module")
+def fitted(record: Path) -> cf.LinkFit:
+    return cf.fit_link(record)
+
+
+def test_what_made_the_record_comes_back(fitted: cf.LinkFit) -> None:
+    assert fitted.model == "M0"
+    assert fitted.rate.verdict == "identified"
+    assert fitted.rate.value == pytest.approx(20e6, rel=1e-3)
+    assert fitted.delay.value == pytest.approx(40e-3, abs=1e-5)
+    assert fitted.loss.low <= 0.005 <= fitted.loss.high
+    # The flow used a third of the link or less: the queue was full in the slow start alone, if ever.
+    assert fitted.queue.low <= 101
+    assert fitted.found["arrived_bps"] < 10e6
+
+
+def test_predictions_hold_where_a_replay_does_not(fitted: cf.LinkFit, tmp_path: Path) -> None:
+    """Of another control: within 5 % of the goodput, 10 % of the round trip, and inside the interval."""
+    link, draws = fitted.write(tmp_path / "link.toml")
+    assert draws.read_text().startswith("link.rate,link.delay,reverse.delay,link.queue.limit,channel.p_e\n")
+    replay = fitted.write_replay(tmp_path / "replay.toml")
+    rows = {(row.control, row.metric): row for row in predict(link, ["bbr-v1"], replay, runs=12, cache=False)}
+    truth = cf.run(TRUTH, set={"tcp.congestion": "bbr-v1"}, runs=8, cache=False).points[0]
+    goodput, delay = rows["bbr-v1", "goodput_bps"], rows["bbr-v1", "rtt_p95_s"]
+    assert goodput.value == pytest.approx(truth.value("goodput_bps"), rel=0.05)
+    assert delay.value == pytest.approx(truth.value("rtt_p95_s"), rel=0.10)
+    assert goodput.low <= truth.value("goodput_bps") <= goodput.high
+    assert goodput.replay is not None
+    assert goodput.replay < 0.6 * truth.value("goodput_bps")
+
+
+def test_a_flow_that_fills_the_queue_shows_its_limit(tmp_path: Path) -> None:
+    file = tmp_path / "full.pcap"
+    file.write_bytes(cf.pcap(TRUTH, set={"channel.p_e": 0.0, "tcp.congestion": "reno"}))
+    fit = cf.fit_link(file)
+    assert (fit.queue.verdict, fit.queue.value) == ("identified", pytest.approx(100, abs=1))
+    assert fit.rate.value == pytest.approx(20e6, rel=1e-3)
+    assert fit.found["random_losses"] == 0
+    assert (fit.loss.verdict, fit.loss.value) == ("bounded", 0.0)
+
+
+def test_a_flow_that_its_application_holds_back_gives_a_bound(tmp_path: Path) -> None:
+    file = tmp_path / "held.pcap"
+    offered = {"channel.p_e": 0.0, "flows": {"slow": {"traffic": "bulk", "rate": "2 Mbit/s"}}}
+    file.write_bytes(cf.pcap(TRUTH, set=offered))
+    fit = cf.fit_link(file)
+    assert (fit.rate.verdict, fit.queue.verdict) == ("bounded", "bounded")
+    assert 1.9e6 < fit.rate.value <= 20e6
+    assert any("lower bound" in warning for warning in fit.warnings)
+
+
+def test_the_command_writes_a_scenario_and_predicts(record: Path, cli: Cli, tmp_path: Path) -> None:
+    link = tmp_path / "link.toml"
+    done = cli("fit", str(record), "--to", str(link))
+    assert done.code == 0, done.err
+    assert "model M0" in done.out
+    assert "identified" in done.out
+    text = link.read_text()
+    assert "# rate: " in text
+    assert 'draws = "link.draws.csv"' in text
+    assert cli("check", str(link)).code == 0
+    shown = json.loads(cli("fit", str(record), "--json").out)
+    assert shown["rate"]["verdict"] == "identified"
+    assert "draws" in shown
+
+
+@pytest.mark.parametrize("size", [0, 3, 23, 24, 5000])
+def test_a_file_that_is_cut_off_is_one_line(size: int, record: Path, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "cut.pcap"
+    file.write_bytes(record.read_bytes()[:size])
+    expect_one_line(cli("fit", str(file)))
+
+
+def test_what_contradicts_itself_is_one_line(record: Path, cli: Cli, tmp_path: Path) -> None:
+    losses = tmp_path / "losses.txt"
+    losses.write_text("0001000100" * 20)
+    for words in (
+        ["fit", str(record), "--packets", "5"],
+        ["fit", str(losses), "--to", str(tmp_path / "x.toml")],
+        ["fit", str(record), "--to", str(tmp_path / "x.csv")],
+        ["fit", str(record), "--predict", "nosuch"],
+        ["fit", str(record), str(record), str(record)],
+        ["fit", str(record), "--json", "--predict", "cubic"],
+    ):
+        expect_one_line(cli(*words))
+    with pytest.raises(TraceError, match="needs the record of one end"):
+        cf.fit_link()
