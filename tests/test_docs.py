@@ -88,10 +88,30 @@ def test_questions_of_strangers_are_answered_from_the_front_page(page: str, said
     assert said in plain(shown_pages()[page])
 
 
-def test_the_notebook_is_the_page() -> None:
+def test_the_notebook_is_the_page_and_runs() -> None:
+    """The stored one has the cells of the page and what they show; a short one is run here."""
     made = runpy.run_path(str(ROOT / "scripts" / "make_notebook.py"))
     page = made["PAGE"].read_text(encoding="utf-8")
-    assert made["NOTEBOOK"].read_text(encoding="utf-8") == made["notebook"](page)
+    stored, fresh = (
+        json.loads(made["NOTEBOOK"].read_text(encoding="utf-8")),
+        json.loads(made["notebook"](page)),
+    )
+    assert [cell["source"] for cell in stored["cells"]] == [cell["source"] for cell in fresh["cells"]]
+    short = page.replace('"120 s", warmup = "30 s", runs = 20', '"12 s", warmup = "3 s", runs = 2')
+    short = short.replace('"50000 slots", warmup = "1000 slots", runs = 20', '"2000 slots", runs = 2')
+    assert short.count("runs = 2 }") == 2
+    short = short.replace("runs=40", "runs=2")
+    run = json.loads(made["with_outputs"](made["notebook"](short)))
+    shown = [
+        [
+            [kind for output in cell.get("outputs", []) for kind in output.get("data", [])]
+            for cell in of["cells"]
+        ]
+        for of in (stored, run)
+    ]
+    assert shown[0] == shown[1]
+    assert sum("image/png" in kinds for kinds in shown[0]) == 2
+    assert sum("text/html" in kinds for kinds in shown[0]) >= 6
 
 
 def pages() -> list[Path]:

@@ -224,12 +224,12 @@ def test_phy_writes_the_table_that_frames_are_drawn_from(cli: Cli, tmp_path: Pat
 
 
 def test_formulas_stand_beside_frames() -> None:
-    table = cf.phy(
+    frame = cf.phy(
         "mimo-fer",
         over={"phy.scheme,phy.detector": [["siso", "linear"]], "channel.snr_db": [6, 12]},
         methods=["phy", "formula"],
     )
-    records = table.records()
+    records = cf.Table.of_frame(frame).records()
     assert [record["method"] for record in records] == ["phy", "formula"] * 2
     for found, known in zip(records[::2], records[1::2], strict=True):
         low, high = float(str(found["ci95_low"])), float(str(found["ci95_high"]))

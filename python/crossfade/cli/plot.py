@@ -86,7 +86,7 @@ def plot(
     crossfade plot cell.sqlite --cdf user_goodput_bps --by flow
     """
     file = out or beside(results, ".png")
-    pictures.plot(
+    pictures.draw_any(
         results,
         file,
         plan=plan,

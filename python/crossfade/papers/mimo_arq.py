@@ -299,8 +299,7 @@ def _windows(name: str, options: Options) -> Table:
     records: list[dict[str, Cell]] = []
     for series, keys in _SERIES[name].items():
         asked = {**(SET.asked(name, options).set or {}), **keys}
-        text = api.events(_path(name), set=asked, seed=options.seed)
-        events = Table.from_csv(text)
+        events = Table.of_frame(api.events(_path(name), set=asked, seed=options.seed))
         last: tuple[Cell, Cell] = (None, None)
         for event in events.records():
             now = (event["cwnd"], event["ssthresh"])
