@@ -8,7 +8,7 @@ use rand::RngExt;
 /// What the copies of a block carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combining {
-    /// The same bits: their ratios add up (chase combining).
+    /// Chase combining: the ratios of the same bits add up.
     Chase,
     /// Other bits of the word: redundancy versions 0, 2, 3, 1 (incremental redundancy).
     IncrementalRedundancy,
