@@ -61,7 +61,7 @@ lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, my
 	$(BIN)/mypy
 
 wheel: $(VENV)/.run locked  ## dist/*.whl, which installs without a compiler
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation -w dist .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation --config-settings build-args="--compatibility pypi" -w dist .
 
 sdist: $(VENV)/.run locked  ## dist/*.tar.gz: all that is committed, with Cargo.lock; builds, tests and docs work in it
 	@mkdir -p dist
