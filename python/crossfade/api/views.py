@@ -12,16 +12,20 @@ from crossfade import errors, plans
 from crossfade.files import whole_file
 from crossfade.plans import Plan, translated_errors
 from crossfade.plans.memory import check_memory
-from crossfade.plans.options import Options, ScenarioLike, ViewOptions
+from crossfade.plans.options import LookOptions, Options, ScenarioLike, ViewOptions
 from crossfade.tables import Table, csv_line, label
 
+# What is written of every run of a point.
+OF_ALL_RUNS = ("transfers", "delays")
 
-def events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> str:
-    """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
+
+def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> str:
+    """Every event of a run as CSV text (time_s, event, flow, seq, cwnd, ...).
 
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
     columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
-    there are samples between the events, in the columns of :func:`samples`.
+    there are samples between the events, in the columns of :func:`samples`. ``run`` is the number of the run
+    (default: 0, the first), ``point`` and ``at`` choose points.
     """
     return _text_of(_viewed(scenario, options), "events")
 
@@ -29,9 +33,9 @@ def events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> str:
 def samples(
     scenario: ScenarioLike,
     every: str | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> str:
-    """What each flow and link did over time in run 0 as CSV text: a line each, every so often (``"100 ms"``).
+    """What each flow and link did over time in a run as CSV text: a line each, every so often (``"100 ms"``).
 
     Without ``every`` the scenario says it (``run.sample``). Columns are those of :func:`events` (a flow's
     state as it is then), and link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps, retransmissions: of
@@ -48,7 +52,7 @@ def write_samples(
     path: str | PathLike[str],
     scenario: ScenarioLike,
     every: str | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Write what :func:`samples` gives to a file while the run goes on, as :func:`write_events` does."""
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
@@ -59,7 +63,7 @@ def stream_samples(
     write: Callable[[str], object],
     scenario: ScenarioLike,
     every: str | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Hand the text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
     if every is not None:
@@ -67,8 +71,8 @@ def stream_samples(
     _write_lines(_viewed(scenario, options), "samples", write)
 
 
-def link_events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> str:
-    """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
+def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> str:
+    """What happened inside links in a run as CSV text: frames with their verdicts, slots, the air, queues.
 
     Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
     attempt, scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is
@@ -86,7 +90,7 @@ def transfers(scenario: ScenarioLike, *, runs: int | None = None, **options: Unp
     completion_time_s.
     The runs are simulated anew: they are those of :func:`run`, which keeps their means.
     """
-    return _rows_of(_viewed(scenario, options, runs), "transfers")
+    return _rows_of(_of_all_runs(scenario, options, runs), "transfers")
 
 
 def delays(scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
@@ -95,7 +99,7 @@ def delays(scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack
     Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
     delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
     """
-    return _rows_of(_viewed(scenario, options, runs), "delays")
+    return _rows_of(_of_all_runs(scenario, options, runs), "delays")
 
 
 def _rows_of(plan: Plan, view: str) -> Table:
@@ -113,7 +117,7 @@ def write_events(
     scenario: ScenarioLike,
     *,
     of_links: bool = False,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
 
@@ -124,9 +128,17 @@ def write_events(
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(scenario: ScenarioLike, options: ViewOptions, runs: int | None = None) -> Plan:
+def _viewed(scenario: ScenarioLike, options: LookOptions) -> Plan:
     """The plan of which single runs are looked at."""
-    plan = plans.load(scenario, Options.of(ViewOptions, options, runs=runs))
+    return _checked(plans.load(scenario, Options.of(LookOptions, options)))
+
+
+def _of_all_runs(scenario: ScenarioLike, options: ViewOptions, runs: int | None) -> Plan:
+    """The plan of which every run is looked at."""
+    return _checked(plans.load(scenario, Options.of(ViewOptions, options, runs=runs)))
+
+
+def _checked(plan: Plan) -> Plan:
     check_memory(plan)
     return plan
 
@@ -150,8 +162,9 @@ def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
             begun = number
         write("".join(f"{before},{line}" for line in lines))
 
+    single = () if view in OF_ALL_RUNS or not plan.run else (plan.run,)
     with translated_errors():
-        getattr(plan.core, view)(take)
+        getattr(plan.core, view)(take, *single)
 
 
 def pcap(
@@ -159,9 +172,9 @@ def pcap(
     *,
     ipv6: bool = False,
     snaplen: int | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> bytes:
-    """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
+    """What the senders' network interfaces see in a run of a single point, as the bytes of a pcap file.
 
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
@@ -171,7 +184,7 @@ def pcap(
     file = io.BytesIO()
     plan = _viewed(scenario, options)
     with translated_errors():
-        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
     return file.getvalue()
 
 
@@ -181,37 +194,37 @@ def write_pcap(
     *,
     ipv6: bool = False,
     snaplen: int | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
     plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
-        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
 
 
 def _snaplen(bytes_kept: int | None) -> int | None:
     if bytes_kept is not None and not 1 <= bytes_kept < 2**32:
-        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 100 or more")
+        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 1 or more")
     return bytes_kept
 
 
-def air_pcap(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> bytes:
-    """What a radio that hears everything would have seen of a mesh in run 0, as the bytes of a pcap file.
+def air_pcap(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> bytes:
+    """What a radio that hears everything would have seen of a mesh in a run, as the bytes of a pcap file.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
     with its number. What the frames carry is zeros.
     """
-    plan = plans.load(scenario, Options.of(ViewOptions, options))
+    plan = plans.load(scenario, Options.of(LookOptions, options))
     with translated_errors():
-        return plan.core.air_pcap()
+        return plan.core.air_pcap(plan.run)
 
 
 def opportunities(
     scenario: ScenarioLike,
     user: int = 0,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> str:
-    """When a flow was delivered each 1500 bytes in run 0 of a single point, as a trace of opportunities.
+    """When a flow was delivered each 1500 bytes in a run of a single point, as a trace of opportunities.
 
     A line each with whole milliseconds since the start: the format of ``link.trace.opportunities``, and of
     other emulators. ``user`` counts flows from 0; in a cell they are its users. It is what the link could
@@ -221,4 +234,4 @@ def opportunities(
     if not 0 <= user < 2**32:
         raise errors.ScenarioError(f"user = {user}: must be 0 or more")
     with translated_errors():
-        return plan.core.opportunities(user)
+        return plan.core.opportunities(user, plan.run)

@@ -1,8 +1,8 @@
 """How tables fit a terminal: no number and no value of an axis is ever cut.
 
-An axis with one value stands above the table as a line. What does not fit goes in this order: the number of runs
-stands above where it is everywhere the same, long values of an axis get numbers whose meaning stands above, and
-whole metrics are left out, which is said below.
+An axis with one value stands above the table as a line. What does not fit goes in this order: the number of
+runs stands above where it is everywhere the same, long values of an axis get numbers whose meaning stands
+above, and whole metrics are left out, which is said below.
 """
 
 from __future__ import annotations
