@@ -17,7 +17,7 @@ INSTALL = $(BIN)/python scripts/locks.py pip $(1) > $(VENV)/$(2).txt && \
 
 # One thing after the other: each keeps all cores busy, and live tests measure the clock.
 .NOTPARALLEL:
-.PHONY: help build figure check test test-rust test-python test-long lint wheel docs bench lock locked audit clean
+.PHONY: help build figure check test test-rust test-python test-long lint wheel sdist docs bench lock locked audit clean
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -61,7 +61,11 @@ lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, my
 	$(BIN)/mypy
 
 wheel: $(VENV)/.run locked  ## dist/*.whl, which installs without a compiler
-	$(BIN)/maturin build --release --locked --out dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation -w dist .
+
+sdist: $(VENV)/.run locked  ## dist/*.tar.gz: all that is committed, with Cargo.lock; builds, tests and docs work in it
+	@mkdir -p dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(BIN)/python -c 'import build_backend; print("dist/" + build_backend.build_sdist("dist"))'
 
 docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
 	$(BIN)/python -m sphinx -W -b html docs docs/_build/html

@@ -120,7 +120,7 @@ def compared(place: Place, number: int, *, frames: int, seconds: int, runs: int)
     asked = {**keys, **batches}
     table = cf.phy("mimo-arq", set=asked, over=over, runs=frames // 10_000, seed=1000 + number, cache=False)
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "fer.csv").write_text(table.to_csv())
+        (Path(folder) / "fer.csv").write_text(table.to_csv(index=False))
         path = Path(folder) / "scenario.toml"
         path.write_text(SCENARIO)
         counts, goodputs = [], []
@@ -130,7 +130,11 @@ def compared(place: Place, number: int, *, frames: int, seconds: int, runs: int)
         ):
             asked = {**keys, **fidelity}
             longer = {**asked, "run.duration": f"{seconds} s"}
-            counts.append(attempts(cf.link_events(str(path), set=longer, over=over, seed=seed), place))
+            counts.append(
+                attempts(
+                    cf.link_events(str(path), set=longer, over=over, seed=seed).to_csv(index=False), place
+                )
+            )
             point = cf.run(str(path), set=asked, over=over, runs=runs, seed=seed, cache=False).points[0]
             goodputs.append(point.metrics["goodput_bps"])
     return Found(np.array(counts), p_value(np.array(counts)), goodputs)

@@ -97,7 +97,7 @@ def measured(arrivals: Arrivals, seconds: float) -> dict[str, float]:
 def simulated(scenario: Path, keys: dict[str, Any], run: int, seconds: float) -> dict[str, float]:
     """Flavour quic."""
     keys = {"run.duration": f"{seconds:g} s", **keys}
-    text = cf.events(scenario, set=keys, seed=run)
+    text = cf.events(scenario, set=keys, seed=run).to_csv(index=False)
     arrivals = [
         (float(row["time_s"]), PACKET - HEADERS)
         for row in csv.DictReader(text.splitlines())

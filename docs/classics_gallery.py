@@ -48,7 +48,7 @@ def _mbit(point: cf.Point, name: str = "goodput_bps") -> str:
 
 def slow_start() -> Records:
     """The losses: the window that met each and what was left of it."""
-    table = cf.Table.from_csv(cf.events("classics/slow-start"))
+    table = cf.Table.of_frame(cf.events("classics/slow-start"))
     records: Records = []
     highest = 0.0
     for row in table.records():

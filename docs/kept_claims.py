@@ -2,8 +2,8 @@
 
 ``papers/KEY-claims.csv`` has a row for each claim and reading. Its digest is of all that decides the
 verdict: the checks, the scenarios of their figures with what the reading sets, the results version and the
-rules of judging. ``python scripts/judge_papers.py KEY`` judges the rows whose digest is stale, and the tests
-fail while there are any.
+rules of judging. ``python scripts/judge_papers.py KEY`` judges what is missing or stale, reading by reading;
+the tests fail while a row is stale, or a reading has a part of its rows.
 """
 
 from __future__ import annotations
@@ -82,6 +82,12 @@ def stale(key: str) -> dict[tuple[str, str], str]:
         for claim in there.listed()
     }
     return {place: new for place, new in wanted.items() if rows.get(place, {}).get("digest") != new}
+
+
+def kept_readings(key: str) -> list[str]:
+    """The readings of which verdicts are kept, that of the figures first."""
+    found = {name for _, name in kept(key)}
+    return [reading.name for reading in PAPERS[key].SET.readings().listed if reading.name in found]
 
 
 def judge(key: str, seeds: Sequence[int] = SEEDS, jobs: int | None = None, progress: bool = False) -> int:
@@ -194,8 +200,7 @@ def _points(row: Row) -> str:
 
 def readings_table(key: str) -> cf.Table:
     """The claims of a paper by its readings: a star where the seeds do not agree; the last row are scores."""
-    there, rows = PAPERS[key].SET, kept(key)
-    names = [reading.name for reading in there.readings().listed]
+    there, rows, names = PAPERS[key].SET, kept(key), kept_readings(key)
     shown: list[Row] = []
     for claim in there.listed():
         cells: Row = {"claim": claim["id"]}

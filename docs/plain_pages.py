@@ -116,12 +116,16 @@ def _pictured(directive: Directive, folder: Path) -> str:
     name = Path(directive.argument).name
     up = "../" * len(folder.relative_to(DOCS).parts)
     caption = directive.text
-    alt = re.sub(
-        r"[`*\[\]]|\(http[^)]*\)", "", caption.split(".")[0].replace("\n", " ")
-    ) or name.removesuffix(".png")
+    alt = alternative(caption) or name.removesuffix(".png")
     if not (PICTURES / name).exists():
         return f"(A figure that `make docs` draws.) {caption}\n"
     return f"![{alt}]({up}{PICTURES.name}/{name})\n" + (f"\n{caption}\n" if caption else "")
+
+
+def alternative(caption: str) -> str:
+    """The alternative text of a picture: the caption's first sentence, whole, without marks."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(caption.split()))
+    return re.sub(r"[`*\[\]]", "", re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0]).removesuffix(".")
 
 
 def _tabled(directive: Directive, folder: Path) -> str:

@@ -2,14 +2,20 @@
 
     python scripts/make_notebook.py
 
-It holds no output: what it shows is computed where it is opened.
+It is run from top to bottom in an empty folder, and holds what each cell shows.
 """
 
 from __future__ import annotations
 
+import ast
+import base64
+import io
 import json
+import os
 import re
 import sys
+import tempfile
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +38,41 @@ def notebook(page: str) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
+def with_outputs(text: str) -> str:
+    """A notebook with what its cells show, run in an empty folder."""
+    found = json.loads(text)
+    names: dict[str, Any] = {}
+    codes = [cell for cell in found["cells"] if cell["cell_type"] == "code"]
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for number, cell in enumerate(codes, start=1):
+            cell["execution_count"] = number
+            cell["outputs"] = _shown("".join(cell["source"]), names, number)
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def _shown(code: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    """What a cell prints, and its last line where that is an expression."""
+    tree = ast.parse(code)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(tree, "notebook", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "notebook", "eval"), names) if last else None
+    outputs: list[dict[str, Any]] = []
+    if printed.getvalue():
+        lines = printed.getvalue().splitlines(True)
+        outputs.append({"output_type": "stream", "name": "stdout", "text": lines})
+    if value is not None:
+        data: dict[str, Any] = {"text/plain": repr(value).splitlines(True)}
+        if hasattr(value, "_repr_html_") and (html := value._repr_html_()):
+            data["text/html"] = html.splitlines(True)
+        if hasattr(value, "_repr_png_"):
+            data["image/png"] = base64.b64encode(value._repr_png_()).decode()
+        more = {"execution_count": number, "metadata": {}}
+        outputs.append({"output_type": "execute_result", "data": data, **more})
+    return outputs
+
+
 def _cell(kind: str, text: str, number: int) -> dict[str, Any]:
     more = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {
@@ -44,5 +85,6 @@ def _cell(kind: str, text: str, number: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    NOTEBOOK.write_text(notebook(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    os.environ.setdefault("COLUMNS", "100")
+    NOTEBOOK.write_text(with_outputs(notebook(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
     sys.exit(0)

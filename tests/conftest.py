@@ -7,6 +7,7 @@ import re
 import sqlite3
 import struct
 import subprocess
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from xdist.remote import Producer
 
+import crossfade as cf
 from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
 from crossfade.results.rows import Row
@@ -123,8 +125,9 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """The command line, as ``cli("run", "quickstart")``."""
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """The command line, as ``cli("run", "quickstart")``, without the width that pytest may set."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: str | Path) -> Outcome:
         capsys.readouterr()
@@ -213,3 +216,25 @@ def mount(tmp_path: Path) -> Iterator[Mount]:
     yield make
     for folder in mounted:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def events_text(scenario: Any, **options: Any) -> str:
+    """The events of a run as ``crossfade run --events`` writes them."""
+    return _written(lambda file: cf.write_events(file, scenario, **options))
+
+
+def link_events_text(scenario: Any, **options: Any) -> str:
+    """The link events of a run as ``crossfade run --link-events`` writes them."""
+    return _written(lambda file: cf.write_events(file, scenario, of_links=True, **options))
+
+
+def samples_text(scenario: Any, every: str | None = None, **options: Any) -> str:
+    """The samples of a run as ``crossfade run --samples`` writes them."""
+    return _written(lambda file: cf.write_samples(file, scenario, every, **options))
+
+
+def _written(write: Callable[[Path], None]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "written.csv"
+        write(file)
+        return file.read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ MOST_AT_THE_TOP = 22
 
 
 # What each crate may know, from the ground up. Its tests may know more.
-MODELS = ["core", "channel", "phy", "transport", "link", "cell", "mac"]
+MODELS = ["core", "channel", "phy", "transport", "link", "cell", "nr", "mac"]
 METHODS = ["analysis", "capture", "sim", "live"]
 RUST = {
     "core": [],
@@ -75,6 +75,7 @@ RUST = {
     "phy": ["core", "channel"],
     "link": ["core", "channel", "phy"],
     "cell": ["core", "channel", "phy", "link"],
+    "nr": ["core", "channel", "phy", "link", "cell"],
     "mac": ["core", "channel", "phy", "link"],
     **dict.fromkeys(METHODS, MODELS),  # none knows another
     "scenario": MODELS,  # reads a file, and runs nothing

@@ -239,7 +239,7 @@ def test_symbol_errors_are_those_of_the_constellations() -> None:
             "phy.modulation": name,
             "link.frame_size": f"{14 * bits} B",
         }
-        frames = cf.phy(SISO, set=asked)
+        frames = cf.Table.of_frame(cf.phy(SISO, set=asked))
         found, count = (float(str(frames.cells(column)[0])) for column in ("fer", "frames"))
         deviation = math.sqrt(expected * (1.0 - expected) / count)
         assert count == 20_000

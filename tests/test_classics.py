@@ -74,7 +74,7 @@ def test_its_figure_is_drawn_without_a_word(
 
 
 def test_slow_start_overshoots_and_then_saws_between_the_path_and_its_queue() -> None:
-    rows = cf.Table.from_csv(cf.events("classics/slow-start")).records()
+    rows = cf.Table.of_frame(cf.events("classics/slow-start")).records()
     recovered = [row for row in rows if row["event"] == "recovery_end"]
     first, later = recovered[0], recovered[2:]
     peaks = []

@@ -87,3 +87,17 @@ def test_what_the_page_of_stability_names_is_there() -> None:
     named = re.findall(r"`((?:tests|crates)/[^`]+)`", page)
     assert len(named) >= 6
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
+    text = (ROOT / "packaging" / "conda" / "meta.yaml").read_text()
+    run = re.search(r"  run:\n((?:    - .*\n)+)", text)
+    assert run is not None
+    listed = {line.strip("- \n").replace(" ", "").replace("-base", "") for line in run[1].splitlines()}
+    wanted = {*PROJECT["project"]["dependencies"], f"python{PROJECT['project']['requires-python']}"}
+    assert listed == wanted
+    (build,) = PROJECT["build-system"]["requires"]
+    assert build in text.replace("maturin ", "maturin")
+    assert f'"{_crossfade.__version__}"' in text
+    (script,) = PROJECT["project"]["scripts"].items()
+    assert " = ".join(script) in text

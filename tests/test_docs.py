@@ -1,14 +1,22 @@
-"""The front page leads to every page, the notebook is the page, and pages read well without a build."""
+"""Every page has its place, the notebook is the page, and pages read well without a build."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import runpy
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+import crossfade as cf
+from crossfade.figures.style import PALETTE
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -17,21 +25,93 @@ sys.path.insert(0, str(DOCS))
 plain_pages = import_module("plain_pages")
 
 
-def test_the_front_page_leads_to_every_page() -> None:
-    index = (DOCS / "index.md").read_text()
-    linked = set(re.findall(r"\]\(([\w/-]+)\.md\)", index))
-    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")}
-    pages = {page for page in pages if not page.startswith(("gallery/", "_build/", "classics/"))} - {"index"}
-    assert linked == pages | {"classics/index"}
-    # What is linked is in the tree of pages, too.
-    for page in linked:
-        assert re.search(rf"^{page}$", index, re.MULTILINE) or page.startswith("papers/"), page
+def shown_pages() -> dict[str, Path]:
+    """The pages of the documentation by their names in trees of pages."""
+    made = {"gallery", "_build"}
+    found = (page for page in DOCS.rglob("*.md") if not made & {*page.relative_to(DOCS).parts})
+    return {page.relative_to(DOCS).with_suffix("").as_posix(): page for page in found}
 
 
-def test_the_notebook_is_the_page() -> None:
+def below(name: str) -> list[str]:
+    """The pages that the tree of a page names, in order."""
+    text = shown_pages()[name].read_text(encoding="utf-8")
+    trees = [directive.text for directive, _ in plain_pages.parts(text) if directive.kind == "toctree"]
+    folder = Path(name).parent
+    return [
+        Path(os.path.normpath(folder / line)).as_posix()
+        for tree in trees
+        for line in tree.splitlines()
+        if line
+    ]
+
+
+def links(name: str) -> set[str]:
+    """The pages that a page links."""
+    page = shown_pages()[name]
+    targets = re.findall(r"\]\(([^)\s#]+\.md)(?:#[^)]*)?\)", plain(page))
+    found = {(page.parent / target).resolve() for target in targets if "://" not in target}
+    return {path.relative_to(DOCS).with_suffix("").as_posix() for path in found if path.is_relative_to(DOCS)}
+
+
+def test_every_page_has_one_place_in_the_tree_and_its_section_links_it() -> None:
+    """The order of sidebars, previous and next; the plain files have the same places as links."""
+    placed: list[str] = []
+    waiting = ["index"]
+    while waiting:
+        section = waiting.pop()
+        inside = below(section)
+        assert [page for page in inside if page not in links(section)] == [], section
+        placed += inside
+        waiting += inside
+    assert sorted(placed) == sorted({*shown_pages()} - {"index"})
+
+
+def test_every_page_is_three_clicks_from_the_front_page() -> None:
+    reached = {"index"}
+    for _ in range(3):
+        reached |= {target for page in reached for target in links(page) if target in shown_pages()}
+    assert reached == {*shown_pages()}
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("which-transport", "modern/loss-and-arq"),  # BBR over Wi-Fi-like loss
+        ("persistence", "3 to 5"),  # how many link retransmissions
+        ("trace-and-browser", "crossfade live lte.toml --internet"),  # my LTE trace under a real browser
+        ("classics/bufferbloat", "crossfade run classics/bufferbloat"),  # the figure of my lecture
+        ("own-model", "QueueDiscipline"),  # my queue
+    ],
+)
+def test_questions_of_strangers_are_answered_from_the_front_page(page: str, said: str) -> None:
+    assert page in links("index")
+    assert said in plain(shown_pages()[page])
+
+
+def test_the_notebook_is_the_page_and_runs() -> None:
+    """The stored one has the cells of the page and what they show; a short one is run here."""
     made = runpy.run_path(str(ROOT / "scripts" / "make_notebook.py"))
     page = made["PAGE"].read_text(encoding="utf-8")
-    assert made["NOTEBOOK"].read_text(encoding="utf-8") == made["notebook"](page)
+    stored, fresh = (
+        json.loads(made["NOTEBOOK"].read_text(encoding="utf-8")),
+        json.loads(made["notebook"](page)),
+    )
+    assert [cell["source"] for cell in stored["cells"]] == [cell["source"] for cell in fresh["cells"]]
+    short = page.replace('"120 s", warmup = "30 s", runs = 20', '"12 s", warmup = "3 s", runs = 2')
+    short = short.replace('"50000 slots", warmup = "1000 slots", runs = 20', '"2000 slots", runs = 2')
+    assert short.count("runs = 2 }") == 2
+    short = short.replace("runs=40", "runs=2")
+    run = json.loads(made["with_outputs"](made["notebook"](short)))
+    shown = [
+        [
+            [kind for output in cell.get("outputs", []) for kind in output.get("data", [])]
+            for cell in of["cells"]
+        ]
+        for of in (stored, run)
+    ]
+    assert shown[0] == shown[1]
+    assert sum("image/png" in kinds for kinds in shown[0]) == 2
+    assert sum("text/html" in kinds for kinds in shown[0]) >= 6
 
 
 def pages() -> list[Path]:
@@ -119,3 +199,116 @@ def test_the_packetdrill_scripts_have_their_tests() -> None:
     named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     assert len(named) >= 30
     assert named <= where_tests_are().keys()
+
+
+def test_the_packetdrill_page_denies_nothing_that_can_be_asked_for() -> None:
+    """What has a key is modelled: the page may say what is not compared, and names its tests."""
+    page = (DOCS / "packetdrill.md").read_text(encoding="utf-8")
+    schema = json.loads(cf.schema())["properties"]["tcp"]["properties"]
+    rfc = schema["rfc"]["properties"]
+    for key, there, script, test in (
+        ("tcp.pacing", schema, "slow-start-fq-ack-per-2pkt", "linux_does_not_pace_the_first_ten"),
+        ("tcp.rfc.accurate_ecn", rfc, "accecn/*", "accurate_feedback_counts_marks"),
+        ("tcp.rfc.ecn", rfc, "ecn/ecn-uses-ect0", "new_data_is_ecn_capable_and_repetitions_are_not"),
+    ):
+        assert key.rpartition(".")[2] in there
+        (line,) = (line for line in page.splitlines() if f"| {script} |" in line or f"/{script} |" in line)
+        assert f"`{test}`" in line
+        assert test in where_tests_are()
+        assert not re.search(r"not modelled|do(es)? not (pace|tell)", line), line
+
+
+def test_the_page_of_persistence_quotes_no_document_that_was_not_read() -> None:
+    for page in pages():
+        assert "from memory" not in page.read_text(encoding="utf-8"), page.name
+
+
+def test_a_caption_names_what_the_figure_of_its_scenario_has() -> None:
+    """docs/energy.md: panels by fd_t, and both metrics."""
+    with open(ROOT / "python/crossfade/scenarios/tcp-energy.toml", "rb") as file:
+        scenario = tomllib.load(file)
+    captions = [
+        directive.text
+        for directive, _ in plain_pages.parts((DOCS / "energy.md").read_text(encoding="utf-8"))
+        if directive.kind == "figure"
+    ]
+    (caption,) = captions
+    assert scenario["figure"]["panels"] == "channel.fd_t"
+    assert "on the left" in caption
+    assert "colours" not in caption
+    for metric in scenario["figure"]["y"]:
+        assert metric.partition("_")[0] in caption.lower()
+    for fd_t in scenario["sweep"]["channel.fd_t"]:
+        assert str(fd_t) in caption
+
+
+def test_student_is_said_of_what_is_students() -> None:
+    """The ends that figures and reports draw are often other ones (docs/intervals.md)."""
+    for folder in ("python/crossfade/reports", "python/crossfade/figures"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if path.name == "distributions.py":  # its bands are Student's
+                continue
+            assert not re.search(r"95 % Student", path.read_text(encoding="utf-8")), path.name
+    assert "Student" not in (DOCS / "engine.md").read_text(encoding="utf-8")
+
+
+def test_the_scenario_of_the_page_on_a_trace_is_one(tmp_path: Path) -> None:
+    page = (DOCS / "trace-and-browser.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^ *```toml\n(.*?)```", page, re.DOTALL | re.MULTILINE)
+    for name in ("lte.up", "lte.down"):
+        (tmp_path / name).write_text("1\n5\n5\n9\n")
+    (tmp_path / "lte.toml").write_text(block.replace("\n   ", "\n"))
+    assert cf.check(tmp_path / "lte.toml").points == 1
+    assert cf.run(tmp_path / "lte.toml", set={"run.duration": "2 s"}).points[0].value("goodput_bps") > 1e6
+
+
+def test_alternative_texts_are_whole() -> None:
+    """A caption's first sentence ends at its end, not at the point of a number or a name."""
+    assert plain_pages.alternative("Loss at `fd_t` 0.01 (slow). More.") == "Loss at fd_t 0.01 (slow)"
+    assert plain_pages.alternative("As [Zorzi](https://doi.org/10.1) et al. say") == "As Zorzi et al. say"
+    for page in pages():
+        if "papers" in page.parts:
+            continue
+        for text, target in re.findall(r"!\[([^]]*)\]\((\S+\.png)\)", plain(page)):
+            assert not re.search(r"\b0$|\bet al$|[`(]$", text), f"{page.name}: {target}: {text}"
+
+
+def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
+    """No table of few colours: curves that a legend tells apart stay apart (refresh_pages.py)."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    refresh = import_module("refresh_pages")
+    drawn, kept = tmp_path / "drawn.png", tmp_path / "kept.png"
+    figure = Figure(figsize=(4, 3))
+    axes = figure.subplots()
+    for at, color in enumerate(PALETTE):
+        axes.plot([0, 1], [at, at + 1], color=color, label=color)
+    axes.legend()
+    figure.savefig(drawn, dpi=150)
+    refresh.keep(drawn, kept)
+    with Image.open(drawn) as one, Image.open(kept) as other:
+        assert one.convert("RGB").tobytes() == other.convert("RGB").tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "curves"), [("formulas", 1), ("tcp-energy", 4), ("switching", 2), ("loss-and-arq", 4)]
+)
+def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> None:
+    with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
+        there = {colour for _, colour in picture.convert("RGB").getcolors(picture.width * picture.height)}
+    for colour in PALETTE[:curves]:
+        wanted = tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
+        near = min(sum(abs(a - b) for a, b in zip(wanted, found, strict=True)) for found in there)
+        assert near <= 6, colour
+
+
+def test_pages_are_no_diary() -> None:
+    """Days and machines go to bench/results/."""
+    for page in pages():
+        if page.name == "CHANGES.md" or not page.is_relative_to(DOCS):
+            continue
+        said = re.findall(
+            r"\bOn 20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b",
+            plain(page),
+            re.IGNORECASE,
+        )
+        assert said == [], page.name

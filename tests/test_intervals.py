@@ -57,7 +57,7 @@ def test_a_metric_that_is_undefined_is_nan() -> None:
 
 
 def test_samples_are_those_of_their_point() -> None:
-    over = {"channel.p_e": [0.01, 0.1, 0.01], "tcp.w_max": [6, 24]}
+    over = {"channel.p_e": [0.01, 0.1], "tcp.w_max": [6, 24]}
     results = cf.run(SMALL, over=over)
     for point in results.points:
         alone = cf.run(SMALL, set=point.axes, cache=False).points[0]

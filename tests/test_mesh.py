@@ -63,7 +63,7 @@ def test_check_says_what_needs_no_run(cli: Cli, tmp_path: Path) -> None:
 )
 def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, object], over: float) -> None:
     hops = [4, 8, 12]
-    table = cf.reuse(CHAIN, set=mesh, over={"mesh.hops": hops}, simulated=False)
+    table = cf.Table.of_frame(cf.reuse(CHAIN, set=mesh, over={"mesh.hops": hops}, simulated=False))
     assert set(table.cells("exact")) == {"true"}
     found = [int(str(cell)) for cell in table.cells("exchanges")]
     # A pattern that repeats fits in whole or is cut: h over a number, within one.
@@ -266,10 +266,10 @@ def test_tshark_sees_the_exchanges(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_air_is_drawn(tmp_path: Path) -> None:
-    table = cf.Table.from_csv(cf.link_events(CHAIN, set={"run.duration": "1.03 s"}))
+    table = cf.Table.of_frame(cf.link_events(CHAIN, set={"run.duration": "1.03 s"}))
     assert {"air", "defer", "queue"} <= set(table.cells("event"))
     image = tmp_path / "air.svg"
-    cf.plot(table, image, y="node")
+    cf.plot_events(table, image, y="node")
     text = image.read_text()
     assert all(word in text for word in ("RTS", "CTS", "DATA", "ACK", "nulls", "defers"))
 

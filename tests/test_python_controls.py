@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from tests.conftest import events_text
 from tests.test_rules import FADING, run
 
 LOSSY = FADING.replace('"markov", p_e = 0.02, fd_t = 0.05, clock = "slot"', '"iid", p_e = 0.02').replace(
@@ -302,7 +303,7 @@ def test_what_a_class_says_of_itself_stands_in_the_events(tmp_path: Path) -> Non
     (tmp_path / "mine.py").write_text(SAYS)
     (tmp_path / "a.toml").write_text(LOSSY)
     over = {"tcp.congestion": ["mine.py:Mine", "mine.py:Batched", "reno", "bbr-v1"]}
-    lines = list(csv.DictReader(io.StringIO(cf.events(tmp_path / "a.toml", over=over))))
+    lines = list(csv.DictReader(io.StringIO(events_text(tmp_path / "a.toml", over=over))))
     of = {word: [line for line in lines if line["tcp.congestion"] == word] for word in over["tcp.congestion"]}
     for line in of["mine.py:Mine"]:
         cwnd, ssthresh = float(line["cwnd"]), float(line["ssthresh"])
@@ -322,9 +323,9 @@ def test_what_a_class_says_of_itself_stands_in_the_events(tmp_path: Path) -> Non
     assert list(bbr[-1]) == names
     assert 0.04 <= float(bbr[-1]["min_rtt_s"]) < 0.06
     # Without anybody who says anything there is no column, and to say something changes nothing.
-    plain = cf.events(tmp_path / "a.toml").splitlines()
+    plain = events_text(tmp_path / "a.toml").splitlines()
     assert plain[0] == "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size"
-    mine = cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.py:Mine"}).splitlines()
+    mine = events_text(tmp_path / "a.toml", set={"tcp.congestion": "mine.py:Mine"}).splitlines()
     assert [line.rsplit(",", 1)[0] for line in mine] == plain
 
 
@@ -343,7 +344,7 @@ def test_what_is_no_info_is_one_line(tmp_path: Path, given: str, line: str) -> N
     (tmp_path / "mine.py").write_text("from crossfade.teaching import Reno\n\n" + text)
     (tmp_path / "a.toml").write_text(LOSSY)
     with pytest.raises(cf.ScenarioError, match=line) as caught:
-        cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"})
+        events_text(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"})
     assert "\n" not in str(caught.value)
     assert run(tmp_path, text=LOSSY, runs=1).points, "nobody asks in a run for results"
 

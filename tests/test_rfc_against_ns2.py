@@ -12,7 +12,7 @@ import io
 
 import pytest
 
-import crossfade as cf
+from tests.conftest import events_text
 
 LINK = """
 schema = 1
@@ -36,7 +36,7 @@ def sends(variant: str, drops: list[int]) -> tuple[Sends, Sends]:
     found = []
     for flavour, rfc in (("ns2", {}), ("rfc", LATER)):
         values = {"channel.drops": drops, "tcp.flavour": flavour, "tcp.variant": variant, "tcp.rfc": rfc}
-        events = csv.DictReader(io.StringIO(cf.events(LINK, set=values)))
+        events = csv.DictReader(io.StringIO(events_text(LINK, set=values)))
         found.append([(row["seq"], row["time_s"]) for row in events if row["event"] == "send"])
     return found[0], found[1]
 

@@ -18,7 +18,7 @@ import crossfade as cf
 import crossfade._crossfade as _crossfade
 from crossfade.files import compiled
 from crossfade.files.compiled import CompiledControl
-from tests.conftest import Cli, expect_one_line
+from tests.conftest import Cli, events_text, expect_one_line
 from tests.test_python_controls import infos, of_the_page
 from tests.test_rules import FADING
 
@@ -80,7 +80,7 @@ def test_a_rate_and_samples_cross_the_border(tmp_path: Path) -> None:
 def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
     (tmp_path / "mine.rs").write_text(BBR)
     (tmp_path / "a.toml").write_text(FADING)
-    both = cf.events(tmp_path / "a.toml", over={"tcp.congestion": ["mine.rs", "reno"]})
+    both = events_text(tmp_path / "a.toml", over={"tcp.congestion": ["mine.rs", "reno"]})
     lines = list(csv.DictReader(io.StringIO(both)))
     mine = [infos(line) for line in lines if line["tcp.congestion"] == "mine.rs"]
     assert {line["info"] for line in lines if line["tcp.congestion"] == "reno"} == {""}

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import crossfade as cf
 from crossfade import plans
 from crossfade.plans.options import Options
-from tests.conftest import Cli, points
+from tests.conftest import Cli, events_text, points, samples_text
 
 # 1000 B in 1 ms; the queue holds 40 ms.
 TWO_FLOWS = """
@@ -46,7 +46,7 @@ def of(found: list[dict[str, str]], column: str, **where: str) -> Iterator[float
 
 
 def test_samples_add_up_to_the_run(two_flows: Path) -> None:
-    found = rows(cf.samples(two_flows))
+    found = rows(samples_text(two_flows))
     whole = cf.run(two_flows, cache=False).points[0]
     assert [row["time_s"] for row in found if row["flow"] == "0"] == [
         "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5", "5.5", "6",
@@ -67,11 +67,11 @@ def test_samples_add_up_to_the_run(two_flows: Path) -> None:
 
 def test_to_look_changes_nothing(two_flows: Path) -> None:
     """The events between the samples are those of the run without them, with empty cells behind."""
-    plain = cf.events(two_flows, set={"run.sample": None}).splitlines()
-    sampled = [line for line in cf.events(two_flows).splitlines() if ",sample," not in line]
+    plain = events_text(two_flows, set={"run.sample": None}).splitlines()
+    sampled = [line for line in events_text(two_flows).splitlines() if ",sample," not in line]
     assert [line + "," * 6 for line in plain[1:]] == sampled[1:]
-    alone = [line for line in cf.events(two_flows).splitlines() if ",sample," in line]
-    assert alone == cf.samples(two_flows).splitlines()[1:]
+    alone = [line for line in events_text(two_flows).splitlines() if ",sample," in line]
+    assert alone == samples_text(two_flows).splitlines()[1:]
     keys = [plans.load(two_flows, Options({"run.sample": every})).core.keys() for every in ("1 s", None)]
     assert keys[0] == keys[1]
 
@@ -94,15 +94,17 @@ tcp = { flavour = "rfc", variant = "sack", w_max = 100 }
 """,
         encoding="utf-8",
     )
-    found = rows(cf.samples(scenario, "500 ms"))
+    found = rows(samples_text(scenario, "500 ms"))
     assert list(of(found, "capacity_bps", link="forward")) == pytest.approx([10e6, 10e6, 4e6, 4e6])
-    assert list(of(rows(cf.samples(scenario, "2 s")), "capacity_bps", link="forward")) == pytest.approx([7e6])
+    assert list(of(rows(samples_text(scenario, "2 s")), "capacity_bps", link="forward")) == pytest.approx(
+        [7e6]
+    )
 
 
 def test_of_a_link_everything_counts_that_came_out_of_it() -> None:
     over = {"channel.p_e": [0.1], "link.arq.max_retransmissions": [7]}
     asked = {"run.warmup": "0 s", "run.runs": 1}
-    found = rows(cf.samples("wifi-like-arq", "1 s", set=asked, over=over))
+    found = rows(samples_text("wifi-like-arq", "1 s", set=asked, over=over))
     whole = cf.run("wifi-like-arq", set=asked, over=over, cache=False).points[0]
     bits = sum(of(found, "goodput_bps", link="forward"))
     assert bits == pytest.approx(20.0 * whole.value("link_goodput_bps"), rel=1e-12)

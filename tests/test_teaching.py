@@ -10,7 +10,7 @@ import pytest
 
 import crossfade as cf
 from crossfade import teaching
-from tests.conftest import SMALL
+from tests.conftest import SMALL, events_text
 
 # Losses enough for recoveries and timeouts of every kind.
 LOSSY = SMALL.replace("p_e = 0.01", "p_e = 0.03")
@@ -54,7 +54,7 @@ def test_reno_in_python_leaves_the_trace_of_the_built_in_reno(
     flavour: str, rule: teaching.CongestionControl, variant: str
 ) -> None:
     values = {"tcp.flavour": flavour, "tcp.variant": variant}
-    built_in = rows(cf.events(LOSSY, set=values))
+    built_in = rows(events_text(LOSSY, set=values))
     assert rows(teaching.run(LOSSY, rule, set=values)) == built_in
     assert {row["event"] for row in built_in} >= {"send", "lost", "ack", "timeout"}
     assert len({row["cwnd"] for row in built_in}) > 20
@@ -63,7 +63,7 @@ def test_reno_in_python_leaves_the_trace_of_the_built_in_reno(
 @pytest.mark.parametrize("variant", ["reno", "newreno", "sack"])
 def test_reno_as_rfc_5681_has_it_leaves_the_trace_of_the_built_in_one(variant: str) -> None:
     values = {"tcp": {"flavour": "rfc", "variant": variant, "rto": {"fixed": None}}, "link.delay": "20 ms"}
-    built_in = rows(cf.events(LOSSY, set=values))
+    built_in = rows(events_text(LOSSY, set=values))
     assert rows(teaching.run(LOSSY, teaching.Reno(), set=values)) == built_in
     assert {row["event"] for row in built_in} >= {"send", "lost", "ack", "fast_retransmit"}
     assert len({row["cwnd"] for row in built_in}) > 20

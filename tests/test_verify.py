@@ -59,7 +59,9 @@ def test_one_altered_number_is_found_and_named(cli: Cli, golden: Path, column: s
     assert outcome.out.splitlines()[-1].endswith("1 different")
 
 
-@pytest.mark.parametrize(("folder", "cases", "rows"), [("ns2", 96, 97869), ("ns2-short", 480, 31120)])
+@pytest.mark.parametrize(
+    ("folder", "cases", "rows"), [("ns2", 96, 97869), ("ns2-short", 480, 31120), ("wifi", 60, 60)]
+)
 def test_every_golden_row_is_identical(folder: str, cases: int, rows: int) -> None:
     reports = cf.verify(GOLDEN.parent / folder)
     assert [report for report in reports if report.difference is not None] == []
@@ -84,3 +86,17 @@ def test_packed_and_unpacked_files_are_the_same(golden: Path) -> None:
     (golden / "sends_base_reno.csv").unlink()
     shutil.copyfile(packed, golden / packed.name)
     assert cf.verify(golden) == unpacked
+
+
+def test_a_duration_that_differs_and_a_mode_that_does_not_exist_are_named(cli: Cli, tmp_path: Path) -> None:
+    table = (GOLDEN.parent / "wifi" / "durations.csv").read_text().replace(",248000", ",248001")
+    (tmp_path / "durations.csv").write_text(table)
+    outcome = cli("verify", tmp_path)
+    assert outcome.code == 1
+    failed = [line for line in outcome.out.splitlines() if line.startswith("FAIL")]
+    assert len(failed) == 1
+    assert failed[0].endswith("first difference: duration_ns is 248001 there and 248000 here")
+    (tmp_path / "durations.csv").write_text(table.splitlines()[0] + "\nac,9,20,800,1536,1\n")
+    outcome = cli("verify", tmp_path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "durations.csv line 2: mcs = 9: must be another one: 802.11ac at 20 MHz" in outcome.err

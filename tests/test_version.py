@@ -14,7 +14,8 @@ import pytest
 
 import crossfade as cf
 from crossfade import _crossfade
-from crossfade.files.version import DIGITS, commit_of, head_of
+from crossfade.files.commit import commit_of, head_of
+from crossfade.files.version import DIGITS
 from tests.conftest import Cli
 
 ROOT = Path(__file__).parents[1]

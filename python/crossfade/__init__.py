@@ -41,6 +41,7 @@ from crossfade.api import (
     transfers,
     verify,
     write_events,
+    write_opportunities,
     write_pcap,
     write_samples,
 )
@@ -64,7 +65,7 @@ from crossfade.files.version import cite
 from crossfade.files.version import version as _version
 from crossfade.fitting import LinkTrace, MarkovFit, fit, fit_rayleigh, trace
 from crossfade.papers import Matrix, Verdict, claims, paper, readings
-from crossfade.pictures import draw, fold, plot
+from crossfade.pictures import draw, fold, plot, plot_cdf, plot_events
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -142,6 +143,8 @@ __all__ = [
     "pcap",
     "phy",
     "plot",
+    "plot_cdf",
+    "plot_events",
     "plot_mesh",
     "readings",
     "replay",
@@ -156,6 +159,7 @@ __all__ = [
     "transfers",
     "verify",
     "write_events",
+    "write_opportunities",
     "write_pcap",
     "write_samples",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from crossfade import api, plans
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError, shortened
@@ -15,7 +16,7 @@ from crossfade.figures import distributions, folded, linkevents, phases, timelin
 from crossfade.figures.choice import column_list, number
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
-from crossfade.figures.style import check_plot_file
+from crossfade.figures.style import Page, check_plot_file
 from crossfade.figures.wanted import Wanted
 from crossfade.files import shipped_scenarios
 from crossfade.plans.options import Options, ScenarioLike, Values, check_names
@@ -24,6 +25,13 @@ from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
 from crossfade.results.rows import PREFIXES
 from crossfade.tables import Table, label
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Drawable: TypeAlias = Table | pd.DataFrame | str | PathLike[str]
 
 # What pictures of single runs do not leave to choose.
 OVER_TIME = "over time, axes are linear, and all but the curves' axis have panels; where chooses"
@@ -37,14 +45,17 @@ class Look(TypedDict, total=False):
     log_x: bool | None
     log_y: bool | None
     intervals: str
+    markers: bool
     width: str | float | None
+    font_size: float | None
     labels: Mapping[str, str] | None
     cdf: str | None
+    ax: Axes | None
 
 
 def plot(
-    results: Results | Table | str | PathLike[str],
-    path: str | PathLike[str],
+    results: Results | Drawable,
+    path: str | PathLike[str] | None = None,
     *,
     plan: int | str | None = None,
     x: str | None = None,
@@ -56,50 +67,299 @@ def plot(
     log_x: bool | None = None,
     log_y: bool | None = None,
     intervals: str = "bars",
+    markers: bool = True,
     width: str | float | None = None,
+    font_size: float | None = None,
     labels: Mapping[str, str] | None = None,
     cdf: str | None = None,
     fold: str | None = None,
-) -> None:
-    """Draw results, a table, a results file or a CSV file as PNG, PDF or SVG by the ending of ``path``.
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw metrics of results over an axis of their sweep.
 
-    ``x`` is the column across (default: SNR, fading margin or packet error probability where that is swept,
-    else the numeric axis with most values), ``y`` the metric (default: throughput or goodput) or the ratio of
-    two (``"a.goodput_bps/b.goodput_bps"``), ``by`` the columns that tell the curves apart (default: the other
-    axes, as far as that makes no more than a dozen curves), ``panels`` an axis with a panel for each value;
-    of two axes the first runs across, the second down, and of several metrics each has a row. ``labels`` are
-    what values are called (``{"sack": "Reno with SACK"}``). What a scenario says in its table ``figure``
-    stands before these defaults.
-    ``where`` draws the rows alone that have these values (``{"tcp.variant": "reno"}``); an axis that is
-    nowhere is held at its first value, and a :class:`CrossfadeWarning` says so. ``plan`` says which sweep of
-    a results file is meant (default: the one added last).
+    Simulation is drawn as marks with 95 % intervals, exact analysis as lines, bounds as bands, a formula as
+    dashes. What a scenario says in its table ``figure`` stands before the defaults below.
 
-    Simulation is drawn as marks with their 95 % intervals (``intervals``: ``"bars"``, ``"bands"`` or
-    ``"none"``), exact analysis as lines, bounds as bands, a formula as dashes. ``width`` is that of a
-    journal's ``"single"`` (3.5 in) or ``"double"`` (7.16 in) column (default: that of a grid of panels), or a
-    number of millimetres. ``log_x``
-    and ``log_y`` stand above what the values suggest: x as they are spaced, y for error rates over decades.
+    Parameters
+    ----------
+    results : Results, Table, DataFrame, or path
+        Results of :func:`run`, their table, a results file or a CSV file.
+    path : path, optional
+        PNG, PDF or SVG by its ending; nothing is written without it.
+    plan : int or str, optional
+        Plan of a results file that holds several (default: the one added last).
+    x : str, optional
+        Column across. Default: SNR, fading margin or packet error probability where that is swept, else the
+        numeric axis with most values.
+    y : str or sequence of str, optional
+        Metric, or the ratio of two (``"a.goodput_bps/b.goodput_bps"``); several have a row of panels each.
+        Default: throughput or goodput.
+    by : str or sequence of str, optional
+        Columns that tell curves apart. Default: the other axes, as far as that makes at most a dozen curves.
+    panels : str or sequence of str, optional
+        Axis with a panel for each value; of two axes the first runs across, the second down.
+    where : mapping, optional
+        Rows that are drawn (``{"tcp.variant": "reno"}``); a key may end in ``<``, ``<=``, ``>`` or ``>=``. An
+        axis that is nowhere is held at its first value, and a :class:`CrossfadeWarning` says so.
+    title : str, optional
+        Title (default: that of the scenario; ``""`` for none).
+    log_x, log_y : bool, optional
+        Logarithmic axes. Default: x as its values are spaced, y for error rates over decades.
+    intervals : {"bars", "bands", "none"}
+        How the 95 % intervals are drawn.
+    markers : bool
+        Whether values are marks; without them, and beyond 25 values, a curve is a line.
+    width : {"single", "double"} or float, optional
+        Width of one (3.5 in) or two (7.16 in) columns of a journal, or in millimetres.
+    font_size : float, optional
+        Size of the words in points (default 7.5).
+    labels : mapping, optional
+        Names of values (``{"sack": "Reno with SACK"}``).
+    ax : matplotlib.axes.Axes, optional
+        Axes of a figure of your own, for a figure of one panel.
+    cdf, fold : str, optional
+        Deprecated: :func:`plot_cdf`, and :func:`plot_events` with ``fold``.
 
-    Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
-    and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
-    plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
-    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time. ``fold="15 s"``
-    draws samples over their phase in that period (see :func:`fold`), ``y`` among ``goodput_bps``,
-    ``rtt_mean_s``, ``queue_packets``, ``capacity_bps``, ``retransmissions``, ``cwnd``, ``losses_per_s`` and
-    ``spurious_per_s``.
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; a notebook shows it.
 
-    Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
-    ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
-    ``bin`` in which slot, and which ``node`` was on the air; ``y`` draws one of these.
+    Raises
+    ------
+    ResultsError
+        If there is nothing to draw, or a column does not exist.
+    ScenarioError
+        If an option has a value that is not allowed.
+    OutputError
+        If the file cannot be written.
 
-    Of transfers (:func:`transfers`) and delays (:func:`delays`), or any table with a column ``cdf``, the
-    share of values that are no larger is drawn, as the mean over runs with its pointwise 95 % band; with
-    ``log_y`` the share above, where tails are seen. Of results of a cell, how a metric of users
-    (``cdf="user_goodput_bps"``) differs from user to user; ``by="flow"`` tells those of each flow apart.
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> results = cf.run("quickstart", over={"channel.p_e": [0.01, 0.1]}, methods=["analysis"])
+    >>> figure = cf.plot(results, y="throughput_per_slot")
+    >>> figure.axes[0].get_xlabel()
+    'Packet error probability $P_E$'
     """
-    if not isinstance(results, Results | Table):
-        check_plot_file(Path(path), results)
-        results = _read_results(results, plan, whole=cdf is not None)
+    results = _given(results, path, plan, whole=cdf is not None)
+    if cdf is not None or fold is not None or not _is_of_results(results):
+        other = "plot_cdf" if cdf is not None or _is_distribution(results) else "plot_events"
+        _deprecated(f"plot draws results; crossfade.{other} draws this")
+    return draw_any(
+        results,
+        path,
+        x=x,
+        y=y,
+        by=by,
+        panels=panels,
+        where=where,
+        title=title,
+        log_x=log_x,
+        log_y=log_y,
+        intervals=intervals,
+        markers=markers,
+        width=width,
+        font_size=font_size,
+        labels=labels,
+        cdf=cdf,
+        fold=fold,
+        ax=ax,
+    )
+
+
+def plot_events(
+    events: Drawable,
+    path: str | PathLike[str] | None = None,
+    *,
+    y: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    title: str = "",
+    width: str | float = "single",
+    font_size: float | None = None,
+    labels: Mapping[str, str] | None = None,
+    fold: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw events, samples or link events of a run over time.
+
+    Parameters
+    ----------
+    events : DataFrame, Table, or path
+        What :func:`events`, :func:`samples` or :func:`link_events` gives, a CSV file of it, or a journal
+        (``.cfj``) of a live run.
+    path : path, optional
+        PNG, PDF or SVG by its ending; nothing is written without it.
+    y : str or sequence of str, optional
+        Of a sender: ``"cwnd"`` (default, with ``ssthresh`` as thin dashes and marks for fast retransmits and
+        timeouts), another of its variables, or ``"seq"``, the time-sequence plot. Of a link: ``"attempt"``,
+        ``"snr_db"``, ``"packets"``, ``"bytes"``, ``"bin"`` or ``"node"``; by default a panel for each kind.
+    by : str or sequence of str, optional
+        Axis that tells curves apart (default: the last of a sweep); the others have a panel each value.
+    where : mapping, optional
+        Rows that are drawn; ``{"time_s>=": 1, "time_s<": 2}`` is a part of the time.
+    title : str
+        Title.
+    width : {"single", "double"} or float
+        As in :func:`plot`.
+    font_size : float, optional
+        Size of the words in points (default 7.5).
+    labels : mapping, optional
+        Names of values.
+    fold : str, optional
+        Period (``"15 s"``): samples are drawn over their phase in it, see :func:`fold`.
+    ax : matplotlib.axes.Axes, optional
+        Axes of a figure of your own, for a figure of one panel.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; a notebook shows it.
+
+    Raises
+    ------
+    ResultsError
+        If there is nothing to draw, or a column does not exist.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> events = cf.events("classics/slow-start", set={"run.duration": "1 s"})
+    >>> cf.plot_events(events).axes[0].get_xlabel()
+    'Time (s)'
+    """
+    table = _given(events, path, None, whole=False)
+    if isinstance(table, Results) or _is_of_results(table) or _is_distribution(table):
+        raise ResultsError("events: neither events, samples nor link events (crossfade.plot draws results)")
+    options: dict[str, Any] = {"y": y, "by": by, "where": where, "title": title, "labels": labels}
+    return draw_any(table, path, width=width, font_size=font_size, fold=fold, ax=ax, **options)
+
+
+def plot_cdf(
+    values: Results | Drawable,
+    path: str | PathLike[str] | None = None,
+    *,
+    of: str | None = None,
+    plan: int | str | None = None,
+    by: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    title: str | None = None,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    width: str | float = "single",
+    font_size: float | None = None,
+    labels: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw how values are distributed: the share that is no larger, as the mean over runs with its 95 % band.
+
+    Parameters
+    ----------
+    values : DataFrame, Table, Results, or path
+        What :func:`transfers` or :func:`delays` gives, a CSV file of it, or results of a cell.
+    path : path, optional
+        PNG, PDF or SVG by its ending; nothing is written without it.
+    of : str, optional
+        Column: ``"completion_time_s"`` of transfers (default), ``"rtt_s"`` or ``"one_way_delay_s"`` of
+        delays, a metric of users (``"user_goodput_bps"``) of results of a cell.
+    plan : int or str, optional
+        Plan of a results file that holds several.
+    by : str or sequence of str, optional
+        Columns that tell curves apart (``"flow"`` those of each flow).
+    where : mapping, optional
+        Rows that are drawn.
+    title : str, optional
+        Title.
+    log_x, log_y : bool, optional
+        Logarithmic axes; with ``log_y`` the share above is drawn, where tails are seen.
+    width : {"single", "double"} or float
+        As in :func:`plot`.
+    font_size : float, optional
+        Size of the words in points (default 7.5).
+    labels : mapping, optional
+        Names of values.
+    ax : matplotlib.axes.Axes, optional
+        Axes of a figure of your own.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; a notebook shows it.
+
+    Raises
+    ------
+    ResultsError
+        If there is nothing to draw, or a column does not exist.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> delays = cf.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"})
+    >>> cf.plot_cdf(delays, of="rtt_s").axes[0].get_xlabel()
+    'Round-trip time (ms)'
+    """
+    found = _given(values, path, plan, whole=True)
+    options: dict[str, Any] = {"by": by, "where": where, "title": title, "labels": labels}
+    if of is None and not _is_distribution(found):
+        raise ResultsError("of: which column is drawn? (of results of a cell, of='user_goodput_bps')")
+    return draw_any(
+        found, path, cdf=of, log_x=log_x, log_y=log_y, width=width, font_size=font_size, ax=ax, **options
+    )
+
+
+def _deprecated(text: str) -> None:
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
+def _given(
+    source: Results | Drawable, path: str | PathLike[str] | None, plan: int | str | None, *, whole: bool
+) -> Results | Table:
+    """What is to be drawn, read where it is a file; :class:`OutputError` before where it is the figure's."""
+    if isinstance(source, Results | Table):
+        return source
+    if isinstance(source, str | PathLike):
+        if path is not None:
+            check_plot_file(Path(path), source)
+        return _read_results(source, plan, whole)
+    return Table.of_frame(source)
+
+
+def _is_distribution(found: Results | Table) -> bool:
+    return isinstance(found, Table) and (distributions.is_transfers(found) or distributions.is_delays(found))
+
+
+def _is_of_results(found: Results | Table) -> bool:
+    if isinstance(found, Results):
+        return True
+    over_time = timelines.is_events(found) or linkevents.is_link_events(found)
+    return not over_time and not _is_distribution(found)
+
+
+def draw_any(
+    results: Results | Table | str | PathLike[str],
+    path: str | PathLike[str] | None,
+    *,
+    plan: int | str | None = None,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    panels: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    title: str | None = None,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    intervals: str = "bars",
+    markers: bool = True,
+    width: str | float | None = None,
+    font_size: float | None = None,
+    labels: Mapping[str, str] | None = None,
+    cdf: str | None = None,
+    fold: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw what it is: results, events, distributions; what :func:`plot` and its siblings share."""
+    results = _given(results, path, plan, whole=cdf is not None)
     wanted = Wanted()
     if isinstance(results, Results):
         table, title = results.table(), results.title if title is None else title
@@ -108,25 +368,27 @@ def plot(
         table = results
     if cdf is not None and isinstance(results, Results):
         table = _users(results, cdf)
-    file = fspath(path)
+    file = None if path is None else fspath(path)
+    page = Page(width or "single", font_size, ax)
+    of_results = cdf is None and fold is None and _is_of_results(table)
+    if not (markers or of_results):
+        _refuse("only figures of results have marks to leave out", markers=markers)
     if fold is not None:
         _refuse(FOLDED, x=x, by=by, panels=panels, log_x=log_x, log_y=log_y, cdf=cdf)
         chosen, period = _samples(table, where), phases.Period.read(fold)
-        folded.plot(chosen, file, period, y=column_list(y), title=title or "", width=width or "single")
-        return
+        return folded.plot(chosen, file, period, y=column_list(y), title=title or "", width=page)
     common: dict[str, Any] = {"by": by, "where": where, "title": title or "", "labels": labels}
-    if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
+    if cdf is not None or _is_distribution(table):
         _refuse("a distribution has one panel", x=x, y=y, panels=panels)
-        common |= {"log_x": log_x, "log_y": log_y, "width": width or "single"}
-        distributions.plot(table, file, of=cdf, **common)
-    elif linkevents.is_link_events(table) or timelines.is_events(table):
+        common |= {"log_x": log_x, "log_y": log_y, "width": page}
+        return distributions.plot(table, file, of=cdf, **common)
+    if not of_results:
         _refuse(OVER_TIME, log_x=log_x, log_y=log_y, panels=panels)
         if linkevents.is_link_events(table):
             _refuse(BY_LINK, by=by, labels=labels)
-        _plot_over_time(table, file, x=x, y=y, width=width or "single", **common)
-    else:
-        common |= {"panels": panels, "log_x": log_x, "log_y": log_y, "intervals": intervals, "width": width}
-        plot_wanted(table, file, wanted, x=x, y=y, **common)
+        return _plot_over_time(table, file, x=x, y=y, width=page, **common)
+    common |= {"panels": panels, "log_x": log_x, "log_y": log_y, "intervals": intervals, "markers": markers}
+    return plot_wanted(table, file, wanted, x=x, y=y, width=replace(page, width=width or ""), **common)
 
 
 def _samples(table: Table, where: Values | None) -> Table:
@@ -196,7 +458,7 @@ def _users(results: Results, metric: str) -> Table:
 
 def draw(
     scenario: ScenarioLike,
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
     results: Results | None = None,
     set: Values | None = None,
@@ -212,7 +474,7 @@ def draw(
     where: Values | None = None,
     title: str | None = None,
     **options: Unpack[Look],
-) -> None:
+) -> Figure:
     """Draw the figure of a scenario, as its table ``figure`` says: of results, or of single runs over time.
 
     ``results`` are those of :func:`run` (default: it is run, with ``set``, ``over``, ``seed``,
@@ -221,7 +483,8 @@ def draw(
     :func:`plot`, and stands above what the scenario says.
     """
     check_names(Look, options)
-    check_plot_file(Path(path))
+    if path is not None:
+        check_plot_file(Path(path))
     plan = plans.load(scenario, Options(set, over, seed=seed, point=point, at=at, run=run))
     wanted = plan.figure
     kind = _kind(wanted, column_list(y))
@@ -229,25 +492,29 @@ def draw(
     if kind == "results":
         if results is None:
             results = api.run(scenario, set=set, over=over, seed=seed, point=point, at=at)
-        plot(results, path, **chosen, **options)
-        return
-    width, labels = options.pop("width", None) or "single", options.pop("labels", None)
+        return draw_any(results, path, **chosen, **options)
+    page = Page(
+        options.pop("width", None) or "single", options.pop("font_size", None), options.pop("ax", None)
+    )
+    labels = options.pop("labels", None)
+    if not options.pop("markers", True):
+        _refuse("only figures of results have marks to leave out", markers=False)
     _refuse(OVER_TIME, panels=panels, **options)
     if kind == "link-events":
         _refuse(BY_LINK, by=by, labels=labels)
     view = api.events if kind == "events" else api.link_events
     viewed = view(scenario, set=set, over=over, seed=seed, point=point, at=at, run=run)
-    table = Table.from_csv(viewed, "events")
+    table = Table.of_frame(viewed)
     wanted = wanted.over(table, x, y, by, panels, where) if wanted.of == kind else Wanted()
-    _plot_over_time(
+    return _plot_over_time(
         table,
-        fspath(path),
+        None if path is None else fspath(path),
         x=x,
         y=y or wanted.y,
         by=by or wanted.by,
         where=where or wanted.where,
         title=plan.title if title is None else title,
-        width=width,
+        width=page,
         labels=labels or wanted.labels,
     )
 
@@ -263,22 +530,23 @@ def _kind(wanted: Wanted, y: Sequence[str] | None) -> str:
 
 def _plot_over_time(
     table: Table,
-    path: str,
+    path: str | None,
     *,
     x: str | None,
     y: str | Sequence[str] | None,
     by: str | Sequence[str] | None,
     where: Mapping[str, Any] | None,
     title: str,
-    width: str | float,
+    width: Page,
     labels: Mapping[str, str] | None = None,
-) -> None:
+) -> Figure:
     """Events, or those of links."""
     name = ",".join(column_list(y) or []) or None
     if linkevents.is_link_events(table):
-        linkevents.plot(table, path, x=x, y=name, where=where, title=title, width=width)
-    else:
-        timelines.plot(table, path, x=x, y=name, by=by, where=where, title=title, width=width, labels=labels)
+        return linkevents.plot(table, path, x=x, y=name, where=where, title=title, width=width)
+    return timelines.plot(
+        table, path, x=x, y=name, by=by, where=where, title=title, width=width, labels=labels
+    )
 
 
 def _read_results(path: str | PathLike[str], plan: int | str | None, whole: bool) -> Results | Table:
@@ -290,7 +558,7 @@ def _read_results(path: str | PathLike[str], plan: int | str | None, whole: bool
 
         return results_of(datasets.read_plan(path, plan))
     if Path(path).suffix == ".cfj":
-        return api.journal_events(path)
+        return api.journal_table(path)
     if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():
         name = fspath(path).removesuffix(".toml")
         raise ResultsError(

@@ -16,6 +16,7 @@ from crossfade.errors import ResultsError, shortened
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
 Cell = float | int | str | None
 """A number, a word, or nothing (an interval where a value is exact, a metric that is undefined)."""
@@ -39,6 +40,38 @@ class Table:
     def of(cls, columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> Table:
         """A table of records; a column that a record lacks stays empty there."""
         return cls(list(columns), [[record.get(column) for column in columns] for record in records])
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame) -> Table:
+        """The table of a DataFrame of pandas; what is missing there is an empty cell."""
+        if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
+            raise ResultsError(f"{shortened(repr(frame))}: must be results, a DataFrame, a table or a path")
+        if frame.index.nlevels > 1 or any(name is not None for name in frame.index.names):
+            frame = frame.reset_index()
+        rows = [[_of_frame(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+        return cls([str(name) for name in frame.columns], rows)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A DataFrame of pandas, with a missing value in each empty cell.
+
+        Columns are of ``int64`` (``Int64`` with empty cells), of ``float64``, or of objects.
+        """
+        import pandas as pd  # it takes a while to load
+
+        def column(cells: list[Cell]) -> Any:
+            kinds = {type(cell) for cell in cells}
+            if kinds == {int, type(None)}:
+                return pd.array(cells, dtype="Int64")
+            if float in kinds and kinds <= {int, float, type(None)}:
+                return pd.Series(cells, dtype="float64")
+            return pd.Series(cells, dtype=object if str in kinds or kinds == {type(None)} else None)
+
+        places = range(len(self.columns))
+        cells = [[row[place] for row in self.rows] for place in places]
+        return pd.DataFrame({name: column(of) for name, of in zip(self.columns, cells, strict=True)})
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas()._repr_html_())
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows as dictionaries."""
@@ -110,6 +143,14 @@ class Table:
         from crossfade.files import read_text
 
         return cls.from_csv(read_text(Path(path), ResultsError), str(path))
+
+
+def _of_frame(cell: Any) -> Cell:
+    """A value of a DataFrame as a cell."""
+    found = cell.item() if hasattr(cell, "item") else cell
+    if type(found).__name__ in ("NAType", "NaTType") or found != found:
+        return None
+    return label(found) if found is None or isinstance(found, str | int | float) else str(found)
 
 
 def csv_line(cells: Iterable[Cell]) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import crossfade._crossfade as _crossfade
 from crossfade.quantities import UNITS
@@ -21,6 +21,8 @@ from crossfade.tables import Cell
 # What stands on the axis of a key or column, with its unit, by the last part (channel.p_e is p_e). Metrics
 # are named by the core.
 NAMES = {
+    "rtt_s": ("Round-trip time", "s"),
+    "one_way_delay_s": ("One-way delay", "s"),
     "p_e": ("Packet error probability $P_E$", ""),
     "fd_t": ("Normalised Doppler frequency $f_d T$", ""),
     "snr_db": ("SNR", "dB"),
@@ -211,7 +213,14 @@ def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
 class Label(str):
     """What somebody called a value: it stands as it is, without the symbol of its column."""
 
-    __slots__ = ()
+    of: Cell
+    """The value."""
+
+    def __new__(cls, text: str, of: Cell = None) -> Self:
+        """The words for a value."""
+        made = super().__new__(cls, text)
+        made.of = of
+        return made
 
 
 def curve_word(column: str, value: Cell) -> str:

@@ -81,6 +81,24 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
 
 
+def test_two_congestion_controls_beside_each_other(tmp_path: Path) -> None:
+    scenario, report = tmp_path / "two.toml", tmp_path / "report.json"
+    scenario.write_text(
+        'schema = 2\nrun = { duration = "2 s", runs = 1 }\nchannel = { model = "none" }\n'
+        'link = { rate = "10 Mbit/s", packet_size = "1500 B", queue = { limit = "50 packets" } }\n'
+        'reverse = { delay = "10 ms" }\n'
+        'tcp = { flavour = "rfc", variant = "sack", w_max = 100, rfc = { profile = "linux" } }\n'
+        '[flows.old]\ntcp = { congestion = "reno" }\n[flows.new]\ntcp = { variant = "cubic" }\n'
+    )
+    done = live(scenario, "--workload", "bulk", "--json", report)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    assert {(flow["name"], flow["congestion"]) for flow in said["flows"]} == {
+        ("old", "reno"),
+        ("new", "cubic"),
+    }
+
+
 @pytest.mark.parametrize("name", LINKS)
 def test_a_link_of_any_kind_is_replayed(name: str, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "opportunities.trace").write_text("1\n2\n2\n5\n9\n9\n10\n")

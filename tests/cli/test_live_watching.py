@@ -22,13 +22,12 @@ import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-import crossfade as cf
 from crossfade import api
 from crossfade.cli.live import braille
 from crossfade.cli.live.screen import as_one, picture
 from crossfade.cli.live.watching import Frame
 from tests.cli.live_runs import SCENARIO, live, live_command, need_live
-from tests.conftest import Cli, expect_one_line, points, svg_words
+from tests.conftest import Cli, events_text, expect_one_line, points, svg_words
 
 PATIENCE_S = 60.0
 
@@ -65,11 +64,11 @@ def test_sockets_and_links_stand_in_one_record(recorded: Path, cli: Cli) -> None
 
 
 def test_kernel_and_simulation_stand_in_one_figure(recorded: Path, cli: Cli) -> None:
-    table = api.journal_events(recorded)
+    table = api.journal_table(recorded)
     assert set(table.cells("method")) == {"live", "simulation"}
     simulated = [record for record in table.records() if record["method"] == "simulation"]
     text = (recorded.parent / "link.toml").read_text()
-    expected = list(csv.DictReader(cf.events(text, set={"run.duration": "1 s"}).splitlines()))
+    expected = list(csv.DictReader(events_text(text, set={"run.duration": "1 s"}).splitlines()))
     assert [str(record["event"]) for record in simulated] == [
         row["event"] for row in expected[: len(simulated)]
     ]

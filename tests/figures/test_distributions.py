@@ -28,7 +28,7 @@ noise = { traffic = "udp", rate = "200 kbit/s" }
 
 @pytest.fixture(scope="module")
 def transfers() -> Table:
-    return cf.transfers(PAGES)
+    return Table.of_frame(cf.transfers(PAGES))
 
 
 def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
@@ -48,7 +48,7 @@ def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
 
 
 def test_delays_are_those_of_the_quantiles() -> None:
-    found = cf.delays(PAGES, runs=2).records()
+    found = Table.of_frame(cf.delays(PAGES, runs=2)).records()
     results = cf.run(PAGES, runs=2, cache=False)
     for run, p95 in enumerate(results.points[0].samples("page.rtt_p95_s")):
         [cell] = [

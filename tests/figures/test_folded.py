@@ -10,6 +10,7 @@ import crossfade as cf
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
 from crossfade.figures.choice import number
 from crossfade.figures.phases import Period
+from crossfade.pictures import draw_any
 from crossfade.tables import Table
 from tests.conftest import Cli
 
@@ -109,9 +110,9 @@ def test_the_command_draws_and_says_it(cli: Cli, tmp_path: Path) -> None:
 def test_what_cannot_be_folded_is_said(tmp_path: Path) -> None:
     table = of_periods([1e6] * 12)
     with pytest.raises(ResultsError, match="column ssthresh: not to be folded"):
-        cf.plot(table, tmp_path / "x.png", fold="1 s", y="ssthresh")
+        cf.plot_events(table, tmp_path / "x.png", fold="1 s", y="ssthresh")
     with pytest.raises(ScenarioError, match="log_y = True: not for this picture"):
-        cf.plot(table, tmp_path / "x.png", fold="1 s", log_y=True)
+        draw_any(table, tmp_path / "x.png", fold="1 s", log_y=True)
     with pytest.raises(ResultsError, match="only samples and events have times"):
         cf.fold(Table(["a"], [[1]]), "1 s")
     without = Table(table.columns, [row for row in table.rows if row[1] != "sample"])

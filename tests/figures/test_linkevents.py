@@ -9,7 +9,7 @@ import pytest
 import crossfade as cf
 from crossfade.figures.linkevents import is_link_events
 from crossfade.tables import Cell
-from tests.conftest import SMALL, Cli, expect_one_line, svg_words
+from tests.conftest import SMALL, Cli, expect_one_line, link_events_text, svg_words
 
 COLUMNS = [
     *("time_s", "link", "event", "user", "node", "frame", "attempt", "scheme", "snr_db", "verdict"),
@@ -58,7 +58,7 @@ AIR: list[Event] = [
 
 def words(found: cf.Table, tmp_path: Path, **options: object) -> list[str]:
     file = tmp_path / "drawn.svg"
-    cf.plot(found, file, **options)  # type: ignore[arg-type]
+    cf.plot_events(found, file, **options)  # type: ignore[arg-type]
     return svg_words(file)
 
 
@@ -70,7 +70,7 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     scenario, events = tmp_path / "frames.toml", tmp_path / "links.csv"
     scenario.write_text(FRAMES)
     assert cli("run", scenario, "--quiet", "--link-events", events).code == 0
-    assert events.read_text() == cf.link_events(scenario)
+    assert events.read_text() == link_events_text(scenario)
     found = cf.Table.read(events)
     assert is_link_events(found)
     sent = [row for row in found.records() if row["event"] == "frame" and row["link"] == "forward"]
@@ -79,14 +79,14 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     assert lost == pytest.approx(0.3, abs=0.05)
     outcome = cli("plot", events, "--where", "link=forward", "--y", "attempt", "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
-    cf.plot(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
+    cf.plot_events(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     assert {"Sent before", "good", "lost"} <= set(svg_words(tmp_path / "one.svg"))
 
 
 def test_a_sweep_has_its_axes_in_front() -> None:
     over = {"channel.p_e": [0.1, 0.5]}
-    found = cf.Table.from_csv(cf.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
+    found = cf.Table.of_frame(cf.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
     assert found.columns == ["channel.p_e", *COLUMNS]
     assert set(found.cells("channel.p_e")) == {0.1, 0.5}
 

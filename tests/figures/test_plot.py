@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,128 @@ def test_a_matplotlibrc_of_the_working_folder_decides_nothing(tmp_path: Path) ->
     command[-1] = "without.svg"
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     assert (tmp_path / "there.svg").read_bytes() == (tmp_path / "without.svg").read_bytes()
+
+
+def marks(axes: Any) -> list[tuple[float, ...]]:
+    """How far to the right of their values the marks of each curve stand, in points."""
+    found = []
+    for line in axes.lines:
+        if line.get_marker() in ("None", "none", None, "_", "|", 2, 3):
+            continue
+        at, of = (way.transform(line.get_xydata())[:, 0] for way in (line.get_transform(), axes.transData))
+        found.append(tuple(72.0 / axes.figure.dpi * (at - of)))
+    return found
+
+
+def of_algorithms(names: Sequence[str], spread: float = 0.1) -> Table:
+    rows: list[list[Cell]] = [
+        [name, p_e, 0.9 - p_e + 0.01 * place, spread]
+        for place, name in enumerate(names)
+        for p_e in (0.001, 0.01, 0.03, 0.1)
+    ]
+    return Table(["tcp.variant", "channel.p_e", "throughput_per_slot", "throughput_per_slot_ci95"], rows)
+
+
+def test_few_values_have_a_tick_each() -> None:
+    """A logarithmic axis from 0.001 to 0.1 with 0.03 among its values has a label at it."""
+    axes = cf.plot(of_algorithms(["reno", "sack"])).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.001", "0.01", "0.03", "0.1"]
+    many = Table(["p_e", "goodput_bps"], [[0.001 * 1.5**i, 1.0 + i] for i in range(9)])
+    assert len(cf.plot(many).axes[0].get_xticks()) != 9
+
+
+def test_ticks_without_room_are_left_to_the_axis() -> None:
+    near = Table(["p_e", "goodput_bps"], [[0.1234 + 0.0001 * i, 1.0 + i] for i in range(8)])
+    axes = cf.plot(near, width=60.0).axes[0]
+    assert [round(tick, 4) for tick in axes.get_xticks()] != [round(0.1234 + 0.0001 * i, 4) for i in range(8)]
+
+
+def test_intervals_that_overlap_stand_beside_each_other() -> None:
+    """Four marks at one place: 2.6 points apart, the outer ones 3.9 from the value; else nothing moves."""
+    apart = marks(cf.plot(of_algorithms(["reno", "sack", "cubic", "tahoe"])).axes[0])
+    assert [at[0] for at in apart] == pytest.approx([-3.9, -1.3, 1.3, 3.9], abs=0.01)
+    limits = cf.plot(of_algorithms(["reno", "sack", "cubic", "tahoe"])).axes[0].get_xlim()
+    assert limits == pytest.approx((0.001 / 100**0.05, 0.1 * 100**0.05))
+    still = marks(cf.plot(of_algorithms(["reno", "sack", "cubic", "tahoe"], spread=0.001)).axes[0])
+    assert [at[0] for at in still] == pytest.approx([0.0] * 4, abs=0.01)
+
+
+def test_an_algorithm_has_one_colour_and_mark_in_every_figure() -> None:
+    """Whichever others are drawn, in whichever order, and as an item of a table of keys."""
+    seen = set()
+    tables = [["cubic", "reno"], ["sack", "bbr-v1", "cubic"], ["congestion=cubic pacing=true", "reno"]]
+    for names in tables:
+        axes = cf.plot(of_algorithms(names), by="tcp.variant").axes[0]
+        (cubic,) = (handle for handle, text in zip(*legend_of(axes), strict=True) if "cubic" in text.lower())
+        seen.add((cubic.get_color(), cubic.get_marker()))
+    assert seen == {("#E69F00", "v")}
+
+
+def legend_of(axes: Any) -> tuple[list[Any], list[str]]:
+    legend = axes.get_legend() or axes.figure.legends[0]
+    return list(legend.legend_handles), [text.get_text() for text in legend.get_texts()]
+
+
+def test_many_values_are_a_line_with_a_band() -> None:
+    table = Table(
+        ["p_e", "goodput_bps", "goodput_bps_ci95"], [[0.001 * i, 1.0 + i, 0.5] for i in range(1, 27)]
+    )
+    axes = cf.plot(table).axes[0]
+    assert not marks(axes)
+    assert axes.collections
+    axes = cf.plot(Table(table.columns, table.rows[:25])).axes[0]
+    assert len(marks(axes)[0]) == 25
+    assert not marks(cf.plot(Table(table.columns, table.rows[:25]), markers=False).axes[0])
+
+
+def test_words_have_the_size_that_is_asked_for() -> None:
+    axes = cf.plot(RESULTS, font_size=12.0, by="variant", where={"channel": "iid"}).axes[0]
+    assert axes.xaxis.label.get_fontsize() == pytest.approx(12.0)
+    assert legend_of(axes)[0]
+    for size in (3.9, 41.0, "large"):
+        with pytest.raises(cf.ScenarioError, match=r"font_size = .*from 4 to 40"):
+            cf.plot(RESULTS, font_size=size)  # type: ignore[arg-type]
+
+
+def test_a_figure_is_given_back_and_shows_itself() -> None:
+    figure = cf.plot(RESULTS)
+    assert isinstance(figure, Figure)
+    assert figure._repr_png_().startswith(BEGINNINGS[".png"])  # type: ignore[attr-defined]
+
+
+def test_a_figure_is_drawn_into_axes_of_ones_own() -> None:
+    own = Figure(figsize=(8, 3))
+    left, right = own.subplots(1, 2)
+    where = {"channel": "iid"}
+    assert cf.plot(RESULTS, ax=left, by="variant", where=where) is own
+    assert len(marks(left)) == 2
+    assert not right.lines
+    assert left.get_xlabel() == "Packet error probability $P_E$"
+    with pytest.raises(cf.ScenarioError, match="ax: holds one panel, and this figure has 2"):
+        cf.plot(RESULTS, ax=right, panels="channel")
+    with pytest.raises(cf.ScenarioError, match="ax = 3: must be Axes of matplotlib"):
+        cf.plot(RESULTS, ax=3)  # type: ignore[arg-type]
+
+
+def test_each_kind_of_table_has_its_function(small: Path, tmp_path: Path) -> None:
+    """Events in ``plot`` are drawn for one more release; results in the others are refused."""
+    events = cf.Table.of_frame(cf.events(small, over={"channel.p_e": [0.1]}))
+    with pytest.warns(DeprecationWarning, match="plot_events"):
+        cf.plot(events, tmp_path / "old.svg")
+    cf.plot_events(events, tmp_path / "new.svg")
+    assert (tmp_path / "old.svg").read_bytes() == (tmp_path / "new.svg").read_bytes()
+    with pytest.raises(cf.ResultsError, match="neither events"):
+        cf.plot_events(RESULTS)
+    with pytest.raises(cf.ResultsError, match="of: which column"):
+        cf.plot_cdf(RESULTS)
+    with pytest.warns(DeprecationWarning, match="plot_cdf"):
+        cf.plot(cf.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"}), cdf="rtt_s")
+
+
+def test_a_frame_is_drawn_as_its_table_is(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.svg", tmp_path / "other.svg"
+    cf.plot(RESULTS, one)
+    cf.plot(RESULTS.to_pandas(), other)
+    assert one.read_bytes() == other.read_bytes()
+    with pytest.raises(cf.ResultsError, match="must be results, a DataFrame"):
+        cf.plot(3)

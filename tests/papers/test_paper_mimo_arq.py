@@ -224,12 +224,12 @@ def test_phy_writes_the_table_that_frames_are_drawn_from(cli: Cli, tmp_path: Pat
 
 
 def test_formulas_stand_beside_frames() -> None:
-    table = cf.phy(
+    frame = cf.phy(
         "mimo-fer",
         over={"phy.scheme,phy.detector": [["siso", "linear"]], "channel.snr_db": [6, 12]},
         methods=["phy", "formula"],
     )
-    records = table.records()
+    records = cf.Table.of_frame(frame).records()
     assert [record["method"] for record in records] == ["phy", "formula"] * 2
     for found, known in zip(records[::2], records[1::2], strict=True):
         low, high = float(str(found["ci95_low"])), float(str(found["ci95_high"]))
@@ -312,3 +312,25 @@ def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
         wrong = cli("paper", "mimo-arq", "combining", "--over", axis)
         assert wrong.code == 2
         assert "no curve of combining has that" in wrong.err
+
+
+def test_ml_is_combined_in_one_way_whatever_the_reading() -> None:
+    asked: dict[str, object] = {"snr_db": [10], "scheme": ["stbc-2", "blast", "blast ml", "stbc-half"]}
+    found = cf.paper("mimo-arq", "fig10", reading="joint", runs=1, over=asked).records()
+    assert [(row["scheme"], row["detector"], row["combining_stage"]) for row in found] == [
+        ("stbc-2", "ml", "ml"),
+        ("blast", "mmse-osic", "joint"),
+        ("blast", "ml", "ml"),
+        ("stbc-half", "linear", "joint"),
+    ]
+    assert {row["stbc_power"] for row in found} == {"printed"}
+
+
+def test_legends_say_once_what_all_curves_share() -> None:
+    table = cf.paper("mimo-arq", "fig10", runs=1, over={"snr_db": [10]})
+    shown = FIGURES["fig10"].to_draw(table)
+    assert not {"combining", "combining_stage"} & {*shown.columns}
+    both = cf.paper(
+        "mimo-arq", "fig10", runs=1, over={"snr_db": [10], "combining_stage": ["stacked", "none"]}
+    )
+    assert FIGURES["fig10"].to_draw(both) is both

@@ -35,7 +35,7 @@ pub use error::CellError;
 pub use feedback::{FeedbackConfig, Quantiser};
 pub use frame_success::FrameSuccess;
 pub use levels::{LevelRule, Levels, PredictedSinr};
-pub use outer_loop::OuterLoopConfig;
+pub use outer_loop::{OuterLoop, OuterLoopConfig};
 pub use receiver::{Packet, Receiver};
 pub use scheduler::Allocation;
 pub use sender::{ArqConfig, Piece, Sender, Sent};

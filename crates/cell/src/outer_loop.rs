@@ -51,7 +51,8 @@ impl OuterLoopConfig {
 }
 
 /// The loop of one user.
-pub(crate) struct OuterLoop {
+#[derive(Clone, Debug)]
+pub struct OuterLoop {
     config: OuterLoopConfig,
     lowest: u32,
     highest: u32,
@@ -61,14 +62,13 @@ pub(crate) struct OuterLoop {
 }
 
 impl OuterLoop {
-    /// Nothing learnt yet.
-    /// The modulations have so many bits a symbol, from and to.
-    pub(crate) fn new(config: OuterLoopConfig, (lowest, highest): (u32, u32)) -> Self {
+    /// Nothing learnt yet. The lowest and the highest are bits a symbol of modulations, or the indices of coding schemes.
+    pub fn new(config: OuterLoopConfig, (lowest, highest): (u32, u32)) -> Self {
         Self { config, lowest, highest, offset_db: 0.0, under_way: VecDeque::new() }
     }
 
     /// The offset in `slot`, in dB.
-    pub(crate) fn offset_db(&mut self, slot: u64) -> f64 {
+    pub fn offset_db(&mut self, slot: u64) -> f64 {
         while let Some(&(_, bits, is_good)) = self.under_way.front().filter(|(due, ..)| *due <= slot) {
             self.under_way.pop_front();
             let OuterLoopConfig { step_up_db, step_down_db, limit_db } = self.config;
@@ -82,8 +82,8 @@ impl OuterLoop {
         self.offset_db
     }
 
-    /// A new frame of so many bits a symbol was sent; its acknowledgement is there in slot `due`.
-    pub(crate) fn learn(&mut self, due: u64, bits: u32, is_good: bool) {
+    /// A new frame of so many bits a symbol, or of that scheme, was sent; its acknowledgement is there in slot `due`.
+    pub fn learn(&mut self, due: u64, bits: u32, is_good: bool) {
         self.under_way.push_back((due, bits, is_good));
     }
 }

@@ -52,7 +52,7 @@ impl SinrTrace {
     }
 
     /// The ratios at `now` relative to the mean: one, or one a bin.
-    pub(crate) fn at(&self, now: SimTime) -> &[f32] {
+    pub fn at(&self, now: SimTime) -> &[f32] {
         let now = self.period.map_or(now, |period| now % period);
         let row = self.times.partition_point(|time| *time <= now).max(1) - 1;
         &self.powers[row * self.columns..(row + 1) * self.columns]

@@ -64,7 +64,7 @@ pub fn saturation(
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..100 {
         let tau = f64::midpoint(low, high);
-        if attempt_probability(config, attempts, collides(tau)) > tau {
+        if attempt_probability([config.cw_min, config.cw_max], attempts, collides(tau)) > tau {
             low = tau;
         } else {
             high = tau;
@@ -82,10 +82,10 @@ pub fn saturation(
     Ok(Saturation { tau, collision_probability: collides(tau), packets_per_s, throughput_bps })
 }
 
-/// tau, given p.
-fn attempt_probability(config: &DcfConfig, attempts: Option<u32>, p: f64) -> f64 {
-    let mut windows = f64::from(config.cw_min) + 1.0;
-    let most = f64::from(config.cw_max) + 1.0;
+/// tau, given p, of the first and the largest window.
+pub(crate) fn attempt_probability([first, largest]: [u32; 2], attempts: Option<u32>, p: f64) -> f64 {
+    let mut windows = f64::from(first) + 1.0;
+    let most = f64::from(largest) + 1.0;
     let (mut sent, mut waited, mut reaches) = (0.0, 0.0, 1.0);
     for attempt in 0.. {
         if attempts == Some(attempt) {

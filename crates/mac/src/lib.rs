@@ -37,6 +37,7 @@ mod timing;
 mod topology;
 mod vector;
 pub mod weights;
+pub mod wlan;
 
 pub use config::{Knowledge, Mac, MeshConfig, NullingConfig, NullingRule, Overload, Reception};
 pub use error::MeshError;

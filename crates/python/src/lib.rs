@@ -23,7 +23,9 @@ mod traces;
 
 use crate::error::{GoldenError, ImpossibleResultError, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
-use crossfade_verify::{CaseReport, Effort, GoldenChain, GoldenTrace, verify_weights};
+use crossfade_verify::{
+    CaseReport, Effort, GoldenChain, GoldenTrace, verify_durations, verify_transport_blocks, verify_weights,
+};
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -114,6 +116,8 @@ fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) 
                 None if GoldenChain::NAMES.contains(&name.as_str()) => {
                     GoldenChain::parse(name, text)?.verify(Effort::default())
                 }
+                None if name == "transport-blocks.csv" => verify_transport_blocks(name, text)?,
+                None if name == "durations.csv" => verify_durations(name, text)?,
                 None => verify_weights(name, text)?,
             });
         }

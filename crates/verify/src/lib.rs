@@ -7,7 +7,8 @@
 //! unlimited queue, window 64.
 //!
 //! Chains (`equal.csv`, `wider.csv`) have throughputs of ns-2's TCP `NewReno` over 802.11 stations 200 m apart
-//! (`hops,cwl,mbps_mean,mbps_se,n`), weights (`vectors.json`) those of antenna arrays that null constraints.
+//! (`hops,cwl,mbps_mean,mbps_se,n`), weights (`vectors.json`) those of antenna arrays that null constraints,
+//! durations (`durations.csv`) those of 802.11 PPDUs, and sizes (`transport-blocks.csv`) those of NR's transport blocks.
 //!
 //! Everything here works on texts; reading files is the caller's.
 
@@ -15,12 +16,16 @@
 
 mod case;
 mod chain;
+mod durations;
 mod golden;
 mod parse;
+mod transport_blocks;
 mod weights;
 
 pub use case::CaseReport;
 pub use chain::{Effort, GoldenChain};
+pub use durations::verify_durations;
 pub use golden::GoldenTrace;
 pub use parse::GoldenError;
+pub use transport_blocks::verify_transport_blocks;
 pub use weights::verify_weights;

@@ -4,7 +4,9 @@ from crossfade.api.journals import (
     Replayed,
     journal_events,
     journal_link_events,
+    journal_link_text,
     journal_opportunities,
+    journal_table,
     of_journal,
     replay,
 )
@@ -12,6 +14,7 @@ from crossfade.api.meshes import (
     REUSE_COLUMNS,
     plot_mesh,
     reuse,
+    reuse_table,
 )
 from crossfade.api.reference import (
     GoldenCase,
@@ -26,6 +29,7 @@ from crossfade.api.solving import (
     Check,
     check,
     phy,
+    phy_table,
     run,
     solve,
 )
@@ -40,7 +44,9 @@ from crossfade.api.views import (
     stream_samples,
     transfers,
     write_events,
+    write_opportunities,
     write_pcap,
+    write_rows,
     write_samples,
 )
 from crossfade.plans.options import ScenarioLike, Values
@@ -61,7 +67,9 @@ __all__ = [
     "explain",
     "journal_events",
     "journal_link_events",
+    "journal_link_text",
     "journal_opportunities",
+    "journal_table",
     "link_events",
     "markov_from_rayleigh",
     "metrics",
@@ -70,9 +78,11 @@ __all__ = [
     "parse_value",
     "pcap",
     "phy",
+    "phy_table",
     "plot_mesh",
     "replay",
     "reuse",
+    "reuse_table",
     "run",
     "samples",
     "schema",
@@ -81,6 +91,8 @@ __all__ = [
     "transfers",
     "verify",
     "write_events",
+    "write_opportunities",
     "write_pcap",
+    "write_rows",
     "write_samples",
 ]

@@ -7,14 +7,18 @@ import warnings
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
 from crossfade import errors
+from crossfade.api.views import opportunities_frame
 from crossfade.figures.choice import number
 from crossfade.files import read_bytes
 from crossfade.plans import translated_errors
 from crossfade.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,17 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
     return [Replayed(**lane) for lane in found["lanes"]]
 
 
-def journal_events(journal: str | PathLike[str]) -> Table:
+def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
     """What the kernel's TCP did in a recorded run, in the columns of :func:`events` and more.
 
     Where the scenario's own transfers ran, the simulated sender of the same scenario, seed and run stands
     beside it until the same time: a column ``method`` tells them apart.
     """
+    return journal_table(journal).to_pandas()
+
+
+def journal_table(journal: str | PathLike[str]) -> Table:
+    """What :func:`journal_events` gives, as a table."""
     table = Table.from_csv(of_journal(journal, "journal_events"), str(journal))
     simulated = of_journal(journal, "journal_simulated")
     if simulated is None or not table.rows:
@@ -60,21 +69,26 @@ def journal_events(journal: str | PathLike[str]) -> Table:
     return Table.of(["method", *table.columns], records)
 
 
-def journal_link_events(journal: str | PathLike[str]) -> str:
-    """What happened inside the links of a recorded run as CSV text, in the columns of :func:`link_events`.
+def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
+    """What happened inside the links of a recorded run, in the columns of :func:`link_events`.
 
     It comes from the replay, which is that run to the nanosecond.
     """
+    return Table.from_csv(journal_link_text(journal), str(journal)).to_pandas()
+
+
+def journal_link_text(journal: str | PathLike[str]) -> str:
+    """What :func:`journal_link_events` gives, as CSV."""
     return str(of_journal(journal, "journal_link_events"))
 
 
-def journal_opportunities(journal: str | PathLike[str]) -> tuple[str, str]:
+def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What came out from the far host, and to it, in a recorded run: the millisecond of each 1500 bytes.
 
     Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
     """
     down, up = of_journal(journal, "journal_opportunities")
-    return down, up
+    return opportunities_frame(down), opportunities_frame(up)
 
 
 def of_journal(journal: str | PathLike[str], function: str) -> Any:

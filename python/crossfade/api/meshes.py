@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from os import PathLike, fspath
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from crossfade import errors, plans
 from crossfade.api.solving import solve
@@ -12,6 +12,10 @@ from crossfade.figures.meshmap import plot_map
 from crossfade.plans import translated_errors
 from crossfade.plans.options import Options, RunOptions, ScenarioLike, Values
 from crossfade.tables import Cell, Table, label
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
 
@@ -21,13 +25,18 @@ def reuse(
     *,
     simulated: bool = True,
     **options: Unpack[RunOptions],
-) -> Table:
+) -> pd.DataFrame:
     """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
 
     A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in
     the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
     simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
     """
+    return reuse_table(scenario, simulated=simulated, **options).to_pandas()
+
+
+def reuse_table(scenario: ScenarioLike, *, simulated: bool = True, **options: Unpack[RunOptions]) -> Table:
+    """What :func:`reuse` gives, as a table."""
     asked = Options.of(RunOptions, options, methods=["simulation"])
     plan = plans.load(scenario, asked)
     with translated_errors():
@@ -49,16 +58,16 @@ def reuse(
 
 def plot_mesh(
     scenario: ScenarioLike,
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
     set: Values | None = None,
     over: Values | None = None,
     title: str | None = None,
     width: str | float = "single",
-) -> None:
+) -> Figure:
     """Draw where the nodes of a mesh stand, the hops of its routes, and the largest set of exchanges.
 
-    The scenario has one point.
+    The scenario has one point. Returns the figure of matplotlib; without ``path`` nothing is written.
     """
     plan = plans.load(scenario, Options(set, over))
     with translated_errors():
@@ -66,8 +75,8 @@ def plot_mesh(
     if len(found) > 1:
         raise errors.ScenarioError(f"a map shows one mesh; the plan has {len(found)} points")
     mesh = plan.description["mesh"]
-    plot_map(
-        fspath(path),
+    return plot_map(
+        None if path is None else fspath(path),
         mesh["positions"],
         mesh["links"],
         found[0]["set"],

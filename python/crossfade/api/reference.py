@@ -100,19 +100,25 @@ class GoldenCase:
     found: str | None = None
 
 
+#: Files that say of what layout a folder is.
+_LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv", "transport-blocks.csv")
+
+
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
     """Repeat a folder of golden data of another program.
 
     It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
     identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
-    0.5 % where the window is one packet; about a minute) or antenna weights (``vectors.json``; 1e-9).
+    0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9),
+    durations of 802.11 PPDUs (``durations.csv``; identical) or NR's transport block sizes
+    (``transport-blocks.csv``; equal).
 
     Raises :class:`GoldenError` where the folder cannot be read as one of these.
     """
     path = Path(folder)
     if not os.path.isdir(path):
         raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
-    names = [path / name for name in ("equal.csv", "wider.csv", "vectors.json") if (path / name).exists()]
+    names = [path / name for name in _LAYOUTS if (path / name).exists()]
     patterns = None
     if not names:
         patterns = read_text(path / "patterns.json", errors.GoldenError)

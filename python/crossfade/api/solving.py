@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from crossfade import plans
 from crossfade.plans.memory import check_memory, memory_of_rows
@@ -19,6 +19,9 @@ from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
 from crossfade.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def run(
@@ -61,13 +64,20 @@ def phy(
     *,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
-) -> Table:
+) -> pd.DataFrame:
     """Error rates of the frames of a physical layer, without link protocol and transport.
 
     A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit
     and frame error rate, the share that is not accepted after so many transmissions, the effective rate. The
     table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
     """
+    return phy_table(scenario, methods=methods, **options).to_pandas()
+
+
+def phy_table(
+    scenario: ScenarioLike, *, methods: Sequence[str] | None = None, **options: Unpack[RunOptions]
+) -> Table:
+    """What :func:`phy` gives, as a table."""
     asked = ["phy"] if methods is None else methods
     return frames_table(solve(scenario, Options.of(RunOptions, options, methods=asked)))
 

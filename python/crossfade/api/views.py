@@ -1,4 +1,4 @@
-"""Single runs looked at: events, samples, transfers, delays, packet captures and traces of opportunities."""
+"""Single runs looked at: events, samples, transfers, delays, packet captures and delivery opportunities."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import io
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from crossfade import errors, plans
-from crossfade.files import whole_file
+from crossfade.files import whole_file, write_text
 from crossfade.plans import Plan, translated_errors
 from crossfade.plans.memory import check_memory
 from crossfade.plans.options import LookOptions, Options, ScenarioLike, ViewOptions
@@ -18,34 +18,86 @@ from crossfade.tables import Table, csv_line, label
 # What is written of every run of a point.
 OF_ALL_RUNS = ("transfers", "delays")
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> str:
-    """Every event of a run as CSV text (time_s, event, flow, seq, cwnd, ...).
 
-    Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
-    columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
-    there are samples between the events, in the columns of :func:`samples`. ``run`` is the number of the run
-    (default: 0, the first), ``point`` and ``at`` choose points.
+def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
+    """Every event of the senders in a run.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        Scenario; of a sweep, the events of each of its points follow each other (at most 20 points).
+    **options
+        ``set``, ``over``, ``seed``, ``point`` and ``at`` as in :func:`run`; ``run`` is the number of the run (default: 0).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each event: a column for each axis of a sweep, then ``time_s``, ``event``, ``flow``,
+        ``seq``, ``cwnd``, ``ssthresh`` and more, windows in segments. With ``run.sample`` there are samples
+        between the events, in the columns of :func:`samples`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+
+    See Also
+    --------
+    write_events : Writes CSV while the run goes on, which takes no memory for a long run.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> events = cf.events("classics/slow-start", set={"run.duration": "1 s"})
+    >>> float(events["cwnd"].iloc[0])
+    10.0
     """
-    return _text_of(_viewed(scenario, options), "events")
+    return _frame_of(_viewed(scenario, options), "events")
 
 
 def samples(
     scenario: ScenarioLike,
     every: str | None = None,
     **options: Unpack[LookOptions],
-) -> str:
-    """What each flow and link did over time in a run as CSV text: a line each, every so often (``"100 ms"``).
+) -> pd.DataFrame:
+    """What each flow and link did over time in a run.
 
-    Without ``every`` the scenario says it (``run.sample``). Columns are those of :func:`events` (a flow's
-    state as it is then), and link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps, retransmissions: of
-    the time since the line before, but for the queue, which is as it is then. Of a link goodput_bps is all
-    that came out of it, retransmissions are frames. Flows that arrive and go have no lines. Of a sweep as in
-    :func:`events`.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        Scenario, or a sweep of at most 20 points.
+    every : str, optional
+        Time between samples (``"100 ms"``). Default: ``run.sample`` of the scenario.
+    **options
+        ``set``, ``over`` and ``seed`` as in :func:`run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each flow and link at each sample, in the columns of :func:`events` (a flow's state as it
+        is then), and ``link``, ``goodput_bps``, ``rtt_mean_s``, ``queue_packets``, ``capacity_bps``,
+        ``retransmissions``: of the time since the sample before, but for the queue, which is as it is then.
+        Of a link ``goodput_bps`` is all that came out of it, ``retransmissions`` are frames. Flows that
+        arrive and go have no rows.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong, or nothing says how often samples are taken.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> samples = cf.samples("classics/slow-start", "500 ms", set={"run.duration": "1 s"})
+    >>> sorted({float(time) for time in samples["time_s"]})
+    [0.5, 1.0]
     """
-    text = io.StringIO()
-    stream_samples(text.write, scenario, every, **options)
-    return text.getvalue()
+    if every is not None:
+        options["set"] = {**(options.get("set") or {}), "run.sample": every}
+    return _frame_of(_viewed(scenario, options), "samples")
 
 
 def write_samples(
@@ -54,7 +106,7 @@ def write_samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`samples` gives to a file while the run goes on, as :func:`write_events` does."""
+    """Write what :func:`samples` gives as CSV while the run goes on, as :func:`write_events` does."""
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         stream_samples(file.write, scenario, every, **options)
 
@@ -65,45 +117,137 @@ def stream_samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Hand the text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
+    """Hand the CSV text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
     if every is not None:
         options["set"] = {**(options.get("set") or {}), "run.sample": every}
     _write_lines(_viewed(scenario, options), "samples", write)
 
 
-def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> str:
-    """What happened inside links in a run as CSV text: frames with their verdicts, slots, the air, queues.
+def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
+    """What happened inside links in a run: frames with their verdicts, slots, the air, queues.
 
-    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
-    attempt, scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is
-    empty where it says nothing.
-    Of a sweep as in :func:`events`.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        Scenario, or a sweep of at most 20 points.
+    **options
+        ``set``, ``over`` and ``seed`` as in :func:`run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each event: a column for each axis of a sweep, then ``time_s``, ``link``, ``event``
+        (``frame``, ``slot``, ``air``, ``defer``, ``queue``), ``user``, ``node``, ``frame``, ``attempt``,
+        ``scheme``, ``snr_db``, ``verdict``, ``bin``, ``end_s``, ``nulls``, ``change``, ``packets``,
+        ``bytes``, ``kind``, ``to``, ``nulled``; missing where a column says nothing of an event.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"channel.p_e": [0.1], "link.arq.max_retransmissions": [7]}
+    >>> set = {"run.duration": "0.1 s", "run.warmup": "0 s"}
+    >>> events = cf.link_events("wifi-like-arq", set=set, over=over)
+    >>> bool((events["event"] == "frame").any())
+    True
     """
-    return _text_of(_viewed(scenario, options), "link_events")
+    return _frame_of(_viewed(scenario, options), "link_events")
 
 
-def transfers(scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
-    """A row for each transfer, in every run of each point (100 runs, 20 points at most).
+def transfers(
+    scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]
+) -> pd.DataFrame:
+    """A row for each transfer, in every run of each point.
 
-    Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery),
-    unfinished_s: the time that a transfer had had which was unfinished at the end of the run, and has no
-    completion_time_s.
     The runs are simulated anew: they are those of :func:`run`, which keeps their means.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        Scenario, or a sweep of at most 20 points.
+    runs : int, optional
+        Number of runs, at most 100.
+    **options
+        ``set``, ``over`` and ``seed`` as in :func:`run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: the axes, ``run``, ``flow``, ``start_s``, ``segments``, ``completion_time_s`` (from the start
+        to the last delivery), and ``unfinished_s``: the time that a transfer had had which was unfinished at
+        the end of the run, and has no ``completion_time_s``.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"link.queue.limit": ["500 packets"]}
+    >>> transfers = cf.transfers("classics/bufferbloat", runs=1, set={"run.duration": "20 s"}, over=over)
+    >>> list(transfers.columns[-4:])
+    ['start_s', 'segments', 'completion_time_s', 'unfinished_s']
     """
-    return _rows_of(_of_all_runs(scenario, options, runs), "transfers")
+    return _frame_of(_of_all_runs(scenario, options, runs), "transfers")
 
 
-def delays(scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
-    """How round trips and one-way delays are distributed, in every run of each point.
+def delays(
+    scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]
+) -> pd.DataFrame:
+    """How round-trip times and one-way delays are distributed, in every run of each point.
 
-    Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
-    delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        Scenario, or a sweep of at most 20 points.
+    runs : int, optional
+        Number of runs, at most 100.
+    **options
+        ``set``, ``over`` and ``seed`` as in :func:`run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: the axes, ``run``, ``flow``, ``delay`` (``"rtt_s"`` or ``"one_way_delay_s"``), ``share``,
+        ``value_s``: that share of the delays of the run is no longer than the value (within 1/64 of it).
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> delays = cf.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"})
+    >>> sorted(set(delays["delay"]))
+    ['one_way_delay_s', 'rtt_s']
     """
-    return _rows_of(_of_all_runs(scenario, options, runs), "delays")
+    return _frame_of(_of_all_runs(scenario, options, runs), "delays")
 
 
-def _rows_of(plan: Plan, view: str) -> Table:
-    return Table.from_csv(_text_of(plan, view), view)
+def write_rows(
+    path: str | PathLike[str],
+    scenario: ScenarioLike,
+    view: str,
+    *,
+    runs: int | None = None,
+    **options: Unpack[ViewOptions],
+) -> None:
+    """Write what :func:`transfers` or :func:`delays` (``view``) gives as CSV."""
+    plan = _of_all_runs(scenario, options, runs)
+    with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        _write_lines(plan, view, file.write)
+
+
+def _frame_of(plan: Plan, view: str) -> pd.DataFrame:
+    return Table.from_csv(_text_of(plan, view), view).to_pandas()
 
 
 def _text_of(plan: Plan, view: str) -> str:
@@ -219,19 +363,61 @@ def air_pcap(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> bytes:
         return plan.core.air_pcap(plan.run)
 
 
-def opportunities(
-    scenario: ScenarioLike,
-    user: int = 0,
-    **options: Unpack[LookOptions],
-) -> str:
-    """When a flow was delivered each 1500 bytes in a run of a single point, as a trace of opportunities.
+def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> pd.DataFrame:
+    """When a flow was delivered each 1500 bytes in a run of a single point.
 
-    A line each with whole milliseconds since the start: the format of ``link.trace.opportunities``, and of
-    other emulators. ``user`` counts flows from 0; in a cell they are its users. It is what the link could
-    have carried for it where packets of it were always waiting, as those of traffic ``saturated`` are.
+    It is what the link could have carried for the flow where packets of it were always waiting, as those of
+    traffic ``saturated`` are.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        Scenario of one point.
+    user : int
+        Flow, counted from 0; in a cell, its user.
+    **options
+        ``set``, ``over`` and ``seed`` as in :func:`run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column ``time_ms``: whole milliseconds since the start, a row for each delivery of 1500 bytes.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong, or it has more than one point.
+
+    See Also
+    --------
+    write_opportunities : Writes them as ``link.trace.opportunities`` and other emulators read them.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.opportunities("classics/slow-start", set={"run.duration": "1 s"})
+    >>> bool(found["time_ms"].is_monotonic_increasing)
+    True
     """
+    return opportunities_frame(opportunities_text(scenario, user, **options))
+
+
+def write_opportunities(
+    path: str | PathLike[str], scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]
+) -> None:
+    """Write what :func:`opportunities` gives as a trace: a line each, of whole milliseconds."""
+    write_text(Path(path), opportunities_text(scenario, user, **options))
+
+
+def opportunities_text(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> str:
+    """The trace of :func:`opportunities`, as it is written."""
     plan = _viewed(scenario, options)
     if not 0 <= user < 2**32:
         raise errors.ScenarioError(f"user = {user}: must be 0 or more")
     with translated_errors():
         return plan.core.opportunities(user, plan.run)
+
+
+def opportunities_frame(text: str) -> pd.DataFrame:
+    """A trace of opportunities as a DataFrame."""
+    return Table(["time_ms"], [[int(line)] for line in text.split()]).to_pandas()

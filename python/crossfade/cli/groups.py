@@ -213,6 +213,15 @@ class Drawn:
         ),
     ] = None
 
+    font_size: Annotated[
+        float | None,
+        typer.Option("--font-size", metavar="POINTS", help="Size of the figure's words (default: 7.5)."),
+    ] = None
+    no_markers: Annotated[
+        bool, typer.Option("--no-markers", help="Lines alone: no marks at the values of the figure.")
+    ] = False
+
     def options(self) -> dict[str, Any]:
         """As the keyword arguments of functions that draw."""
-        return vars(self) | {"where": read_conditions("--where", self.where)}
+        own = {name: value for name, value in vars(self).items() if name != "no_markers"}
+        return own | {"markers": not self.no_markers, "where": read_conditions("--where", self.where)}

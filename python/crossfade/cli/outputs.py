@@ -68,7 +68,7 @@ class Outputs:
         elif not (self._asked.quiet or self.on_stdout):
             table(terminal.console())
 
-    def draw(self, how: Callable[[Path], None]) -> None:
+    def draw(self, how: Callable[[Path], object]) -> None:
         """Draw the figure that is asked for."""
         if self._plot is not None:
             how(self._plot)

@@ -37,7 +37,7 @@ def phy(
     with telling_what_is_left(
         not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
     ):
-        table = api.phy(scenario, methods=asked.methods, **asked.options())
+        table = api.phy_table(scenario, methods=asked.methods, **asked.options())
     outputs.print(lambda to: terminal.print_table(_readable(table), "", to))
     outputs.write(table)
     outputs.draw(lambda file: draw(table, str(file), x=x, y=y or "residual", by=by))

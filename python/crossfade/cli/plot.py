@@ -88,7 +88,7 @@ def plot(
     """
     expect(results, [RESULTS, TABLE, JOURNAL])
     file = out or beside(results, ".png")
-    pictures.plot(
+    pictures.draw_any(
         results,
         file,
         plan=plan,

@@ -12,7 +12,7 @@ from crossfade import api
 from crossfade.cli.groups import Asked
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import whole
-from crossfade.files import write_bytes, write_text
+from crossfade.files import write_bytes
 from crossfade.plans.options import Values, ViewOptions
 
 
@@ -149,15 +149,15 @@ class Records:
         if self.link_events is not None:
             api.write_events(self.link_events, scenario, of_links=True, **viewed)
         if self.transfers is not None:
-            write_text(self.transfers, api.transfers(scenario, runs=asked.runs, **of_runs).to_csv())
+            api.write_rows(self.transfers, scenario, "transfers", runs=asked.runs, **of_runs)
         if self.delays is not None:
-            write_text(self.delays, api.delays(scenario, runs=asked.runs, **of_runs).to_csv())
+            api.write_rows(self.delays, scenario, "delays", runs=asked.runs, **of_runs)
         if self.samples is not None:
             api.write_samples(self.samples, scenario, **viewed)
         if self.interval is not None:
             print_intervals(scenario, self.interval, lines_to, **viewed)
         if self.trace_out is not None:
-            write_text(self.trace_out, api.opportunities(scenario, self.trace_user, **viewed))
+            api.write_opportunities(self.trace_out, scenario, self.trace_user, **viewed)
         if self.pcap is not None:
             api.write_pcap(self.pcap, scenario, ipv6=self.ipv6, snaplen=self.snaplen, **viewed)
         if self.air_pcap is not None:

@@ -45,6 +45,6 @@ def reuse(
     if plot is not None:
         api.plot_mesh(scenario, plot, set=asked.keys, over=asked.axes)
     with telling_what_is_left(kept=not asked.no_cache):
-        table = api.reuse(scenario, simulated=not no_simulation, **asked.options())
+        table = api.reuse_table(scenario, simulated=not no_simulation, **asked.options())
     outputs.print(lambda to: terminal.print_table(table, "exchanges at one time", to))
     outputs.write(table)

@@ -144,9 +144,9 @@ def _replay(journal: Path, scenario: str | None, context: typer.Context, records
     check_outputs((events, link_events), journal)
     found = api.replay(journal)
     if events is not None:
-        write_text(events, api.journal_events(journal).to_csv())
+        write_text(events, api.journal_table(journal).to_csv())
     if link_events is not None:
-        write_text(link_events, api.journal_link_events(journal))
+        write_text(link_events, api.journal_link_text(journal))
     for lane in found:
         verdict = "identical" if lane.difference is None else f"differs {lane.difference}"
         counts = f"{lane.packets:,} packets, {lane.arrived:,} arrived, {lane.lost:,} lost"

@@ -12,7 +12,9 @@ from crossfade.errors import one_line
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain or weights.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain, weights, wifi or nr.")
+    ],
 ) -> None:
     """Repeat golden data of other programs and compare.
 
@@ -24,6 +26,8 @@ def verify(
     crossfade verify golden/ns2           every send of ns-2's TCP agents
     crossfade verify golden/ns2-chain     ns-2's TCP over chains of 802.11 stations
     crossfade verify golden/weights       antenna weights
+    crossfade verify golden/wifi          durations of 802.11a to be
+    crossfade verify golden/nr            NR's transport block sizes
     """
     cases = api.verify(folder)
     failed = 0

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from os import PathLike, fspath
-from typing import Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
@@ -36,10 +36,15 @@ from crossfade.comparison.within import ranges as ranges_within
 from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
+from crossfade.figures.style import Page
 from crossfade.plans.options import Options, RunOptions
 from crossfade.results.metrics import metric_of
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Verdict = Literal[
     "best", "within", "equal", "too close to call", "constraint uncertain", "no feasible choice"
@@ -113,10 +118,19 @@ class Best:
             if (gate := next((one for one in gates if fails(one, at)), None))
         ]
 
-    def plot(self, path: str | PathLike[str], **options: Any) -> None:
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        width: str | float | None = None,
+        font_size: float | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Figure:
         """Draw the metric of every choice, the best shaded, dotted lines where to change.
 
-        ``options`` are those of :func:`crossfade.plot`. Needs one numeric axis beside the choices.
+        ``options`` are those of :func:`crossfade.plot`. Needs one numeric axis beside the choices. Returns
+        the figure of matplotlib.
         """
         lines = {json.dumps(found.condition) for found in self.ranges}
         if len(self.conditions) != 1 or len(lines) != 1:
@@ -140,7 +154,8 @@ class Best:
         shaded = Envelope(xs, ys, [found.end for found in self.ranges[:-1]])
         drawn: dict[str, Any] = {"x": axis, "y": self.goal.metric, "by": self.choose}
         drawn |= {"envelope": shaded} | options
-        plot(self.results.table(), fspath(path), **drawn)
+        file = None if path is None else fspath(path)
+        return plot(self.results.table(), file, width=Page(width or "", font_size, ax), **drawn)
 
     def table(self) -> Table:
         """A row a condition: the choice, the metric with its interval, and how sure it is."""

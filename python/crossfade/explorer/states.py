@@ -134,7 +134,7 @@ def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
 def connection(state: State) -> dict[str, Any]:
     """One simulated connection: its window and threshold over time (slots), and each segment's fate."""
     single = _single(state)
-    table = Table.from_csv(api.events(single), "events")
+    table = Table.of_frame(api.events(single))
     place = {name: index for index, name in enumerate(table.columns)}
     slot = slot_s()
     window: list[tuple[float, float, float]] = []

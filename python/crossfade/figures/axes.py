@@ -22,6 +22,9 @@ from crossfade.quantities import is_log_spaced
 from crossfade.tables import Table
 from crossfade.wording import axis_name, metric_name, readable_unit, with_unit
 
+# So many values of an axis have a tick each; of more, ticks are round numbers.
+MOST_TICKS = 8
+
 Limits = tuple[float | None, float | None]
 
 
@@ -30,7 +33,8 @@ class Axis:
     """An axis: its label, whether it is logarithmic, and its limits (None: as the values are).
 
     Values are drawn in the axis' own unit, which is ``factor`` times the data's (1e6 of bit/s drawn in
-    Mbit/s). ``words`` are, of an axis of words, what stands at 0, 1, ...
+    Mbit/s). ``words`` are, of an axis of words, what stands at 0, 1, ..., ``ticks`` the few values of an axis
+    of numbers.
     """
 
     label: str
@@ -38,6 +42,7 @@ class Axis:
     limits: Limits = (None, None)
     factor: float = 1.0
     words: Sequence[str] = ()
+    ticks: Sequence[float] = ()
 
 
 def x_axis(
@@ -57,17 +62,25 @@ def x_axis(
     table, own_unit = in_numbers(table, name)
     values = [number(cell) for cell in table.cells(name) if cell is not None]
     is_log = is_log_spaced(values) if is_log is None else is_log
-    return Axis(with_unit(words, own_unit or unit), is_log), table
+    ticks = sorted(set(values))
+    return Axis(
+        with_unit(words, own_unit or unit), is_log, ticks=ticks if len(ticks) <= MOST_TICKS else ()
+    ), table
+
+
+# Columns that only links with frames have.
+OF_FRAMES = ("frame_transmissions_per_frame", "rlp_throughput_bps")
 
 
 def axis_words(table: Table, key: str) -> tuple[str, str]:
     """What stands on the axis of a key, and its unit: on links with frames an error is one of a frame."""
     words, unit = axis_name(key)
     link = "reverse." if key.startswith("reverse.") else ""
-    frames = f"{link}frame_transmissions_per_frame"
-    if key.rsplit(".", 1)[-1] != "p_e" or frames not in table.columns or not has_values(table, frames):
+    columns = [f"{link}{name}" for name in OF_FRAMES]
+    has_frames = any(name in table.columns and has_values(table, name) for name in columns)
+    if key.rsplit(".", 1)[-1] != "p_e" or not has_frames:
         return words, unit
-    return words.replace("Packet", "Frame"), unit
+    return words.replace("Packet error probability", "Frame error rate"), unit
 
 
 def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:

@@ -278,7 +278,7 @@ def called(cell: Cell, labels: Mapping[str, str]) -> Cell:
     """A value as somebody called it; a table of keys is known by any of its items."""
     items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
     known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
-    return cell if known is None else Label(known)
+    return cell if known is None else Label(known, cell)
 
 
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:

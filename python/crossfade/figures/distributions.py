@@ -19,12 +19,14 @@ from crossfade._crossfade import student_quantile
 from crossfade.errors import CrossfadeWarning, ResultsError
 from crossfade.figures.choice import MOST_CURVES, column_list, number, relabelled
 from crossfade.figures.choice import where as rows_where
-from crossfade.figures.style import DASHES, PALETTE, check_plot_file, figure
+from crossfade.figures.drawing import legend_clear
+from crossfade.figures.style import DASHES, PALETTE, Width, check_plot_file, figure, made
 from crossfade.tables import Cell, Table
 from crossfade.wording import axis_name, curve_word, metric_name, readable_unit, typeset, with_unit
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -63,7 +65,7 @@ def is_delays(table: Table) -> bool:
 
 def plot(
     table: Table,
-    path: str,
+    path: str | Path | None,
     *,
     of: str | None = None,
     by: str | Sequence[str] | None = None,
@@ -71,12 +73,13 @@ def plot(
     title: str = "",
     log_x: bool | None = None,
     log_y: bool | None = None,
-    width: str | float = "single",
+    width: Width = "single",
     labels: Mapping[str, str] | None = None,
-) -> None:
+) -> Figure:
     """Draw the distribution of a column; on a logarithmic y axis what is above it, where tails are seen."""
-    file = Path(path)
-    check_plot_file(file)
+    file = None if path is None else Path(path)
+    if file is not None:
+        check_plot_file(file)
     table = rows_where(table, where or {})
     if is_delays(table):
         known = [str(cell) for cell in dict.fromkeys(table.cells("delay"))]
@@ -90,9 +93,15 @@ def plot(
     every = [end for curve in curves for end in curve.ends()]
     unit, factor = readable_unit(unit, every)
     with figure(file, width=width) as drawn:
+        import numpy as np  # it comes with matplotlib, and takes a while to load
+
         axes = drawn.subplots()
         for index, curve in enumerate(curves):
             places, mean, half = _mean(curve, log_x is True)
+            # The share below the smallest value is none.
+            places, mean, half = (
+                np.insert(of, 0, first) for of, first in ((places, places[0]), (mean, 0.0), (half, 0.0))
+            )
             up, low, high = mean, mean - half, mean + half
             if log_y:
                 up, low, high = 1.0 - mean, 1.0 - high, 1.0 - low
@@ -117,10 +126,13 @@ def plot(
             axes.set_ylim(None, 1.0)
         else:
             axes.set_ylim(0.0, 1.02)
+        if not log_x and not log_y and min(every) >= 0.0 and min(every) <= 0.6 * max(every):
+            axes.set_xlim(left=0.0)
         if len(curves) > 1:
-            axes.legend()
+            legend_clear(axes, *axes.get_legend_handles_labels())
         if title:
             axes.set_title(typeset(title), fontsize="medium", wrap=True)
+    return made(drawn)
 
 
 def _curves(table: Table, of: str, by: list[str] | None, labels: Mapping[str, str]) -> list[Curve]:

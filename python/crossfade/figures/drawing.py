@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from crossfade.figures.axes import Axis
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 # A longer legend would hide the curves, and stands below the figure.
 MOST_INSIDE = 8
 GREY = "#555555"
+# A curve of more points has no marks: they would be a chain.
+MOST_MARKS = 25
+# How far curves are moved apart whose intervals overlap, in points, and how far in all.
+APART, APART_IN_ALL = 2.6, 12.0
 # Above a mark that is a lower bound: the truth is higher.
 BOUND: dict[str, Any] = {"linestyle": "none", "marker": r"$\uparrow$", "markersize": 6, "label": "at least"}
 
@@ -37,6 +42,9 @@ class Drawing:
     looks: dict[tuple[Cell, ...], Look]
     methods: Sequence[str]
     intervals: str
+    markers: bool = True
+    span: tuple[float, float] = (0.0, 0.0)
+    """The smallest and the largest value of all panels across, in the axis' own unit."""
 
     @property
     def dashes_tell_curves(self) -> bool:
@@ -46,25 +54,89 @@ class Drawing:
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], drawing: Drawing) -> None:
     """Draw the curves of a panel."""
+    apart = _apart(curves, drawing)
     for key, parts in curves:
         for part in parts:
+            look = drawing.looks[key]
             if has_marks(part.method):
-                _draw_marks(axes, part, drawing.looks[key], drawing, is_alone=len(parts) == 1)
+                beside = apart.get((key, part.method), 0.0)
+                _draw_marks(axes, part, look, drawing, is_alone=len(parts) == 1, beside=beside)
             elif look_of(part.method) == "band" and part.lowers is not None:
-                color = PALETTE[drawing.looks[key].color]
+                color = PALETTE[look.color]
                 axes.fill_between(part.xs, part.lowers, part.ys, color=color, alpha=0.25, linewidth=0)
             else:
-                _draw_lines(axes, part, drawing.looks[key], drawing, is_alone=len(parts) == 1)
+                _draw_lines(axes, part, look, drawing, is_alone=len(parts) == 1)
     _set_axis(axes, drawing.x, "x")
+    if apart:
+        _set_span(axes, drawing)
     _set_axis(axes, drawing.y, "y")
 
 
-def _draw_marks(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: bool) -> None:
+def _set_span(axes: Axes, drawing: Drawing) -> None:
+    """The limits that values have by themselves: matplotlib takes marks that are moved for other values."""
+    low, high = drawing.span
+    is_log = drawing.x.is_log and low > 0.0
+    if high <= low or drawing.x.limits != (None, None):
+        return
+    if is_log:
+        margin = (high / low) ** 0.05
+        axes.set_xlim(low / margin, high * margin)
+    else:
+        margin = 0.05 * (high - low)
+        axes.set_xlim(low - margin, high + margin)
+
+
+def as_line(part: Part, drawing: Drawing) -> bool:
+    """Whether what is usually drawn as marks is a line, with its intervals as a band."""
+    return not drawing.x.words and (not drawing.markers or len(part.xs) > MOST_MARKS)
+
+
+def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, ...], str], float]:
+    """How far to the right each curve by each method is drawn, in points, so that intervals are seen.
+
+    Nothing is moved where no two intervals at one place overlap. At words curves stand beside each other
+    already.
+    """
+    if drawing.x.words or drawing.intervals != "bars":
+        return {}
+    marked = [
+        (key, part)
+        for key, parts in curves
+        for part in parts
+        if has_marks(part.method) and not as_line(part, drawing)
+    ]
+    at: dict[float, list[tuple[float, float]]] = {}
+    for _, part in marked:
+        for x, reading in zip(part.xs, part.readings, strict=True):
+            low, high = reading.interval or (reading.value, reading.value)
+            at.setdefault(x, []).append((low, high))
+    overlap = any(
+        first[0] <= second[1] and second[0] <= first[1] and (first[0] < first[1] or second[0] < second[1])
+        for ends in at.values()
+        for first, second in combinations(ends, 2)
+    )
+    if not overlap:
+        return {}
+    step = min(APART, APART_IN_ALL / len(marked))
+    middle = 0.5 * (len(marked) - 1)
+    return {(key, part.method): (place - middle) * step for place, (key, part) in enumerate(marked)}
+
+
+def _draw_marks(
+    axes: Axes, part: Part, look: Look, drawing: Drawing, *, is_alone: bool, beside: float
+) -> None:
+    from matplotlib.transforms import offset_copy
+
     color = PALETTE[look.color]
-    if is_alone and not drawing.x.words:
-        axes.plot(part.xs, part.ys, color=color, linewidth=0.5, alpha=0.6)
+    figure = axes.get_figure(root=True)
+    place = offset_copy(axes.transData, fig=figure, x=beside, units="points") if beside else axes.transData
+    line = as_line(part, drawing)
+    if line:
+        axes.plot(part.xs, part.ys, color=color, linestyle=list(DASHES)[look.dash])
+    elif is_alone and not drawing.x.words:
+        axes.plot(part.xs, part.ys, color=color, linewidth=0.5, alpha=0.6, transform=place)
     ends = part.intervals if drawing.intervals != "none" else None
-    if ends is not None and drawing.intervals == "bands" and not drawing.x.words:
+    if ends is not None and (line or (drawing.intervals == "bands" and not drawing.x.words)):
         lows, highs = zip(*ends, strict=True)
         axes.fill_between(part.xs, lows, highs, color=color, alpha=0.18, linewidth=0)
         ends = None
@@ -72,22 +144,22 @@ def _draw_marks(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: 
     if ends is not None:
         both = list(zip(part.ys, ends, strict=True))
         reach = ([max(y - low, 0.0) for y, (low, _) in both], [max(high - y, 0.0) for y, (_, high) in both])
-    axes.errorbar(
-        part.xs,
-        part.ys,
-        yerr=reach,
-        fmt=mark_of(part.method, drawing.methods, list(MARKERS)[look.mark]),
-        color=color,
-        markerfacecolor=color if look.is_filled else "none",
-        markeredgewidth=0.8,
-        elinewidth=0.8,
-        capsize=1.8,
-        capthick=0.8,
-    )
+    if not line:
+        axes.errorbar(
+            part.xs,
+            part.ys,
+            yerr=reach,
+            fmt=mark_of(part.method, drawing.methods, list(MARKERS)[look.mark]),
+            color=color,
+            markerfacecolor=color if look.is_filled else "none",
+            markeredgewidth=0.8,
+            elinewidth=0.8,
+            capsize=1.8,
+            capthick=0.8,
+            transform=place,
+        )
     if bounds := [(x, y.value) for x, y in zip(part.xs, part.readings, strict=True) if y.at_least]:
-        from matplotlib.transforms import offset_copy
-
-        above = offset_copy(axes.transData, fig=axes.get_figure(root=True), y=7.0, units="points")
+        above = offset_copy(axes.transData, fig=figure, x=beside, y=7.0, units="points")
         xs, ys = zip(*bounds, strict=True)
         axes.plot(xs, ys, color=color, transform=above, **BOUND)
 
@@ -130,17 +202,68 @@ def _set_axis(axes: Axes, axis: Axis, which: str) -> None:
 
 
 def _plain_numbers(axes: Axes, which: str) -> None:
-    """On a logarithmic axis of short numbers those themselves, also at 2 and 5 where it spans few decades."""
+    """On a logarithmic axis short numbers themselves, and where it spans few decades at 2 and 5 too."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
-    if low < 1e-3 or high > 2e4:
-        return
     axis = axes.xaxis if which == "x" else axes.yaxis
-    words = FuncFormatter(lambda value, _: f"{value:g}")
+    words = FuncFormatter(lambda value, _: number_word(value, low, high))
     axis.set_major_formatter(words)
     axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-    axis.set_minor_formatter(words if high < (30.0 if which == "x" else 1000.0) * low else NullFormatter())
+    # Fewer than two decades may hold but one power of ten.
+    most = (30.0 if which == "x" else 1000.0) if is_short(low, high) else 30.0
+    axis.set_minor_formatter(words if high < most * low else NullFormatter())
+
+
+def is_short(low: float, high: float) -> bool:
+    """Whether the numbers of a logarithmic axis are short as they are."""
+    return low >= 1e-3 and high <= 2e4
+
+
+def number_word(value: float, low: float, high: float) -> str:
+    """A number of a logarithmic axis from ``low`` to ``high``: itself where all of them are short."""
+    return f"{value:g}" if is_short(low, high) else power(value)
+
+
+def power(value: float) -> str:
+    """A number as a power of ten, with what it is multiplied by."""
+    digits, exponent = f"{value:.2e}".split("e")
+    factor, raised = float(digits), f"10^{{{int(exponent)}}}"
+    return f"${raised}$" if factor == 1.0 else f"${factor:g}\\times {raised}$"
+
+
+def settle_ticks(panels: Sequence[Axes], drawing: Drawing) -> None:
+    """Put a tick and its label at each of the few values of the x axis, where their labels have room."""
+    from matplotlib.ticker import NullLocator
+
+    axis = drawing.x
+    if not axis.ticks or axis.words:
+        return
+    values = [tick / axis.factor for tick in axis.ticks]
+    shown = [value for value in values if value > 0.0 or not axis.is_log]
+    low, high = min(shown, default=1.0), max(shown, default=1.0)
+    short = not axis.is_log or (low >= 1e-4 and high <= 2e5)
+    words = [f"{value:.3g}" if short and "e" not in f"{value:.3g}" else power(value) for value in shown]
+    before = [(panel, panel.xaxis.get_major_locator(), panel.xaxis.get_major_formatter()) for panel in panels]
+    minor = [(panel.xaxis.get_minor_locator(), panel.xaxis.get_minor_formatter()) for panel in panels]
+    for panel in panels:
+        panel.set_xticks(shown, labels=words)
+        panel.xaxis.set_minor_locator(NullLocator())
+    figure = panels[0].get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    labelled = [panel for panel in panels if any(label.get_visible() for label in panel.get_xticklabels())]
+    for panel in labelled:
+        boxes = [label.get_window_extent() for label in panel.get_xticklabels() if label.get_text()]
+        if any(left.x1 + 2.0 > right.x0 for left, right in pairwise(sorted(boxes, key=lambda box: box.x0))):
+            break
+    else:
+        return
+    for (panel, locator, formatter), (minor_locator, minor_formatter) in zip(before, minor, strict=True):
+        panel.xaxis.set_major_locator(locator)
+        panel.xaxis.set_major_formatter(formatter)
+        panel.xaxis.set_minor_locator(minor_locator)
+        panel.xaxis.set_minor_formatter(minor_formatter)
 
 
 def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve], drawing: Drawing) -> float:
@@ -168,6 +291,29 @@ def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve],
     return box.height
 
 
+def draw_legend_onto(axes: Axes, curves: Sequence[Curve], drawing: Drawing) -> None:
+    """The legend in the Axes of somebody's figure: below them where it would hide a curve."""
+    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_bound_entries(curves)]
+    if entries:
+        legend_clear(axes, [handle for handle, _ in entries], [label for _, label in entries])
+
+
+def legend_clear(axes: Axes, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+    """A legend in a panel, or below it where it would hide a curve."""
+    legend = axes.legend(handles, labels)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    if not _hides(legend, axes):
+        return
+    legend.remove()
+    if figure.get_layout_engine() is not None:
+        columns = max(1, min(len(labels), 4 if figure.get_figwidth() > 5.0 else 2))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    else:
+        axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
+
+
 def _curve_entries(curves: Sequence[Curve], drawing: Drawing) -> Iterator[tuple[Artist, str]]:
     from matplotlib.lines import Line2D
 
@@ -178,11 +324,14 @@ def _curve_entries(curves: Sequence[Curve], drawing: Drawing) -> Iterator[tuple[
         if not methods:  # a curve without a value
             continue
         text = ", ".join(curve_word(name, value) for name, value in zip(drawing.by, key, strict=True))
-        marks = any(has_marks(method) for method in methods)
+        own = [part for of, parts in curves if of == key for part in parts if has_marks(part.method)]
+        marks = any(not as_line(part, drawing) for part in own)
         lines = [method for method in methods if not has_marks(method)]
         line = _line(lines[-1] if lines else "", look, drawing, is_alone=len(methods) == 1)
-        if not lines:
+        if not lines and marks:
             line |= {"linewidth": 0.5}
+        elif not lines:
+            line |= {"linestyle": list(DASHES)[look.dash], "alpha": 1.0}
         if marks:
             color = PALETTE[look.color]
             line |= {"marker": list(MARKERS)[look.mark], "markeredgewidth": 0.8, "linestyle": "-"}

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import number
 from crossfade.figures.phases import COUNTED, SAMPLED, Period, fold
-from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # What a figure calls each quantity, and how many of its unit one is.
 NAMES: dict[str, tuple[str, float]] = {
@@ -35,16 +36,17 @@ MOST_CURVES = 6
 
 def plot(
     table: Table,
-    path: str,
+    path: str | Path | None,
     period: Period,
     *,
     y: Sequence[str] | None = None,
     title: str = "",
-    width: str | float = "single",
-) -> None:
+    width: Width = "single",
+) -> Figure:
     """Draw quantities over the phase: means as lines, from the 5th to the 95th percentile as bands."""
-    file = Path(path)
-    check_plot_file(file)
+    file = None if path is None else Path(path)
+    if file is not None:
+        check_plot_file(file)
     y = list(y or USUAL)
     for name in y:
         if name not in NAMES:
@@ -67,6 +69,7 @@ def plot(
         grid[-1].set_xlim(0.0, period.seconds)
         if title:
             drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+    return made(drawn)
 
 
 def _draw(panel: Axes, folded: Table, name: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import number
 from crossfade.figures.choice import where as rows_where
-from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
 
@@ -74,17 +74,18 @@ def is_link_events(table: Table) -> bool:
 
 def plot(
     table: Table,
-    path: str,
+    path: str | Path | None,
     *,
     x: str | None = None,
     y: str | None = None,
     where: Mapping[str, Any] | None = None,
     title: str = "",
-    width: str | float = "single",
-) -> None:
+    width: Width = "single",
+) -> Figure:
     """Draw a link-events table; see :func:`crossfade.plot`."""
-    file = Path(path)
-    check_plot_file(file)
+    file = None if path is None else Path(path)
+    if file is not None:
+        check_plot_file(file)
     if y is not None and y not in DRAWN:
         raise ResultsError(f"column {y}: no picture of link events; there are {', '.join(DRAWN)}")
     if x not in (None, "time_s"):
@@ -112,6 +113,7 @@ def plot(
         _legend(drawn, grid)
         if title:
             drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+    return made(drawn)
 
 
 def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:

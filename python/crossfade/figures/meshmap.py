@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
 from crossfade.wording import typeset
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Numbers of more nodes than this would hide each other.
 MOST_NUMBERS = 120
 
 
 def plot_map(
-    path: str,
+    path: str | Path | None,
     positions: Sequence[Sequence[float]],
     links: Sequence[Sequence[int]],
     exchanges: Sequence[Sequence[int]],
@@ -21,16 +25,17 @@ def plot_map(
     range_m: float,
     interference_m: float,
     title: str = "",
-    width: str | float = "single",
-) -> None:
+    width: Width = "single",
+) -> Figure:
     """Draw nodes at their places, ``links`` as thin lines, ``exchanges`` as thick ones.
 
     Circles are how far the first node of the first exchange is understood and, dashed, how far it interferes.
     """
     from matplotlib.patches import Circle
 
-    file = Path(path)
-    check_plot_file(file)
+    file = None if path is None else Path(path)
+    if file is not None:
+        check_plot_file(file)
     xs, ys = [place[0] for place in positions], [place[1] for place in positions]
     with figure(file, height=0.85, width=width) as drawn:
         axes = drawn.subplots()
@@ -65,3 +70,4 @@ def plot_map(
             drawn.legend(handles, labels, loc="outside lower center", ncols=2)
         if title:
             drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+    return made(drawn)

@@ -20,8 +20,18 @@ from crossfade.figures.axes import Axis, places_beside, scaled, x_axis, y_axis
 from crossfade.figures.choice import Choice, choose, column_list, held_note, prepared, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.curves import Curve, Part, curves
-from crossfade.figures.drawing import Drawing, draw_curves, draw_legend
-from crossfade.figures.style import check_plot_file, figure, height_beside, looks, width_in_inches
+from crossfade.figures.drawing import Drawing, draw_curves, draw_legend, draw_legend_onto, settle_ticks
+from crossfade.figures.style import (
+    Onto,
+    Width,
+    check_plot_file,
+    figure,
+    height_beside,
+    looks,
+    made,
+    page_of,
+    width_in_inches,
+)
 from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
@@ -50,7 +60,7 @@ LETTER_IN = 0.065
 
 def plot(
     table: Table,
-    path: str,
+    path: str | Path | None = None,
     *,
     x: str | None = None,
     y: str | Sequence[str] | None = None,
@@ -61,13 +71,15 @@ def plot(
     log_x: bool | None = None,
     log_y: bool | None = None,
     intervals: str = "bars",
-    width: str | float | None = None,
+    markers: bool = True,
+    width: Width | None = None,
     labels: Mapping[str, str] | None = None,
     envelope: Envelope | None = None,
-) -> None:
+) -> Figure:
     """Draw a table; see :func:`crossfade.plot`."""
-    file = Path(path)
-    check_plot_file(file)
+    file = None if path is None else Path(path)
+    if file is not None:
+        check_plot_file(file)
     if intervals not in INTERVALS:
         raise ScenarioError(f"intervals = {intervals}: must be one of {', '.join(INTERVALS)}")
     metrics: Sequence[str | None] = column_list(y) or [None]
@@ -85,25 +97,34 @@ def plot(
     beside = dict(zip(keys, places_beside(len(keys)), strict=True))
     look_of = dict(zip(keys, looks(keys), strict=True))
     methods = list(dict.fromkeys(part.method for row in rows for part in row.parts()))
+    across_all = (
+        [x for row in rows for part in row.parts() for x in map(float, part.xs)] if not across.words else []
+    )
+    span = (min(across_all, default=0.0) / across.factor, max(across_all, default=0.0) / across.factor)
     shown = [
         Panel(
             value,
             [(key, [scaled(part, across, row.axis, beside[key]) for part in parts]) for key, parts in found],
-            Drawing(across, row.axis, choice.by, look_of, methods, intervals),
+            Drawing(across, row.axis, choice.by, look_of, methods, intervals, markers, span),
         )
         for row in rows
         for value, found in row.panels.items()
     ]
     grid = Grid.of(choice.panels, shown, len(metrics), width)
     with figure(file, grid.height, grid.width) as drawn:
-        _draw(drawn, shown, choice.panels, grid, title)
+        if isinstance(drawn, Onto):
+            _draw_onto(drawn, shown, title)
+        else:
+            _draw(drawn, shown, choice.panels, grid, title)
         if envelope is not None:
-            _shade(drawn.axes[0], envelope, across, rows[0].axis)
+            axes = drawn.ax if isinstance(drawn, Onto) else drawn.axes[0]
+            _shade(axes, envelope, across, rows[0].axis)
+    return made(drawn)
 
 
 def plot_wanted(
     table: Table,
-    path: str,
+    path: str | Path | None,
     wanted: Wanted,
     *,
     x: str | None = None,
@@ -115,11 +136,11 @@ def plot_wanted(
     log_y: bool | None = None,
     labels: Mapping[str, str] | None = None,
     **options: Any,
-) -> None:
+) -> Figure:
     """Draw a table as its scenario says, where nothing else is asked for."""
     # What is drawn over time says nothing about a figure of results.
     wanted = (Wanted() if wanted.of in OVER_TIME else wanted).over(table, x, y, by, panels, where)
-    plot(
+    return plot(
         table,
         path,
         x=wanted.x,
@@ -185,13 +206,11 @@ class Grid:
     rows: int
     columns: int
     metrics: int
-    width: str | float
+    width: Width
     height: float
 
     @staticmethod
-    def of(
-        panels_by: Sequence[str], panels: Sequence[Panel], metrics: int, width: str | float | None
-    ) -> Grid:
+    def of(panels_by: Sequence[str], panels: Sequence[Panel], metrics: int, width: Width | None) -> Grid:
         """Panels of one metric along one axis: as many beside each other as there is room for.
 
         Otherwise the first axis runs across, the second and metrics down.
@@ -203,8 +222,12 @@ class Grid:
             )
         across = len(dict.fromkeys(panel.values[:1] for panel in panels))
         is_strict = metrics > 1 or len(panels_by) > 1
-        if width is None:
-            width = "double" if is_strict and across > 1 else "single"
+        page = page_of("" if width is None else width)
+        if page.ax is not None and len(panels) > 1:
+            raise ScenarioError(f"ax: holds one panel, and this figure has {len(panels)}")
+        if page.width == "":
+            page = replace(page, width="double" if is_strict and across > 1 else "single")
+        width = page
         inches = width_in_inches(width)
         if len(panels) == 1:
             return Grid(1, 1, 1, width, 1.0)
@@ -244,6 +267,7 @@ def _draw(figure: Figure, panels: Sequence[Panel], panels_by: Sequence[str], gri
     for index, axes in enumerate(unused, start=len(panels)):
         axes.remove()
         used[index - grid.columns].tick_params(labelbottom=True)
+    settle_ticks(used, panels[0].drawing)
     labels = _label(figure, used, panels, grid, title)
     every = [curve for panel in panels for curve in panel.curves]
     below = draw_legend(figure, used, every, panels[0].drawing)
@@ -252,6 +276,19 @@ def _draw(figure: Figure, panels: Sequence[Panel], panels_by: Sequence[str], gri
     _keep_room(figure, below)
     if labels is not None:
         _centre(labels, figure, used)
+
+
+def _draw_onto(onto: Onto, panels: Sequence[Panel], title: str) -> None:
+    """The one panel of a figure, in the Axes of somebody's own."""
+    (panel,) = panels
+    axes, drawing = onto.ax, panel.drawing
+    draw_curves(axes, panel.curves, drawing)
+    settle_ticks([axes], drawing)
+    axes.set_xlabel(drawing.x.label)
+    axes.set_ylabel(drawing.y.label)
+    if title:
+        axes.set_title(typeset(title))
+    draw_legend_onto(axes, panel.curves, drawing)
 
 
 def _shade(axes: Axes, envelope: Envelope, x: Axis, y: Axis) -> None:

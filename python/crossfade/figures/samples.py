@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import column_list, number
-from crossfade.figures.style import PALETTE, figure
+from crossfade.figures.drawing import legend_clear
+from crossfade.figures.style import PALETTE, Width, figure, made
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # What a sample has beside the state of a sender: what a figure calls it, and how many of its unit one is.
 QUANTITIES: dict[str, tuple[str, float]] = {
@@ -46,14 +48,14 @@ def without_links(table: Table) -> Table:
 
 def plot(
     table: Table,
-    file: Path,
+    file: Path | None,
     y: Sequence[str],
     *,
     by: str | Sequence[str] | None = None,
     span: tuple[float, float],
     title: str = "",
-    width: str | float = "single",
-) -> None:
+    width: Width = "single",
+) -> Figure:
     """Draw these quantities one above the other; a curve for each flow, link and point that has it."""
     place = {name: index for index, name in enumerate(table.columns)}
     rows = [row for row in table.rows if row[place["event"]] == "sample"]
@@ -76,6 +78,7 @@ def plot(
         grid[-1].set_xlim(max(0.0, span[0]), min(last, span[1]))
         if title:
             drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+    return made(drawn)
 
 
 Curve = tuple[list[float], list[float]]
@@ -127,4 +130,4 @@ def _draw(panel: Axes, name: str, curves: Mapping[str, Curve], span: tuple[float
     panel.set_ylim(0.0, 1.08 * highest or 1.0)
     panel.set_ylabel(QUANTITIES[name][0], fontsize="small")
     if any(curves):
-        panel.legend()
+        legend_clear(panel, *panel.get_legend_handles_labels())

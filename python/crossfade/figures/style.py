@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossfade.errors import OutputError, ScenarioError, visible
+from crossfade.errors import OutputError, ScenarioError, shortened, visible
 from crossfade.files import check_output, write_bytes
 from crossfade.records import Input
 from crossfade.tables import Cell
-from crossfade.wording import look_of
+from crossfade.wording import Label, look_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
@@ -98,16 +99,49 @@ METADATA: dict[str, dict[str, None]] = {
 # One and both columns of a journal's page, in inches (those of the IEEE).
 WIDTHS = {"single": 3.5, "double": 7.16}
 MILLIMETRES = (40.0, 500.0)
+POINTS = (4.0, 40.0)
+# Of the points of a figure's words, those of its legend.
+LEGEND = 6.5 / 7.5
 
 
-def width_in_inches(width: str | float) -> float:
+@dataclass(frozen=True)
+class Page:
+    """Where a figure goes: on a page of its own, so wide, or into the ``ax`` of somebody's figure.
+
+    ``font_size`` are the points of its words (those of the legend are a little smaller).
+    """
+
+    width: str | float = "single"
+    font_size: float | None = None
+    ax: Axes | None = None
+
+    def __post_init__(self) -> None:
+        size = self.font_size
+        low, high = POINTS
+        if size is not None and (not isinstance(size, int | float) or not low <= size <= high):
+            raise ScenarioError(f"font_size = {size}: must be a number of points from {low:g} to {high:g}")
+        if self.ax is not None and not hasattr(self.ax, "get_figure"):
+            raise ScenarioError(f"ax = {shortened(repr(self.ax))}: must be Axes of matplotlib")
+
+
+Width = str | float | Page
+"""A width alone, or with what else there is to say of a page."""
+
+
+def page_of(width: Width) -> Page:
+    """The page of a width."""
+    return width if isinstance(width, Page) else Page(width)
+
+
+def width_in_inches(width: Width) -> float:
     """The width of a figure: ``single`` or ``double`` column, or a number of millimetres."""
+    width = page_of(width).width
     if isinstance(width, str) and width in WIDTHS:
         return WIDTHS[width]
     low, high = MILLIMETRES
     try:
         millimetres = float(width)
-    except ValueError:
+    except (TypeError, ValueError):
         millimetres = 0.0
     if not low <= millimetres <= high:
         raise ScenarioError(
@@ -122,38 +156,107 @@ def height_beside(width: float) -> float:
     return 0.8 * min(width, single) + 0.2 * max(width - single, 0.0)
 
 
+class Onto:
+    """The Axes of somebody's figure, in place of a figure with one panel."""
+
+    def __init__(self, ax: Axes) -> None:
+        self.ax = ax
+        figure = ax.get_figure(root=True)
+        if figure is None:
+            raise ScenarioError("ax: belongs to no figure")
+        self.figure: Figure = figure
+
+    def subplots(self, rows: int = 1, columns: int = 1, *, squeeze: bool = True, **_: Any) -> Any:
+        """The one panel that there is; :class:`ScenarioError` where there are to be more."""
+        if rows * columns > 1:
+            raise ScenarioError(f"ax: holds one panel, and this figure has {rows * columns}")
+        if squeeze:
+            return self.ax
+        import numpy as np
+
+        return np.array([[self.ax]])
+
+    def suptitle(self, text: str, **options: Any) -> None:
+        """The title of the panel."""
+        self.ax.set_title(text, **options)
+
+    def supylabel(self, text: str, **options: Any) -> None:
+        """The label of its y axis."""
+        self.ax.set_ylabel(text, **options)
+
+    def legend(self, handles: Sequence[Any], labels: Sequence[str], **_: Any) -> None:
+        """A legend below the panel."""
+        self.ax.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
+
+    def get_figwidth(self) -> float:
+        """The width of the figure."""
+        return float(self.figure.get_figwidth())
+
+
+def _rc(page: Page) -> dict[str, Any]:
+    """The settings of a figure. A stranger's matplotlibrc decides nothing (text.usetex runs LaTeX)."""
+    from matplotlib import rcParamsDefault
+
+    sizes: dict[str, Any] = {}
+    if page.font_size is not None:
+        sizes = {"font.size": page.font_size, "legend.fontsize": LEGEND * page.font_size}
+    kept = {key: value for key, value in dict.items(rcParamsDefault) if key not in UNCHANGED}
+    return kept | STYLE | sizes
+
+
 @contextmanager
-def figure(file: Path, height: float = 1.0, width: str | float = "single") -> Iterator[Figure]:
-    """An empty figure in the common style, ``height`` times as high as usual, and at the end its file."""
-    check_plot_file(file)
-    inches = width_in_inches(width)
+def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> Iterator[Any]:
+    """An empty figure in the common style, ``height`` times as high as usual, and at the end its file.
+
+    Without a file it is a figure alone. On a page with Axes (:class:`Page`) it is drawn into these, in the
+    style of whose they are.
+    """
+    page = page_of(width)
+    if file is not None:
+        check_plot_file(file)
+    inches = width_in_inches(page)
+    if page.ax is not None:
+        onto = Onto(page.ax)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph ")
+            yield onto
+            if file is not None:
+                onto.figure.savefig(file)
+        return
 
     # Here: it takes half a second that other commands need not wait.
-    from matplotlib import rc_context, rcParamsDefault, use
-    from matplotlib.figure import Figure
+    from matplotlib import rc_context
     from matplotlib.text import Text
 
-    use("agg")
-    # A stranger's matplotlibrc in the working folder decides nothing (text.usetex runs LaTeX).
-    settings = {key: value for key, value in dict.items(rcParamsDefault) if key not in UNCHANGED} | STYLE
+    from crossfade.figures.picture import Picture
+
+    settings = _rc(page)
     with rc_context(rc=settings), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
         # A letter that the font has not is seen as a box.
         warnings.filterwarnings("ignore", message="Glyph ")
-        drawn = Figure(figsize=(inches, height * height_beside(inches)), layout="constrained")
+        drawn = Picture(figsize=(inches, height * height_beside(inches)), layout="constrained")
+        drawn.settings = settings
         yield drawn
         for text in drawn.findobj(Text):
             text.set_text(visible(text.get_text()))  # no SVG may have what steers a terminal
         _fit_texts(drawn)
-        kind = file.suffix.lower()
-        content = io.BytesIO()
-        drawn.savefig(content, format=kind[1:], metadata=METADATA[kind])
-        data = content.getvalue()
-        if kind == ".svg":
-            # Verdana is as wide, and is where DejaVu is not.
-            data = data.replace(
-                b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', Verdana, sans-serif"
-            )
-        write_bytes(file, data)
+        if file is not None:
+            kind = file.suffix.lower()
+            content = io.BytesIO()
+            drawn.savefig(content, format=kind[1:], metadata=METADATA[kind])
+            data = content.getvalue()
+            if kind == ".svg":
+                # Verdana is as wide, and is where DejaVu is not.
+                data = data.replace(
+                    b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', Verdana, sans-serif"
+                )
+            write_bytes(file, data)
+
+
+def made(drawn: Any) -> Figure:
+    """The figure of matplotlib that :func:`figure` gave."""
+    found: Figure = drawn
+    return drawn.figure if isinstance(drawn, Onto) else found
 
 
 def _fit_texts(drawn: Figure) -> None:
@@ -225,12 +328,44 @@ class Look:
         return self.mark == 0
 
 
+# The colour and the mark of an algorithm, on every page: as places in PALETTE and MARKERS. Those that are
+# usually compared differ in both.
+ALGORITHMS = {
+    "reno": (0, 0),
+    "sack": (1, 1),
+    "newreno": (2, 2),
+    "tahoe": (3, 3),
+    "bbr-v1": (4, 5),
+    "cubic": (5, 4),
+    "bbr-v3": (6, 6),
+    "old-tahoe": (6, 7),
+    "prague": (3, 8),
+    "dctcp": (1, 7),
+    "vegas": (2, 8),
+    "highspeed": (4, 4),
+    "hybla": (0, 8),
+    "westwood": (4, 3),
+}
+
+
+def _algorithm(cell: Cell) -> str | None:
+    """The algorithm that a value names, also as an item of a table of keys; None of any other value."""
+    value = cell.of if isinstance(cell, Label) else cell
+    items = value.split() if isinstance(value, str) else []
+    found = [item for item in (text.rpartition("=")[2] for text in items) if item in ALGORITHMS]
+    return found[-1] if found else None
+
+
 def looks(keys: Sequence[tuple[Cell, ...]]) -> list[Look]:
     """How curves look, by their keys: those that share their first value share a colour.
 
     The other values tell marks (of lines alone: dashes) apart. Curves that are told by one value, or are too
-    many for that, differ in both.
+    many for that, differ in both. An algorithm has its own colour, and where nothing else tells curves apart
+    its own mark, in every figure.
     """
+    named = _by_algorithm(keys)
+    if named is not None:
+        return named
     firsts = list(dict.fromkeys(key[:1] for key in keys))
     rests = list(dict.fromkeys(key[1:] for key in keys))
     grouped = len(firsts) <= len(PALETTE) and 1 < len(rests) <= len(MARKERS)
@@ -239,3 +374,31 @@ def looks(keys: Sequence[tuple[Cell, ...]]) -> list[Look]:
         first, rest = (firsts.index(key[:1]), rests.index(key[1:])) if grouped else (index, index)
         found.append(Look(first % len(PALETTE), rest % len(MARKERS), rest % len(DASHES)))
     return found
+
+
+def _by_algorithm(keys: Sequence[tuple[Cell, ...]]) -> list[Look] | None:
+    """The looks of curves that are told apart by algorithms; None where they are not, or would look alike."""
+    for place in range(len(keys[0]) if keys else 0):
+        names = [_algorithm(key[place]) for key in keys]
+        if None in names or len(set(names)) < 2:
+            continue
+        own = [ALGORITHMS[str(name)] for name in names]
+        rests = [(*key[:place], *key[place + 1 :]) for key in keys]
+        known = list(dict.fromkeys(rests))
+        others = list(dict.fromkeys(names))
+        colors = {name: ALGORITHMS[str(name)][0] for name in others}
+        if len(known) == 1:
+            found = [
+                Look(color, mark, others.index(name)) for (color, mark), name in zip(own, names, strict=True)
+            ]
+        elif len(set(colors.values())) == len(others) and len(known) <= len(DASHES):
+            found = [
+                Look(color, known.index(rest), known.index(rest))
+                for (color, _), rest in zip(own, rests, strict=True)
+            ]
+        else:
+            continue
+        found = [Look(look.color, look.mark, look.dash % len(DASHES)) for look in found]
+        if len({(look.color, look.mark) for look in found}) == len(keys):
+            return found
+    return None

@@ -16,12 +16,14 @@ from crossfade.errors import ResultsError
 from crossfade.figures import samples
 from crossfade.figures.choice import COMPARISON, column_list, limit, number, relabelled
 from crossfade.figures.choice import where as rows_where
-from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.figures.drawing import legend_clear
+from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 STATE = ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff"]
 # What is known of a kernel's sockets, and of the link at the same instants.
@@ -92,19 +94,20 @@ def is_events(table: Table) -> bool:
 
 def plot(
     table: Table,
-    path: str,
+    path: str | Path | None,
     *,
     x: str | None = None,
     y: str | None = None,
     by: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
     title: str = "",
-    width: str | float = "single",
+    width: Width = "single",
     labels: Mapping[str, str] | None = None,
-) -> None:
+) -> Figure:
     """Draw an events table; see :func:`crossfade.plot`."""
-    file = Path(path)
-    check_plot_file(file)
+    file = None if path is None else Path(path)
+    if file is not None:
+        check_plot_file(file)
     y = y or "cwnd"
     quantities = list(samples.QUANTITIES) if samples.has_samples(table) else []
     sampled = column_list(y) or []
@@ -125,8 +128,7 @@ def plot(
     axes_of_sweep = table.columns[: table.columns.index("time_s")]
     table = relabelled(table, [*axes_of_sweep, "flow"], labels or {})
     if is_sampled:
-        samples.plot(table, file, sampled, by=by, span=seen, title=title, width=width)
-        return
+        return samples.plot(table, file, sampled, by=by, span=seen, title=title, width=width)
     if quantities:
         table = samples.without_links(table)
     names, panels = _panels(table, by, alone=y == "seq")
@@ -151,6 +153,7 @@ def plot(
         _legend(list(grid[:, 0]))
         if title:
             drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+    return made(drawn)
 
 
 def _window(table: Table, where: Mapping[str, Any]) -> tuple[Window, dict[str, Any]]:
@@ -330,7 +333,7 @@ def _legend(panels: Sequence[Axes]) -> None:
         handles.append(Line2D([], [], color="#555555", marker=marker, linestyle="none"))
         labels.append(text)
     if handles:
-        panels[0].legend(handles, labels)
+        legend_clear(panels[0], handles, labels)
 
 
 def _marks_drawn(panels: Sequence[Axes]) -> Iterator[tuple[str, str]]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import ScenarioError, TraceError
-from crossfade.figures.style import PALETTE, figure
+from crossfade.figures.style import PALETTE, figure, made
 from crossfade.files import read_text
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     Trace = str | PathLike[str] | Sequence[int] | Sequence[bool] | np.ndarray[Any, Any]
 
@@ -118,13 +119,13 @@ class MarkovFit:
         """:meth:`to_dict` as JSON text; numbers read back exactly."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def plot(self, path: str | PathLike[str], title: str = "") -> None:
+    def plot(self, path: str | PathLike[str] | None = None, title: str = "") -> Figure:
         """Draw how long runs are, in the trace (marks) and in the chain (lines), as PNG, PDF or SVG.
 
         On these axes a geometric law, that of a first-order chain, is a straight line.
         """
         panels = {"Good": self.good_runs, "Bad": self.bad_runs}
-        with figure(Path(path), height=1.5) as drawn:
+        with figure(None if path is None else Path(path), height=1.5) as drawn:
             for axes, color, (word, runs) in zip(drawn.subplots(2), PALETTE, panels.items(), strict=False):
                 shown = _spread(runs.lengths)
                 axes.semilogy(
@@ -143,6 +144,7 @@ class MarkovFit:
                 axes.legend()
             if title:
                 drawn.suptitle(typeset(title), fontsize="medium")
+        return made(drawn)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import OutputError, TraceError, shortened
-from crossfade.figures.style import PALETTE, figure
+from crossfade.figures.style import PALETTE, figure, made
 from crossfade.files import check_writable, reading, regular_file, whole_file
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 CHUNK = 1 << 16
 
@@ -226,13 +227,13 @@ class LinkTrace:
                 conversion.write(part, texts, output.write, self.delay_interval_s)
         return paths
 
-    def plot(self, path: str | PathLike[str], title: str = "") -> None:
+    def plot(self, path: str | PathLike[str] | None = None, title: str = "") -> Figure:
         """Draw capacity, delay and loss over time, those that there are, as PNG, PDF or SVG."""
         curves = self._curves()
         names = [name for name in AXES if any(name in curve for _, curve in curves)]
         if not names:
             raise TraceError("the files say nothing that can be drawn")
-        with figure(Path(path), height=0.6 + 0.45 * len(names)) as drawn:
+        with figure(None if path is None else Path(path), height=0.6 + 0.45 * len(names)) as drawn:
             panels = drawn.subplots(len(names), sharex=True, squeeze=False)[:, 0]
             for axes, name in zip(panels, names, strict=True):
                 shown = [(label, curve[name]) for label, curve in curves if name in curve]
@@ -244,6 +245,7 @@ class LinkTrace:
             panels[-1].set_xlabel("Time (s)")
             if title:
                 drawn.suptitle(typeset(title), fontsize="medium")
+        return made(drawn)
 
     def _curves(self) -> list[tuple[str, dict[str, tuple[Any, Any]]]]:
         """What is drawn: for each file and direction a label, and times and means of each quantity."""

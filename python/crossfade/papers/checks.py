@@ -254,7 +254,7 @@ def shift(curves: Curves, first: Curve, second: Curve, level: float, words: str,
     Negative is to the left: a gain, where curves rise. The interval goes from end to end of theirs, as if the
     two had nothing to do with each other. Where a curve never passes the level, nothing can be told.
     """
-    one, other = (_pass(curves, curve, level) for curve in (first, second))
+    one, other = (pass_of(curves, curve, level) for curve in (first, second))
     where = ", ".join(filter(None, [words, common([first, second])]))
     if one is None or other is None:
         return Outcome(f"{where}: not reached", math.nan, None, None, -math.inf)
@@ -419,7 +419,7 @@ def _fall(curves: Curves, curve: Curve, level: float) -> tuple[float, float, flo
     return math.nan, math.nan, math.nan
 
 
-def _pass(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float] | None:
+def pass_of(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float] | None:
     """Where a curve first changes sides about a level, between the ends of the interval, if it does.
 
     An interval that reaches the end of the axis ends there.

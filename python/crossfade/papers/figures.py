@@ -12,7 +12,7 @@ from typing import Any
 from crossfade import api
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError
-from crossfade.papers import checks, reading, verdicts
+from crossfade.papers import gains, reading, verdicts
 from crossfade.papers.checks import Curves, FigurePoint
 from crossfade.papers.figure import Along, Figure
 from crossfade.papers.options import Options
@@ -175,7 +175,7 @@ class Figures:
             plus, minus = (
                 [dict(curve) | fixed for curve in check.get(sign, [])] for sign in ("plus", "minus")
             )
-            outcomes += checks.compare(check, curves, plus, minus)
+            outcomes += gains.compare(check, curves, plus, minus)
         return outcomes
 
     def _points(self, check: Mapping[str, Any], options: Options) -> Iterator[FigurePoint]:

@@ -199,7 +199,7 @@ def _metrics(results: Results, table: Table) -> list[str]:
 def _figure(data: Mapping[str, Any], name: str) -> str:
     """A place for a figure, with its caption; the script draws it and adds what can be chosen."""
     marks = any(method["marks"] for method in data["methods"])
-    said = ["marks: mean of the runs, with its 95 % Student interval"] * marks
+    said = ["marks: mean of the runs, with its 95 % interval"] * marks
     said += ["lines and bands: analysis"] * any(not method["marks"] for method in data["methods"])
     metric, across = data["metrics"][name], data["x"]["label"]
     across = across[:1].lower() + across[1:] if across[1:2].islower() else across

@@ -16,6 +16,7 @@ from crossfade._crossfade import MAIN_METRICS
 from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
+from crossfade.figures.style import Page
 from crossfade.figures.wanted import Wanted
 from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import PREFIXES, Row, names_of
@@ -25,6 +26,8 @@ from crossfade.tables import Cell, Table, format_estimate, label
 if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Metrics = dict[str, "Estimate"]
 
@@ -408,9 +411,22 @@ class Results:
         """:meth:`to_dict` as JSON text; numbers read back exactly."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def plot(self, path: str | PathLike[str], **options: Any) -> None:
-        """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
-        plot_wanted(self.table(), fspath(path), self.figure, **{"title": self.title, **options})
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        width: str | float | None = None,
+        font_size: float | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Figure:
+        """Draw the results, to a file where ``path`` names one.
+
+        ``options`` are those of :func:`crossfade.plot`. Returns the figure of matplotlib.
+        """
+        file = None if path is None else fspath(path)
+        page = Page(width or "", font_size, ax)
+        return plot_wanted(self.table(), file, self.figure, width=page, **{"title": self.title, **options})
 
 
 def _numbered_of(point: Point, name: str) -> Mapping[str, Any]:

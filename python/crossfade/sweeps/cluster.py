@@ -18,9 +18,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import crossfade._crossfade as _crossfade
 from crossfade.errors import ClusterError, CrossfadeWarning
 from crossfade.files import read_text
+from crossfade.files.version import version
 from crossfade.plans import Plan
 from crossfade.plans.options import check_jobs
 from crossfade.results.rows import Row
@@ -147,8 +147,7 @@ class PlanWorkers:
         except (ClusterError, WorkerDiedError):
             raise
         except ImportError as error:
-            version = _crossfade.__version__
-            raise self._connection.error(f"crossfade {version} must be installed there ({error})") from None
+            raise self._connection.error(f"crossfade {version()} must be installed there ({error})") from None
         except Exception as error:
             raise self._connection.error(f"a worker failed ({type(error).__name__}: {error})") from None
 

@@ -137,7 +137,7 @@ def _reuse(options: Options) -> Table:
             raise ScenarioError(f"over {column}: no axis of reuse (its axes are {', '.join(REUSE_AXES)})")
         over[REUSE_AXES[column].key] = values
     asked = replace(options, set=RUNS.asked("reuse", replace(options, over=None)).set, over=over)
-    found = api.reuse(RUNS.folder / "reuse.toml", **asked.given())
+    found = api.reuse_table(RUNS.folder / "reuse.toml", **asked.given())
     records = [
         {
             column: record.get(REUSE_AXES[column].key if column in REUSE_AXES else column)

@@ -205,7 +205,7 @@ def _largest(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     set = {"mesh.mac": _mac({}, check, options), "run.runs": 1} | check["mesh"]
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     over = {"mesh.hops": check["hops"]}
-    found = api.reuse(scenario, set=set, over=over, simulated=False, cache=options.cache)
+    found = api.reuse_table(scenario, set=set, over=over, simulated=False, cache=options.cache)
     outcomes = []
     for record in found.records():
         hops, exchanges = int(str(record["mesh.hops"])), int(str(record["exchanges"]))

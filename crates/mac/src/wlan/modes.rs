@@ -1,0 +1,582 @@
+//! Modes of 802.11a to be: which there are, their bit rates, and how long a PPDU lasts.
+//!
+//! A PPDU is a preamble and symbols of `N_DBPS` bits. The payload has 16 bits of service, 6 of tail and the octets of the
+//! PSDU (IEEE 802.11-2020 clauses 17.4.3, 19.4.3 and 21.4.3, 802.11ax-2021 clause 27.4.3). Rates and preambles are those of
+//! full bandwidth and one user; every stream beyond the first adds training fields.
+
+use crate::error::{MeshError, out_of_range};
+use crossfade_core::SimTime;
+
+/// An amendment of 802.11, by its letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standard {
+    /// OFDM at 5 GHz.
+    A,
+    /// OFDM at 2.4 GHz.
+    G,
+    /// High throughput, Wi-Fi 4.
+    N,
+    /// Very high throughput, Wi-Fi 5.
+    Ac,
+    /// High efficiency, Wi-Fi 6.
+    Ax,
+    /// Extremely high throughput, Wi-Fi 7.
+    Be,
+}
+
+/// Where the channel is. At 2.4 GHz a PPDU of OFDM is followed by 6 us without a signal, and SIFS is shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Band {
+    /// 2.4 GHz.
+    Ghz2,
+    /// 5 GHz.
+    Ghz5,
+    /// 6 GHz.
+    Ghz6,
+}
+
+/// Which durations are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durations {
+    /// Those of the standard.
+    Standard,
+    /// Those of ns-3: a VHT preamble of one user without its SIG-B, 4 us shorter, and a short guard interval whose end is
+    /// not rounded up to a symbol of 4 us.
+    Ns3,
+}
+
+/// A modulation and coding scheme with its streams, width and guard interval, which exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    standard: Standard,
+    band: Band,
+    mcs: u8,
+    streams: u8,
+    width_mhz: u16,
+    guard_interval_ns: u16,
+}
+
+/// Bits of a subcarrier and the code rate, by MCS.
+const MCS: [(u64, u64, u64); 14] = [
+    (1, 1, 2),
+    (2, 1, 2),
+    (2, 3, 4),
+    (4, 1, 2),
+    (4, 3, 4),
+    (6, 2, 3),
+    (6, 3, 4),
+    (6, 5, 6),
+    (8, 3, 4),
+    (8, 5, 6),
+    (10, 3, 4),
+    (10, 5, 6),
+    (12, 3, 4),
+    (12, 5, 6),
+];
+
+/// The rates of 802.11a and g in Mbit/s: bits of a subcarrier and the code rate.
+const OFDM: [(u32, (u64, u64, u64)); 8] = [
+    (6, (1, 1, 2)),
+    (9, (1, 3, 4)),
+    (12, (2, 1, 2)),
+    (18, (2, 3, 4)),
+    (24, (4, 1, 2)),
+    (36, (4, 3, 4)),
+    (48, (6, 2, 3)),
+    (54, (6, 3, 4)),
+];
+
+impl Standard {
+    /// The amendment of these letters, "a" to "be".
+    ///
+    /// # Errors
+    /// Other letters.
+    pub fn parse(letters: &str) -> Result<Self, MeshError> {
+        Ok(match letters {
+            "a" => Self::A,
+            "g" => Self::G,
+            "n" => Self::N,
+            "ac" => Self::Ac,
+            "ax" => Self::Ax,
+            "be" => Self::Be,
+            _ => return out_of_range("standard", format!("{letters:?}"), "one of a, g, n, ac, ax, be"),
+        })
+    }
+
+    /// Its letters.
+    pub const fn letters(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::G => "g",
+            Self::N => "n",
+            Self::Ac => "ac",
+            Self::Ax => "ax",
+            Self::Be => "be",
+        }
+    }
+
+    /// The highest MCS; of a and g the place of 54 Mbit/s among the rates.
+    const fn highest_mcs(self) -> u8 {
+        match self {
+            Self::A | Self::G | Self::N => 7,
+            Self::Ac => 9,
+            Self::Ax => 11,
+            Self::Be => 13,
+        }
+    }
+
+    /// Widths in MHz.
+    const fn widths_mhz(self) -> &'static [u16] {
+        match self {
+            Self::A | Self::G => &[20],
+            Self::N => &[20, 40],
+            Self::Ac | Self::Ax => &[20, 40, 80, 160],
+            Self::Be => &[20, 40, 80, 160, 320],
+        }
+    }
+
+    /// The most spatial streams.
+    const fn most_streams(self) -> u8 {
+        match self {
+            Self::A | Self::G => 1,
+            Self::N => 4,
+            Self::Ac | Self::Ax | Self::Be => 8,
+        }
+    }
+
+    /// Guard intervals in nanoseconds.
+    const fn guard_intervals_ns(self) -> &'static [u16] {
+        match self {
+            Self::A | Self::G => &[800],
+            Self::N | Self::Ac => &[400, 800],
+            Self::Ax | Self::Be => &[800, 1600, 3200],
+        }
+    }
+
+    /// The bands in which it is used.
+    const fn bands(self) -> &'static [Band] {
+        match self {
+            Self::A | Self::Ac => &[Band::Ghz5],
+            Self::G => &[Band::Ghz2],
+            Self::N => &[Band::Ghz2, Band::Ghz5],
+            Self::Ax | Self::Be => &[Band::Ghz2, Band::Ghz5, Band::Ghz6],
+        }
+    }
+
+    /// Bytes that an A-MPDU has at most; none where there are no aggregates.
+    pub const fn longest_ampdu(self) -> Option<u32> {
+        match self {
+            Self::A | Self::G => None,
+            Self::N => Some(65_535),
+            Self::Ac => Some(1_048_575),
+            Self::Ax => Some(6_500_631),
+            Self::Be => Some(15_523_200),
+        }
+    }
+
+    /// MPDUs of the largest block acknowledgement window.
+    pub const fn largest_window(self) -> u32 {
+        match self {
+            Self::A | Self::G => 1,
+            Self::N | Self::Ac => 64,
+            Self::Ax => 256,
+            Self::Be => 1024,
+        }
+    }
+}
+
+impl Band {
+    /// As scenarios name it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Ghz2 => "2.4 GHz",
+            Self::Ghz5 => "5 GHz",
+            Self::Ghz6 => "6 GHz",
+        }
+    }
+
+    /// Between the frames of an exchange.
+    pub const fn sifs(self) -> SimTime {
+        match self {
+            Self::Ghz2 => SimTime::from_micros(10),
+            Self::Ghz5 | Self::Ghz6 => SimTime::from_micros(16),
+        }
+    }
+
+    /// The time without a signal after a PPDU of OFDM.
+    const fn extension_ns(self) -> u64 {
+        if matches!(self, Self::Ghz2) { 6000 } else { 0 }
+    }
+}
+
+fn list<T: ToString>(of: &[T]) -> String {
+    of.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Mode {
+    /// A mode that exists. `mcs` counts from 0 for every number of streams; of a and g it is the place of the rate.
+    ///
+    /// # Errors
+    /// A width, an MCS, streams, a guard interval or a band that the standard does not have, and the MCS of 802.11ac whose
+    /// bits do not fill whole symbols (IEEE 802.11-2020 clause 21.5: MCS 9 at 20 MHz but for 3 and 6 streams, ...).
+    pub fn new(
+        standard: Standard,
+        band: Band,
+        mcs: u8,
+        streams: u8,
+        width_mhz: u16,
+        guard_interval_ns: u16,
+    ) -> Result<Self, MeshError> {
+        let letters = standard.letters();
+        if !standard.bands().contains(&band) {
+            let bands: Vec<_> = standard.bands().iter().map(|band| band.words()).collect();
+            return out_of_range("band", band.words(), format!("one of {} of 802.11{letters}", list(&bands)));
+        }
+        let widths = standard.widths_mhz();
+        if !widths.contains(&width_mhz) || (band == Band::Ghz2 && width_mhz > 40) {
+            let at = if band == Band::Ghz2 { " at 2.4 GHz" } else { "" };
+            let there = widths.iter().filter(|width| band != Band::Ghz2 || **width <= 40);
+            let there: Vec<u16> = there.copied().collect();
+            let allowed = format!("one of {} MHz of 802.11{letters}{at}", list(&there));
+            return out_of_range("width", format!("{width_mhz} MHz"), allowed);
+        }
+        if width_mhz == 320 && band != Band::Ghz6 {
+            return out_of_range("width", "320 MHz", "at most 160 MHz outside 6 GHz");
+        }
+        if mcs > standard.highest_mcs() {
+            let allowed = format!("at most {} of 802.11{letters}", standard.highest_mcs());
+            return out_of_range("mcs", mcs, allowed);
+        }
+        if !(1..=standard.most_streams()).contains(&streams) {
+            let allowed = format!("between 1 and {} of 802.11{letters}", standard.most_streams());
+            return out_of_range("streams", streams, allowed);
+        }
+        if !standard.guard_intervals_ns().contains(&guard_interval_ns) {
+            let allowed = format!("one of {} ns of 802.11{letters}", list(standard.guard_intervals_ns()));
+            return out_of_range("guard_interval", format!("{guard_interval_ns} ns"), allowed);
+        }
+        let mode = Self { standard, band, mcs, streams, width_mhz, guard_interval_ns };
+        if standard == Standard::Ac && !mode.fills_symbols() {
+            let most = (0..mcs).rev().find(|&mcs| Self { mcs, ..mode }.fills_symbols()).unwrap_or_default();
+            let of = if streams == 1 { "stream" } else { "streams" };
+            let at = format!("802.11ac at {width_mhz} MHz with {streams} {of}");
+            return out_of_range(
+                "mcs",
+                mcs,
+                format!("another one: {at} has no MCS {mcs}, {most} is the next below"),
+            );
+        }
+        Ok(mode)
+    }
+
+    /// The mode of 802.11a or g of a rate in Mbit/s, or of an MCS of the others, of one stream; from 8 on an MCS of 802.11n
+    /// says how many streams there are.
+    ///
+    /// # Errors
+    /// What [`new`](Self::new) refuses, and a rate that there is not.
+    pub fn by_index(
+        standard: Standard,
+        band: Band,
+        index: u32,
+        width_mhz: u16,
+        guard_interval_ns: u16,
+    ) -> Result<Self, MeshError> {
+        let (mcs, streams) = match standard {
+            Standard::A | Standard::G => {
+                let Some(place) = OFDM.iter().position(|(rate, _)| *rate == index) else {
+                    return out_of_range(
+                        "rate",
+                        format!("{index} Mbit/s"),
+                        "one of 6, 9, 12, 18, 24, 36, 48, 54",
+                    );
+                };
+                (place as u32, 1)
+            }
+            Standard::N if index < 32 => (index % 8, 1 + index / 8),
+            Standard::N => return out_of_range("mcs", index, "at most 31 of 802.11n"),
+            _ => (index, 1),
+        };
+        let mcs = u8::try_from(mcs).unwrap_or(u8::MAX);
+        Self::new(standard, band, mcs, streams as u8, width_mhz, guard_interval_ns)
+    }
+
+    /// Its amendment.
+    pub const fn standard(self) -> Standard {
+        self.standard
+    }
+
+    /// Its band.
+    pub const fn band(self) -> Band {
+        self.band
+    }
+
+    /// Bits of a subcarrier and the code rate.
+    fn coding(self) -> (u64, u64, u64) {
+        match self.standard {
+            Standard::A | Standard::G => OFDM[self.mcs as usize].1,
+            _ => MCS[self.mcs as usize],
+        }
+    }
+
+    /// Subcarriers with data.
+    const fn subcarriers(self) -> u64 {
+        match (self.standard, self.width_mhz) {
+            (Standard::A | Standard::G, _) => 48,
+            (Standard::N | Standard::Ac, 20) => 52,
+            (Standard::N | Standard::Ac, 40) => 108,
+            (Standard::N | Standard::Ac, 80) | (_, 20) => 234,
+            (Standard::N | Standard::Ac, _) | (_, 40) => 468,
+            (_, 80) => 980,
+            (_, 160) => 1960,
+            (..) => 3920,
+        }
+    }
+
+    /// Data bits of a symbol, as a fraction.
+    fn bits_per_symbol(self) -> (u64, u64) {
+        let (bits, numerator, denominator) = self.coding();
+        (self.subcarriers() * bits * u64::from(self.streams) * numerator, denominator)
+    }
+
+    /// Whether 802.11ac has it: the bits of a symbol must be whole, and divide evenly among its encoders.
+    const fn fills_symbols(self) -> bool {
+        !matches!(
+            (self.width_mhz, self.streams, self.mcs),
+            (20, 1 | 2 | 4 | 5 | 7 | 8, 9) | (80, 3 | 7, 6) | (80, 6, 9) | (160, 3, 9)
+        )
+    }
+
+    /// From one symbol to the next, in nanoseconds.
+    fn symbol_ns(self) -> u64 {
+        let transform = if self.standard >= Standard::Ax { 12_800 } else { 3_200 };
+        transform + u64::from(self.guard_interval_ns)
+    }
+
+    /// Its bit rate in bit/s.
+    pub fn rate_bps(self) -> f64 {
+        let (bits, of) = self.bits_per_symbol();
+        bits as f64 / of as f64 / self.symbol_ns() as f64 * 1e9
+    }
+
+    /// The preamble with its header.
+    pub fn preamble(self, durations: Durations) -> SimTime {
+        // Long training fields: 1, 2, 4, 4, 6, 6, 8, 8 of 1 to 8 streams.
+        let streams = u64::from(self.streams);
+        let training = if streams <= 2 { streams } else { streams.next_multiple_of(2) } - 1;
+        let micros = match self.standard {
+            Standard::A | Standard::G => 20,
+            Standard::N => 36 + 4 * training,
+            Standard::Ac if durations == Durations::Ns3 => 36 + 4 * training,
+            Standard::Ac => 40 + 4 * training,
+            Standard::Ax => 44 + 8 * training,
+            Standard::Be => 44 + 8 * training + 4 * self.sig_symbols(),
+        };
+        SimTime::from_micros(micros)
+    }
+
+    /// Symbols of the EHT-SIG of one user: an allocation field for each 40 MHz, one for the centre from 80 MHz on, a user
+    /// field, each part with CRC and tail, at the constellation and rate of the data up to MCS 5, as ns-3 counts them.
+    fn sig_symbols(self) -> u64 {
+        let width = u64::from(self.width_mhz);
+        let common = 10 + if width <= 40 { 8 } else { 8 * (width / 40) + 1 };
+        let (bits, numerator, denominator) = MCS[self.mcs.min(5) as usize];
+        (common + 31).div_ceil(52 * bits * numerator / denominator)
+    }
+
+    /// How long a PPDU with a PSDU of so many bytes lasts, at 2.4 GHz with the time without a signal.
+    pub fn ppdu(self, bytes: u32, durations: Durations) -> SimTime {
+        let (per_symbol, of) = self.bits_per_symbol();
+        let symbols = ((16 + 8 * u64::from(bytes) + 6) * of).div_ceil(per_symbol);
+        let mut payload = symbols * self.symbol_ns();
+        if durations == Durations::Standard && self.guard_interval_ns == 400 {
+            payload = payload.next_multiple_of(4000);
+        }
+        self.preamble(durations) + SimTime::from_nanos(payload + self.band.extension_ns())
+    }
+
+    /// The most bytes of a PSDU that a PPDU of at most so long carries; 0 where not even an empty one does.
+    pub fn bytes_within(self, time: SimTime) -> u64 {
+        let fixed = self.preamble(Durations::Standard) + SimTime::from_nanos(self.band.extension_ns());
+        let mut room = time.saturating_sub(fixed).as_nanos();
+        if self.guard_interval_ns == 400 {
+            room -= room % 4000;
+        }
+        let (per_symbol, of) = self.bits_per_symbol();
+        ((room / self.symbol_ns() * per_symbol / of).saturating_sub(22)) / 8
+    }
+
+    /// The mode in which control frames go beside it: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, not above its rate.
+    #[must_use]
+    pub fn control(self) -> Self {
+        let rate = self.rate_bps();
+        let mcs = if rate >= 24e6 {
+            4
+        } else if rate >= 12e6 {
+            2
+        } else {
+            0
+        };
+        self.ofdm(mcs)
+    }
+
+    /// OFDM at 6 Mbit/s in its band.
+    #[must_use]
+    pub fn slowest_control(self) -> Self {
+        self.ofdm(0)
+    }
+
+    fn ofdm(self, mcs: u8) -> Self {
+        let standard = if self.band == Band::Ghz2 { Standard::G } else { Standard::A };
+        Self { standard, mcs, streams: 1, width_mhz: 20, guard_interval_ns: 800, band: self.band }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(standard: Standard, mcs: u8, streams: u8, width: u16, guard: u16) -> Mode {
+        let band = match standard {
+            Standard::G => Band::Ghz2,
+            Standard::Be => Band::Ghz6,
+            _ => Band::Ghz5,
+        };
+        Mode::new(standard, band, mcs, streams, width, guard).unwrap()
+    }
+
+    /// Rates in Mbit/s as tables of the standards print them, rounded to a tenth.
+    #[test]
+    fn rates_are_those_of_the_standards() {
+        let check = |standard, width, guard, expected: &[f64]| {
+            for (mcs, rate) in (0..).zip(expected) {
+                let found = mode(standard, mcs, 1, width, guard).rate_bps() / 1e6;
+                assert!(
+                    (found - rate).abs() <= 0.0501,
+                    "{standard:?} {width} MHz MCS {mcs}: {found} for {rate}"
+                );
+            }
+        };
+        check(Standard::A, 20, 800, &[6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0]);
+        check(Standard::N, 20, 800, &[6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0]);
+        check(Standard::Ac, 80, 800, &[29.3, 58.5, 87.8, 117.0, 175.5, 234.0, 263.3, 292.5, 351.0, 390.0]);
+        let he20 = [8.6, 17.2, 25.8, 34.4, 51.6, 68.8, 77.4, 86.0, 103.2, 114.7, 129.0, 143.4, 154.9, 172.1];
+        check(Standard::Be, 20, 800, &he20);
+        check(Standard::Ax, 20, 800, &he20[..12]);
+        let he80 =
+            [36.0, 72.1, 108.1, 144.1, 216.2, 288.2, 324.3, 360.3, 432.4, 480.4, 540.4, 600.5, 648.5, 720.6];
+        check(Standard::Be, 80, 800, &he80);
+        assert!((mode(Standard::N, 7, 4, 40, 400).rate_bps() - 600e6).abs() < 1.0);
+    }
+
+    /// Control frames of 20, 14, 24 and 32 octets at 6, 12 and 24 Mbit/s.
+    #[test]
+    fn control_frames_go_at_basic_rates() {
+        let us = |bytes: u32, fast: Mode| fast.control().ppdu(bytes, Durations::Standard).as_nanos() / 1000;
+        let [slow, middle, fast] = [0, 1, 4].map(|mcs| mode(Standard::Ax, mcs, 1, 20, 800));
+        for (bytes, expected) in
+            [(20, [52, 36, 28]), (14, [44, 32, 28]), (24, [56, 40, 32]), (32, [68, 44, 32])]
+        {
+            assert_eq!([slow, middle, fast].map(|fast| us(bytes, fast)), expected, "{bytes} bytes");
+        }
+        for (bytes, expected) in [(56, [100, 60, 40]), (88, [144, 84, 52]), (152, [228, 124, 72])] {
+            assert_eq!([slow, middle, fast].map(|fast| us(bytes, fast)), expected, "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_what_lasts_no_longer() {
+        let longest = SimTime::from_micros(5484);
+        for standard in [Standard::N, Standard::Ac, Standard::Ax, Standard::Be] {
+            for &width in standard.widths_mhz() {
+                for &guard in standard.guard_intervals_ns() {
+                    for mode in (0..=standard.highest_mcs()).filter_map(|mcs| {
+                        let band = if standard == Standard::Be { Band::Ghz6 } else { Band::Ghz5 };
+                        Mode::new(standard, band, mcs, 1, width, guard).ok()
+                    }) {
+                        let bytes = mode.bytes_within(longest) as u32;
+                        let last = |bytes| mode.ppdu(bytes, Durations::Standard);
+                        assert!(last(bytes) <= longest && last(bytes + 1) > longest, "{mode:?}: {bytes}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of 802.11ac, a symbol of every other mode has a whole number of bits.
+    #[test]
+    fn modes_that_do_not_fill_symbols_are_refused() {
+        let mut missing = 0;
+        for width in [20, 40, 80, 160] {
+            for (streams, mcs) in (1..=8).flat_map(|streams| (0..=9).map(move |mcs| (streams, mcs))) {
+                match Mode::new(Standard::Ac, Band::Ghz5, mcs, streams, width, 800) {
+                    Ok(mode) => {
+                        let (bits, of) = mode.bits_per_symbol();
+                        assert_eq!(bits % of, 0, "{mode:?}");
+                    }
+                    Err(_) => missing += 1,
+                }
+            }
+        }
+        assert_eq!(missing, 10);
+        let said = Mode::new(Standard::Ac, Band::Ghz5, 9, 1, 20, 800).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "mcs = 9: must be another one: 802.11ac at 20 MHz with 1 stream has no MCS 9, 8 is the next below"
+        );
+    }
+
+    #[test]
+    fn what_no_standard_has_is_refused_in_a_line() {
+        for (standard, band, mcs, streams, width, guard, said) in [
+            (Standard::N, Band::Ghz5, 8, 1, 20, 800, "mcs = 8: must be at most 7 of 802.11n"),
+            (Standard::N, Band::Ghz5, 7, 5, 20, 800, "streams = 5: must be between 1 and 4 of 802.11n"),
+            (Standard::N, Band::Ghz5, 7, 1, 80, 800, "width = 80 MHz: must be one of 20, 40 MHz of 802.11n"),
+            (
+                Standard::Ax,
+                Band::Ghz2,
+                7,
+                1,
+                80,
+                800,
+                "width = 80 MHz: must be one of 20, 40 MHz of 802.11ax at 2.4 GHz",
+            ),
+            (
+                Standard::Be,
+                Band::Ghz5,
+                7,
+                1,
+                320,
+                800,
+                "width = 320 MHz: must be at most 160 MHz outside 6 GHz",
+            ),
+            (
+                Standard::Ax,
+                Band::Ghz5,
+                7,
+                1,
+                80,
+                400,
+                "guard_interval = 400 ns: must be one of 800, 1600, 3200 ns of 802.11ax",
+            ),
+            (Standard::Ac, Band::Ghz2, 7, 1, 20, 800, "band = 2.4 GHz: must be one of 5 GHz of 802.11ac"),
+        ] {
+            let error = Mode::new(standard, band, mcs, streams, width, guard).unwrap_err();
+            assert_eq!(error.to_string(), said);
+        }
+        assert!(Mode::by_index(Standard::A, Band::Ghz5, 11, 20, 800).is_err());
+        assert!(Standard::parse("b").is_err());
+    }
+
+    /// Where the standard and ns-3 differ: VHT-SIG-B, and the end of short guard intervals.
+    #[test]
+    fn the_standard_rounds_short_guard_intervals_and_sends_sig_b() {
+        let short = mode(Standard::Ac, 9, 1, 80, 400);
+        assert_eq!(short.ppdu(1536, Durations::Ns3), SimTime::from_nanos(64_800));
+        assert_eq!(short.ppdu(1536, Durations::Standard), SimTime::from_micros(40 + 32));
+        let long = mode(Standard::Ac, 9, 1, 80, 800);
+        assert_eq!(
+            long.ppdu(1536, Durations::Standard),
+            long.ppdu(1536, Durations::Ns3) + SimTime::from_micros(4)
+        );
+    }
+}

@@ -1,0 +1,380 @@
+//! The sending end of a block acknowledgement agreement (IEEE 802.11-2016 clause 10.24.7).
+//!
+//! Sequence numbers are whole numbers that never wrap; on the air they have 12 bits ([`on_air`]).
+//!
+//! ```text
+//!  waiting --compose--> in flight --acknowledged--> gone
+//!     ^                     |
+//!     +---not acknowledged--+--retries used up--> given up, and a BAR moves the recipient's window
+//! ```
+//!
+//! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it.
+
+use super::ampdu::Ampdu;
+use std::collections::VecDeque;
+
+/// A sequence number as frames have it.
+pub const fn on_air(number: u64) -> u16 {
+    (number % 4096) as u16
+}
+
+/// The whole number nearest to `near` that is `short` on the air.
+pub const fn expand(near: u64, short: u16) -> u64 {
+    let ahead = (short as u64 + 4096 - near % 4096) % 4096;
+    if ahead < 2048 || near + ahead < 4096 { near + ahead } else { near + ahead - 4096 }
+}
+
+/// What it has to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// A BAR with this starting sequence number.
+    Bar(u64),
+    /// An A-MPDU.
+    Ampdu,
+}
+
+/// What a block acknowledgement has settled, in order of sequence numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled<T> {
+    /// What has arrived.
+    pub delivered: Vec<T>,
+    /// What is not tried again.
+    pub given_up: Vec<T>,
+}
+
+impl<T> Default for Settled<T> {
+    fn default() -> Self {
+        Self { delivered: Vec::new(), given_up: Vec::new() }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Mpdu<T> {
+    item: T,
+    bytes: u32,
+    attempts: u32,
+    in_flight: bool,
+}
+
+/// The sending end of one agreement: one receiver, one traffic identifier.
+#[derive(Clone, Debug)]
+pub struct Originator<T> {
+    window: u32,
+    /// Attempts at an MPDU; none is without limit.
+    attempts: Option<u32>,
+    /// The lowest sequence number that is not settled.
+    start: u64,
+    /// From `start` on; `None` is settled.
+    mpdus: VecDeque<Option<Mpdu<T>>>,
+    waiting: u32,
+    in_flight: u32,
+    /// The recipient has to be asked, or told where the window begins.
+    bar: bool,
+}
+
+impl<T: Copy> Originator<T> {
+    /// An agreement of this window, in which an MPDU is sent up to `attempts` times.
+    pub fn new(window: u32, attempts: Option<u32>) -> Self {
+        Self { window, attempts, start: 0, mpdus: VecDeque::new(), waiting: 0, in_flight: 0, bar: false }
+    }
+
+    /// The lowest sequence number that is not settled.
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// MPDUs that were sent and wait to be sent again.
+    pub const fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// Whether a new MPDU may be sent.
+    fn has_room(&self) -> bool {
+        self.mpdus.len() < self.window as usize
+    }
+
+    /// What to send, if there is something; `is_backlogged` says whether packets wait that were never sent.
+    pub fn poll_transmit(&self, is_backlogged: bool) -> Option<Transmit> {
+        if self.bar {
+            return Some(Transmit::Bar(self.start));
+        }
+        (self.waiting > 0 || (is_backlogged && self.has_room())).then_some(Transmit::Ampdu)
+    }
+
+    /// Puts MPDUs into an A-MPDU: first those that failed, in order of their numbers, then new ones as far as the window goes.
+    /// `next` is asked for a new MPDU of at most so many bytes; `sent` is shown each number, item, and how often it was sent before.
+    pub fn compose(
+        &mut self,
+        ampdu: &mut Ampdu,
+        mut next: impl FnMut(u32) -> Option<(u32, T)>,
+        mut sent: impl FnMut(u64, &T, u32),
+    ) {
+        if self.waiting > 0 {
+            for (number, mpdu) in (self.start..).zip(&mut self.mpdus) {
+                let Some(mpdu) = mpdu.as_mut().filter(|mpdu| !mpdu.in_flight) else { continue };
+                if !ampdu.push(mpdu.bytes) {
+                    return;
+                }
+                sent(number, &mpdu.item, mpdu.attempts);
+                mpdu.in_flight = true;
+                mpdu.attempts += 1;
+                self.waiting -= 1;
+                self.in_flight += 1;
+            }
+        }
+        while self.has_room() {
+            let Some(room) = ampdu.room() else { return };
+            let Some((bytes, item)) = next(room) else { return };
+            let fits = ampdu.push(bytes);
+            debug_assert!(fits, "an MPDU longer than asked for");
+            sent(self.start + self.mpdus.len() as u64, &item, 0);
+            self.mpdus.push_back(Some(Mpdu { item, bytes, attempts: 1, in_flight: true }));
+            self.in_flight += 1;
+        }
+    }
+
+    /// A block acknowledgement came: `has` says of a number whether the recipient has it.
+    pub fn on_block_ack(&mut self, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
+        self.bar = false;
+        let mut lost_one = false;
+        for (number, place) in (self.start..).zip(&mut self.mpdus) {
+            let Some(mpdu) = place.as_mut().filter(|mpdu| mpdu.in_flight) else { continue };
+            self.in_flight -= 1;
+            mpdu.in_flight = false;
+            if has(number) {
+                settled.delivered.push(mpdu.item);
+                *place = None;
+            } else if self.attempts.is_some_and(|most| mpdu.attempts >= most) {
+                settled.given_up.push(mpdu.item);
+                *place = None;
+                lost_one = true;
+            } else {
+                self.waiting += 1;
+            }
+        }
+        self.advance();
+        // The recipient waits for what was given up until it is told.
+        self.bar = lost_one;
+    }
+
+    /// The answer to an A-MPDU or a BAR did not come: the next frame is a BAR.
+    pub fn on_timeout(&mut self) {
+        self.bar = true;
+    }
+
+    /// The recipient does not answer BARs either: what is in flight counts as failed.
+    pub fn on_silence(&mut self, settled: &mut Settled<T>) {
+        self.on_block_ack(|_| false, settled);
+    }
+
+    fn advance(&mut self) {
+        while let Some(None) = self.mpdus.front() {
+            self.mpdus.pop_front();
+            self.start += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ampdu::{AmpduLimits, MPDU_OVERHEAD};
+    use super::super::modes::{Band, Mode, Standard};
+    use super::super::recipient::Recipient;
+    use super::*;
+    use crossfade_core::{RunSeed, SimTime};
+    use proptest::prelude::*;
+    use rand::RngExt;
+
+    fn ampdu(window: u32) -> Ampdu {
+        let mode = Mode::new(Standard::Be, Band::Ghz6, 13, 8, 320, 800).unwrap();
+        Ampdu::new(mode, &AmpduLimits { window, ..AmpduLimits::of(Standard::Be) }, None)
+    }
+
+    /// Sends all it may of numbered packets; the numbers and how often they were sent before.
+    fn send(originator: &mut Originator<u64>, window: u32, next: &mut u64) -> Vec<(u64, u32)> {
+        let mut sent = Vec::new();
+        let source = |_| {
+            *next += 1;
+            Some((200 + MPDU_OVERHEAD, *next - 1))
+        };
+        originator.compose(&mut ampdu(window), source, |number, _, before| sent.push((number, before)));
+        sent
+    }
+
+    #[test]
+    fn failed_mpdus_go_first_and_the_window_stalls_on_the_oldest() {
+        let (mut originator, mut next) = (Originator::new(8, Some(7)), 0);
+        assert_eq!(send(&mut originator, 8, &mut next).len(), 8);
+        let mut settled = Settled::default();
+        originator.on_block_ack(|number| number != 0 && number != 5, &mut settled);
+        assert_eq!((settled.delivered, settled.given_up), (vec![1, 2, 3, 4, 6, 7], vec![]));
+        // The window still begins at 0: nothing new.
+        assert_eq!((originator.start(), originator.waiting()), (0, 2));
+        assert_eq!(send(&mut originator, 8, &mut next), [(0, 1), (5, 1)]);
+        originator.on_block_ack(|number| number == 0, &mut Settled::default());
+        assert_eq!(originator.start(), 5);
+        let sent = send(&mut originator, 8, &mut next);
+        assert_eq!(sent, [(5, 2), (8, 0), (9, 0), (10, 0), (11, 0), (12, 0)]);
+    }
+
+    #[test]
+    fn a_missed_answer_is_asked_for() {
+        let (mut originator, mut next) = (Originator::new(4, Some(7)), 0);
+        send(&mut originator, 4, &mut next);
+        originator.on_timeout();
+        assert_eq!(originator.poll_transmit(true), Some(Transmit::Bar(0)));
+        assert_eq!(send(&mut originator.clone(), 4, &mut next), [], "nothing is sent twice unasked");
+        originator.on_block_ack(|_| true, &mut Settled::default());
+        assert_eq!((originator.start(), originator.poll_transmit(false)), (4, None));
+        assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
+    }
+
+    #[test]
+    fn giving_up_at_the_head_moves_the_recipient() {
+        let (mut originator, mut next) = (Originator::new(4, Some(2)), 0);
+        let mut recipient = Recipient::new(4, None);
+        let mut out = Vec::new();
+        for _ in 0..2 {
+            for (number, _) in send(&mut originator, 4, &mut next) {
+                if number != 0 {
+                    recipient.on_mpdu(SimTime::ZERO, on_air(number), number, &mut out);
+                }
+            }
+            assert_eq!(out, [] as [u64; 0], "the hole holds all back");
+            originator.on_block_ack(|number| recipient.has(number), &mut Settled::default());
+        }
+        let Some(Transmit::Bar(start)) = originator.poll_transmit(true) else { panic!("no BAR") };
+        recipient.on_bar(on_air(start), &mut out);
+        assert_eq!((start, out), (4, vec![1, 2, 3]));
+        originator.on_block_ack(|number| recipient.has(number), &mut Settled::default());
+        assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
+    }
+
+    #[test]
+    fn numbers_wrap_after_4096_on_the_air() {
+        assert_eq!([on_air(4095), on_air(4096), on_air(9000)], [4095, 0, 808]);
+        for near in [0_u64, 1, 2047, 4095, 4096, 10_000] {
+            for number in near.saturating_sub(2000)..near + 2000 {
+                assert_eq!(expand(near, on_air(number)), number, "near {near}");
+            }
+        }
+    }
+
+    /// Mean MPDUs sent and delivered an aggregate where each fails with `p` and all that is not acknowledged is sent again.
+    fn stall(window: u32, p: f64, attempts: Option<u32>, exchanges: u32) -> (f64, f64) {
+        let mut stream = RunSeed { seed: 7, run: 0 }.stream("stall");
+        let (mut originator, mut next) = (Originator::new(window, attempts), 0);
+        let (mut sent, mut delivered) = (0, 0);
+        for _ in 0..exchanges {
+            sent += send(&mut originator, window, &mut next).len();
+            let mut settled = Settled::default();
+            let lost: Vec<bool> = (0..window).map(|_| stream.random::<f64>() < p).collect();
+            let start = originator.start();
+            originator.on_block_ack(|number| !lost[(number - start) as usize], &mut settled);
+            delivered += settled.delivered.len();
+        }
+        (sent as f64 / f64::from(exchanges), delivered as f64 / f64::from(exchanges))
+    }
+
+    /// Means of a simulation of the window that is not this one (125,000 exchanges with a window of 64, 62,500 with 256).
+    #[test]
+    fn aggregates_are_as_short_as_the_window_makes_them() {
+        for (window, exchanges, expected) in [
+            (
+                64,
+                20_000,
+                [
+                    (0.01, 51.6, 51.1),
+                    (0.05, 39.0, 37.1),
+                    (0.1, 34.2, 30.7),
+                    (0.2, 28.9, 23.1),
+                    (0.3, 25.8, 18.1),
+                ],
+            ),
+            (
+                256,
+                8_000,
+                [
+                    (0.01, 163.5, 161.9),
+                    (0.05, 127.5, 121.1),
+                    (0.1, 109.7, 98.7),
+                    (0.2, 91.4, 73.1),
+                    (0.3, 81.1, 56.7),
+                ],
+            ),
+        ] {
+            for (p, in_one, arrive) in expected {
+                let (sent, delivered) = stall(window, p, None, exchanges);
+                assert!((sent / in_one - 1.0).abs() < 0.01, "window {window}, p {p}: {sent} sent");
+                assert!(
+                    (delivered / arrive - 1.0).abs() < 0.01,
+                    "window {window}, p {p}: {delivered} delivered"
+                );
+                assert!((delivered / (sent * (1.0 - p)) - 1.0).abs() < 0.005, "{delivered} of {sent} at {p}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Over random losses of MPDUs, answers and BARs: what the recipient releases is in order and without repetition, and
+        /// what is missing was given up, or its answer was lost for good.
+        #[test]
+        fn nothing_is_lost_twice_or_out_of_order(
+            window in prop::sample::select(vec![4_u32, 64, 256]),
+            seed in 0_u64..1000,
+            p in 0.0_f64..0.6,
+            answers in 0.0_f64..0.5,
+            attempts in prop::option::of(2_u32..8),
+        ) {
+            let mut stream = RunSeed { seed, run: 0 }.stream("agreement");
+            let (mut originator, mut next) = (Originator::new(window, attempts), 0);
+            let mut recipient = Recipient::new(window, None);
+            let (mut out, mut settled, mut bars) = (Vec::new(), Settled::default(), 0);
+            // Beyond 4096 numbers, so that they wrap; then until all is settled.
+            let total = 6000;
+            for _ in 0..1_000_000 {
+                let Some(transmit) = originator.poll_transmit(next < total) else { break };
+                let mut is_heard = false;
+                if let Transmit::Bar(start) = transmit {
+                    if stream.random::<f64>() >= answers {
+                        recipient.on_bar(on_air(start), &mut out);
+                        is_heard = true;
+                    }
+                } else {
+                    let mut sent = Vec::new();
+                    let source = |_| (next < total).then(|| { next += 1; (100, next - 1) });
+                    originator.compose(&mut ampdu(window), source, |number, &item, _| sent.push((number, item)));
+                    prop_assert!(!sent.is_empty());
+                    for (number, item) in sent {
+                        if stream.random::<f64>() >= p {
+                            recipient.on_mpdu(SimTime::ZERO, on_air(number), item, &mut out);
+                            is_heard = true;
+                        }
+                    }
+                }
+                if is_heard && stream.random::<f64>() >= answers {
+                    bars = 0;
+                    originator.on_block_ack(|number| recipient.has(number), &mut settled);
+                } else if bars < 20 {
+                    bars += 1;
+                    originator.on_timeout();
+                } else {
+                    bars = 0;
+                    originator.on_silence(&mut settled);
+                }
+            }
+            prop_assert_eq!(next, total);
+            prop_assert_eq!(settled.delivered.len() + settled.given_up.len(), total as usize);
+            prop_assert!(out.windows(2).all(|two| two[0] < two[1]), "in order and once");
+            let mut missing = settled.given_up.clone();
+            missing.sort_unstable();
+            let held: Vec<u64> = (0..total).filter(|item| out.binary_search(item).is_err()).collect();
+            prop_assert!(held.iter().all(|item| missing.binary_search(item).is_ok()), "only what was given up is missing");
+            if attempts.is_none() && answers < 0.3 {
+                prop_assert_eq!(out.len() as u64, total);
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The receiving end of a block acknowledgement agreement: what has come, and in which order it is released (IEEE 802.11-2016
+//! clause 10.24.7.6).
+
+use super::originator::expand;
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// The receiving end of one agreement.
+///
+/// A number within the window is kept until all before it have come; one up to 2047 beyond it moves the window, and what falls out
+/// of that is released with its gaps; one before it is a duplicate. A BAR moves the window as well.
+#[derive(Clone, Debug)]
+pub struct Recipient<T> {
+    window: u32,
+    /// Releases what waits behind a hole after so long.
+    patience: Option<SimTime>,
+    /// The first number that has not come and is still waited for.
+    start: u64,
+    /// From `start` on, what has come, and when.
+    held: VecDeque<Option<(SimTime, T)>>,
+    /// What has come of the numbers before `start`, the last ones as many as the window has.
+    past: VecDeque<bool>,
+}
+
+/// What became of an MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// It was new.
+    New,
+    /// It had come before, or its place has been passed.
+    Duplicate,
+}
+
+impl<T: Copy> Recipient<T> {
+    /// An agreement of this window; `patience` is how long a hole holds back what is behind it, without limit if none.
+    pub fn new(window: u32, patience: Option<SimTime>) -> Self {
+        Self { window, patience, start: 0, held: VecDeque::new(), past: VecDeque::new() }
+    }
+
+    /// The first number that is still waited for.
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// An MPDU with this number on the air was read at time `now`; adds what it releases to `out`.
+    pub fn on_mpdu(&mut self, now: SimTime, short: u16, item: T, out: &mut Vec<T>) -> Received {
+        let number = expand(self.start, short);
+        if number < self.start {
+            return Received::Duplicate;
+        }
+        let end = self.start + u64::from(self.window);
+        if number >= end {
+            self.move_to(number + 1 - u64::from(self.window), out);
+        }
+        let place = (number - self.start) as usize;
+        if self.held.len() <= place {
+            self.held.resize(place + 1, None);
+        }
+        let is_new = self.held[place].is_none();
+        if is_new {
+            self.held[place] = Some((now, item));
+            self.release(out);
+        }
+        if is_new { Received::New } else { Received::Duplicate }
+    }
+
+    /// A BAR with this starting number came; adds what it releases to `out`.
+    pub fn on_bar(&mut self, short: u16, out: &mut Vec<T>) {
+        let number = expand(self.start, short);
+        self.move_to(number, out);
+        self.release(out);
+    }
+
+    /// Whether the block acknowledgement says of a number that it has come.
+    pub fn has(&self, number: u64) -> bool {
+        if let Some(place) = number.checked_sub(self.start) {
+            return self.held.get(place as usize).is_some_and(Option::is_some);
+        }
+        let back = (self.start - number) as usize;
+        back <= self.past.len() && self.past[self.past.len() - back]
+    }
+
+    /// When it gives up waiting for a hole; `None` where nothing waits, or it never does.
+    pub fn next_timeout(&self) -> Option<SimTime> {
+        let since = self.held.iter().flatten().map(|(since, _)| *since).min()?;
+        Some(since.saturating_add(self.patience?))
+    }
+
+    /// Gives up waiting at time `now` for holes before what came too long ago; adds what that releases to `out`.
+    pub fn on_timeout(&mut self, now: SimTime, out: &mut Vec<T>) {
+        let Some(patience) = self.patience else { return };
+        let is_late = |held: &Option<(SimTime, T)>| {
+            held.is_some_and(|(since, _)| since.saturating_add(patience) <= now)
+        };
+        if let Some(last) = self.held.iter().rposition(is_late) {
+            self.move_to(self.start + last as u64, out);
+            self.release(out);
+        }
+    }
+
+    /// The window begins at `number`, if that is ahead.
+    fn move_to(&mut self, number: u64, out: &mut Vec<T>) {
+        while self.start < number {
+            if self.held.is_empty() && number - self.start > u64::from(self.window) {
+                // Nothing of it is remembered.
+                self.past.clear();
+                self.start = number - u64::from(self.window);
+            }
+            let first = self.held.pop_front().flatten();
+            self.pass(first.is_some());
+            out.extend(first.map(|(_, item)| item));
+        }
+    }
+
+    fn release(&mut self, out: &mut Vec<T>) {
+        while let Some(&Some((_, item))) = self.held.front() {
+            self.held.pop_front();
+            self.pass(true);
+            out.push(item);
+        }
+    }
+
+    fn pass(&mut self, has_come: bool) {
+        self.start += 1;
+        self.past.push_back(has_come);
+        if self.past.len() > self.window as usize {
+            self.past.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn receive(recipient: &mut Recipient<u64>, now: SimTime, numbers: &[u64]) -> Vec<u64> {
+        let mut out = Vec::new();
+        for &number in numbers {
+            recipient.on_mpdu(now, super::super::originator::on_air(number), number, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn a_hole_holds_back_until_it_is_filled() {
+        let mut recipient = Recipient::new(8, None);
+        assert_eq!(receive(&mut recipient, MS, &[0, 1, 3, 4]), [0, 1]);
+        assert!(recipient.has(0) && recipient.has(3) && !recipient.has(2) && !recipient.has(5));
+        assert_eq!(receive(&mut recipient, MS, &[2]), [2, 3, 4]);
+        let mut out = Vec::new();
+        assert_eq!(recipient.on_mpdu(MS, 3, 3, &mut out), Received::Duplicate);
+        assert_eq!(out, []);
+    }
+
+    #[test]
+    fn a_number_beyond_the_window_moves_it() {
+        let mut recipient = Recipient::new(4, None);
+        assert_eq!(
+            receive(&mut recipient, MS, &[1, 2, 5]),
+            [1, 2],
+            "0 has fallen out, 3 and 4 are waited for"
+        );
+        assert_eq!(recipient.start(), 3);
+        assert!(!recipient.has(0) && recipient.has(1));
+        // As far away as it can be told from an old one.
+        assert_eq!(receive(&mut recipient, MS, &[3 + 2047]), [5]);
+        assert_eq!(recipient.start(), 3 + 2047 + 1 - 4);
+        assert_eq!(receive(&mut recipient, MS, &[100]), [], "far behind");
+    }
+
+    #[test]
+    fn a_request_ahead_releases_what_waits() {
+        let mut recipient = Recipient::new(8, None);
+        receive(&mut recipient, MS, &[1, 2, 4]);
+        let mut out = Vec::new();
+        recipient.on_bar(3, &mut out);
+        assert_eq!((out.as_slice(), recipient.start()), (&[1, 2][..], 3));
+        recipient.on_bar(0, &mut out);
+        assert_eq!(recipient.start(), 3, "one behind asks and moves nothing");
+        recipient.on_bar(4, &mut out);
+        assert_eq!((out, recipient.start()), (vec![1, 2, 4], 5));
+    }
+
+    #[test]
+    fn patience_ends() {
+        let mut recipient = Recipient::new(8, Some(MS * 100));
+        receive(&mut recipient, MS, &[1]);
+        receive(&mut recipient, MS * 50, &[3]);
+        assert_eq!(recipient.next_timeout(), Some(MS * 101));
+        let mut out = Vec::new();
+        recipient.on_timeout(MS * 100, &mut out);
+        assert_eq!(out, []);
+        recipient.on_timeout(MS * 101, &mut out);
+        assert_eq!((out.as_slice(), recipient.start()), (&[1][..], 2));
+        assert_eq!(recipient.next_timeout(), Some(MS * 150));
+    }
+}

@@ -1,0 +1,265 @@
+//! Whole cells against closed forms.
+
+use crate::awgn::Combining;
+use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
+use crate::{Allocation, Duplex, McsTable, NrCell, Numerology, closed_form};
+use crossfade_cell::OuterLoopConfig;
+use crossfade_channel::{DelayProfile, NamedProfile};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{Departure, Fabric, LinkReport, Parcel, Push};
+
+const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
+
+/// One user of 40 MHz over a channel that does not fade, whose ratio is known.
+fn config(snr_db: f64) -> NrConfig {
+    NrConfig {
+        numerology: Numerology::new(1).unwrap(),
+        duplex: Duplex::time("DDDSU", [10, 2, 2]).unwrap(),
+        prbs: 106,
+        group_prbs: 8,
+        control_symbols: 2,
+        dmrs_re: 12,
+        overhead_re: 0,
+        layers: 2,
+        table: McsTable::numbered(2).unwrap(),
+        implementation_loss_db: 0.0,
+        header_bytes: 0,
+        profile: None,
+        shadowing: None,
+        users: vec![NrUser { mean_snr_db: snr_db, speed_mps: 0.0, fd_t: 0.0, trace: None }],
+        scheduler: Scheduler::RoundRobin,
+        feedback: QualityReports { period_slots: 1, delay_slots: 0, is_indicator: false },
+        target_error_rate: 0.1,
+        outer_loop: None,
+        harq: HarqConfig {
+            processes: 16,
+            transmissions: 4,
+            k1: 4,
+            processing_slots: 4,
+            combining: Combining::IncrementalRedundancy,
+            nack_to_ack: 0.0,
+            ack_to_nack: 0.0,
+        },
+        reordering: SimTime::from_millis(50),
+        queue: None,
+        fidelity: Fidelity::Slot,
+    }
+}
+
+/// All that leaves until `end`.
+fn run(cell: &mut NrCell, end: SimTime, mut leave: impl FnMut(SimTime, u32, Departure)) {
+    while let Some(now) = cell.next_event().filter(|now| *now < end) {
+        while let Some((port, departure)) = cell.advance(now) {
+            leave(now, port, departure);
+        }
+    }
+}
+
+/// Each user has more than it gets within `seconds`.
+fn saturated(config: NrConfig, seconds: u64) -> LinkReport {
+    let users = config.users.len() as u32;
+    let mut cell = NrCell::new(config, SEED).unwrap();
+    let end = SimTime::from_millis(seconds * 1000);
+    for id in 0..(seconds * 40_000) as u32 {
+        for user in 1..=users {
+            assert_eq!(cell.push(SimTime::ZERO, 0, user, Parcel::new(id, 0, 1500)), Push::Accepted);
+        }
+    }
+    run(&mut cell, end, |_, _, _| ());
+    cell.report(end)
+}
+
+fn goodput_bps(report: &LinkReport) -> f64 {
+    report.statistics.arrived_bytes as f64 * 8.0 / report.at.as_secs_f64()
+}
+
+/// Bits of the block of scheme 27 in slots of 12 and of 8 symbols.
+fn largest_blocks() -> [f64; 2] {
+    [12, 8].map(|symbols| {
+        let allocation = Allocation { symbols, dmrs_re: 12, overhead_re: 0, prbs: 106, layers: 2 };
+        f64::from(allocation.transport_block_bits(8, 948_000_000, 0))
+    })
+}
+
+#[test]
+fn a_perfect_channel_carries_the_largest_blocks() {
+    let [full, special] = largest_blocks();
+    let report = saturated(config(45.0), 4);
+    let expected = (3.0 * full + special) / 2.5e-3;
+    // 303.2 Mbit/s.
+    assert!((expected / 303.2e6 - 1.0).abs() < 1e-3, "{expected}");
+    assert!((goodput_bps(&report) / expected - 1.0).abs() < 2e-3, "{} {expected}", goodput_bps(&report));
+    assert_eq!(report.frames.unwrap().retransmissions, 0);
+}
+
+#[test]
+fn too_few_processes_carry_exactly_their_share() {
+    // Frequency division at 15 kHz: a round trip of 8 slots.
+    let mut half = config(45.0);
+    half.numerology = Numerology::new(0).unwrap();
+    half.duplex = Duplex::frequency();
+    let mut with = |processes| {
+        half.harq.processes = processes;
+        saturated(half.clone(), 4).frames.unwrap().frames as f64
+    };
+    let [four, eight, sixteen] = [4, 8, 16].map(&mut with);
+    assert!((four / eight - 0.5).abs() < 2e-3 && eight == sixteen, "{four} {eight} {sixteen}");
+    // DDDSU: 10 keep it full, 8 have some 80 %.
+    let mut time = config(45.0);
+    let mut with = |processes| {
+        time.harq.processes = processes;
+        goodput_bps(&saturated(time.clone(), 4))
+    };
+    let [eight, ten, sixteen] = [8, 10, 16].map(&mut with);
+    assert!((ten / sixteen - 1.0).abs() < 1e-9, "{ten} {sixteen}");
+    assert!((0.74..0.86).contains(&(eight / ten)), "{}", eight / ten);
+    assert_eq!(time.round_trips().1, 10);
+}
+
+/// The middle of the curve of some scheme: a half fails at first.
+fn half_failing() -> NrConfig {
+    let mut config = config(10.0);
+    config.target_error_rate = 0.5;
+    config.users[0].mean_snr_db = NrCell::thresholds_db(&config)[10] + 1e-9;
+    config
+}
+
+#[test]
+fn delays_of_an_idle_cell_are_whole_round_trips() {
+    let config = half_failing();
+    let mut cell = NrCell::new(config.clone(), SEED).unwrap();
+    let slot = SimTime::from_micros(500);
+    let (mut attempts, mut packets) = ([0_u32; 5], 0_u32);
+    for id in 0..4000_u32 {
+        // Somewhere in a slot that carries data, long after the one before.
+        let first = u64::from(id) * 200 + u64::from(id % 5);
+        let at = slot * first - SimTime::from_micros(u64::from(id % 400));
+        if id == 0 || config.data_symbols(first) != 12 {
+            continue;
+        }
+        assert_eq!(cell.push(at, 0, 1, Parcel::new(id, 0, 100)), Push::Accepted);
+        let mut expected = vec![slot * (first + 1)];
+        let mut sent = first;
+        for _ in 1..4 {
+            sent = config.again(sent);
+            expected.push(slot * (sent + 1));
+        }
+        packets += 1;
+        run(&mut cell, slot * (first + 150), |now, port, departure| {
+            assert_eq!((port, departure.parcel().id()), (1, id));
+            let attempt =
+                expected.iter().position(|time| *time == now).unwrap_or_else(|| panic!("{now} {expected:?}"));
+            attempts[attempt] += 1;
+        });
+    }
+    // A half fails at first; in a channel that does not change the second copy suffices.
+    let first = f64::from(attempts[0]) / f64::from(packets);
+    assert!((first - 0.5).abs() < 4.0 * (0.25 / f64::from(packets)).sqrt(), "{attempts:?}");
+    assert!(attempts[2] + attempts[3] == 0 && attempts[0] + attempts[1] == packets, "{attempts:?}");
+}
+
+#[test]
+fn acknowledgements_that_are_misread_lose_blocks_or_send_them_in_vain() {
+    let mut config = half_failing();
+    config.harq.nack_to_ack = 0.1;
+    let report = saturated(config.clone(), 8);
+    let frames = report.frames.unwrap();
+    // Of the half that fails at first a tenth is lost.
+    let share = frames.frames_lost as f64 / frames.frames as f64;
+    assert!((share - 0.05).abs() < 4.0 * (0.05 / frames.frames as f64).sqrt(), "{share}");
+    assert!(report.statistics.losses > 0);
+    config.harq.nack_to_ack = 0.0;
+    config.harq.ack_to_nack = 0.2;
+    let frames = saturated(config, 8).frames.unwrap();
+    assert_eq!(frames.frames_lost, 0);
+    // A half at first, all in the second: 1.5 copies; each that gets through is sent once more with 0.2, at most to four.
+    let expected = 1.5 + 0.2 + 0.2 * 0.2 + 0.5 * 0.2_f64.powi(3);
+    let found = frames.frame_transmissions_per_frame();
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
+}
+
+#[test]
+fn fidelities_agree_and_closed_forms_hold() {
+    for (snr_db, combining) in
+        [(12.0, Combining::Chase), (17.3, Combining::IncrementalRedundancy), (3.0, Combining::Chase)]
+    {
+        let mut config = config(snr_db);
+        config.harq.combining = combining;
+        // Off the threshold of a scheme: some blocks fail.
+        let thresholds = NrCell::thresholds_db(&config);
+        config.users[0].mean_snr_db =
+            thresholds.iter().copied().filter(|db| *db < snr_db).fold(-30.0, f64::max) + 0.01;
+        let slot = saturated(config.clone(), 6);
+        config.fidelity = Fidelity::Rate;
+        let rate = saturated(config, 6);
+        let (slot_bps, rate_bps) = (goodput_bps(&slot), goodput_bps(&rate));
+        assert!((slot_bps / rate_bps - 1.0).abs() < 0.02, "{snr_db}: {slot_bps} {rate_bps}");
+        let (users, frames) = (&slot.users[0], slot.frames.as_ref().unwrap());
+        let first = users.first_errors as f64 / frames.frames as f64;
+        assert!((0.02..0.2).contains(&first), "{first}");
+        let (transmissions, _) = closed_form(&[first, 0.0]);
+        assert!((frames.frame_transmissions_per_frame() / transmissions - 1.0).abs() < 2e-3);
+    }
+}
+
+/// A fading channel, of which indicators tell late.
+fn fading(users: usize) -> NrConfig {
+    let mut config = config(15.0);
+    config.profile = Some(DelayProfile::named(NamedProfile::TdlC(300e-9)).unwrap());
+    // 30 km/h at 3.5 GHz.
+    config.users = vec![NrUser { mean_snr_db: 15.0, speed_mps: 8.3, fd_t: 0.0485, trace: None }; users];
+    config.feedback = QualityReports { period_slots: 20, delay_slots: 4, is_indicator: true };
+    config
+}
+
+#[test]
+fn the_outer_loop_meets_its_target() {
+    for target in [0.05, 0.1, 0.3] {
+        let mut config = fading(1);
+        config.outer_loop = Some(OuterLoopConfig::with_target(target, 0.5, 30.0));
+        let report = saturated(config, 20);
+        let frames = report.frames.as_ref().unwrap().frames as f64;
+        let found = report.users[0].first_errors as f64 / frames;
+        // The loop steers the count itself: it may be off by the range of the offset over the steps.
+        assert!((found / target - 1.0).abs() < 0.05, "{found} for {target} of {frames}");
+    }
+}
+
+#[test]
+fn schedulers_gain_and_share() {
+    let cell = |scheduler| {
+        let mut config = fading(4);
+        config.scheduler = scheduler;
+        config.feedback = QualityReports { period_slots: 1, delay_slots: 0, is_indicator: false };
+        saturated(config, 2)
+    };
+    let [turns, fair, greedy] =
+        [Scheduler::RoundRobin, Scheduler::ProportionalFair { window_slots: 100.0 }, Scheduler::MaxSinr]
+            .map(cell);
+    let [turns_bps, fair_bps, greedy_bps] = [&turns, &fair, &greedy].map(goodput_bps);
+    assert!(
+        fair_bps > 1.05 * turns_bps && greedy_bps > 1.05 * turns_bps,
+        "{turns_bps} {fair_bps} {greedy_bps}"
+    );
+    let share = |report: &LinkReport| {
+        let bytes = report.users.iter().map(|user| user.packets.arrived_bytes as f64);
+        bytes.fold(f64::INFINITY, f64::min) / (report.statistics.arrived_bytes as f64 / 4.0)
+    };
+    assert!(share(&fair) > 0.85 && share(&turns) > 0.7, "{} {}", share(&fair), share(&turns));
+}
+
+#[test]
+fn equal_seeds_give_equal_cells_and_queues_are_limited() {
+    let report = |config: NrConfig| format!("{:?}", saturated(config, 1));
+    assert_eq!(report(fading(2)), report(fading(2)));
+    let mut limited = config(20.0);
+    limited.queue = Some(crossfade_link::QueueLimit::Packets(2));
+    let mut cell = NrCell::new(limited, SEED).unwrap();
+    let pushed = [0, 1, 2].map(|id| cell.push(SimTime::ZERO, 0, 1, Parcel::new(id, 0, 1500)));
+    assert_eq!(pushed, [Push::Accepted, Push::Accepted, Push::QueueDrop]);
+    assert_eq!(
+        [(1, 0), (0, 2), (0, 0)].map(|(a, b)| cell.push(SimTime::ZERO, a, b, Parcel::new(9, 0, 40))),
+        [Push::Lost; 3]
+    );
+    assert_eq!(cell.report(SimTime::ZERO).unsent.len(), 2);
+}

@@ -1,0 +1,293 @@
+//! What an NR cell is made of.
+
+use crate::awgn::Combining;
+use crate::mcs::{CodedModulation, McsTable};
+use crate::numerology::{Duplex, Numerology};
+use crate::transport_block::Allocation;
+use crossfade_cell::{CellError, OuterLoopConfig, SinrTrace};
+use crossfade_channel::{DelayProfile, ShadowingConfig};
+use crossfade_core::{OutOfRange, SimTime};
+use crossfade_link::QueueLimit;
+
+/// More users than this a cell cannot have.
+pub const MOST_USERS: usize = 1000;
+/// More resource blocks than this a carrier cannot have.
+const MOST_BLOCKS: u32 = 275;
+
+/// Everything about the downlink of an NR cell but its seed.
+#[derive(Clone, Debug)]
+pub struct NrConfig {
+    /// Slots and subcarriers.
+    pub numerology: Numerology,
+    /// Which slots carry data, and which acknowledgements.
+    pub duplex: Duplex,
+    /// Resource blocks of the carrier.
+    pub prbs: u32,
+    /// Resource blocks of a group, which goes to one user and meets one gain.
+    pub group_prbs: u32,
+    /// OFDM symbols of control at the beginning of a slot with data.
+    pub control_symbols: u32,
+    /// Resource elements of a resource block and slot that reference signals take.
+    pub dmrs_re: u32,
+    /// Those of other overhead.
+    pub overhead_re: u32,
+    /// Layers, each with the signal-to-noise ratio of the user.
+    pub layers: u32,
+    /// Which modulation and coding schemes there are.
+    pub table: McsTable,
+    /// How many dB a receiver needs more than the error rates say.
+    pub implementation_loss_db: f64,
+    /// Bytes that headers of PDCP, RLC and MAC add to a packet.
+    pub header_bytes: u32,
+    /// How channels fade; `None` of channels that do not.
+    pub profile: Option<DelayProfile>,
+    /// Their shadowing; `None` has none.
+    pub shadowing: Option<ShadowingConfig>,
+    /// Who is there.
+    pub users: Vec<NrUser>,
+    /// Who gets which group of resource blocks.
+    pub scheduler: Scheduler,
+    /// How the base station learns of channels.
+    pub feedback: QualityReports,
+    /// The error rate of first transmissions that is aimed at.
+    pub target_error_rate: f64,
+    /// How it learns from acknowledgements; `None` does not.
+    pub outer_loop: Option<OuterLoopConfig>,
+    /// How blocks are sent again.
+    pub harq: HarqConfig,
+    /// How long packets wait for earlier ones of which something is missing (t-Reordering of PDCP).
+    pub reordering: SimTime,
+    /// How much waits for each user; `None` is without limit.
+    pub queue: Option<QueueLimit>,
+    /// Each transmission is an event; or closed forms stand for retransmissions.
+    pub fidelity: Fidelity,
+}
+
+/// Who gets which group of resource blocks of a slot. Retransmissions come first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scheduler {
+    /// Users with data in turns.
+    RoundRobin,
+    /// The user with the highest reported ratio in the group (maximum C/I).
+    MaxSinr,
+    /// The user with the highest rate relative to what the user had, over a window of so many slots with data.
+    ProportionalFair {
+        /// The window.
+        window_slots: f64,
+    },
+}
+
+/// Channel quality reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QualityReports {
+    /// From report to report.
+    pub period_slots: u64,
+    /// From the slot that a report is about to the first that it serves.
+    pub delay_slots: u64,
+    /// Whether a report is a channel quality indicator; otherwise the ratio itself.
+    pub is_indicator: bool,
+}
+
+/// Hybrid ARQ: stop-and-wait processes, each with a transport block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HarqConfig {
+    /// How many of a user.
+    pub processes: u32,
+    /// Transmissions of a block at most, the first included.
+    pub transmissions: u32,
+    /// Slots from a transmission to its acknowledgement, at least.
+    pub k1: u64,
+    /// Slots from an acknowledgement to the next transmission that the base station takes, at least.
+    pub processing_slots: u64,
+    /// What copies carry.
+    pub combining: Combining,
+    /// The probability that a negative acknowledgement is read as a positive one: the block is lost.
+    pub nack_to_ack: f64,
+    /// The probability that a positive one is read as a negative one, or not at all: the block is sent in vain.
+    pub ack_to_nack: f64,
+}
+
+/// How much of the radio is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fidelity {
+    /// Each transmission of a block, its outcome and its acknowledgement.
+    Slot,
+    /// A slot carries what it does in the mean, and is late by what retransmissions take in the mean.
+    Rate,
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct NrUser {
+    /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
+    pub mean_snr_db: f64,
+    /// Metres a second.
+    pub speed_mps: f64,
+    /// The maximum Doppler shift in cycles a slot.
+    pub fd_t: f64,
+    /// What was recorded in place of a channel.
+    pub trace: Option<SinrTrace>,
+}
+
+fn out_of_range<T>(
+    parameter: &'static str,
+    value: impl std::fmt::Display,
+    allowed: impl Into<std::borrow::Cow<'static, str>>,
+) -> Result<T, CellError> {
+    Err(OutOfRange::new(parameter, value, allowed).into())
+}
+
+impl NrConfig {
+    /// Groups of resource blocks; the last may be smaller.
+    pub fn groups(&self) -> usize {
+        self.prbs.div_ceil(self.group_prbs) as usize
+    }
+
+    /// OFDM symbols of a slot that carry data.
+    pub fn data_symbols(&self, slot: u64) -> u32 {
+        let symbols = self.duplex.downlink_symbols(slot).saturating_sub(self.control_symbols);
+        // A slot whose reference signals leave nothing carries none.
+        if 12 * symbols > self.dmrs_re + self.overhead_re { symbols } else { 0 }
+    }
+
+    /// The first slot in which a block of `slot` can be sent again.
+    pub fn again(&self, slot: u64) -> u64 {
+        let HarqConfig { k1, processing_slots, .. } = self.harq;
+        self.duplex.again(slot, k1, processing_slots, |slot| self.data_symbols(slot) > 0)
+    }
+
+    /// The largest transport block of a slot, in bits.
+    fn largest_block_bits(&self, slot: u64) -> u32 {
+        let Self { dmrs_re, overhead_re, prbs, layers, .. } = *self;
+        let symbols = self.data_symbols(slot);
+        let allocation = Allocation { symbols, dmrs_re, overhead_re, prbs, layers };
+        let bits = |scheme: &CodedModulation| {
+            allocation.transport_block_bits(
+                scheme.bits_per_symbol,
+                u64::from(scheme.rate_times_2048) * 500_000,
+                0,
+            )
+        };
+        self.table.schemes().last().map_or(0, bits)
+    }
+
+    /// The largest transport block, in bytes.
+    pub fn largest_block_bytes(&self) -> u32 {
+        (0..self.duplex.period()).map(|slot| self.largest_block_bits(slot) / 8).max().unwrap_or(0)
+    }
+
+    /// The rate of a cell in which all blocks have the most efficient scheme, in bit/s.
+    pub fn peak_bps(&self) -> f64 {
+        let period = self.duplex.period();
+        let bits: f64 = (0..period).map(|slot| f64::from(self.largest_block_bits(slot))).sum();
+        bits / (self.numerology.slot().as_secs_f64() * period as f64)
+    }
+
+    /// Round trips of a block in slots, from each slot with data of a pattern, and the processes that a full downlink takes.
+    pub fn round_trips(&self) -> (Vec<u64>, u32) {
+        let carries = |slot: u64| self.data_symbols(slot) > 0;
+        let starts = (0..self.duplex.period()).filter(|slot| carries(*slot));
+        let trips: Vec<(u64, u64)> = starts.map(|slot| (slot, self.again(slot))).collect();
+        let needed =
+            trips.iter().map(|&(slot, again)| (slot..again).filter(|slot| carries(*slot)).count() as u32);
+        (trips.iter().map(|(slot, again)| again - slot).collect(), needed.max().unwrap_or(1))
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// Numbers outside their ranges, a pattern in which no slot carries data.
+    pub fn check(&self) -> Result<(), CellError> {
+        if !(1..=MOST_BLOCKS).contains(&self.prbs) {
+            return out_of_range("prbs", self.prbs, format!("between 1 and {MOST_BLOCKS}"));
+        }
+        if !(1..=self.prbs).contains(&self.group_prbs) {
+            return out_of_range(
+                "group",
+                self.group_prbs,
+                format!("between 1 and {}, the resource blocks", self.prbs),
+            );
+        }
+        if self.control_symbols > 3 {
+            return out_of_range("control_symbols", self.control_symbols, "between 0 and 3");
+        }
+        if self.dmrs_re > 48 {
+            return out_of_range("dmrs_re", self.dmrs_re, "between 0 and 48");
+        }
+        if ![0, 6, 12, 18].contains(&self.overhead_re) {
+            return out_of_range("overhead_re", self.overhead_re, "one of 0, 6, 12, 18");
+        }
+        if !(1..=8).contains(&self.layers) {
+            return out_of_range("layers", self.layers, "between 1 and 8");
+        }
+        if !(0.0..=20.0).contains(&self.implementation_loss_db) {
+            return out_of_range("implementation_loss_db", self.implementation_loss_db, "between 0 and 20");
+        }
+        if self.header_bytes > 100 {
+            return out_of_range("headers", self.header_bytes, "at most 100 B");
+        }
+        if !(1..=MOST_USERS).contains(&self.users.len()) {
+            return out_of_range("users", self.users.len(), format!("between 1 and {MOST_USERS}"));
+        }
+        if !(1e-6..=0.9).contains(&self.target_error_rate) {
+            return out_of_range("target_bler", self.target_error_rate, "between 1e-6 and 0.9");
+        }
+        let HarqConfig { processes, transmissions, k1, processing_slots, nack_to_ack, ack_to_nack, .. } =
+            self.harq;
+        if !(1..=32).contains(&processes) {
+            return out_of_range("harq.processes", processes, "between 1 and 32");
+        }
+        if !(1..=16).contains(&transmissions) {
+            return out_of_range("harq.transmissions", transmissions, "between 1 and 16");
+        }
+        if !(1..=15).contains(&k1) {
+            return out_of_range("harq.k1", k1, "between 1 and 15 slots");
+        }
+        if !(1..=1000).contains(&processing_slots) {
+            return out_of_range("harq.processing", processing_slots, "between 1 and 1000 slots");
+        }
+        for (name, p) in [("harq.nack_to_ack", nack_to_ack), ("harq.ack_to_nack", ack_to_nack)] {
+            if !(0.0..1.0).contains(&p) {
+                return out_of_range(name, p, "at least 0 and below 1");
+            }
+        }
+        if !(1..=100_000).contains(&self.feedback.period_slots) {
+            return out_of_range("feedback.period", self.feedback.period_slots, "between 1 and 100000 slots");
+        }
+        if self.feedback.delay_slots > 100_000 {
+            return out_of_range("feedback.delay", self.feedback.delay_slots, "at most 100000 slots");
+        }
+        if let Some(outer_loop) = &self.outer_loop {
+            outer_loop.check()?;
+        }
+        if let Some(shadowing) = &self.shadowing {
+            shadowing.check()?;
+        }
+        if let Scheduler::ProportionalFair { window_slots } = self.scheduler
+            && !(1.0..=1e6).contains(&window_slots)
+        {
+            return out_of_range("window", window_slots, "between 1 and 1000000 slots");
+        }
+        if !(SimTime::from_millis(1)..=SimTime::from_millis(3000)).contains(&self.reordering) {
+            return out_of_range("reordering", self.reordering, "between 1 ms and 3 s");
+        }
+        if self.queue.is_some_and(|limit| !limit.admits(0, 0, 1)) {
+            return out_of_range("queue", "0", "at least one packet");
+        }
+        if (0..self.duplex.period()).all(|slot| self.data_symbols(slot) == 0) {
+            return out_of_range("pattern", &self.duplex, "with a slot that has symbols left for data");
+        }
+        for user in &self.users {
+            if let Some(trace) = &user.trace {
+                if trace.columns() != 1 && trace.columns() != self.groups() {
+                    let allowed =
+                        format!("a time and 1 or {} ratios, the groups, on each line", self.groups());
+                    return out_of_range("trace", format!("{} ratios", trace.columns()), allowed);
+                }
+            } else if !(-30.0..=60.0).contains(&user.mean_snr_db) {
+                return out_of_range("mean_snr_db", user.mean_snr_db, "between -30 and 60");
+            }
+        }
+        Ok(())
+    }
+}

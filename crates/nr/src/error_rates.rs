@@ -1,0 +1,99 @@
+//! Error rates of transport blocks, by scheme, size, and the information that all copies have.
+
+use crate::mcs::CodedModulation;
+use crate::normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
+use crate::transport_block::CodeBlocks;
+use std::collections::BTreeMap;
+
+/// The error rates of code blocks, computed once for each size and number of symbols.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorRates {
+    implementation_loss_db: f64,
+    /// By bits a symbol, bits of a code block, and symbols of all its copies.
+    curves: BTreeMap<(u32, u32, u32), ErrorCurve>,
+}
+
+impl ErrorRates {
+    /// With receivers that need so many dB more.
+    pub(crate) fn new(implementation_loss_db: f64) -> Self {
+        Self { implementation_loss_db, curves: BTreeMap::new() }
+    }
+
+    /// The curve of a code block whose copies have `symbols` symbols together, over the ratio of each.
+    fn curve(&mut self, scheme: CodedModulation, blocks: CodeBlocks, symbols: f64) -> ErrorCurve {
+        // Symbols are shared evenly among code blocks.
+        let each = (symbols / f64::from(blocks.count)).round().max(1.0) as u32;
+        let loss_db = self.implementation_loss_db;
+        *self.curves.entry((scheme.bits_per_symbol, blocks.bits, each)).or_insert_with(|| {
+            let bits = f64::from(blocks.bits);
+            // What the mother code has; more symbols than it are repetitions, which add up their ratios.
+            let (rows, columns, _) = blocks.base_graph.size();
+            let mother = f64::from(columns - 2) / f64::from(columns - rows);
+            let most = bits * mother / f64::from(scheme.bits_per_symbol);
+            let different = f64::from(each).min(most);
+            let gain_db = crossfade_core::to_db(f64::from(each) / different);
+            let curve = normal_approximation(scheme.bits_per_symbol, bits, different);
+            ErrorCurve { middle_db: curve.middle_db + decoder_loss_db(bits) + loss_db - gain_db, ..curve }
+        })
+    }
+
+    /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`.
+    pub(crate) fn of(
+        &mut self,
+        scheme: CodedModulation,
+        blocks: CodeBlocks,
+        symbols: f64,
+        snr_db: f64,
+    ) -> f64 {
+        blocks.error_rate(self.curve(scheme, blocks, symbols).error_rate(snr_db))
+    }
+
+    /// The ratio in dB at which that error rate is `target`.
+    pub(crate) fn required_db(
+        &mut self,
+        scheme: CodedModulation,
+        blocks: CodeBlocks,
+        symbols: f64,
+        target: f64,
+    ) -> f64 {
+        // Of each code block so much less.
+        let each = -libm::expm1(libm::log1p(-target) / f64::from(blocks.count));
+        self.curve(scheme, blocks, symbols).required_db(each)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_beyond_the_mother_code_are_repetitions() {
+        let scheme = CodedModulation { bits_per_symbol: 2, rate_times_2048: 2 * 449 };
+        let blocks = CodeBlocks::of(1984, scheme.rate());
+        let mut rates = ErrorRates::new(0.0);
+        // A rate of 1/5 at most with base graph 2: from there on twice the symbols are 3.01 dB.
+        let mother = f64::from(blocks.bits) * 5.0 / 2.0;
+        let [once, twice] = [1.0, 2.0].map(|times| rates.required_db(scheme, blocks, mother * times, 0.1));
+        assert!((once - twice - 3.0103).abs() < 0.01, "{once} {twice}");
+        // New bits gain more than that.
+        let sent = f64::from(blocks.bits) / scheme.efficiency();
+        let gain =
+            rates.required_db(scheme, blocks, sent, 0.1) - rates.required_db(scheme, blocks, 2.0 * sent, 0.1);
+        assert!((3.1..5.0).contains(&gain), "{gain}");
+        let at = rates.required_db(scheme, blocks, sent, 0.1);
+        assert!((rates.of(scheme, blocks, sent, at) - 0.1).abs() < 1e-6);
+        let mut worse = ErrorRates::new(2.0);
+        assert!((worse.required_db(scheme, blocks, sent, 0.1) - at - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ten_code_blocks_need_more_than_one() {
+        let scheme = CodedModulation { bits_per_symbol: 6, rate_times_2048: 2 * 666 };
+        let required = |bits: u32| {
+            let blocks = CodeBlocks::of(bits, scheme.rate());
+            ErrorRates::new(0.0).required_db(scheme, blocks, f64::from(bits) / scheme.efficiency(), 0.1)
+        };
+        let (one, ten) = (required(8424 - 24), required(10 * 8400 - 24));
+        assert!(ten > one + 0.05 && ten < one + 0.4, "{one} {ten}");
+    }
+}

@@ -1,0 +1,62 @@
+//! Hybrid ARQ: the processes of a user, and closed forms of what they cost.
+
+use crate::transport_block::CodeBlocks;
+
+/// A transport block in a process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Block {
+    /// Its number among those of the user.
+    pub(crate) number: u64,
+    /// The index of its scheme.
+    pub(crate) scheme: usize,
+    pub(crate) code: CodeBlocks,
+    /// Resource blocks of each transmission.
+    pub(crate) prbs: u32,
+    /// The part of the stream of bytes that it carries.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Transmissions so far.
+    pub(crate) sent: u32,
+    /// Fails while its error rate is above this.
+    pub(crate) draw: f64,
+    /// The least error rate so far.
+    pub(crate) error_rate: f64,
+    /// Symbols of all transmissions, and the information that these had, in bits.
+    pub(crate) symbols: f64,
+    pub(crate) information: f64,
+    /// Symbols times ratio of all transmissions, and the symbols of the first (chase combining).
+    pub(crate) energy: f64,
+    pub(crate) first_symbols: f64,
+    pub(crate) is_received: bool,
+}
+
+/// A process: a block that is sent until it is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Process {
+    /// Free.
+    Idle,
+    /// Its acknowledgement acts in slot `due`; `is_acknowledged` is what the base station reads then.
+    Waiting { block: Block, due: u64, is_acknowledged: bool },
+    /// It has to be sent again.
+    Failed { block: Block },
+}
+
+/// What hybrid ARQ does to a block whose error rate after 1, 2, ... transmissions is that of the list: the mean number of
+/// transmissions, and the share of blocks that never get through. Every block is sent until it is received, at most as often as the
+/// list is long.
+pub fn closed_form(error_rates: &[f64]) -> (f64, f64) {
+    let residual = error_rates.last().copied().unwrap_or(0.0);
+    (1.0 + error_rates.iter().rev().skip(1).sum::<f64>(), residual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transmissions_and_residual_by_hand() {
+        let (transmissions, residual) = closed_form(&[0.1, 0.01, 0.002, 0.001]);
+        assert!((transmissions - 1.112).abs() < 1e-12 && residual == 0.001);
+        assert_eq!(closed_form(&[0.3]), (1.0, 0.3));
+    }
+}

@@ -1,0 +1,40 @@
+//! 5G NR: what a slot carries, how well it is decoded, and when it is sent again.
+//!
+//! - [`Numerology`] and [`Duplex`]: slots, resource blocks, patterns, and when a block can be sent again.
+//! - [`McsTable`], [`Allocation`] and [`CodeBlocks`]: modulation and coding schemes, exact transport block sizes.
+//! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates.
+//! - [`normal_approximation`]: error rates without a measurement.
+//!
+//! - [`NrCell`]: a downlink as a [`Fabric`](crossfade_link::Fabric), with HARQ processes, quality reports and schedulers.
+//!
+//! Nothing here does input or output; randomness and time are arguments.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+// Kernels must be compiled inside the functions that have the instructions (`crossfade_channel::simd`).
+#![allow(clippy::inline_always)]
+
+mod awgn;
+mod cell;
+#[cfg(test)]
+mod cell_tests;
+mod channel;
+mod config;
+mod error_rates;
+mod harq;
+pub mod ldpc;
+mod link_adaptation;
+mod mcs;
+mod normal_approximation;
+mod numerology;
+mod reassembly;
+mod transport_block;
+mod user;
+
+pub use awgn::{Awgn, Combining, stream};
+pub use cell::NrCell;
+pub use config::{Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler};
+pub use harq::closed_form;
+pub use mcs::{CodedModulation, McsTable};
+pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
+pub use numerology::{Duplex, LONGEST_PATTERN, Numerology, SLOT_SYMBOLS};
+pub use transport_block::{Allocation, CodeBlocks};

@@ -1,0 +1,176 @@
+//! Which scheme a block is sent with: what reports promise, and an offset that acknowledgements teach.
+
+use crate::config::NrConfig;
+use crate::error_rates::ErrorRates;
+use crate::mcs::CodedModulation;
+use crate::transport_block::{Allocation, CodeBlocks};
+use crossfade_core::{from_db, to_db};
+use crossfade_phy::MutualInformation;
+
+/// The ratios from which schemes, and quality indicators, are good, over the whole carrier.
+pub(crate) struct Adaptation {
+    schemes: &'static [CodedModulation],
+    /// In dB, by index, for the error rate that is aimed at; in slots with so many symbols for data.
+    from_db: Vec<(u32, Vec<f64>)>,
+    /// Of quality indicators from 1 on, for the error rate that they promise; none where ratios are reported.
+    indicators_db: Option<Vec<f64>>,
+    process_share: f64,
+    mean_round_trip: f64,
+    /// Of each slot of a pattern with data the slot of the pattern in which its blocks are sent again; none of the others.
+    again: Vec<Option<usize>>,
+}
+
+impl Adaptation {
+    pub(crate) fn new(config: &NrConfig, rates: &mut ErrorRates) -> Self {
+        let NrConfig { dmrs_re, overhead_re, layers, prbs, table, .. } = *config;
+        let mut required = |scheme: &CodedModulation, symbols: u32, target: f64| {
+            let allocation = Allocation { symbols, dmrs_re, overhead_re, prbs, layers };
+            let millionths = u64::from(scheme.rate_times_2048) * 500_000;
+            let bits = allocation.transport_block_bits(scheme.bits_per_symbol, millionths, 0);
+            let sent = f64::from(allocation.resource_elements() * layers);
+            rates.required_db(*scheme, CodeBlocks::of(bits, scheme.rate()), sent, target)
+        };
+        let mut symbols: Vec<u32> =
+            (0..config.duplex.period()).map(|slot| config.data_symbols(slot)).collect();
+        symbols.sort_unstable_by(|a, b| b.cmp(a));
+        symbols.dedup();
+        symbols.retain(|symbols| *symbols > 0);
+        let mut of = |symbols: u32| {
+            let target = config.target_error_rate;
+            (symbols, table.schemes().iter().map(|scheme| required(scheme, symbols, target)).collect())
+        };
+        let from_db: Vec<(u32, Vec<f64>)> = symbols.iter().map(|symbols| of(*symbols)).collect();
+        let promised = table.promised_error_rate();
+        let indicators_db = config.feedback.is_indicator.then(|| {
+            table.quality_indicators().iter().map(|scheme| required(scheme, symbols[0], promised)).collect()
+        });
+        let (trips, _) = config.round_trips();
+        let mean_round_trip = trips.iter().sum::<u64>() as f64 / trips.len().max(1) as f64;
+        let period = config.duplex.period();
+        let again =
+            |slot: u64| (config.data_symbols(slot) > 0).then(|| (config.again(slot) % period) as usize);
+        Self {
+            schemes: table.schemes(),
+            from_db,
+            indicators_db,
+            process_share: process_share(config),
+            mean_round_trip,
+            again: (0..period).map(again).collect(),
+        }
+    }
+
+    /// The share of a full downlink that its processes can keep busy.
+    pub(crate) fn process_share(&self) -> f64 {
+        self.process_share
+    }
+
+    /// The mean round trip in slots.
+    pub(crate) fn mean_round_trip(&self) -> f64 {
+        self.mean_round_trip
+    }
+
+    /// The share of `slot` that is left for new blocks, where those of each slot of the pattern are sent again so many times in the mean.
+    /// They are sent again in few slots (of `DDDSU` in S), so that not each loses as much.
+    pub(crate) fn new_share(&self, slot: u64, repeats: &[f64]) -> f64 {
+        let period = self.again.len();
+        let mut new = vec![1.0_f64; period];
+        for _ in 0..30 {
+            let mut load = vec![0.0; period];
+            for (slot, again) in self.again.iter().enumerate() {
+                if let Some(again) = again {
+                    load[*again] += repeats[slot] * new[slot];
+                }
+            }
+            // What one slot does not hold the next with data does.
+            let mut rest = 0.0;
+            for slot in (0..2 * period).map(|slot| slot % period).filter(|slot| self.again[*slot].is_some()) {
+                let all = load[slot] + rest;
+                (load[slot], rest) = (all.min(1.0), (all - 1.0).max(0.0));
+                new[slot] = 1.0 - load[slot];
+            }
+        }
+        new[(slot % period as u64) as usize]
+    }
+
+    /// The index of the scheme for these groups of which the ratios were reported, in a slot with so many symbols for data, with an
+    /// offset in dB.
+    pub(crate) fn choose(&self, reported: &[f64], groups: &[usize], symbols: u32, offset_db: f64) -> usize {
+        // By the information that Gaussian symbols would carry, then by that of the constellation which that suggests.
+        let mean = |of: &dyn Fn(f64) -> f64| {
+            groups.iter().map(|group| of(reported[(*group).min(reported.len() - 1)])).sum::<f64>()
+                / groups.len() as f64
+        };
+        let known_db = if let [one] = reported {
+            to_db(*one)
+        } else {
+            let rough = to_db(libm::exp2(mean(&|ratio| libm::log2(1.0 + ratio))) - 1.0);
+            let guess = self.schemes[self.best(rough + offset_db, symbols)];
+            effective_db(reported, groups, modulation(guess))
+        };
+        let told_db = match &self.indicators_db {
+            None => known_db,
+            Some(thresholds) => {
+                // An indicator promises no more than there is; 0 promises nothing.
+                let above = thresholds.iter().filter(|threshold| **threshold <= known_db);
+                above.copied().fold(f64::NEG_INFINITY, f64::max)
+            }
+        };
+        self.best(told_db + offset_db, symbols)
+    }
+
+    /// The most efficient scheme that is good from no more than so many dB on; the first if none is.
+    fn best(&self, snr_db: f64, symbols: u32) -> usize {
+        let of_slot = self.from_db.iter().find(|(of, _)| *of == symbols).unwrap_or(&self.from_db[0]);
+        let good = (0..self.schemes.len()).filter(|index| of_slot.1[*index] <= snr_db);
+        good.max_by(|a, b| self.schemes[*a].efficiency().total_cmp(&self.schemes[*b].efficiency()))
+            .unwrap_or(0)
+    }
+
+    /// The ratio in dB from which a scheme is used in the slots with most symbols for data.
+    pub(crate) fn threshold_db(&self, index: usize) -> f64 {
+        self.from_db[0].1[index]
+    }
+}
+
+/// The one ratio in dB at which a block fares as on these groups: that with the mean of their mutual information. `ratios` has one of
+/// all groups, or each.
+pub(crate) fn effective_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
+    if let [one] = ratios {
+        return to_db(*one);
+    }
+    if let [group] = groups {
+        return to_db(ratios[*group]);
+    }
+    let mean = groups.iter().map(|group| modulation.at(ratios[*group])).sum::<f64>() / groups.len() as f64;
+    let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
+    let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);
+    to_db(modulation.inverse(mean).clamp(least, greatest).max(from_db(-60.0)))
+}
+
+/// The share of data symbols in which some process of a user with endless data is free, where every block takes one transmission or
+/// as many as any other.
+fn process_share(config: &NrConfig) -> f64 {
+    const PERIODS: u64 = 400;
+    let processes = config.harq.processes as usize;
+    let mut due: Vec<u64> = Vec::new();
+    let (mut used, mut all) = (0_u64, 0_u64);
+    for slot in 0..PERIODS * config.duplex.period() {
+        let symbols = u64::from(config.data_symbols(slot));
+        if symbols == 0 {
+            continue;
+        }
+        due.retain(|due| *due > slot);
+        let is_counted = slot >= PERIODS / 2 * config.duplex.period();
+        all += if is_counted { symbols } else { 0 };
+        if due.len() < processes {
+            due.push(config.again(slot));
+            used += if is_counted { symbols } else { 0 };
+        }
+    }
+    used as f64 / all as f64
+}
+
+/// The constellation of a scheme.
+pub(crate) fn modulation(scheme: CodedModulation) -> &'static MutualInformation {
+    MutualInformation::named(scheme.modulation()).expect("a constellation that there is")
+}

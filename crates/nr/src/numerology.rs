@@ -1,0 +1,228 @@
+//! Slots, resource blocks and duplex patterns: 3GPP TS 38.211, TS 38.101-1 and -2 section 5.3.2.
+
+use crossfade_core::SimTime;
+use std::fmt;
+use std::sync::Arc;
+
+/// More slots than this a pattern does not have: the longest period is 10 ms, 80 slots at 120 kHz (TS 38.213 section 11.1).
+pub const LONGEST_PATTERN: usize = 80;
+/// OFDM symbols of a slot.
+pub const SLOT_SYMBOLS: u32 = 14;
+
+/// Resource blocks by numerology and bandwidth in MHz.
+const BLOCKS: [&[(u32, u32)]; 4] = [
+    &[(5, 25), (10, 52), (15, 79), (20, 106), (25, 133), (30, 160), (40, 216), (50, 270)],
+    &[
+        (5, 11),
+        (10, 24),
+        (15, 38),
+        (20, 51),
+        (25, 65),
+        (30, 78),
+        (40, 106),
+        (50, 133),
+        (60, 162),
+        (80, 217),
+        (100, 273),
+    ],
+    &[
+        (10, 11),
+        (15, 18),
+        (20, 24),
+        (25, 31),
+        (30, 38),
+        (40, 51),
+        (50, 65),
+        (60, 79),
+        (80, 107),
+        (100, 135),
+        (200, 264),
+    ],
+    &[(50, 32), (100, 66), (200, 132), (400, 264)],
+];
+
+/// A numerology: slots of 1 ms / 2^mu and subcarriers of 2^mu 15 kHz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numerology(u32);
+
+impl Numerology {
+    /// Numerology `mu`, 0 to 3.
+    pub fn new(mu: u32) -> Option<Self> {
+        (mu <= 3).then_some(Self(mu))
+    }
+
+    /// How long a slot is.
+    pub fn slot(self) -> SimTime {
+        SimTime::from_nanos(1_000_000 >> self.0)
+    }
+
+    /// How wide a resource block of 12 subcarriers is, in Hz.
+    pub fn block_hz(self) -> f64 {
+        180e3 * f64::from(1_u32 << self.0)
+    }
+
+    /// The resource blocks of a channel of so many MHz; `None` where there is no such channel. 50 and 100 MHz at 60 kHz are those
+    /// of the frequencies below 7 GHz.
+    pub fn resource_blocks(self, bandwidth_mhz: u32) -> Option<u32> {
+        BLOCKS[self.0 as usize].iter().find(|(mhz, _)| *mhz == bandwidth_mhz).map(|(_, blocks)| *blocks)
+    }
+
+    /// The bandwidths that there are, in MHz.
+    pub fn bandwidths(self) -> impl Iterator<Item = u32> {
+        BLOCKS[self.0 as usize].iter().map(|(mhz, _)| *mhz)
+    }
+}
+
+/// What a slot is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Downlink,
+    Special,
+    Uplink,
+}
+
+/// Which slots carry what: all of them both ways (frequency division), or a pattern that repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplex {
+    /// None of frequency division.
+    pattern: Arc<[Slot]>,
+    /// Downlink, guard and uplink symbols of a special slot.
+    special: [u32; 3],
+}
+
+impl Duplex {
+    /// Frequency division: every slot is one of both directions.
+    pub fn frequency() -> Self {
+        Self { pattern: Arc::from([]), special: [0; 3] }
+    }
+
+    /// A pattern of the letters D, S and U, with at least one D and one U; of the special slots S `special` symbols are downlink,
+    /// guard and uplink.
+    pub fn time(pattern: &str, special: [u32; 3]) -> Option<Self> {
+        let slot = |letter| match letter {
+            'D' => Some(Slot::Downlink),
+            'S' => Some(Slot::Special),
+            'U' => Some(Slot::Uplink),
+            _ => None,
+        };
+        let slots = pattern.chars().map(slot).collect::<Option<Arc<[Slot]>>>()?;
+        let has_both = slots.contains(&Slot::Downlink) && slots.contains(&Slot::Uplink);
+        (has_both && slots.len() <= LONGEST_PATTERN && special.iter().sum::<u32>() == SLOT_SYMBOLS)
+            .then_some(Self { pattern: slots, special })
+    }
+
+    fn kind(&self, slot: u64) -> Option<Slot> {
+        (!self.pattern.is_empty()).then(|| self.pattern[(slot % self.pattern.len() as u64) as usize])
+    }
+
+    /// How many slots until it repeats.
+    pub fn period(&self) -> u64 {
+        self.pattern.len().max(1) as u64
+    }
+
+    /// Downlink symbols of a slot.
+    pub fn downlink_symbols(&self, slot: u64) -> u32 {
+        match self.kind(slot) {
+            None | Some(Slot::Downlink) => SLOT_SYMBOLS,
+            Some(Slot::Special) => self.special[0],
+            Some(Slot::Uplink) => 0,
+        }
+    }
+
+    /// Whether acknowledgements go up in a slot.
+    pub fn is_uplink(&self, slot: u64) -> bool {
+        matches!(self.kind(slot), None | Some(Slot::Uplink))
+    }
+
+    /// The first slot in which data of `slot` can be sent again: its acknowledgement goes up in the first slot of the uplink that
+    /// is at least `k1` later, and the base station takes `processing` slots from there. `carries` says of a slot whether data
+    /// are sent in it.
+    pub fn again(&self, slot: u64, k1: u64, processing: u64, carries: impl Fn(u64) -> bool) -> u64 {
+        // Every pattern has a slot of either kind, so that a period is enough.
+        let within = |from: u64| from..from + self.period();
+        let acknowledged = within(slot + k1).find(|slot| self.is_uplink(*slot)).unwrap_or(slot + k1);
+        let served = acknowledged + processing;
+        within(served).find(|slot| carries(*slot)).unwrap_or(served)
+    }
+}
+
+impl fmt::Display for Duplex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pattern.is_empty() {
+            return f.write_str("fdd");
+        }
+        self.pattern.iter().try_for_each(|slot| {
+            f.write_str(match slot {
+                Slot::Downlink => "D",
+                Slot::Special => "S",
+                Slot::Uplink => "U",
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Round trips in slots from each slot with data, and how many of these there are at most from one transmission to the next of
+    /// the same block: the processes that a full downlink takes.
+    fn round_trips(duplex: &Duplex, k1: u64, processing: u64) -> (Vec<u64>, u64) {
+        let carries = |slot: u64| duplex.downlink_symbols(slot) > 0;
+        let starts = (0..duplex.period()).filter(|slot| carries(*slot));
+        let trips: Vec<(u64, u64)> =
+            starts.map(|slot| (slot, duplex.again(slot, k1, processing, carries))).collect();
+        let busy = |(slot, again): &(u64, u64)| (*slot..*again).filter(|slot| carries(*slot)).count() as u64;
+        (trips.iter().map(|(slot, again)| again - slot).collect(), trips.iter().map(busy).max().unwrap())
+    }
+
+    #[test]
+    fn round_trips_are_those_of_the_patterns() {
+        // Least, mean and greatest round trip in ms of 0.5 ms slots, and processes.
+        for (pattern, k1, processing, least, mean, greatest, processes) in [
+            ("DDDSU", 4, 4, 4.0, 5.1, 6.0, 10),
+            ("DDDSUUDDDD", 4, 4, 4.0, 5.6, 8.0, 12),
+            ("DDDDDDDSUU", 4, 4, 4.0, 5.6, 8.0, 12),
+            ("DDSU", 4, 4, 5.0, 5.5, 6.0, 9),
+            ("DDDSU", 2, 2, 2.0, 2.9, 4.0, 6),
+            ("DDDSUUDDDD", 2, 2, 2.0, 3.3, 5.0, 8),
+            ("DDSU", 2, 2, 2.0, 2.7, 3.5, 5),
+        ] {
+            let duplex = Duplex::time(pattern, [10, 2, 2]).unwrap();
+            let (trips, needed) = round_trips(&duplex, k1, processing);
+            let ms = |slots: f64| slots * 0.5;
+            let found = [*trips.iter().min().unwrap() as f64, *trips.iter().max().unwrap() as f64].map(ms);
+            let of_mean = ms(trips.iter().sum::<u64>() as f64 / trips.len() as f64);
+            assert_eq!((found, needed), ([least, greatest], processes), "{pattern} {k1}");
+            assert!((of_mean - mean).abs() <= 0.05 + 1e-9, "{pattern} {k1}: {of_mean}");
+        }
+        assert_eq!(round_trips(&Duplex::frequency(), 4, 4), (vec![8], 8));
+        assert_eq!(round_trips(&Duplex::frequency(), 2, 2), (vec![4], 4));
+    }
+
+    #[test]
+    fn bands_and_patterns_that_there_are() {
+        let blocks = |mu, mhz| Numerology::new(mu).unwrap().resource_blocks(mhz);
+        assert_eq!(
+            [blocks(1, 40), blocks(1, 100), blocks(0, 20), blocks(3, 400), blocks(2, 10)],
+            [106, 273, 106, 264, 11].map(Some)
+        );
+        assert_eq!([blocks(1, 45), blocks(0, 100), blocks(3, 40)], [None; 3]);
+        assert_eq!(Numerology::new(4), None);
+        assert_eq!(Numerology::new(3).unwrap().slot(), SimTime::from_micros(125));
+        let duplex = Duplex::time("DDDSU", [10, 2, 2]).unwrap();
+        assert_eq!((duplex.to_string(), duplex.period()), ("DDDSU".to_owned(), 5));
+        assert_eq!([0, 3, 4, 8].map(|slot| duplex.downlink_symbols(slot)), [14, 10, 0, 10]);
+        assert_eq!([0, 3, 4, 9].map(|slot| duplex.is_uplink(slot)), [false, false, true, true]);
+        for (pattern, special) in [
+            ("", [10, 2, 2]),
+            ("DDD", [10, 2, 2]),
+            ("UU", [10, 2, 2]),
+            ("DXU", [10, 2, 2]),
+            ("DSU", [10, 2, 3]),
+        ] {
+            assert_eq!(Duplex::time(pattern, special), None, "{pattern}");
+        }
+        assert_eq!(Duplex::time(&"DU".repeat(41), [10, 2, 2]), None);
+    }
+}

@@ -1,0 +1,441 @@
+//! One user: a channel and what is known of it, a stream of bytes with its packets, HARQ processes, and what is counted.
+
+use crate::awgn::Combining;
+use crate::channel::Channel;
+use crate::config::NrConfig;
+use crate::error_rates::ErrorRates;
+use crate::harq::{Block, Process, closed_form};
+use crate::link_adaptation::{Adaptation, effective_db, modulation};
+use crate::mcs::CodedModulation;
+use crate::reassembly::Reassembly;
+use crate::transport_block::{Allocation, CodeBlocks};
+use crossfade_cell::{CellError, OuterLoop};
+use crossfade_channel::{FrequencyResponse, simd::Simd};
+use crossfade_core::{RunSeed, SimTime, Stream, from_db, to_db};
+use crossfade_link::{Departure, Parcel, UserStatistics};
+use rand::RngExt;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A packet with its place in the stream of bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    start: u64,
+    end: u64,
+    parcel: Parcel,
+    since: SimTime,
+    is_lost: bool,
+}
+
+/// Resource blocks of a slot.
+pub(crate) struct Grant<'a> {
+    pub(crate) slot: u64,
+    pub(crate) symbols: u32,
+    /// The groups, and their resource blocks together.
+    pub(crate) groups: &'a [usize],
+    pub(crate) prbs: u32,
+}
+
+/// What a transmission was like.
+pub(crate) struct Told {
+    pub(crate) block: u64,
+    pub(crate) attempt: u32,
+    pub(crate) scheme: CodedModulation,
+    pub(crate) snr_db: f64,
+    pub(crate) is_good: bool,
+    pub(crate) bits: u32,
+}
+
+pub(crate) struct User {
+    channel: Channel,
+    /// Where reports are made: behind the channel that blocks meet.
+    reporter: Channel,
+    reported: Option<u64>,
+    outer_loop: Option<OuterLoop>,
+    /// Decides which blocks fail, a draw each.
+    errors: Stream,
+    /// Decides which acknowledgements are misread, a draw each.
+    feedback: Stream,
+    processes: Vec<Process>,
+    /// What arrives at the end of the slot: the part of the stream.
+    in_air: Option<(u64, u64)>,
+    /// What arrives later: when, and up to where (fidelity `rate`).
+    under_way: VecDeque<(SimTime, u64)>,
+    /// Parts of a byte that a slot had left (fidelity `rate`).
+    credit: f64,
+    /// How often blocks of each slot of the pattern are sent again, in the mean (fidelity `rate`).
+    repeats: Vec<f64>,
+    blocks: u64,
+    packets: VecDeque<Packet>,
+    appended: u64,
+    sent_until: u64,
+    /// Packets of which nothing was sent, and their bytes.
+    waiting: (usize, u64),
+    order: Reassembly,
+    pub(crate) statistics: UserStatistics,
+}
+
+impl User {
+    /// Its streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`.
+    pub(crate) fn new(
+        number: usize,
+        config: &NrConfig,
+        response: Option<&Arc<FrequencyResponse>>,
+        seed: RunSeed,
+        simd: Simd,
+    ) -> Result<Self, CellError> {
+        let channel = Channel::new(number, config, response, seed, simd)?;
+        let schemes = config.table.schemes().len() as u32;
+        Ok(Self {
+            reporter: channel.clone(),
+            channel,
+            reported: None,
+            outer_loop: config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1))),
+            errors: seed.stream(&format!("error.nr.{number}")),
+            feedback: seed.stream(&format!("feedback.nr.{number}")),
+            processes: vec![Process::Idle; config.harq.processes as usize],
+            in_air: None,
+            under_way: VecDeque::new(),
+            credit: 0.0,
+            repeats: vec![0.0; config.duplex.period() as usize],
+            blocks: 0,
+            packets: VecDeque::new(),
+            appended: 0,
+            sent_until: 0,
+            waiting: (0, 0),
+            order: Reassembly::default(),
+            statistics: UserStatistics::default(),
+        })
+    }
+
+    /// A packet joins the stream, with headers of so many bytes.
+    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, header_bytes: u32) {
+        let start = self.appended;
+        self.appended += u64::from(parcel.bytes()) + u64::from(header_bytes);
+        self.packets.push_back(Packet { start, end: self.appended, parcel, since: now, is_lost: false });
+        self.waiting.0 += 1;
+        self.waiting.1 += u64::from(parcel.bytes());
+    }
+
+    /// Packets of which nothing was sent, and their bytes.
+    pub(crate) fn waiting(&self) -> (usize, u64) {
+        self.waiting
+    }
+
+    /// Bytes that were not sent yet.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.appended - self.sent_until
+    }
+
+    /// Whether something is to be sent, in the air, or waited for.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.backlog() > 0
+            || self.in_air.is_some()
+            || !self.under_way.is_empty()
+            || self.order.expiry().is_some()
+            || self.processes.iter().any(|process| *process != Process::Idle)
+    }
+
+    /// The resource blocks of a block that has to be sent again, if there is one.
+    pub(crate) fn failed_prbs(&self) -> Option<u32> {
+        self.processes.iter().find_map(|process| match process {
+            Process::Failed { block } => Some(block.prbs),
+            _ => None,
+        })
+    }
+
+    /// Whether it has something new to send, and a process for it.
+    pub(crate) fn can_begin(&self) -> bool {
+        self.backlog() > 0 && self.processes.contains(&Process::Idle)
+    }
+
+    /// What was counted by `now`.
+    pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
+        let mut statistics = self.statistics.clone();
+        statistics.packets.add_waits(self.unsent().map(|packet| now.saturating_sub(packet.since)));
+        statistics
+    }
+
+    fn unsent(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.range(self.packets.len() - self.waiting.0..)
+    }
+
+    /// The packets of which nothing was sent, as links know them.
+    pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
+        self.unsent().map(|packet| packet.parcel)
+    }
+
+    /// The packets of which something was sent, and that have not come out.
+    pub(crate) fn sent_parcels(&self) -> impl Iterator<Item = Parcel> {
+        self.packets.range(..self.packets.len() - self.waiting.0).map(|packet| packet.parcel)
+    }
+
+    /// What was in the air has arrived by `now`, and what waited too long is given up; the packets that leave are handed to `leave`.
+    pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
+        if let Some(part) = self.in_air.take() {
+            self.order.receive(now, part, reordering);
+        }
+        while let Some(&(_, end)) = self.under_way.front().filter(|(at, _)| *at <= now) {
+            self.under_way.pop_front();
+            self.order.receive(now, (self.order.until(), end), reordering);
+        }
+        if let Some(lost) = self.order.expire(now, reordering) {
+            for (start, end) in lost {
+                let first = self.packets.partition_point(|packet| packet.end <= start);
+                self.packets
+                    .range_mut(first..)
+                    .take_while(|packet| packet.start < end)
+                    .for_each(|p| p.is_lost = true);
+            }
+        }
+        let until = self.order.until();
+        while let Some(packet) = self.packets.front().filter(|packet| packet.end <= until) {
+            if packet.is_lost {
+                self.statistics.packets.losses += 1;
+                leave(Departure::Lost(packet.parcel));
+            } else {
+                self.statistics.packets.on_arrival(packet.parcel.bytes());
+                leave(Departure::Arrived(packet.parcel));
+            }
+            self.packets.pop_front();
+        }
+    }
+
+    /// Acknowledgements act that are there in `slot`.
+    pub(crate) fn acknowledge(&mut self, slot: u64, most: u32) {
+        for process in &mut self.processes {
+            let Process::Waiting { block, due, is_acknowledged } = *process else { continue };
+            if due > slot {
+                continue;
+            }
+            *process = if is_acknowledged || block.sent >= most {
+                self.statistics.arq.frames_lost += u64::from(!block.is_received);
+                Process::Idle
+            } else {
+                Process::Failed { block }
+            };
+        }
+    }
+
+    /// The ratios that were reported last, one of all groups or each.
+    pub(crate) fn reported(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
+        let feedback = &config.feedback;
+        let known = slot.saturating_sub(feedback.delay_slots) / feedback.period_slots * feedback.period_slots;
+        if self.reported != Some(known) {
+            self.reported = Some(known);
+            self.reporter.at(known);
+        }
+        self.reporter.at(known)
+    }
+
+    /// The index of the scheme for a new block on these groups.
+    fn choose(&mut self, grant: &Grant<'_>, config: &NrConfig, adaptation: &Adaptation) -> usize {
+        let offset_db = self.outer_loop.as_mut().map_or(0.0, |outer| outer.offset_db(grant.slot));
+        let reported = self.reported(grant.slot, config);
+        adaptation.choose(reported, grant.groups, grant.symbols, offset_db)
+    }
+
+    /// Sends a block that failed, on these groups.
+    pub(crate) fn send_again(
+        &mut self,
+        grant: &Grant<'_>,
+        config: &NrConfig,
+        rates: &mut ErrorRates,
+    ) -> Option<Told> {
+        let (place, block) =
+            self.processes.iter().enumerate().find_map(|(place, process)| match process {
+                Process::Failed { block } => Some((place, *block)),
+                _ => None,
+            })?;
+        Some(self.transmit(place, block, grant, config, rates))
+    }
+
+    /// Sends a new block on these groups.
+    pub(crate) fn send(
+        &mut self,
+        now: SimTime,
+        grant: &Grant<'_>,
+        config: &NrConfig,
+        adaptation: &Adaptation,
+        rates: &mut ErrorRates,
+    ) -> Option<Told> {
+        let place = self.processes.iter().position(|process| *process == Process::Idle)?;
+        let index = self.choose(grant, config, adaptation);
+        let scheme = config.table.schemes()[index];
+        let bits =
+            allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
+        let start = self.sent_until;
+        let end = (start + u64::from(bits / 8)).min(self.appended);
+        if start == end {
+            return None;
+        }
+        self.sent_until = end;
+        self.leave_queue(now);
+        let block = Block {
+            number: self.blocks,
+            scheme: index,
+            code: CodeBlocks::of(bits, scheme.rate()),
+            prbs: grant.prbs,
+            start,
+            end,
+            sent: 0,
+            draw: self.errors.random(),
+            error_rate: 1.0,
+            symbols: 0.0,
+            information: 0.0,
+            energy: 0.0,
+            first_symbols: 0.0,
+            is_received: false,
+        };
+        self.blocks += 1;
+        let told = self.transmit(place, block, grant, config, rates);
+        Some(Told { bits, ..told })
+    }
+
+    fn transmit(
+        &mut self,
+        place: usize,
+        mut block: Block,
+        grant: &Grant<'_>,
+        config: &NrConfig,
+        rates: &mut ErrorRates,
+    ) -> Told {
+        let scheme = config.table.schemes()[block.scheme];
+        let modulation = modulation(scheme);
+        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation);
+        let symbols = f64::from(allocation(grant, config).resource_elements() * config.layers);
+        if block.sent == 0 {
+            block.first_symbols = symbols;
+        }
+        block.symbols += symbols;
+        block.energy += symbols * from_db(snr_db);
+        block.information += symbols * modulation.at(from_db(snr_db));
+        let p = if block.sent == 0 {
+            rates.of(scheme, block.code, symbols, snr_db)
+        } else if config.harq.combining == Combining::Chase {
+            rates.of(scheme, block.code, block.first_symbols, to_db(block.energy / block.first_symbols))
+        } else {
+            let each = modulation.inverse(block.information / block.symbols);
+            rates.of(scheme, block.code, block.symbols, to_db(each))
+        };
+        block.error_rate = block.error_rate.min(p);
+        block.sent += 1;
+        let was_received = block.is_received;
+        block.is_received |= block.draw >= block.error_rate;
+        let misread: f64 = self.feedback.random();
+        let harq = &config.harq;
+        let is_acknowledged =
+            if block.is_received { misread >= harq.ack_to_nack } else { misread < harq.nack_to_ack };
+        let due = config.again(grant.slot);
+        self.count(&block, scheme, was_received);
+        if block.sent == 1
+            && let Some(outer) = &mut self.outer_loop
+        {
+            outer.learn(due, block.scheme as u32, is_acknowledged);
+        }
+        if block.is_received && !was_received {
+            self.in_air = Some((block.start, block.end));
+        }
+        self.processes[place] = Process::Waiting { block, due, is_acknowledged };
+        Told {
+            block: block.number,
+            attempt: block.sent - 1,
+            scheme,
+            snr_db,
+            is_good: block.is_received,
+            bits: 0,
+        }
+    }
+
+    fn count(&mut self, block: &Block, scheme: CodedModulation, was_received: bool) {
+        let (is_first, is_good) = (block.sent == 1, block.is_received);
+        let statistics = &mut self.statistics;
+        *(if is_first { &mut statistics.arq.frames } else { &mut statistics.arq.retransmissions }) += 1;
+        statistics.arq.frame_errors += u64::from(!is_good);
+        statistics.first_errors += u64::from(is_first && !is_good);
+        if is_good && !was_received {
+            statistics.arq.frames_delivered += 1;
+            statistics.failures_before += u64::from(block.sent - 1);
+        }
+        // 10 bits a symbol count as 8.
+        statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
+    }
+
+    /// Sends what a slot carries in the mean, which is later by what retransmissions take in the mean (fidelity `rate`).
+    pub(crate) fn flow(
+        &mut self,
+        now: SimTime,
+        grant: &Grant<'_>,
+        config: &NrConfig,
+        adaptation: &Adaptation,
+        rates: &mut ErrorRates,
+    ) -> f64 {
+        let index = self.choose(grant, config, adaptation);
+        let scheme = config.table.schemes()[index];
+        let allocation = allocation(grant, config);
+        let bits = allocation.transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
+        let code = CodeBlocks::of(bits, scheme.rate());
+        let symbols = f64::from(allocation.resource_elements() * config.layers);
+        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation(scheme));
+        let mut least = 1.0_f64;
+        let error_rates: Vec<f64> = (1..=config.harq.transmissions)
+            .map(|sent| {
+                let times = f64::from(sent);
+                let p = if config.harq.combining == Combining::Chase {
+                    rates.of(scheme, code, symbols, snr_db + to_db(times))
+                } else {
+                    rates.of(scheme, code, symbols * times, snr_db)
+                };
+                least = least.min(p);
+                least
+            })
+            .collect();
+        let (transmissions, residual) = closed_form(&error_rates);
+        let place = (grant.slot % config.duplex.period()) as usize;
+        self.repeats[place] = transmissions - 1.0;
+        let carried = f64::from(bits / 8)
+            * (1.0 - residual)
+            * adaptation.new_share(grant.slot, &self.repeats)
+            * adaptation.process_share();
+        let available = self.credit + carried;
+        let bytes = (available.floor() as u64).min(self.backlog());
+        self.credit = if bytes < self.backlog() { available - bytes as f64 } else { 0.0 };
+        self.sent_until += bytes;
+        self.leave_queue(now);
+        // Of the blocks that get through, the round trips that they take beyond the first transmission.
+        let rounds: f64 =
+            error_rates.windows(2).zip(1..).map(|(pair, l)| f64::from(l) * (pair[0] - pair[1])).sum();
+        let late = rounds / (1.0 - residual).max(1e-9) * adaptation.mean_round_trip();
+        let slot_s = config.numerology.slot().as_secs_f64();
+        let at = now + SimTime::from_secs_f64(slot_s * (1.0 + late));
+        let at = self.under_way.back().map_or(at, |(before, _)| at.max(*before));
+        self.under_way.push_back((at, self.sent_until));
+        self.statistics.arq.frames += 1;
+        self.statistics.arq.frames_delivered += 1;
+        self.statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
+        bytes as f64 * 8.0
+    }
+
+    /// Packets whose first bytes are being sent wait no longer.
+    fn leave_queue(&mut self, now: SimTime) {
+        while self.waiting.0 > 0 {
+            let packet = &self.packets[self.packets.len() - self.waiting.0];
+            if packet.start >= self.sent_until {
+                break;
+            }
+            let bytes = packet.parcel.bytes();
+            self.statistics.packets.on_transmission(bytes, now - packet.since);
+            self.waiting.0 -= 1;
+            self.waiting.1 -= u64::from(bytes);
+        }
+    }
+}
+
+fn allocation(grant: &Grant<'_>, config: &NrConfig) -> Allocation {
+    let NrConfig { dmrs_re, overhead_re, layers, .. } = *config;
+    Allocation { symbols: grant.symbols, dmrs_re, overhead_re, prbs: grant.prbs, layers }
+}
+
+fn millionths(scheme: CodedModulation) -> u64 {
+    u64::from(scheme.rate_times_2048) * 500_000
+}

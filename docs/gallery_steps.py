@@ -1,0 +1,360 @@
+"""The figures, tables and outputs that the pages show, each made again only if what decides it changed.
+
+A step is known by a digest of the program, of the modules of this folder and of its own inputs (the code
+blocks of a page, kept tables). ``gallery/made.json`` holds the digests of what is there: after an edit of
+text nothing is computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import random
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from classics_gallery import make_classics
+from five_minutes import make_five_minutes
+from front_pictures import SPEED, draw_front
+from kept_claims import kept, kept_file, show
+from kept_figures import FOLDER, draw, made
+from page_commands import COMMANDS, run_commands
+from page_examples import EXAMPLE, run_examples
+from persistence_gallery import make_persistence
+
+import crossfade as cf
+from crossfade._crossfade import student_quantile
+from crossfade.cli import terminal
+from crossfade.cli.app import main
+from crossfade.comparison.paired import Sample
+from crossfade.papers import PAPERS, verdict_table
+
+DOCS = Path(__file__).parent
+GALLERY = DOCS / "gallery"
+# Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
+PAGES = GALLERY / "pages"
+MADE = GALLERY / "made.json"
+# Modules that decide no step, or the last alone.
+OTHERS = ("conf.py", "plain_pages.py", "reference_pages.py", "front_pictures.py")
+# Of a paper whose figures take long, those that its page shows.
+OF_MIMO = [name for name in PAPERS["mimo-arq"].FIGURES if name not in ("fer", "combining")]
+DRAWN = {"mimo-arq": OF_MIMO, "transports": []}
+# Papers whose figures are drawn with short runs, as their pages say.
+SHORT = ["mimo-arq", "mimo-mac", "wipemu"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the gallery: what makes it, and what decides it beside the program."""
+
+    name: str
+    make: Callable[[], None]
+    inputs: tuple[str, ...] = ()
+
+    def digest(self, program: str) -> str:
+        """Of all that decides the step."""
+        return hashlib.sha256("\n".join([program, self.name, *self.inputs]).encode()).hexdigest()
+
+
+def program_digest() -> str:
+    """Of the package with its extension and scenarios, and of the modules that make the gallery."""
+    found = hashlib.sha256()
+    package = Path(cf.__file__).parent
+    files = [path for path in package.rglob("*") if path.suffix in (".py", ".so", ".toml", ".csv")]
+    for path in sorted([*files, *DOCS.glob("*.py")]):
+        if path.name not in OTHERS:
+            found.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
+
+
+def make_gallery() -> list[str]:
+    """Make the steps that are missing or stale; gives their names."""
+    PAGES.mkdir(parents=True, exist_ok=True)
+    there: dict[str, str] = json.loads(MADE.read_text()) if MADE.exists() else {}
+    program = program_digest()
+    stale = [step for step in steps() if there.get(step.name) != step.digest(program)]
+    for step in stale:
+        step.make()
+        there[step.name] = step.digest(program)
+        MADE.write_text(json.dumps(there, indent=1))
+    return [step.name for step in stale]
+
+
+def steps() -> list[Step]:
+    """The parts of the gallery, in order."""
+    parts = [
+        Step("quickstart", make_quickstart),
+        Step("energy", make_energy),
+        Step("sweep", make_sweep),
+        Step("formulas", make_formulas),
+        Step("wiring", make_wiring),
+        Step("comparisons", make_comparisons),
+        Step("fits", make_fits),
+        Step("links", make_links),
+        Step("classics", lambda: make_classics(GALLERY)),
+        Step("five-minutes", lambda: make_five_minutes(GALLERY)),
+        Step("results", lambda: run_examples(DOCS / "results.md", GALLERY), _blocks("results", EXAMPLE)),
+        Step("figures", lambda: run_commands(DOCS / "figures.md", GALLERY), _blocks("figures", COMMANDS)),
+        Step(
+            "which-transport",
+            lambda: run_commands(DOCS / "which-transport.md", GALLERY),
+            _blocks("which-transport", COMMANDS),
+        ),
+        Step("persistence", lambda: make_persistence(GALLERY)),
+    ]
+    front = tuple(
+        path.read_text(encoding="utf-8") for path in (SPEED, *sorted(DOCS.glob("papers/*-claims.csv")))
+    )
+    parts.append(Step("front", lambda: draw_front(GALLERY / "front.png"), front))
+    return [*parts, *(Step(f"paper {key}", _paper(key), tuple(_kept_of(key))) for key in PAPERS)]
+
+
+def _blocks(page: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    """The code blocks of a page, which are what it shows the outputs of."""
+    return tuple(pattern.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")))
+
+
+def _kept_of(key: str) -> Iterable[str]:
+    """The kept tables of a paper."""
+    for path in (*sorted(FOLDER.glob(f"{key}-*.csv")), FOLDER / "made.csv", kept_file(key)):
+        if path.exists():
+            yield path.read_text(encoding="utf-8")
+
+
+def make_quickstart() -> None:
+    """What the quick start shows."""
+    (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
+    plot = ["--plot", str(GALLERY / "quickstart.png")]
+    (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
+
+
+def make_energy() -> None:
+    """The figure and the table of the page on energy."""
+    plot = ["--x", "channel.fading_margin_db", "--plot", str(GALLERY / "tcp-energy.png")]
+    printed("run", "tcp-energy", "--quiet", *plot)
+    (GALLERY / "energy.csv").write_text(energy().to_csv())
+
+
+def make_formulas() -> None:
+    """Formulas, exact analysis and simulation."""
+    printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
+
+
+def make_wiring() -> None:
+    """Where a channel has its name."""
+    (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
+
+
+def _paper(key: str) -> Callable[[], None]:
+    return lambda: make_paper(key)
+
+
+def make_paper(key: str) -> None:
+    """The figures, tables and verdicts of a paper. Where runs are short (--quick), its page says so."""
+    if key == "tcp-markov":
+        marks = ["--over", "sender=paper,ns2", "--plot", str(GALLERY / "tcp-markov-fig2-ns2.png")]
+        printed("paper", "tcp-markov", "fig2", "--quiet", *marks)
+    if key == "wipemu":
+        for name in ("fig5", "fig6"):
+            plot = ["--plot", str(GALLERY / f"wipemu-{name}-14.6-db.png")]
+            printed("paper", "wipemu", name, "--reading", "14.6-db", "--quick", "--quiet", *plot)
+    kept_figures = made()
+    for name in DRAWN.get(key, PAPERS[key].FIGURES):
+        if (key, name) in kept_figures:
+            draw(key, name, GALLERY)
+            continue
+        outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
+        if name.startswith("fig"):
+            outputs += ["--plot", str(GALLERY / f"{key}-{name}.png")]
+        printed("paper", key, name, *(["--quick"] if key in SHORT else []), "--quiet", *outputs)
+    for path in GALLERY.glob(f"{key}-table*.csv"):
+        path.write_text(rounded(cf.Table.from_csv(path.read_text())))
+    if kept(key):
+        show(key, GALLERY)
+        return
+    # Of transports a run at full length is kept.
+    file = kept_file(key)
+    claims = cf.Table.read(file) if file.exists() else verdict_table(cf.claims(key, quick=True))
+    (GALLERY / f"{key}-claims.csv").write_text(shown_claims(key, claims))
+
+
+def printed(*arguments: str) -> str:
+    """What a command prints; the build fails where the command does."""
+    text = io.StringIO()
+    with redirect_stdout(text):
+        code = main(arguments)
+    if code != 0:
+        raise RuntimeError(f"crossfade {' '.join(arguments)} ended with {code}")
+    return text.getvalue()
+
+
+# Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.
+WIRING = [
+    "channel/src/lib.rs",
+    "channel/src/config.rs",
+    "scenario/src/tables/channel.rs",
+]
+
+
+def wiring(model: str) -> str:
+    """The lines of the code that name a channel model, as a diff that would add them."""
+    crates = Path(__file__).parents[1] / "crates"
+    named = re.compile(rf"\b({model}|{model.capitalize()})\b")
+    lines = []
+    for name in WIRING:
+        code, _, _ = (crates / name).read_text().partition("#[cfg(test)]")
+        lines += [f"--- crates/{name}", *(f"+{line}" for line in code.splitlines() if named.search(line))]
+    return "\n".join(lines) + "\n"
+
+
+def make_sweep() -> None:
+    """What a sweep in two shards prints, and what any SQLite program reads from its file."""
+    text = io.StringIO()
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stderr(text):
+        for arguments in (
+            ["sweep", "quickstart", "--shard", "1/2"],
+            ["sweep", "quickstart", "--shard", "2/2"],
+            ["merge", "quickstart-1-of-2.sqlite", "quickstart-2-of-2.sqlite", "--out", "quickstart.sqlite"],
+            ["sweep", "quickstart"],
+        ):
+            text.write(f"$ crossfade {' '.join(arguments)}\n")
+            text.write(printed(*arguments))
+        (GALLERY / "sweep-session.txt").write_text(text.getvalue())
+        with closing(sqlite3.connect("quickstart.sqlite")) as database:
+            tables = database.execute(
+                "SELECT sql FROM sqlite_master WHERE sql LIKE 'CREATE TABLE%' ORDER BY name"
+            )
+            (GALLERY / "sweep-tables.sql").write_text("".join(f"{sql};\n" for (sql,) in tables))
+
+
+ENERGY = """
+schema = 2
+channel = { model = "markov", fading_margin_db = 20, fd_t = 0.01 }
+link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+tcp = { flavour = "paper", variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
+"""
+
+
+def energy() -> cf.Table:
+    """The fading margin that a throughput of 0.9 takes, by window, channel and TCP."""
+    records: list[dict[str, float | str]] = []
+    for w_max, fd_t in product((6, 24), (0.01, 0.08, 0.64)):
+        group: list[dict[str, float | str]] = []
+        costs = []
+        for variant in ("old-tahoe", "tahoe", "reno", "newreno"):
+            margin, point = cf.threshold(
+                ENERGY,
+                metric="throughput_per_slot",
+                level=0.9,
+                key="channel.fading_margin_db",
+                between=(0.0, 45.0),
+                set={"tcp.variant": variant, "tcp.w_max": w_max, "channel.fd_t": fd_t},
+            )
+            costs.append(margin + 10.0 * math.log10(point.value("energy_per_packet")))
+            p_e = cf.markov_from_rayleigh(fd_t, fading_margin_db=margin)["p_e"]
+            shown = {"margin (dB)": f"{margin:.2f}", "P_E": f"{p_e:.3g}"}
+            per_packet = {"transmissions a packet": f"{point.value('energy_per_packet'):.4f}"}
+            group.append({"W_max": w_max, "fd_t": fd_t, "TCP": variant} | shown | per_packet)
+        for record, cost in zip(group, costs, strict=True):
+            records.append(record | {"energy over the thriftiest (dB)": f"{cost - min(costs):.2f}"})
+    return cf.Table.of(list(records[0]), records)
+
+
+def make_comparisons() -> None:
+    """Pairs, choices and switching points, and what pairs gain."""
+    tcps = ["--over", "tcp.variant=tahoe,newreno"]
+    pairs = printed("compare", "quickstart", "--by", "tcp.variant", *tcps)
+    (GALLERY / "compare-quickstart.txt").write_text(pairs)
+    choices = [*tcps, "--over", "tcp.dupthresh=1,3", "--choose", "tcp.variant,tcp.dupthresh", "--runs", "30"]
+    choices += ["--plot", str(GALLERY / "switching.png")]
+    chosen = printed("best", "quickstart", "--set", "channel.fd_t=0.08", *choices)
+    (GALLERY / "best-quickstart.txt").write_text(chosen)
+    limited = ["--metric", "download.goodput_bps", "--subject-to", "rtt_p95_s<0.1", "--runs", "4"]
+    chosen = printed("best", "classics/bufferbloat", "--choose", "link.queue.discipline", *limited)
+    (GALLERY / "best-bufferbloat.txt").write_text(chosen)
+    records: dict[float, dict[str, float | str]] = {}
+    for other in ("newreno", "reno"):
+        points = cf.run("quickstart", over={"tcp.variant": ["tahoe", other]}).points
+        for one, two in zip(points[: len(points) // 2], points[len(points) // 2 :], strict=True):
+            tahoe, second = (Sample.of(point, "goodput_bps") for point in (one, two))
+            paired = (tahoe - second).half_width()
+            spread = math.sqrt(tahoe.variance_of_mean + second.variance_of_mean)
+            unpaired = student_quantile(2 * len(tahoe.values) - 2) * spread
+            record = records.setdefault(one.axes["channel.p_e"], {"P_E": f"{one.axes['channel.p_e']:.3g}"})
+            record[f"Tahoe, {other}: paired (bit/s)"] = f"± {paired:,.0f}"
+            record["unpaired" if other == "newreno" else "unpaired "] = f"± {unpaired:,.0f}"
+    table = cf.Table.of(list(next(iter(records.values()))), records.values())
+    (GALLERY / "paired-widths.csv").write_text(table.to_csv())
+
+
+def make_fits() -> None:
+    """A chain fitted to a trace of a chain, and to fading, which is none."""
+    rng = random.Random(2)
+    lost, trace = 0, []
+    for _ in range(20_000):
+        trace.append(lost)
+        lost = lost if rng.random() < (0.75 if lost else 0.99) else 1 - lost
+    text = io.StringIO()
+    with redirect_stdout(text):
+        terminal.print_fit(replace(cf.fit(trace), source="trace.txt"), terminal.console())
+    (GALLERY / "fit-trace.txt").write_text(text.getvalue())
+    records = []
+    for fd_t in (0.01, 0.08, 0.64):
+        for p_e in (0.01, 0.1, 0.3):
+            found = cf.fit_rayleigh(p_e, fd_t)
+            worst = found.fit.bad_runs.distance
+            records.append(
+                {
+                    "fd_t": fd_t,
+                    "P_E": p_e,
+                    "p_bb fitted": f"{found.fit.p_bb.value:.4f}",
+                    "closed form": f"{found.p_bb:.4f}",
+                    "precision": f"{found.precision:.1%}",
+                    "verdict": found.fit.verdict,
+                    "k": worst.length,
+                    "P[burst ≥ k], sampled": f"{worst.observed:.3f}",
+                    "chain": f"{worst.fitted:.3f}",
+                }
+            )
+    (GALLERY / "fit-rayleigh.csv").write_text(cf.Table.of(list(records[0]), records).to_csv())
+    cf.fit_rayleigh(0.1, 0.01).fit.plot(GALLERY / "fit-rayleigh.png")
+
+
+def make_links() -> None:
+    """What the shipped scenarios of links show."""
+    (GALLERY / "explain-arq.txt").write_text(printed("explain", "link.arq"))
+    for name in ("cdma-rlp", "wifi-like-arq", "satellite-modcod"):
+        printed("run", name, "--quiet", "--y", "goodput_bps", "--plot", str(GALLERY / f"{name}.png"))
+
+
+def rounded(table: cf.Table) -> str:
+    """A table for people: numbers with six significant digits, as the papers print them."""
+    records = [
+        {name: f"{cell:.6g}" if isinstance(cell, float) else cell for name, cell in record.items()}
+        for record in table.records()
+    ]
+    return cf.Table.of(table.columns, records).to_csv()
+
+
+def shown_claims(key: str, claims: cf.Table) -> str:
+    """The claims of a paper with the columns that a page has room for."""
+    because = {claim["id"]: claim.get("because", "") for claim in PAPERS[key].SET.listed()}
+    records = [
+        {
+            "quote": record["quote"],
+            "figure": record["figure"],
+            "verdict": record["verdict"],
+            "points": f"{record['holding']} of {record['points']}" if record["points"] else "",
+            "because": "" if record["verdict"] == "holds" else because[record["claim"]] or record["why"],
+        }
+        for record in claims.records()
+    ]
+    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], records).to_csv()

@@ -1,0 +1,24 @@
+"""A figure, a table and an answer by the Python API: python examples/throughput.py [FOLDER]."""
+
+import sys
+from pathlib import Path
+
+import crossfade as cf
+
+
+def main(folder: Path) -> None:
+    """Sweep, draw, export, choose."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = folder / "results.sqlite"
+
+    # What changes in the scenario that comes with Crossfade: fewer loss rates, two TCPs.
+    over = {"channel.p_e": [0.01, 0.03, 0.1], "tcp.variant": ["tahoe", "reno"]}
+    cf.sweep("quickstart", over=over, runs=20, out=results)
+    cf.plot(results, folder / "throughput.png", y="throughput_per_slot")
+    cf.export(results, folder / "results.csv")
+    print(cf.best(results, "tcp.variant").table().to_csv())
+    print(cf.cite("text"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/throughput"))

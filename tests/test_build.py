@@ -1,0 +1,74 @@
+"""What packages are made of: the locked crates, the commit, and in a source archive all that git has."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = ROOT / "scripts"
+
+needs_clone = pytest.mark.skipif(
+    not (ROOT / ".git").exists() or shutil.which("git") is None or shutil.which("cargo") is None,
+    reason="an archive is made in a clone, with git and cargo",
+)
+
+
+def backend(tmp_path: Path, root: Path, function: str) -> subprocess.CompletedProcess[str]:
+    """Call a hook as pip does: in a process of its own, in the folder of the project."""
+    call = f"import build_backend; build_backend.{function}({str(tmp_path)!r})"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'scripts'); {call}"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+@needs_clone
+def test_an_archive_has_what_git_has_with_lock_file_and_commit(tmp_path: Path) -> None:
+    packed = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        done = backend(folder, ROOT, "build_sdist")
+        assert done.returncode == 0, done.stderr
+        (archive,) = folder.iterdir()
+        packed.append(archive.read_bytes())
+    assert packed[0] == packed[1], "one commit gives one archive"
+    name = archive.name.removesuffix(".tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    there = {path.relative_to(tmp_path / name).as_posix() for path in (tmp_path / name).rglob("*")}
+    git = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    made = {"Cargo.lock", "PKG-INFO", "python/crossfade/files/commit.txt"}
+    assert set(git.stdout.split("\n")) - {""} | made <= there
+    assert not [file for file in there if file.endswith((".so", ".pyc"))]
+    assert (tmp_path / name / ".ci" / "run").stat().st_mode & 0o111
+    lock = tomllib.loads((tmp_path / name / "Cargo.lock").read_text())
+    listed = [line.split() for line in (ROOT / "locks" / "rust.txt").read_text().splitlines()]
+    assert {(p["name"], p["version"]) for p in lock["package"] if "checksum" in p} == {
+        (words[0], words[1]) for words in listed if words[1] != "-"
+    }
+    commit = (tmp_path / name / "python" / "crossfade" / "files" / "commit.txt").read_text()
+    assert commit.startswith(cf.__version__.partition("+g")[2])
+    assert not (ROOT / "python" / "crossfade" / "files" / "commit.txt").exists()
+    # An archive is no clone: it makes no other.
+    again = backend(tmp_path, tmp_path / name, "build_sdist")
+    assert again.returncode != 0
+    assert "a source archive is made in a clone" in again.stderr
+
+
+def test_whatever_is_built_is_locked() -> None:
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        locked = runpy.run_path(str(SCRIPTS / "build_backend.py"))["locked"]
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    assert locked(None) == {"build-args": ["--locked"]}
+    assert locked({"build-args": "--profile dev"}) == {"build-args": ["--profile", "dev", "--locked"]}
+    assert locked({"maturin.build-args": ["-v"], "x": 1}) == {"x": 1, "build-args": ["-v", "--locked"]}

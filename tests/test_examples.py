@@ -1,0 +1,33 @@
+"""The scripts in examples/: both do what they say, and the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import crossfade as cf
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def test_the_shell_script_and_the_python_script_make_the_same(tmp_path: Path) -> None:
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "crossfade").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m crossfade "$@"\n')
+    (bin_ / "crossfade").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"}
+    shown = {}
+    for name, program in (("throughput.sh", "sh"), ("throughput.py", sys.executable)):
+        command = [program, str(EXAMPLES / name), str(tmp_path / name)]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "tahoe" in done.stdout
+        assert done.stdout.rstrip().endswith(cf.cite("text"))
+        shown[name] = (tmp_path / name / "results.csv").read_text()
+        assert (tmp_path / name / "throughput.png").read_bytes().startswith(b"\x89PNG")
+    assert shown["throughput.sh"] == shown["throughput.py"]
+    assert shown["throughput.sh"].count("\n") == 7, "a header, and two TCPs at three loss rates"
