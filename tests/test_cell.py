@@ -51,7 +51,7 @@ def test_check_says_sizes_and_levels(cli: Cli, tmp_path: Path) -> None:
 
 def test_users_have_results_of_their_own(tmp_path: Path) -> None:
     results = cf.run(CELL, cache=False)
-    found: dict[str, Any] = json.loads(results.to_json())
+    found: dict[str, Any] = json.loads(results.to_json())[0]
     users = found["users"]
     assert [user["user"] for user in users] == [0, 1, 2, 3]
     goodputs = [user["user_goodput_bps"]["value"] for user in users]
@@ -66,7 +66,7 @@ def test_users_have_results_of_their_own(tmp_path: Path) -> None:
     assert len(point.samples("user:3.bins_per_slot")) == 2
     # Runs are the same on one thread and on two.
     again = cf.run(CELL, cache=False, jobs=2)
-    assert json.dumps(json.loads(again.to_json())["metrics"]) == json.dumps(whole)
+    assert json.dumps(json.loads(again.to_json())[0]["metrics"]) == json.dumps(whole)
 
 
 def test_link_events_say_who_had_which_bin(cli: Cli, tmp_path: Path, figures: list[Figure]) -> None:

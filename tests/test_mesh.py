@@ -140,7 +140,7 @@ def test_reuse_stands_beside_the_simulation(cli: Cli, tmp_path: Path, figures: l
 def test_nodes_have_parts_of_their_own(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "chain.toml"
     file.write_text(CHAIN)
-    found = json.loads(cli("run", file, "--json").out)
+    (found,) = json.loads(cli("run", file, "--json").out)
     nodes = found["nodes"]
     assert [node["node"] for node in nodes] == [0, 1, 2, 3, 4]
     for name in ("rts_losses", "data_sent", "deferrals", "nulls_spent", "exchanges_mean"):
@@ -239,7 +239,7 @@ def test_tshark_sees_the_exchanges(cli: Cli, tmp_path: Path) -> None:
     scenario, file = tmp_path / "chain.toml", tmp_path / "air.pcap"
     scenario.write_text(CHAIN)
     changed = ["--set", "run.duration=1 s", "--set", "run.warmup=0 s", "--runs", "1"]
-    found = json.loads(cli("run", scenario, *changed, "--air-pcap", file, "--json").out)["metrics"]
+    found = json.loads(cli("run", scenario, *changed, "--air-pcap", file, "--json").out)[0]["metrics"]
     fields = ["wlan.fc.type_subtype", "wlan.ra", "wlan.ta", "wlan.duration", "radiotap.datarate", "frame.len"]
     asked = [word for field in fields for word in ("-e", field)]
     text = subprocess.run(

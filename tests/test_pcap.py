@@ -103,7 +103,7 @@ def test_what_has_no_capture_is_one_line(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "no.pcap"
     several = cli("run", "quickstart", "--pcap", str(file))
     assert (several.code, file.exists()) == (2, False)
-    assert "a capture shows one run; the plan has 27 points" in several.err
+    assert "a capture shows one run of one point; the plan has 27 points (--point N takes one)" in several.err
     udp = LINK + '[flows.voice]\ntraffic = "udp"\nrate = "64 kbit/s"\n'
     with pytest.raises(cf.ScenarioError, match="there is no TCP to capture"):
         cf.pcap(udp)
@@ -144,5 +144,6 @@ def test_as_many_bytes_are_kept_as_are_asked_for(cli: Cli, tmp_path: Path) -> No
         lengths.add(length)
         place += 16 + kept
     assert max(lengths) == 1500
-    expect_one_line(cli("run", scenario, *options, "--snaplen", "20"), "at least 100 bytes", "20")
+    expect_one_line(cli("run", scenario, *options, "--snaplen", "0"), "snaplen = 0", "1 or more")
+    assert cli("run", scenario, *options, "--snaplen", "96").code == 0
     expect_one_line(cli("run", scenario, *options, "--snaplen", "-1"), "snaplen = -1")

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -331,3 +332,18 @@ def test_a_results_file_is_read_and_a_scenario_checked_without_a_compiler(
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     found = run(tmp_path, of_the_page("crossfade_control::export!(Mine)"))
     assert (found.points[0].value("goodput_bps") or 0.0) > 5e5
+
+
+def test_the_page_has_every_field_of_the_types() -> None:
+    """docs/congestion-control.md: each public field of a control's types, with its comment."""
+    root = Path(__file__).parents[1]
+    source = (root / "crates/control/src/abi.rs").read_text()
+    page = (root / "docs/congestion-control.md").read_text()
+    found = 0
+    for name in ("Start", "AckSample", "SendEvent", "LostSegment", "RateSample", "Needs"):
+        body = source.partition(f"pub struct {name} {{\n")[2].partition("\n}")[0]
+        for doc, field, kind in re.findall(r"    /// (.*)\n    pub (\w+): ([\w<>]+),", body):
+            found += 1
+            said = page.partition(f"| `{name}` | `{field}` | `{kind}` | ")[2].partition(" |\n")[0]
+            assert said[:20] == doc[:20], (name, field)
+    assert found == 42

@@ -124,7 +124,7 @@ def test_lines_for_every_second(cli: Cli, two_flows: Path) -> None:
     assert "time_s" not in out.out
     several = cli("run", "fading-queues", "--interval", "1")
     assert several.code == 2
-    assert "--interval: shows one run; the plan has 18 points" in several.err
+    assert "--interval: shows one run of one point; the plan has 18 points" in several.err
     assert (
         '--interval 0: must be a time above 0 such as 1 or "100 ms"'
         in cli("run", two_flows, "--interval", "0").err

@@ -195,8 +195,8 @@ class Plan:
         many.
         """
 
-    def events(self, write: Callable[[int, str], object]) -> None:
-        """Hand the events of run 0 of each point to ``write``: the number of a point, and lines of its CSV.
+    def events(self, write: Callable[[int, str], object], run: int = 0) -> None:
+        """Hand the events of a run of each point to ``write``: the number of a point, and lines of its CSV.
 
         The header comes first. What ``write`` raises is raised here.
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
@@ -215,14 +215,14 @@ class Plan:
         no longer than the value. Raises as :meth:`events` does.
         """
 
-    def samples(self, write: Callable[[int, str], object]) -> None:
+    def samples(self, write: Callable[[int, str], object], run: int = 0) -> None:
         """The same of samples of flows and links alone, every ``run.sample``.
 
         Columns: those of events, then link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps,
         retransmissions. Raises ScenarioError also without ``run.sample``.
         """
 
-    def link_events(self, write: Callable[[int, str], object]) -> None:
+    def link_events(self, write: Callable[[int, str], object], run: int = 0) -> None:
         """The same of what happened inside links.
 
         Columns: time_s, link, event (frame, slot, air, queue), user, node, frame, attempt, scheme, snr_db,
@@ -236,21 +236,21 @@ class Plan:
         ScenarioError for a point without a mesh.
         """
 
-    def pcap(self, ipv6: bool, snaplen: int | None, write: Callable[[bytes], object]) -> None:
-        """Hand what the senders' network interfaces saw in run 0 of the only point to ``write``: a pcap file.
+    def pcap(self, ipv6: bool, snaplen: int | None, write: Callable[[bytes], object], run: int = 0) -> None:
+        """Hand what the senders' network interfaces saw in a run of the only point to ``write``: a pcap file.
 
         What ``write`` raises is raised here.
         Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.
         """
 
-    def air_pcap(self) -> bytes:
-        """What a radio that hears everything would have seen of the mesh in run 0 of the only point, as pcap.
+    def air_pcap(self, run: int = 0) -> bytes:
+        """What a radio that hears everything would have seen of the mesh in a run of the only point, as pcap.
 
         Raises ScenarioError if there are several points or no mesh, KeyboardInterrupt on Ctrl-C.
         """
 
-    def opportunities(self, number: int) -> str:
-        """When that flow was delivered each 1500 bytes in run 0 of the only point, a line each.
+    def opportunities(self, number: int, run: int = 0) -> str:
+        """When that flow was delivered each 1500 bytes in a run of the only point, a line each.
 
         Raises ScenarioError if there are several points or no such flow, KeyboardInterrupt on Ctrl-C.
         """

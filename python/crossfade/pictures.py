@@ -464,6 +464,9 @@ def draw(
     set: Values | None = None,
     over: Values | None = None,
     seed: int | None = None,
+    point: int | None = None,
+    at: Values | None = None,
+    run: int = 0,
     x: str | None = None,
     y: str | Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
@@ -474,20 +477,21 @@ def draw(
 ) -> Figure:
     """Draw the figure of a scenario, as its table ``figure`` says: of results, or of single runs over time.
 
-    ``results`` are those of :func:`run` (default: it is run, with ``set``, ``over`` and ``seed``); where
-    windows, sequence numbers or links are drawn over time, the first run of each point is repeated for it
-    (at most 20 points). The rest is as in :func:`plot`, and stands above what the scenario says.
+    ``results`` are those of :func:`run` (default: it is run, with ``set``, ``over``, ``seed``,
+    ``point`` and ``at``); where windows, sequence numbers or links are drawn over time, one run of each point
+    is repeated for it (at most 20 points): the first, or that of number ``run``. The rest is as in
+    :func:`plot`, and stands above what the scenario says.
     """
     check_names(Look, options)
     if path is not None:
         check_plot_file(Path(path))
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plan = plans.load(scenario, Options(set, over, seed=seed, point=point, at=at, run=run))
     wanted = plan.figure
     kind = _kind(wanted, column_list(y))
     chosen: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "where": where, "title": title}
     if kind == "results":
         if results is None:
-            results = api.run(scenario, set=set, over=over, seed=seed)
+            results = api.run(scenario, set=set, over=over, seed=seed, point=point, at=at)
         return draw_any(results, path, **chosen, **options)
     page = Page(
         options.pop("width", None) or "single", options.pop("font_size", None), options.pop("ax", None)
@@ -499,7 +503,8 @@ def draw(
     if kind == "link-events":
         _refuse(BY_LINK, by=by, labels=labels)
     view = api.events if kind == "events" else api.link_events
-    table = Table.of_frame(view(scenario, set=set, over=over, seed=seed))
+    viewed = view(scenario, set=set, over=over, seed=seed, point=point, at=at, run=run)
+    table = Table.of_frame(viewed)
     wanted = wanted.over(table, x, y, by, panels, where) if wanted.of == kind else Wanted()
     return _plot_over_time(
         table,

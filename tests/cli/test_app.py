@@ -36,7 +36,7 @@ COMMANDS = [
         "metrics",
         "schema",
     ],
-    *["verify", "control", "doctor", "cite", "live"],
+    *["verify", "control", "doctor", "cite", "complete", "live"],
 ]
 
 
@@ -163,7 +163,7 @@ def test_a_precision_is_reached_whatever_the_number_of_threads(cli: Cli, small: 
         for jobs in ("1", "3")
     ]
     assert texts[0] == texts[1]
-    found = json.loads(texts[0])
+    (found,) = json.loads(texts[0])
     goodput = found["metrics"]["goodput_bps"]
     assert found["runs"] >= 10
     assert goodput["ci95"] <= 0.03 * goodput["value"]
@@ -240,7 +240,7 @@ def test_tables_have_short_numbers_and_their_units(cli: Cli, small: Path, sweep:
     _, value, *_, unit = next(words for words in lines if words[:1] == ["goodput_bps"])
     assert 1.0 < float(value) < 1.46
     assert unit == "Mbit/s"
-    goodput = json.loads(cli("run", small, "--json").out)["metrics"]["goodput_bps"]
+    goodput = json.loads(cli("run", small, "--json").out)[0]["metrics"]["goodput_bps"]
     assert goodput["unit"] == "bit/s"
     assert value == f"{goodput['value'] / 1e6:.{len(value) - 2}f}"
     real = [
@@ -251,7 +251,9 @@ def test_tables_have_short_numbers_and_their_units(cli: Cli, small: Path, sweep:
         "--over",
         "tcp.variant=sack",
     ]
-    names, units, *_ = cli("run", sweep, *real, "--y", "rtt_p95_s/goodput_bps").out.splitlines()[3:]
+    lines_of_sweep = cli("run", sweep, *real, "--y", "rtt_p95_s/goodput_bps").out.splitlines()
+    heads = next(at for at, line in enumerate(lines_of_sweep) if line.split()[:1] == ["rtt_p95_s"])
+    names, units = lines_of_sweep[heads : heads + 2]
     assert names.split()[:2] == ["rtt_p95_s", "goodput_bps"]
     assert units.split()[-5:-3] == ["ms", "Mbit/s"]
 

@@ -382,9 +382,18 @@ def test_of_a_sweep_the_first_point_runs_or_what_is_set(scenario: Path) -> None:
     done = live(scenario, "--quiet", "--", "true")
     assert done.returncode == 0, done.stderr
     first = "channel.p_e = 0, link.rate = 5 Mbit/s, tcp.w_max = 50"
-    assert f"the first of 4 points: {first}; --set" in done.stderr
+    assert f"the first of 4 points: {first}; --point" in done.stderr
     done = live(scenario, "--set", "channel.p_e=0.5", "--quiet", "--", "true")
     assert "the first of 2 points: channel.p_e = 0.5, link.rate" in done.stderr
+    for chosen in (["--point", "3"], ["--where", "channel.p_e=0.5", "--where", "tcp.w_max=90"]):
+        done = live(scenario, *chosen, "--quiet", "--", "true")
+        assert (done.returncode, "the first of" in done.stderr) == (0, False), done.stderr
+    for chosen, said in (
+        (["--point", "4"], "error: point = 4: no point of the plan (its points: 0 to 3)"),
+        (["--where", "channel.p_e=0.5"], "error: --where: leaves 2 points; live takes one"),
+    ):
+        done = live(scenario, *chosen, "--quiet", "--", "true")
+        assert (done.returncode, done.stderr.strip()) == (125, said)
 
 
 CONFIG: dict[str, Any] = {

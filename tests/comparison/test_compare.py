@@ -52,7 +52,8 @@ def test_pairs_and_crossings_by_hand() -> None:
 def test_tables_and_json_hold_what_was_found() -> None:
     found = cf.compare(BY_HAND, "tcp.variant")
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
-    assert list(rows[0]) == ["link.rate", "first", "second", "difference", "ci95", "pairs", "verdict"]
+    columns = ["link.rate", "first", "second", "difference", "ci95", "pairs", "verdict"]
+    assert list(rows[0]) == [*columns, "worst_run", "worst_difference"]
     assert float(rows[1]["difference"]) == found.pairs[1].difference
     (crossing,) = found.crossing_table().records()
     assert (crossing["x"], crossing["before"]) == (found.crossings[0].crossing.x, "higher")

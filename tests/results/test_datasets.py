@@ -115,7 +115,7 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
 
 
 def test_json_prints_the_numbers_of_the_dataset(small: Path, path: Path, cli: Cli) -> None:
-    printed = json.loads(cli("run", small, "--json").out)
+    (printed,) = json.loads(cli("run", small, "--json").out)
     cli("sweep", small, "--out", path)
     dataset = wide(path)
     for name, metric in printed["metrics"].items():

@@ -35,7 +35,7 @@ def test_json_reads_back_as_the_same_numbers(value: float, ci95: float | None) -
     metrics = {"goodput_bps": Estimate(value, ci95, None, None, 10, "simulation", "bit/s")}
     point = Point({}, {"schema": 1}, "simulation", 10, metrics, {}, [], [], [], [], [])
     found = json.loads(Results("", ["simulation"], 1, [point], {}).to_json())
-    assert repr(found["metrics"]["goodput_bps"]) == repr(
+    assert repr(found[0]["metrics"]["goodput_bps"]) == repr(
         {"value": value, "ci95": ci95, "low": None, "high": None, "unit": "bit/s", "runs": 10}
     )
 
@@ -138,17 +138,16 @@ def test_a_rate_without_an_event_is_not_certain() -> None:
     assert "± 0" not in str(rate) + str(events)
 
 
-def test_one_point_is_one_object_and_a_sweep_a_list() -> None:
-    single = cf.run(SMALL).to_dict()
-    assert isinstance(single, dict)
+def test_json_is_a_list_also_of_one_point() -> None:
+    (single,) = cf.run(SMALL).to_dict()
     assert list(single) == [
-        "scenario", "method", "seed", "runs", "metrics", "flows", "links", "warnings", "provenance"
+        "scenario", "axes", "method", "seed", "runs", "metrics", "flows", "links", "warnings", "provenance"
     ]  # fmt: skip
     assert single["scenario"]["tcp"]["w_max"] == 24
     assert (single["method"], single["seed"], single["runs"]) == ("simulation", 1, 10)
     assert set(single["metrics"]["goodput_bps"]) == {"value", "ci95", "low", "high", "unit", "runs"}
+    assert single["axes"] == {}
     swept = cf.run(SWEEP).to_dict()
-    assert isinstance(swept, list)
     assert [point["axes"] for point in swept] == [
         {"tcp.variant": variant, "channel.p_e": p_e} for variant in ("tahoe", "reno") for p_e in (0.01, 0.1)
     ]
@@ -156,8 +155,7 @@ def test_one_point_is_one_object_and_a_sweep_a_list() -> None:
 
 
 def test_the_provenance_says_what_was_changed_and_nothing_of_the_host() -> None:
-    found = cf.run(SMALL, set={"tcp.w_max": 6}, runs=2).to_dict()
-    assert isinstance(found, dict)
+    (found,) = cf.run(SMALL, set={"tcp.w_max": 6}, runs=2).to_dict()
     assert found["provenance"] == {
         "version": cf.__version__,
         "results_version": cf.RESULTS_VERSION,

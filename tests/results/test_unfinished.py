@@ -101,7 +101,7 @@ def test_bounds_are_told_wherever_they_are_shown(swept: Results, cli: Cli, tmp_p
         line for line in shown.out.splitlines() if line.startswith(" completion_time_s")
     )
     assert "flows were unfinished when the run ended" in shown.err
-    found = json.loads(cli("run", file, "--set", "run.duration=10 s", "--json").out)["metrics"]
+    found = json.loads(cli("run", file, "--set", "run.duration=10 s", "--json").out)[0]["metrics"]
     assert found["completion_time_s"]["at_least"] is True
     assert (found["completion_time_s"]["runs"], found["completion_time_s"]["high"]) == (20, None)
     assert "at_least" not in found["goodput_bps"]

@@ -2,7 +2,7 @@
 
 use crate::error::CaptureError;
 use crate::flow::{Connection, Flow};
-use crate::packet::{Direction, Endpoints, HEADERS_ONLY, IpVersion, UDP_HEADER};
+use crate::packet::{Direction, Endpoints, IpVersion, UDP_HEADER};
 use crate::pcap::{LINKTYPE_RAW, Pcap};
 use crate::quic::QuicFlow;
 use crossfade_core::SimTime;
@@ -18,7 +18,7 @@ pub const WHOLE_PACKETS: u32 = 262_144;
 pub struct CaptureConfig {
     /// Which Internet Protocol carries the connections.
     pub ip: IpVersion,
-    /// How many bytes of each packet are kept: [`HEADERS_ONLY`] and more.
+    /// How many bytes of each packet are kept, 1 and more: [`HEADERS_ONLY`](crate::HEADERS_ONLY) are enough for all headers.
     pub snaplen: u32,
 }
 
@@ -69,7 +69,7 @@ impl Capture {
     /// A snapshot length, an MSS or a window out of range.
     pub fn new(config: CaptureConfig, connection: Connection) -> Result<Self, CaptureError> {
         let CaptureConfig { ip, snaplen } = config;
-        if snaplen < HEADERS_ONLY {
+        if snaplen == 0 {
             return Err(CaptureError::Snaplen { snaplen });
         }
         connection.check()?;

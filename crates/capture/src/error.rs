@@ -1,16 +1,14 @@
 //! What cannot be captured.
 
-use crate::packet::{HEADERS_ONLY, MAX_MSS, MAX_WINDOW};
+use crate::packet::{MAX_MSS, MAX_WINDOW};
 use thiserror::Error;
 
 /// Why something cannot be captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// A snapshot length that would cut headers.
-    #[error(
-        "a capture keeps at least {HEADERS_ONLY} bytes of a packet, for its headers; snaplen is {snaplen}"
-    )]
+    /// A snapshot length of nothing.
+    #[error("a capture keeps at least 1 byte of a packet; snaplen is {snaplen}")]
     Snaplen {
         /// What was asked for.
         snaplen: u32,

@@ -322,8 +322,8 @@ fn what_no_header_can_say_is_refused_in_one_line() {
     let refused = |config, connection| Capture::new(config, connection).unwrap_err().to_string();
     let config = CaptureConfig::default();
     assert_eq!(
-        refused(CaptureConfig { snaplen: 99, ..config }, PLAIN),
-        "a capture keeps at least 100 bytes of a packet, for its headers; snaplen is 99"
+        refused(CaptureConfig { snaplen: 0, ..config }, PLAIN),
+        "a capture keeps at least 1 byte of a packet; snaplen is 0"
     );
     for mss in [0, 65_484] {
         let expected = format!("a captured segment has an mss of 1 to 65483 bytes; mss is {mss}");
@@ -465,16 +465,20 @@ proptest! {
 
     /// A short capture is the long one, cut packet by packet.
     #[test]
-    fn a_short_snaplen_only_cuts((config, connection, ops) in run()) {
+    fn a_short_snaplen_only_cuts(
+        (config, connection, ops) in run(),
+        // As short as tcpdump takes, its old default, and all headers.
+        snaplen in prop_oneof![Just(1), Just(96), Just(HEADERS_ONLY)],
+    ) {
         let mut whole = Capture::new(config, connection).unwrap();
-        let mut short = Capture::new(CaptureConfig { snaplen: HEADERS_ONLY, ..config }, connection).unwrap();
+        let mut short = Capture::new(CaptureConfig { snaplen, ..config }, connection).unwrap();
         replay(&mut whole, &ops);
         replay(&mut short, &ops);
         let (whole, short) = (records(whole.bytes()), records(short.bytes()));
         prop_assert_eq!(whole.len(), short.len());
         for (whole, short) in whole.iter().zip(&short) {
             prop_assert_eq!((whole.time_ns, whole.original_len), (short.time_ns, short.original_len));
-            prop_assert_eq!(&whole.bytes[..whole.bytes.len().min(100)], short.bytes);
+            prop_assert_eq!(&whole.bytes[..whole.bytes.len().min(snaplen as usize)], short.bytes);
         }
     }
 }

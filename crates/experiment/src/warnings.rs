@@ -70,6 +70,7 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
     warnings.extend(networks::of(&point.setup).warnings_of_runs(&point.setup, rows));
     warnings.extend(networks::of_network_runs(&point.setup, rows));
     warnings.extend(unfinished(stop, rows));
+    warnings.extend(rare_timeouts(stop, rows));
     warnings.extend(equal_runs(&point.setup, rows));
     warnings
 }
@@ -200,6 +201,30 @@ fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let are_equal = !others.is_empty() && others.iter().all(|row| row.metrics == first.metrics);
     (is_record && are_equal).then(|| {
         format!("all {} runs are equal, nothing in them is random: intervals of 0 mean nothing", rows.len())
+    })
+}
+
+/// With fewer events of a kind in all runs together their share is known to a third at best.
+const FEW_EVENTS: f64 = 10.0;
+
+/// Runs were ended by the interval of a metric, which knows nothing of what hardly happened in them.
+fn rare_timeouts(stop: &StopRule, rows: &[&Row]) -> Option<String> {
+    let StopRule::Precision { metric, .. } = stop else { return None };
+    let sum = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).sum::<f64>();
+    let has_losses = sum("fast_retransmits") > 0.0;
+    let timeouts = sum("timeouts");
+    let is_rare = timeouts < FEW_EVENTS && (timeouts > 0.0 || has_losses);
+    is_rare.then(|| {
+        let seen = match timeouts {
+            0.0 => "no timeout".to_owned(),
+            1.0 => "1 timeout".to_owned(),
+            some => format!("{some} timeouts"),
+        };
+        format!(
+            "rare events: {seen} in {} runs, fewer than {FEW_EVENTS}: what timeouts cost is not in the interval of \
+             {metric}, however narrow (run.count with run.metric = \"timeouts\" counts them)",
+            rows.len()
+        )
     })
 }
 

@@ -190,8 +190,8 @@ impl Network<'_> {
         let plan = self.load("schema = 2", &json!({ "set": set, "runs": 1 })).unwrap();
         let mut texts = String::new();
         let cancel = AtomicBool::new(false);
-        samples(&plan, &mut |_, text| texts.push_str(text), &cancel).unwrap();
-        link_events(&plan, &mut |_, text| texts.push_str(text), &cancel).unwrap();
+        samples(&plan, 0, &mut |_, text| texts.push_str(text), &cancel).unwrap();
+        link_events(&plan, 0, &mut |_, text| texts.push_str(text), &cancel).unwrap();
         hash(&texts)
     }
 }

@@ -1,6 +1,6 @@
 //! Plans that are really simulated, against what needs no program to know.
 
-use crate::common::texts;
+use crate::common::{texts, texts_of_run};
 use crossfade_experiment::{
     ExecutionHandle, Experiment, Found, METRICS, PointResult, Row, Shard, events, execute, link_events,
     summarise,
@@ -347,9 +347,50 @@ fn events_of_a_sweep_are_those_of_its_points() {
     assert_ne!(both[0], both[1]);
 
     let nothing = &mut |_: usize, _: &str| ();
-    let error = events(&over((4..25).collect()), nothing, &AtomicBool::new(false)).unwrap_err().to_string();
+    let error =
+        events(&over((4..25).collect()), 0, nothing, &AtomicBool::new(false)).unwrap_err().to_string();
     assert_eq!(error, "sweep: events are written of at most 20 points; the plan has 21");
-    assert_eq!(events(&over(vec![8]), nothing, &AtomicBool::new(true)).unwrap(), None);
+    assert_eq!(events(&over(vec![8]), 0, nothing, &AtomicBool::new(true)).unwrap(), None);
+}
+
+/// What a run counts and what its events show are two ways through the program.
+#[test]
+fn events_of_a_run_are_those_that_its_row_counts() {
+    let set = json!([
+        ["channel", { "model": "iid", "p_e": 0.1 }],
+        ["run", { "duration": "500 slots", "warmup": null, "runs": 4 }],
+    ]);
+    let plan = plan(json!({ "set": set }));
+    let rows = rows(&plan, 1);
+    let counts = |run: u64| {
+        let csv = texts_of_run(&plan, run, events).remove(0);
+        let count = |event: &str| csv.lines().filter(|line| line.split(',').nth(1) == Some(event)).count();
+        [count("timeout"), count("fast_retransmit")].map(|events| events as f64)
+    };
+    let counted = |row: &Row| ["timeouts", "fast_retransmits"].map(|name| row.metrics.get(name).unwrap());
+    let found: Vec<_> = (0..4).map(counts).collect();
+    assert_eq!(found, rows.iter().map(counted).collect::<Vec<_>>());
+    assert!(found[3] != found[0], "{found:?}");
+    // Beyond the runs of the plan there are more.
+    assert!(counts(1000)[0] > 0.0);
+}
+
+/// One packet of each run is lost; its three duplicates repair it, or the timer if the window is one packet.
+#[test]
+fn an_interval_that_ended_the_runs_knows_nothing_of_rare_events() {
+    let warnings = |w_max: u32| {
+        let set = json!([
+            ["channel", { "model": "drop-list", "drops": [30] }],
+            ["run", { "duration": "200 slots", "warmup": null, "runs": null, "precision": "50 %" }],
+            ["tcp.w_max", w_max],
+        ]);
+        let plan = plan(json!({ "set": set }));
+        summarise(&plan, &rows(&plan, 1))[0].warnings.join("\n")
+    };
+    let said = warnings(8);
+    assert!(said.contains("rare events: no timeout in 20 runs, fewer than 10: what timeouts cost"), "{said}");
+    let said = warnings(1);
+    assert!(!said.contains("rare events"), "{said}");
 }
 
 #[test]

@@ -103,6 +103,6 @@ fn samples_end_when_they_are_cancelled() {
         portions += 1;
         cancel.store(true, Ordering::Relaxed);
     };
-    assert_eq!(samples(&plan, &mut sink, &cancel), Ok(None));
+    assert_eq!(samples(&plan, 0, &mut sink, &cancel), Ok(None));
     assert_eq!(portions, 1);
 }

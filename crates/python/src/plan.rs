@@ -246,24 +246,27 @@ impl Plan {
         Ok(())
     }
 
-    /// Hands the events of run 0 of each point to `write`, as CSV: the number of the point and lines of its text.
-    fn events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+    /// Hands the events of run number `run` of each point to `write`, as CSV: the number of the point and lines of its text.
+    #[pyo3(signature = (write, run = 0))]
+    fn events(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::events(&self.experiment, &mut sink, &failure.cancel);
+        let work = || crossfade_experiment::events(&self.experiment, run, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
     /// Writes samples of flows and links, like `events`.
-    fn samples(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (write, run = 0))]
+    fn samples(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::samples(&self.experiment, &mut sink, &failure.cancel);
+        let work = || crossfade_experiment::samples(&self.experiment, run, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
     /// Writes events inside links, like `events`.
-    fn link_events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (write, run = 0))]
+    fn link_events(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::link_events(&self.experiment, &mut sink, &failure.cancel);
+        let work = || crossfade_experiment::link_events(&self.experiment, run, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
@@ -281,10 +284,11 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// When flow `number` was delivered each 1500 bytes in run 0 of the only point, as a trace of delivery opportunities.
-    fn opportunities(&self, py: Python<'_>, number: u32) -> PyResult<String> {
+    /// When flow `number` was delivered each 1500 bytes in a run of the only point, as a trace of delivery opportunities.
+    #[pyo3(signature = (number, run = 0))]
+    fn opportunities(&self, py: Python<'_>, number: u32, run: u64) -> PyResult<String> {
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::opportunities(&self.experiment, number, &cancel);
+        let work = || crossfade_experiment::opportunities(&self.experiment, run, number, &cancel);
         match self.interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (found, None) => found.map(Option::unwrap_or_default).map_err(scenario_error),
@@ -300,8 +304,16 @@ impl Plan {
         })
     }
 
-    /// Hands what the senders' network interfaces saw in run 0 of the only point to `write`, as a pcap file.
-    fn pcap(&self, py: Python<'_>, ipv6: bool, snaplen: Option<u32>, write: Py<PyAny>) -> PyResult<()> {
+    /// Hands what the senders' network interfaces saw in a run of the only point to `write`, as a pcap file.
+    #[pyo3(signature = (ipv6, snaplen, write, run = 0))]
+    fn pcap(
+        &self,
+        py: Python<'_>,
+        ipv6: bool,
+        snaplen: Option<u32>,
+        write: Py<PyAny>,
+        run: u64,
+    ) -> PyResult<()> {
         let failure = Failure::default();
         let kept = failure.clone();
         let ip = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
@@ -310,7 +322,7 @@ impl Plan {
         let mut sink = |bytes: &[u8]| {
             kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
         };
-        let work = || crossfade_experiment::pcap(&self.experiment, config, &mut sink, &failure.cancel);
+        let work = || crossfade_experiment::pcap(&self.experiment, run, config, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
 
@@ -319,10 +331,11 @@ impl Plan {
         self.experiment.memory()
     }
 
-    /// What a radio would have heard of the mesh in run 0 of the only point, as a pcap file.
-    fn air_pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// What a radio would have heard of the mesh in a run of the only point, as a pcap file.
+    #[pyo3(signature = (run = 0))]
+    fn air_pcap<'py>(&self, py: Python<'py>, run: u64) -> PyResult<Bound<'py, PyBytes>> {
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::air_pcap(&self.experiment, &cancel);
+        let work = || crossfade_experiment::air_pcap(&self.experiment, run, &cancel);
         match self.interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),

@@ -8,6 +8,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod alternatives;
 mod document;
 mod draws;
 mod error;

@@ -1,5 +1,6 @@
 //! From a scenario file to a plan: its points, and when there are enough runs of each.
 
+use crate::alternatives::Alternatives;
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::files::{ReadFile, no_files};
@@ -114,7 +115,9 @@ impl Plan {
         }
         for (key, value) in &overrides.set {
             set_key(&mut root, key, value)?;
+            Alternatives::set(&mut root, key, value)?;
         }
+        let alternatives = Alternatives::take(&mut root)?;
         apply_stop_rule(&mut root, overrides)?;
         if frames_alone {
             stop_as_a_table_needs(&mut root)?;
@@ -122,13 +125,14 @@ impl Plan {
         let sweep = root.shift_remove("sweep");
         check(&Value::Object(root.clone()))?;
         let mut axes = axes(sweep, &overrides.over, &overrides.set)?;
+        alternatives.add_axis(&root, &mut axes);
         apply_methods(&mut root, take_methods(&mut axes), overrides)?;
         let (stop, seed) = plan_values(&root)?;
         refuse_rows(count(&axes)?, stop.most_runs())?;
         let steps = axes.iter().map(|axis| (axis.name(), axis.steps.len())).collect();
         let names = axes.iter().flat_map(|axis| axis.keys.clone()).collect();
         let fixed = overrides.set.iter().map(|(key, value)| (key.trim().to_owned(), value.clone())).collect();
-        let pattern = Pattern::new(root, axes, fixed, stop.most_runs());
+        let pattern = Pattern::new(root, alternatives, axes, fixed, stop.most_runs());
         let points = Points::read(pattern, read, goes_on, see)?;
         let methods = points.at(0).scenario.methods.clone().unwrap_or_default();
         Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed, new_flows })

@@ -1,5 +1,6 @@
 //! The points of a plan. There may be many: each keeps its identity alone, and is made again when it is asked for.
 
+use crate::alternatives::{self, Alternatives};
 use crate::document::{leaves, overlap};
 use crate::draws::{self, DrawTable};
 use crate::error::ScenarioError;
@@ -190,6 +191,7 @@ impl Points {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     root: Map<String, Value>,
+    alternatives: Alternatives,
     axes: Vec<Axis>,
     /// What was set beside the file.
     fixed: Vec<(String, Value)>,
@@ -202,11 +204,12 @@ pub(crate) struct Pattern {
 impl Pattern {
     pub(crate) fn new(
         root: Map<String, Value>,
+        alternatives: Alternatives,
         axes: Vec<Axis>,
         fixed: Vec<(String, Value)>,
         runs: u64,
     ) -> Self {
-        Self { root, axes, fixed, runs, parsed: Parsed::default(), tables: Mutex::default() }
+        Self { root, alternatives, axes, fixed, runs, parsed: Parsed::default(), tables: Mutex::default() }
     }
 
     /// The table of draws in the file of that name, understood once.
@@ -262,7 +265,8 @@ impl Pattern {
         let axes = values_at(&self.axes, index);
         let resolved = (|| {
             let mut document = self.root.clone();
-            for (key, value) in &axes {
+            self.alternatives.replace(&mut document, &axes)?;
+            for (key, value) in axes.iter().filter(|(key, _)| *key != alternatives::KEY) {
                 crate::document::set(&mut document, key, value)?;
             }
             let drawn = document.get("run").and_then(|run| run.get("draws")).and_then(Value::as_str);

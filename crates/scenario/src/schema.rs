@@ -40,6 +40,9 @@ pub(crate) fn plan_keys() -> &'static [String] {
     &SCHEMA.1
 }
 
+/// The table of named alternatives, each of which holds tables of the scenario.
+pub(crate) const ALTERNATIVES: &str = "alternatives";
+
 /// The JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` says what a quantity looks like,
 /// `x-default` is a default that depends on other keys.
 pub fn schema() -> Value {
@@ -249,6 +252,14 @@ fn names(properties: &Map<String, Value>) -> Vec<&str> {
 /// # Errors
 /// A key that is unknown, with the nearest that is known.
 pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
+    // Inside an alternative stand the tables of the scenario.
+    let inside = key.strip_prefix(ALTERNATIVES).and_then(|rest| rest.strip_prefix('.'));
+    if let Some((_, table)) = inside.and_then(|rest| rest.split_once('.')) {
+        return lookup(table);
+    }
+    if inside.is_some_and(|name| !name.is_empty()) {
+        return lookup(ALTERNATIVES);
+    }
     let mut schema: &Value = &SCHEMA.0;
     let mut path = String::new();
     for name in key.split('.') {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -31,9 +32,39 @@ def explain(key: str) -> str:
     except errors.ScenarioError:
         if (metric := metric_of(key)) is not None:
             return f"{metric}\n"
+        if "." not in key and (found := _keys_that_end(key)):
+            return found
         if "." not in key and (meant := near_metrics(key)):
             raise errors.ScenarioError(f"{errors.shortened(key)}: no key and no metric; {meant}") from None
         raise
+
+
+def _keys_that_end(name: str) -> str:
+    """The explanation of the only key that ends with a name, or of the one nearest to the root.
+
+    :class:`ScenarioError` names the keys where several are as near; empty where there is none.
+    """
+    found = sorted(
+        (key for key in _dotted(json.loads(_crossfade.schema())) if key.rpartition(".")[2] == name),
+        key=lambda key: key.count("."),
+    )
+    if not found:
+        return ""
+    nearest = [key for key in found if key.count(".") == found[0].count(".")]
+    if len(nearest) > 1:
+        raise errors.ScenarioError(f"{name}: several keys end so: {', '.join(found)}")
+    also = f"\nAlso: {', '.join(found[1:])}\n" if found[1:] else ""
+    return _crossfade.explain(found[0]) + also
+
+
+def _dotted(schema: dict[str, Any], table: str = "") -> Iterator[str]:
+    """The dotted keys of a schema, tables too."""
+    tables = [schema, *schema.get("anyOf", [])]
+    properties: dict[str, Any] = next((one["properties"] for one in tables if "properties" in one), {})
+    for name, inner in properties.items():
+        key = f"{table}.{name}" if table else name
+        yield key
+        yield from _dotted(inner, key)
 
 
 def parse_value(text: str) -> Any:

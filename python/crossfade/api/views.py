@@ -12,22 +12,25 @@ from crossfade import errors, plans
 from crossfade.files import whole_file, write_text
 from crossfade.plans import Plan, translated_errors
 from crossfade.plans.memory import check_memory
-from crossfade.plans.options import Options, ScenarioLike, ViewOptions
+from crossfade.plans.options import LookOptions, Options, ScenarioLike, ViewOptions
 from crossfade.tables import Table, csv_line, label
+
+# What is written of every run of a point.
+OF_ALL_RUNS = ("transfers", "delays")
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> pd.DataFrame:
-    """Every event of the senders in run 0.
+def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
+    """Every event of the senders in a run.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
         Scenario; of a sweep, the events of each of its points follow each other (at most 20 points).
     **options
-        ``set``, ``over`` and ``seed`` as in :func:`run`.
+        ``set``, ``over``, ``seed``, ``point`` and ``at`` as in :func:`run`; ``run`` is the number of the run (default: 0).
 
     Returns
     -------
@@ -58,9 +61,9 @@ def events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> pd.DataFra
 def samples(
     scenario: ScenarioLike,
     every: str | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> pd.DataFrame:
-    """What each flow and link did over time in run 0.
+    """What each flow and link did over time in a run.
 
     Parameters
     ----------
@@ -101,7 +104,7 @@ def write_samples(
     path: str | PathLike[str],
     scenario: ScenarioLike,
     every: str | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Write what :func:`samples` gives as CSV while the run goes on, as :func:`write_events` does."""
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
@@ -112,7 +115,7 @@ def stream_samples(
     write: Callable[[str], object],
     scenario: ScenarioLike,
     every: str | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Hand the CSV text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
     if every is not None:
@@ -120,8 +123,8 @@ def stream_samples(
     _write_lines(_viewed(scenario, options), "samples", write)
 
 
-def link_events(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> pd.DataFrame:
-    """What happened inside links in run 0: frames with their verdicts, slots, the air, queues.
+def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
+    """What happened inside links in a run: frames with their verdicts, slots, the air, queues.
 
     Parameters
     ----------
@@ -191,7 +194,7 @@ def transfers(
     >>> list(transfers.columns[-4:])
     ['start_s', 'segments', 'completion_time_s', 'unfinished_s']
     """
-    return _frame_of(_viewed(scenario, options, runs), "transfers")
+    return _frame_of(_of_all_runs(scenario, options, runs), "transfers")
 
 
 def delays(
@@ -226,7 +229,7 @@ def delays(
     >>> sorted(set(delays["delay"]))
     ['one_way_delay_s', 'rtt_s']
     """
-    return _frame_of(_viewed(scenario, options, runs), "delays")
+    return _frame_of(_of_all_runs(scenario, options, runs), "delays")
 
 
 def write_rows(
@@ -238,7 +241,7 @@ def write_rows(
     **options: Unpack[ViewOptions],
 ) -> None:
     """Write what :func:`transfers` or :func:`delays` (``view``) gives as CSV."""
-    plan = _viewed(scenario, options, runs)
+    plan = _of_all_runs(scenario, options, runs)
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         _write_lines(plan, view, file.write)
 
@@ -258,7 +261,7 @@ def write_events(
     scenario: ScenarioLike,
     *,
     of_links: bool = False,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
 
@@ -269,9 +272,17 @@ def write_events(
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(scenario: ScenarioLike, options: ViewOptions, runs: int | None = None) -> Plan:
+def _viewed(scenario: ScenarioLike, options: LookOptions) -> Plan:
     """The plan of which single runs are looked at."""
-    plan = plans.load(scenario, Options.of(ViewOptions, options, runs=runs))
+    return _checked(plans.load(scenario, Options.of(LookOptions, options)))
+
+
+def _of_all_runs(scenario: ScenarioLike, options: ViewOptions, runs: int | None) -> Plan:
+    """The plan of which every run is looked at."""
+    return _checked(plans.load(scenario, Options.of(ViewOptions, options, runs=runs)))
+
+
+def _checked(plan: Plan) -> Plan:
     check_memory(plan)
     return plan
 
@@ -295,8 +306,9 @@ def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
             begun = number
         write("".join(f"{before},{line}" for line in lines))
 
+    single = () if view in OF_ALL_RUNS or not plan.run else (plan.run,)
     with translated_errors():
-        getattr(plan.core, view)(take)
+        getattr(plan.core, view)(take, *single)
 
 
 def pcap(
@@ -304,9 +316,9 @@ def pcap(
     *,
     ipv6: bool = False,
     snaplen: int | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> bytes:
-    """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
+    """What the senders' network interfaces see in a run of a single point, as the bytes of a pcap file.
 
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
@@ -316,7 +328,7 @@ def pcap(
     file = io.BytesIO()
     plan = _viewed(scenario, options)
     with translated_errors():
-        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
     return file.getvalue()
 
 
@@ -326,33 +338,33 @@ def write_pcap(
     *,
     ipv6: bool = False,
     snaplen: int | None = None,
-    **options: Unpack[ViewOptions],
+    **options: Unpack[LookOptions],
 ) -> None:
     """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
     plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
-        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
 
 
 def _snaplen(bytes_kept: int | None) -> int | None:
     if bytes_kept is not None and not 1 <= bytes_kept < 2**32:
-        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 100 or more")
+        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 1 or more")
     return bytes_kept
 
 
-def air_pcap(scenario: ScenarioLike, **options: Unpack[ViewOptions]) -> bytes:
-    """What a radio that hears everything would have seen of a mesh in run 0, as the bytes of a pcap file.
+def air_pcap(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> bytes:
+    """What a radio that hears everything would have seen of a mesh in a run, as the bytes of a pcap file.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
     with its number. What the frames carry is zeros.
     """
-    plan = plans.load(scenario, Options.of(ViewOptions, options))
+    plan = plans.load(scenario, Options.of(LookOptions, options))
     with translated_errors():
-        return plan.core.air_pcap()
+        return plan.core.air_pcap(plan.run)
 
 
-def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[ViewOptions]) -> pd.DataFrame:
-    """When a flow was delivered each 1500 bytes in run 0 of a single point.
+def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> pd.DataFrame:
+    """When a flow was delivered each 1500 bytes in a run of a single point.
 
     It is what the link could have carried for the flow where packets of it were always waiting, as those of
     traffic ``saturated`` are.
@@ -391,19 +403,19 @@ def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[ViewO
 
 
 def write_opportunities(
-    path: str | PathLike[str], scenario: ScenarioLike, user: int = 0, **options: Unpack[ViewOptions]
+    path: str | PathLike[str], scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]
 ) -> None:
     """Write what :func:`opportunities` gives as a trace: a line each, of whole milliseconds."""
     write_text(Path(path), opportunities_text(scenario, user, **options))
 
 
-def opportunities_text(scenario: ScenarioLike, user: int = 0, **options: Unpack[ViewOptions]) -> str:
+def opportunities_text(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> str:
     """The trace of :func:`opportunities`, as it is written."""
     plan = _viewed(scenario, options)
     if not 0 <= user < 2**32:
         raise errors.ScenarioError(f"user = {user}: must be 0 or more")
     with translated_errors():
-        return plan.core.opportunities(user)
+        return plan.core.opportunities(user, plan.run)
 
 
 def opportunities_frame(text: str) -> pd.DataFrame:

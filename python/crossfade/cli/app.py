@@ -22,6 +22,7 @@ import crossfade._crossfade as _crossfade
 from crossfade.cli import (
     cite,
     compare,
+    completion,
     control,
     explore,
     export,
@@ -102,6 +103,7 @@ for command in (
     control.control,
     doctor.doctor,
     cite.cite,
+    completion.complete,
 ):
     app.command(NAMES.get(command))(command)
 app.command(cls=live.LiveCommand)(live.live)
@@ -135,6 +137,7 @@ def _shown_warnings() -> Iterator[None]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line (that of the process where None) and give its exit code."""
     _crossfade.keep_panics()
+    completion.begin()
     try:
         with _shown_warnings():
             code = app(args=arguments, prog_name="crossfade", standalone_mode=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -11,8 +11,13 @@ from crossfade.cli import terminal
 from crossfade.cli.groups import Asked, Compared, grouped
 from crossfade.cli.options import CsvOption, JsonOption, PlotOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
+from crossfade.cli.traced import Traced, failed_decision, failed_pair, worst_decision, worst_pair
+from crossfade.comparison.best import Verdict as Decided
 from crossfade.comparison.best import best as find_best
 from crossfade.comparison.compare import compare as compare_pairs
+from crossfade.comparison.gates import Gate
+from crossfade.comparison.paired import Verdict
+from crossfade.files.kinds import RESULTS, SCENARIO, expect
 
 SourceArgument = Annotated[
     str,
@@ -23,7 +28,24 @@ SourceArgument = Annotated[
 ]
 
 
-@grouped()
+FailOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="CONDITION",
+        help="Exit with 1 where this is so (see above), and name the run. May be given several times.",
+    ),
+]
+
+
+def check_gates(number: str, conditions: list[str] | None) -> None:
+    """Refuse what is no condition before anything runs."""
+    verdicts = get_args(Verdict if number == "difference" else Decided)
+    for text in conditions or []:
+        Gate.parse(text, number, verdicts)
+
+
+@grouped("point")
 def compare(
     source: SourceArgument,
     by: Annotated[
@@ -34,26 +56,40 @@ def compare(
     ],
     compared: Compared,
     asked: Asked,
+    fail_if: FailOption = None,
     json: JsonOption = False,
     csv: CsvOption = None,
-) -> None:
+) -> int:
     """Say which curve is higher, by how much, and where two cross.
 
     Differences are taken run by run (all points share their random numbers); a verdict is given where the
-    95 % interval of the difference does not contain 0.
+    95 % interval of the difference does not contain 0. The run in which a first is worst is named, with the
+    command that traces it.
+
+    With --fail-if the exit code is 1 where a pair meets a condition: a verdict (lower, higher, equal, "too
+    close to call"), or a limit of the mean difference ("difference<-2%" of the second, "difference<-1e5").
 
     \b
     crossfade compare quickstart --by tcp.variant
     crossfade compare quickstart --by method --method analysis,simulation --metric throughput_per_slot
     crossfade compare results.sqlite --by tcp.variant --together --csv -
     crossfade compare results.sqlite --by tcp.variant --where "channel.p_e<0.05"
+    crossfade compare results.sqlite --by tcp.variant --fail-if "difference<-50%"
     """
+    check_gates("difference", fail_if)
+    expect(source, [SCENARIO, RESULTS])
     outputs = Outputs(asked, source, csv=csv, json=json)
     with telling_what_is_left(kept=not asked.no_cache):
         found = compare_pairs(source, by, methods=asked.methods, **compared.options(), **asked.options())
     outputs.print(lambda to: terminal.print_comparison(found, to), found)
     terminal.print_warnings(found.warnings)
     outputs.write(found.table())
+    failures = found.failures(fail_if or [])
+    for gate, pair in failures:
+        terminal.say(failed_pair(found, pair, gate, Traced(source, asked)))
+    if not failures and not asked.quiet and (worst := found.worst) is not None:
+        terminal.say(worst_pair(found, worst, Traced(source, asked)))
+    return 1 if failures else 0
 
 
 @dataclass(frozen=True)
@@ -68,7 +104,7 @@ class AskedOfOneMethod(Asked):
     ] = None
 
 
-@grouped()
+@grouped("point")
 def best(
     source: SourceArgument,
     *,
@@ -95,28 +131,46 @@ def best(
         bool,
         typer.Option("--switching", help="Let --csv write the ranges of each axis with the choice to use."),
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            "--within",
+            metavar="SHARE",
+            help="The first choice, in the order of the axis, that costs no more than this share of the best "
+            "(--within 2%): list choices from cheap to dear.",
+        ),
+    ] = None,
     asked: AskedOfOneMethod,
+    fail_if: FailOption = None,
     json: JsonOption = False,
     csv: CsvOption = None,
     plot: PlotOption = None,
-) -> None:
+) -> int:
     """Find the best choice at every point, and where to change it.
 
     A choice is called best where no other one can be, by the 95 % intervals of the differences run by run;
     otherwise all that cannot be told from it are named.
+
+    With --fail-if the exit code is 1 where a decision meets a condition: a verdict ("too close to call", "no
+    feasible choice"), a limit of the margin over the runner-up ("margin<2%"), or a choice ("choice!=reno").
 
     \b
     crossfade best quickstart --choose tcp.variant
     crossfade best classics/bufferbloat --choose link.queue.discipline --subject-to "rtt_p95_s<0.1"
     crossfade best results.sqlite --choose tcp.variant,tcp.w_max --switching --csv switching.csv
     crossfade best mimo-arq --choose phy.scheme,phy.detector --plot best.png
+    crossfade best results.sqlite --choose tcp.w_max --within 2%
+    crossfade best results.sqlite --choose tcp.variant --fail-if "no feasible choice"
     """
+    check_gates("margin", fail_if)
+    expect(source, [SCENARIO, RESULTS])
     outputs = Outputs(asked, source, csv=csv, plot=plot, json=json)
     with telling_what_is_left(kept=not asked.no_cache):
         found = find_best(
             source,
             choose,
             lowest=lowest,
+            within=within,
             subject_to=subject_to or [],
             method=asked.method,
             **compared.options(),
@@ -126,3 +180,9 @@ def best(
     terminal.print_warnings(found.warnings)
     outputs.write(found.switching_table() if switching else found.table())
     outputs.draw(lambda file: found.plot(file, title=found.results.title))
+    failures = found.failures(fail_if or [])
+    for gate, at in failures:
+        terminal.say(failed_decision(found, at, gate, Traced(source, asked)))
+    if not failures and not asked.quiet and (line := worst_decision(found, Traced(source, asked))):
+        terminal.say(line)
+    return 1 if failures else 0

@@ -11,6 +11,7 @@ from crossfade.cli import terminal
 from crossfade.cli.options import PlanOption
 from crossfade.cli.outputs import beside
 from crossfade.errors import OutputError
+from crossfade.files.kinds import RESULTS, expect
 from crossfade.results import export as exports
 
 
@@ -23,7 +24,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="csv, parquet, netcdf or mat (default: by the ending of --out, else csv).",
+            help="csv, json, parquet, netcdf or mat (default: by the ending of --out, else csv).",
         ),
     ] = None,
     out: Annotated[
@@ -31,7 +32,8 @@ def export(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The file (default: RESULTS with the ending of the format); - is standard output for CSV.",
+            help="The file (default: RESULTS with the ending of the format); - is standard output for CSV "
+            "and JSON.",
         ),
     ] = None,
     runs: Annotated[
@@ -39,9 +41,10 @@ def export(
     ] = False,
     plan: PlanOption = None,
 ) -> None:
-    """Write results as CSV, Parquet, NetCDF or MATLAB.
+    """Write results as CSV, JSON, Parquet, NetCDF or MATLAB.
 
-    CSV is for anything, Parquet for pandas, R or DuckDB, NetCDF for xarray or R.
+    CSV is for anything, JSON for programs (crossfade schema --results describes it), Parquet for pandas, R or
+    DuckDB, NetCDF for xarray or R.
 
     Parquet, NetCDF and MATLAB take packages: pip install 'crossfade[export]'.
 
@@ -50,9 +53,13 @@ def export(
     crossfade export results.sqlite --to netcdf --runs --out runs.nc
     crossfade export results.sqlite --to csv --out - | head
     """
+    expect(results, [RESULTS])
     if str(out) == "-":
-        if to not in (None, "csv"):
-            raise OutputError(f"--out -: only csv goes to standard output, not {to}")
+        if to not in (None, "csv", "json"):
+            raise OutputError(f"--out -: only csv and json go to standard output, not {to}")
+        if to == "json":
+            terminal.write_out(exports.json_text(exports.read_finished(results, plan), runs))
+            return
         for line in exports.csv_lines(exports.read_finished(results, plan), runs):
             terminal.write_out(line)
         return

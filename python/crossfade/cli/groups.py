@@ -15,8 +15,10 @@ from typing import Annotated, Any, ParamSpec, TypeVar, get_type_hints
 import typer
 
 from crossfade._crossfade import USUAL_METRIC
+from crossfade.cli import completion
 from crossfade.cli.options import (
     ByOption,
+    PointOption,
     QuietOption,
     SeedOption,
     SetOption,
@@ -87,6 +89,7 @@ class Asked:
         typer.Option(
             "--over",
             metavar="KEY=VALUES",
+            autocompletion=completion.keys,
             help="Run over values of a key: a,b,c or start:stop:step or log:start:stop:points. "
             "Replaces the scenario's axis of that key. May be given several times.",
         ),
@@ -111,6 +114,7 @@ class Asked:
         ),
     ] = None
     seed: SeedOption = None
+    point: PointOption = None
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -143,6 +147,7 @@ class Asked:
     def options(self, kind: type[Any] = RunOptions) -> dict[str, Any]:
         """As the keyword arguments of a function that takes options of this kind (:mod:`crossfade.plans`)."""
         found: dict[str, Any] = {"set": self.keys or None, "over": self.axes or None, "seed": self.seed}
+        found |= {"point": self.point}
         found |= {"runs": self.runs, "precision": self.precision, "jobs": self.jobs}
         found |= {"cache": not self.no_cache, "progress": not self.quiet}
         return {name: value for name, value in found.items() if name in kind.__optional_keys__}
@@ -153,7 +158,13 @@ class Compared:
     """Which metric is compared where, and what its intervals hold for."""
 
     metric: Annotated[
-        str, typer.Option("--metric", metavar="NAME", help="What is compared, also of a flow or link.")
+        str,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="What is compared, also of a flow or link.",
+            autocompletion=completion.metrics,
+        ),
     ] = USUAL_METRIC
     together: Annotated[
         bool,

@@ -8,15 +8,16 @@ from typing import TextIO, Unpack
 from crossfade import api
 from crossfade.cli.facts import rate_text, time_text
 from crossfade.errors import ScenarioError, one_line, shortened
-from crossfade.plans.options import ViewOptions
+from crossfade.plans.options import LookOptions, ViewOptions
 
 
-def print_intervals(scenario: str, every: str, out: TextIO, **options: Unpack[ViewOptions]) -> None:
+def print_intervals(scenario: str, every: str, out: TextIO, **options: Unpack[LookOptions]) -> None:
     """Print what each flow and link did, sample by sample, as the run goes on."""
-    points = api.check(scenario, **options).points
+    of_plan: ViewOptions = {name: value for name, value in options.items() if name != "run"}  # type: ignore[assignment]
+    points = api.check(scenario, **of_plan).points
     if points > 1:
         raise ScenarioError(
-            f"--interval: shows one run; the plan has {points} points (--set an axis fixes it)"
+            f"--interval: shows one run of one point; the plan has {points} points (--point N takes one)"
         )
     lines = _Lines(out)
     api.stream_samples(lines.take, scenario, _quantity(every), **options)

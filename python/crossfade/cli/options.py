@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from crossfade import api
+from crossfade import api, plans
+from crossfade.cli import completion
 from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.wanted import condition
+from crossfade.plans.options import Options
+from crossfade.plans.selection import axis_of
 
 
 def whole(text: str) -> int:
@@ -23,16 +26,32 @@ def whole(text: str) -> int:
 
 ScenarioArgument = Annotated[
     str,
-    typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of one that comes with crossfade."),
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file, or the name of one that comes with crossfade.",
+        autocompletion=completion.scenarios,
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Set a key (--set tcp.w_max=6). May be given several times."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key (--set tcp.w_max=6). May be given several times.",
+        autocompletion=completion.keys,
     ),
 ]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="S", parser=whole, help="The seed of all random streams.")
+]
+PointOption = Annotated[
+    int | None,
+    typer.Option(
+        "--point",
+        metavar="N",
+        parser=whole,
+        help="This point of the sweep alone, by its number from 0 (crossfade check --points lists them).",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of tables.")]
 CsvOption = Annotated[
@@ -107,6 +126,14 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, 
 def read_conditions(option: str, texts: Sequence[str] | None) -> dict[str, str]:
     """``KEY=VALUE`` each, or with another comparison, which stays at the end of the column."""
     return dict(condition(option, text) for text in texts or ())
+
+
+def chosen_points(scenario: str, conditions: Mapping[str, str], set: Any, over: Any) -> dict[str, str]:
+    """The conditions that are about axes: they choose points."""
+    if not conditions:
+        return {}
+    axes = plans.load(scenario, Options(set or None, over or None)).description["axes"]
+    return {name: value for name, value in conditions.items() if axis_of(name) in axes}
 
 
 def read_methods(text: str | None) -> list[str] | None:

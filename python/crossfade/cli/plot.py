@@ -12,6 +12,7 @@ from crossfade.cli import terminal
 from crossfade.cli.groups import Drawn, grouped
 from crossfade.cli.options import PlanOption
 from crossfade.cli.outputs import beside
+from crossfade.files.kinds import JOURNAL, RESULTS, TABLE, expect
 
 
 @grouped()
@@ -85,6 +86,7 @@ def plot(
     crossfade sweep lte-like-cell --out cell.sqlite
     crossfade plot cell.sqlite --cdf user_goodput_bps --by flow
     """
+    expect(results, [RESULTS, TABLE, JOURNAL])
     file = out or beside(results, ".png")
     pictures.draw_any(
         results,

@@ -13,19 +13,29 @@ from crossfade.cli.groups import Asked
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import whole
 from crossfade.files import write_bytes
-from crossfade.plans.options import ViewOptions
+from crossfade.plans.options import Values, ViewOptions
 
 
 @dataclass(frozen=True)
 class Records:
     """Files of events, samples, transfers, delays and packets, and the lines of ``--interval``."""
 
+    run: Annotated[
+        int | None,
+        typer.Option(
+            "--run",
+            metavar="N",
+            parser=whole,
+            help="The run that --events, --link-events, --samples, --interval, --trace-out, --pcap, "
+            "--air-pcap and a figure over time show, by its number from 0 (default: the first).",
+        ),
+    ] = None
     events: Annotated[
         Path | None,
         typer.Option(
             "--events",
             metavar="FILE",
-            help="Write every event of the first run of each point as CSV (at most 20 points).",
+            help="Write every event of a run of each point as CSV (at most 20 points).",
         ),
     ] = None
     link_events: Annotated[
@@ -33,7 +43,7 @@ class Records:
         typer.Option(
             "--link-events",
             metavar="FILE",
-            help="Write what happened inside links in the first run of each point as CSV: frames, queues, "
+            help="Write what happened inside links in a run of each point as CSV: frames, queues, "
             "slots, the air (at most 20 points).",
         ),
     ] = None
@@ -59,7 +69,7 @@ class Records:
         typer.Option(
             "--samples",
             metavar="FILE",
-            help="Write what flows and links did over time in the first run of each point as CSV, every "
+            help="Write what flows and links did over time in a run of each point as CSV, every "
             "run.sample (at most 20 points).",
         ),
     ] = None
@@ -68,7 +78,7 @@ class Records:
         typer.Option(
             "--trace-out",
             metavar="FILE",
-            help="Write when a flow was delivered each 1500 bytes in the first run, a line of milliseconds "
+            help="Write when a flow was delivered each 1500 bytes in a run, a line of milliseconds "
             "each: delivery opportunities, which link.trace and other emulators replay (a scenario of one "
             "point).",
         ),
@@ -87,7 +97,7 @@ class Records:
         typer.Option(
             "--interval",
             metavar="TIME",
-            help="Print a line for every so many seconds of the first run (1, or '100 ms'); for a scenario "
+            help="Print a line for every so many seconds of a run (1, or '100 ms'); for a scenario "
             "of one point.",
         ),
     ] = None
@@ -96,7 +106,7 @@ class Records:
         typer.Option(
             "--pcap",
             metavar="FILE",
-            help="Write what the senders' network interfaces see in the first run as a pcap file, for "
+            help="Write what the senders' network interfaces see in a run as a pcap file, for "
             "Wireshark and tshark (a scenario of one point).",
         ),
     ] = None
@@ -105,7 +115,7 @@ class Records:
         typer.Option(
             "--air-pcap",
             metavar="FILE",
-            help="Write the frames of a mesh in the first run as a pcap file with radiotap headers (a "
+            help="Write the frames of a mesh in a run as a pcap file with radiotap headers (a "
             "scenario of one point).",
         ),
     ] = None
@@ -125,17 +135,23 @@ class Records:
         of_points = (self.events, self.link_events, self.samples, self.transfers, self.delays)
         return (*of_points, self.trace_out, self.pcap, self.air_pcap)
 
-    def write(self, scenario: str, asked: Asked, lines_to: TextIO) -> None:
-        """Write what is wanted; lines of ``--interval`` go to ``lines_to``."""
-        viewed = asked.options(ViewOptions)
+    def shows_a_run(self) -> bool:
+        """Whether something of a single run is wanted."""
+        of_a_run = (self.events, self.link_events, self.samples, self.interval, self.trace_out)
+        return any(one is not None for one in (*of_a_run, self.pcap, self.air_pcap))
+
+    def write(self, scenario: str, asked: Asked, at: Values, lines_to: TextIO) -> None:
+        """Write what is wanted at some points; lines of ``--interval`` go to ``lines_to``."""
+        of_runs = asked.options(ViewOptions) | {"at": at or None}
+        viewed = of_runs | {"run": self.run or 0}
         if self.events is not None:
             api.write_events(self.events, scenario, **viewed)
         if self.link_events is not None:
             api.write_events(self.link_events, scenario, of_links=True, **viewed)
         if self.transfers is not None:
-            api.write_rows(self.transfers, scenario, "transfers", runs=asked.runs, **viewed)
+            api.write_rows(self.transfers, scenario, "transfers", runs=asked.runs, **of_runs)
         if self.delays is not None:
-            api.write_rows(self.delays, scenario, "delays", runs=asked.runs, **viewed)
+            api.write_rows(self.delays, scenario, "delays", runs=asked.runs, **of_runs)
         if self.samples is not None:
             api.write_samples(self.samples, scenario, **viewed)
         if self.interval is not None:

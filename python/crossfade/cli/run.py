@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crossfade import api, pictures
-from crossfade.cli import terminal
+from crossfade.cli import completion, terminal
 from crossfade.cli.groups import Asked, Drawn, grouped
-from crossfade.cli.options import CsvOption, JsonOption, PlotOption
+from crossfade.cli.options import CsvOption, JsonOption, PlotOption, chosen_points
 from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.cli.records import Records
 from crossfade.errors import ScenarioError, one_line, shortened
@@ -39,7 +39,9 @@ def run(
     scenario: Annotated[
         str | None,
         typer.Argument(
-            metavar="SCENARIO", help="A scenario file, or the name of one that comes with crossfade."
+            metavar="SCENARIO",
+            help="A scenario file, or the name of one that comes with crossfade.",
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     asked: Asked,
@@ -51,6 +53,7 @@ def run(
         typer.Option(
             "--columns",
             metavar="METRICS",
+            autocompletion=completion.metrics,
             help="These metrics alone in the table and in --csv, by commas (crossfade metrics lists all).",
         ),
     ] = None,
@@ -78,6 +81,8 @@ def run(
     crossfade run my.toml --precision 1% --json
     crossfade run quickstart --columns goodput_bps,rtt_mean_s
     crossfade run classics/slow-start --interval 0.5
+    crossfade run quickstart --where tcp.variant=reno --where "channel.p_e<0.01"
+    crossfade run quickstart --point 5 --run 7 --pcap run7.pcap
     crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
     crossfade run lte-like-cell --trace-out cell.up --trace-user 12
     """
@@ -86,19 +91,27 @@ def run(
     if scenario is None:
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     outputs = Outputs(asked, scenario, csv=csv, plot=plot, json=json, others=records.files())
-    figure, viewed = drawn.options(), asked.options(ViewOptions)
+    figure = drawn.options()
+    at = chosen_points(scenario, figure["where"], asked.keys, asked.axes)
+    viewed = asked.options(ViewOptions) | {"at": at or None}
+    if records.run is not None and plot is None and not records.shows_a_run():
+        raise ScenarioError(
+            f"--run {records.run}: what is to be shown of it? give --events, --pcap or another"
+        )
     _check_metrics("--y", drawn.y, scenario, asked)
     _check_metrics("--columns", columns, scenario, asked)
     only = [name.strip() for name in columns.split(",")] if columns is not None else None
-    records.write(scenario, asked, sys.stderr if outputs.on_stdout else sys.stdout)
+    records.write(scenario, asked, at, sys.stderr if outputs.on_stdout else sys.stdout)
     with telling_what_is_left(
         not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
     ):
-        results = api.run(scenario, methods=asked.methods, **asked.options())
+        results = api.run(scenario, methods=asked.methods, **asked.options() | {"at": at or None})
     outputs.print(lambda to: _print(results, drawn.y, only, to), results)
     terminal.print_warnings(results.warnings)
     outputs.write(results.table(only))
-    outputs.draw(lambda file: pictures.draw(scenario, file, results=results, **viewed, **figure))
+    outputs.draw(
+        lambda file: pictures.draw(scenario, file, results=results, run=records.run or 0, **viewed, **figure)
+    )
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict
 from json import dumps as as_json
 from pathlib import Path
@@ -15,11 +16,15 @@ from crossfade import api, plans
 from crossfade.cli import terminal
 from crossfade.cli.facts import network_lines
 from crossfade.cli.groups import Asked, grouped
-from crossfade.cli.options import ScenarioArgument
+from crossfade.cli.options import ScenarioArgument, WhereOption, read_conditions
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
-from crossfade.plans.options import PlanOptions
+from crossfade.files.kinds import RESULTS, SCENARIO, expect
+from crossfade.plans import selection
+from crossfade.plans.options import Options, PlanOptions
+from crossfade.results import jsonschema
 from crossfade.results.opening import is_results_file
+from crossfade.tables import label
 
 # So much of what is damaged is named.
 MOST_LINES = 20
@@ -31,6 +36,10 @@ WORTH_A_WORD = 100e6
 def check(
     scenario: ScenarioArgument,
     asked: Asked,
+    where: WhereOption = None,
+    points: Annotated[
+        bool, typer.Option("--points", help="List the points with their numbers, for --point.")
+    ] = False,
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Of a results file: make it anew without what is damaged in it."),
@@ -44,19 +53,30 @@ def check(
     \b
     crossfade check quickstart
     crossfade check my.toml --over tcp.w_max=6,24
+    crossfade check quickstart --points --where tcp.variant=reno
     crossfade check my.sqlite
     crossfade check my.sqlite --repair
     """
+    expect(scenario, [SCENARIO, RESULTS], ScenarioError)
     if is_results_file(scenario):
-        if asked != Asked():
+        if asked != Asked() or where or points:
             raise ScenarioError(f"{scenario}: a results file; only --repair goes with it")
         _check_results(Path(scenario), repair)
         return
     if repair:
         raise ScenarioError(f"--repair: {shortened(scenario)} is not a results file")
-    found = api.check(scenario, methods=asked.methods, **asked.options(PlanOptions))
+    conditions = read_conditions("--where", where)
+    options = asked.options(PlanOptions)
+    if points:
+        _list_points(
+            plans.load(scenario, Options(methods=asked.methods, **options | {"point": None})),
+            asked.point,
+            conditions,
+        )
+        return
+    found = api.check(scenario, methods=asked.methods, **options, at=conditions or None)
     axes = "".join(f", {name}: {count}" for name, count in found.axes.items())
-    points = f"{found.points} point{'s' if found.points > 1 else ''}"
+    count = f"{found.points} point{'s' if found.points > 1 else ''}"
     stop = ", ".join(
         f"{name} {value if isinstance(value, str) else format(value, 'g')}"
         for name, value in found.stop.items()
@@ -66,11 +86,19 @@ def check(
     how = f"{methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run"
     if found.memory_of_rows >= WORTH_A_WORD:
         how += f", and {found.memory_of_rows / 1e6:,.0f} MB to sum up a point"
-    what = f"{found.title or scenario}: {points}{axes} ({how})"
+    what = f"{found.title or scenario}: {count}{axes} ({how})"
     print(one_line(f"ok: {what}"))
     for line in network_lines(found.network, found.facts, found.scenario):
         print(one_line(line))
     terminal.print_warnings(found.warnings)
+
+
+def _list_points(plan: plans.Plan, point: int | None, where: Mapping[str, str]) -> None:
+    """A line each: the number of a point, and the values of its axes."""
+    for number in selection.chosen_points(plan.description, point, where):
+        axes = plan.description["points"][number]["axes"]
+        values = ", ".join(f"{axis} = {label(value)}" for axis, value in axes.items())
+        print(one_line(f"point {number}: {values or 'the only one'}"))
 
 
 def _check_results(path: Path, repair: bool) -> None:
@@ -144,13 +172,20 @@ def copy(
         terminal.say(f"wrote {file}")
 
 
-def schema() -> None:
-    """Print the JSON Schema of a scenario, for editors.
+def schema(
+    results: Annotated[
+        bool, typer.Option("--results", help="Of what run --json and export --to json write.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of a scenario, or of results.
+
+    For editors, and for what reads run --json and export --to json.
 
     \b
     crossfade schema > crossfade.schema.json
+    crossfade schema --results > results.schema.json
     """
-    print(api.schema())
+    print(as_json(jsonschema.RESULTS, indent=2) if results else api.schema())
 
 
 def explain(

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from crossfade._crossfade import MAIN_METRICS
+from crossfade.cli.few import each_run, is_few, note
 from crossfade.cli.layout import Column, print_fitted, print_whole
 from crossfade.errors import one_line, shortened, visible
 from crossfade.figures.choice import called
@@ -47,7 +48,13 @@ VERDICT_STYLES = {
     "nothing to tell": "dim",
     "not judged": "dim",
 }
-CHOICE_STYLES = {"best": "green", "higher": "green", "lower": "red", "no feasible choice": "red"}
+CHOICE_STYLES = {
+    "best": "green",
+    "within": "green",
+    "higher": "green",
+    "lower": "red",
+    "no feasible choice": "red",
+}
 
 
 class SafeConsole(Console):
@@ -119,17 +126,40 @@ def print_results(
             print_fitted(to, _title(results.title, ", ".join(results.methods)), _sweep(results, only), None)
         else:
             _print(to, _title(results.title, _how(results)), _point(results, only))
+        _print_note(results, to)
         return
     if not results.axes:
         _print(to, _title(results.title, _how(results)), _point(results, results.metrics))
+        _print_note(results, to)
         for point in results.points:
             _print_parts(point, to)
         return
     wanted = [*(name.strip() for name in re.split("[,/]", drawn or "")), *main_metrics(results)]
     known = {*results.metrics, *results.parts}
     metrics = [name for name in dict.fromkeys(wanted) if name in known]
-    title = _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %")
+    title = _title(results.title, f"{', '.join(results.methods)}, {_intervals(results.points)}")
     print_fitted(to, title, _sweep(results, metrics), _room(to))
+    _print_note(results, to)
+
+
+def _intervals(points: Sequence[Point]) -> str:
+    """What stands beside the means of a table."""
+    random = [point for point in points if point.runs]
+    if random and all(map(is_few, random)):
+        return "mean (each run)"
+    return "mean ± 95 %, or (each run)" if any(map(is_few, random)) else "mean ± 95 %"
+
+
+def _print_note(results: Results, to: Console) -> None:
+    if text := note(results.points):
+        to.print(text, soft_wrap=True)
+
+
+def _estimate(point: Point, name: str, estimate: Mapping[str, Any] | None, factor: float) -> str:
+    """A metric of a point: its mean with the interval, or with each of a few runs."""
+    if estimate is None or not is_few(point) or estimate.get("at_least"):
+        return shown(estimate, factor, point.runs)
+    return each_run(point, name, estimate["value"], factor)
 
 
 def main_metrics(results: Results) -> list[str]:
@@ -178,7 +208,9 @@ def _print_parts(point: Point, to: Console) -> None:
             grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
         for row in rows:
             count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
-            cells = [shown(row.get(name), units[name][1], point.runs) for name in names]
+            cells = [
+                _estimate(point, f"{row['name']}.{name}", row.get(name), units[name][1]) for name in names
+            ]
             grid.add_row(f"{row['name']}{count}", *cells)
         print_whole(to, grid)
 
@@ -194,14 +226,14 @@ def _point(results: Results, metrics: Sequence[str]) -> Grid:
     grid = _grid()
     grid.add_column("metric", no_wrap=True)
     for point in results.points:
-        solved = "value" if not point.runs else "mean ± 95 %"
+        solved = "value" if not point.runs else _intervals([point])
         grid.add_column(point.method if len(results.points) > 1 else solved, justify="right", no_wrap=True)
     grid.add_column("unit")
     for name in metrics:
         found = [(point.metrics | point.parts).get(name) for point in results.points]
         unit, factor = shown_unit([vars(estimate) for estimate in found if estimate is not None])
         cells = [
-            shown(None if estimate is None else vars(estimate), factor, point.runs)
+            _estimate(point, name, None if estimate is None else vars(estimate), factor)
             for point, estimate in zip(results.points, found, strict=True)
         ]
         grid.add_row(name, *cells, unit)
@@ -224,7 +256,7 @@ def _sweep(results: Results, metrics: Sequence[str]) -> list[Column]:
     columns.append(Column("runs", runs, is_right=True))
     for name in metrics:
         cells = [
-            shown(vars(found[name]) if name in found else None, units[name][1], point.runs)
+            _estimate(point, name, vars(found[name]) if name in found else None, units[name][1])
             for point, found in zip(results.points, points, strict=True)
         ]
         columns.append(Column(_heading(name, units[name][0]), cells, is_metric=True))
@@ -498,9 +530,10 @@ def print_best(found: Best, to: Console) -> None:
             verdict.append(f": {words}")
         grid.add_row(*cells, *estimates, at.runner_up or "-", verdict)
     limits = [str(limit) for limit in goal.constraints]
+    first = "" if found.within is None else f"first choice within {100 * found.within:g} % of the "
     aim = " subject to ".join(
         [
-            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, unit)}",
+            f"{first}{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, unit)}",
             *filter(None, [", ".join(limits)]),
         ]
     )

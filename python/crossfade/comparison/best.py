@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
@@ -26,10 +26,13 @@ from crossfade.comparison.compare import (
     unit_of,
     words,
 )
+from crossfade.comparison.gates import Gate, worst_run
 from crossfade.comparison.goals import Candidate, Constraint, Goal
 from crossfade.comparison.paired import COVERAGE, Sample, each_of
 from crossfade.comparison.switching import Range
 from crossfade.comparison.switching import ranges as switching_ranges
+from crossfade.comparison.within import first_within, read_share, slacks
+from crossfade.comparison.within import ranges as ranges_within
 from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
@@ -43,7 +46,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Verdict = Literal["best", "equal", "too close to call", "constraint uncertain", "no feasible choice"]
+Verdict = Literal[
+    "best", "within", "equal", "too close to call", "constraint uncertain", "no feasible choice"
+]
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,11 @@ class Decision:
     choice``: no mean keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the
     advantage over the ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower
     bound, ``at_least``, if it is a completion time and flows were unfinished; ``margin`` is then that of the
-    times seen.
+    times seen. ``worst_run`` is the run in which the choice is worst against the runner-up.
+
+    Where the first choice within a share of the best is asked for, ``within`` says that it surely is, and
+    that those before it surely are not; otherwise it is ``too close to call``, and ``rivals`` are those that
+    may be, too. The ``runner_up`` is then the best choice, if another one.
     """
 
     condition: dict[str, Cell]
@@ -72,6 +81,7 @@ class Decision:
     verdict: Verdict
     rivals: list[str]
     uncertain: list[str]
+    worst_run: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,26 @@ class Best:
     ranges: list[Range]
     warnings: list[str]
     results: Results
+    within: float | None = None
+    """The share of the best that the first choice may cost, None where the best itself is asked for."""
+
+    def failures(self, conditions: Sequence[str]) -> list[tuple[str, Decision]]:
+        """The decisions that meet one of some conditions, each with the first condition that it meets.
+
+        A condition is a verdict (``"too close to call"``), a limit of the margin over the runner-up, in the
+        metric's unit or as a share of the value (``"margin<2%"``), or a choice (``"choice!=reno"``).
+        """
+        gates = [Gate.parse(text, "margin", get_args(Verdict)) for text in conditions]
+
+        def fails(gate: Gate, at: Decision) -> bool:
+            choice = "none" if at.choice is None else words(tuple(at.choice.values()))
+            return gate.fails(at.verdict, at.margin, at.value, choice)
+
+        return [
+            (gate.text, at)
+            for at in self.decisions
+            if (gate := next((one for one in gates if fails(one, at)), None))
+        ]
 
     def plot(
         self,
@@ -139,7 +169,7 @@ class Best:
             "runner_up",
             "margin",
         ]
-        columns += ["margin_ci95", "verdict", "rivals", "uncertain"]
+        columns += ["margin_ci95", "verdict", "rivals", "uncertain", "worst_run"]
         return Table.of(columns, self.records())
 
     def _bounds(self) -> list[str]:
@@ -156,6 +186,7 @@ class Best:
             | dict.fromkeys(self._bounds(), int(found.at_least))
             | {"margin": found.margin, "margin_ci95": found.margin_ci95, "verdict": found.verdict}
             | {"rivals": "; ".join(found.rivals) or None, "uncertain": "; ".join(found.uncertain) or None}
+            | {"worst_run": found.worst_run}
             for found in self.decisions
         ]
 
@@ -179,6 +210,7 @@ class Best:
             "metric": self.goal.metric,
             "unit": self.unit,
             "lowest": self.goal.lowest,
+            "within": self.within,
             "subject_to": [str(constraint) for constraint in self.goal.constraints],
             "method": self.method,
             "points": [_renamed(asdict(found), condition="axes") for found in self.decisions],
@@ -204,6 +236,7 @@ def best(
     *,
     metric: str = USUAL_METRIC,
     lowest: bool | None = None,
+    within: str | float | None = None,
     subject_to: Sequence[str] = (),
     method: str | None = None,
     together: bool = False,
@@ -219,6 +252,10 @@ def best(
     results file. ``choose`` are the axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
     ``subject_to`` are constraints on means (``["rtt_p95_s<0.8"]``). Of several methods ``method`` is the one
     that decides; the simulation, where it is not given and there is one.
+
+    ``within`` (``"2%"``) asks for the first choice, in the order of its axis, that costs no more than this
+    share of the best: list choices from cheap to dear. :func:`crossfade.knee` does the same of numbers, with
+    a bootstrap.
 
     ``where`` takes a part of the points (:meth:`Results.where`).
 
@@ -236,6 +273,7 @@ def best(
     metric.
     """
     goal = Goal(metric, is_lowest(metric, lowest), [Constraint.parse(text) for text in subject_to])
+    share = read_share(within)
     metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
     source, asked = loaded(source) or source, Options.of(RunOptions, options)
     if isinstance(source, Results):
@@ -262,13 +300,20 @@ def best(
         results=results,
         decisions=[
             _decide(choices.named(condition), choices.chosen, under, goal, coverage)
+            if share is None
+            else _decide_within(choices.named(condition), choices.chosen, under, goal, share, coverage)
             for condition, under in conditions.items()
         ],
         ranges=[
             found
             for line in choices.lines()
-            for found in switching_ranges(line, choices.chosen, goal, coverage)
+            for found in (
+                switching_ranges(line, choices.chosen, goal, coverage)
+                if share is None
+                else ranges_within(line, choices.chosen, goal, share, coverage)
+            )
         ],
+        within=share,
     )
 
 
@@ -343,7 +388,51 @@ def _decide(
         verdict="constraint uncertain" if uncertain else close if rivals else "best",
         rivals=[named(choice) for choice in rivals],
         uncertain=uncertain,
+        worst_run=_worst(margin),
     )
+
+
+def _decide_within(
+    condition: dict[str, Cell],
+    chosen: Sequence[str],
+    candidates: Mapping[Cells, Candidate],
+    goal: Goal,
+    share: float,
+    coverage: float,
+) -> Decision:
+    """The first of some candidates that costs no more than a share of the best."""
+    leader, found = slacks(candidates, goal, share)
+    if leader is None:
+        return _decide(condition, chosen, candidates, goal, coverage)
+    first = first_within(found)
+    unclear = ("too close to call", "cannot tell")
+    before = list(found)[: list(found).index(first)]
+    rivals = [choice for choice in before if found[choice].verdict(coverage) in unclear]
+    if first != leader and found[first].verdict(coverage) in unclear:
+        rivals.append(leader)
+    uncertain = goal.doubts(candidates[first], coverage) or []
+    value = candidates[first].value
+    margin = None if first == leader else candidates[first].merit - candidates[leader].merit
+    return Decision(
+        condition=condition,
+        choice=dict(zip(chosen, first, strict=True)),
+        value=value.mean,
+        ci95=None if value.unfinished else value.ci95(coverage),
+        at_least=bool(value.unfinished),
+        runner_up=None if margin is None else words(leader),
+        margin=margin.mean if margin and margin.values else None,
+        margin_ci95=margin.ci95(coverage) if margin and margin.values else None,
+        verdict="constraint uncertain" if uncertain else "too close to call" if rivals else "within",
+        rivals=[words(choice) for choice in rivals],
+        uncertain=uncertain,
+        worst_run=_worst(margin),
+    )
+
+
+def _worst(margin: Sample | None) -> int | None:
+    """The run in which an advantage is smallest."""
+    found = None if margin is None or margin.is_exact else worst_run(margin.values, lowest_is_best=False)
+    return found[0] if found else None
 
 
 def _interpolated(curve: Sequence[tuple[float, float]], x: float) -> float:

@@ -10,18 +10,19 @@ import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from os import PathLike
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
+from crossfade.comparison.gates import Gate, worst_run
 from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
 from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.plans.options import Options, RunOptions
 from crossfade.quantities import in_numbers, is_log_spaced
-from crossfade.results.metrics import near_metrics
+from crossfade.results.metrics import metric_of, near_metrics
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
@@ -42,7 +43,10 @@ class Pair:
 
     ``verdict`` is about the first: ``higher``, ``lower``, ``too close to call`` where the interval contains
     0, ``equal`` where all runs are equal, ``cannot tell`` where a single run has no interval. ``pairs`` is
-    the number of runs that both have, 0 where both are exact.
+    the number of runs that both have, 0 where both are exact. ``reference`` is the mean of the second over
+    these, of which a difference is a share. ``worst_run`` is the run in which the first is worst against the
+    second, ``worst_difference`` the difference there; None of a single run. ``axes`` are those of the point
+    of the first, ``method`` is its method.
     """
 
     condition: dict[str, Cell]
@@ -52,6 +56,11 @@ class Pair:
     ci95: float | None
     pairs: int
     verdict: Verdict
+    reference: float = math.nan
+    worst_run: int | None = None
+    worst_difference: float | None = None
+    axes: dict[str, Any] = field(default_factory=dict, repr=False)
+    method: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,7 @@ class Comparison:
     def table(self) -> Table:
         """A row a condition and pair."""
         columns = [*self.conditions, "first", "second", "difference", "ci95", "pairs", "verdict"]
+        columns += ["worst_run", "worst_difference"]
         return Table.of(columns, self.records())
 
     def records(self) -> list[dict[str, Cell]]:
@@ -89,7 +99,37 @@ class Comparison:
             pair.condition
             | {"first": pair.first, "second": pair.second, "difference": pair.difference}
             | {"ci95": pair.ci95, "pairs": pair.pairs, "verdict": pair.verdict}
+            | {"worst_run": pair.worst_run, "worst_difference": pair.worst_difference}
             for pair in self.pairs
+        ]
+
+    @property
+    def worst(self) -> Pair | None:
+        """The pair with the run in which the first falls behind most, as a share of the second."""
+        known = [pair for pair in self.pairs if pair.worst_difference is not None]
+        sign = 1.0 if is_better_low(self.metric) else -1.0
+
+        def loss(pair: Pair) -> float:
+            return sign * (pair.worst_difference or 0.0) / (abs(pair.reference) or 1.0)
+
+        return max(known, key=loss, default=None)
+
+    def failures(self, conditions: Sequence[str]) -> list[tuple[str, Pair]]:
+        """The pairs that meet one of some conditions, each with the first condition that it meets.
+
+        A condition is a verdict (``"lower"``), or a limit of the mean difference, in the metric's unit
+        (``"difference<-1e5"``) or as a share of the mean of the second (``"difference<-2%"``).
+        :class:`ScenarioError` where one is neither.
+        """
+        gates = [Gate.parse(text, "difference", get_args(Verdict)) for text in conditions]
+        return [
+            (gate.text, pair)
+            for pair in self.pairs
+            if (
+                gate := next(
+                    (one for one in gates if one.fails(pair.verdict, pair.difference, pair.reference)), None
+                )
+            )
         ]
 
     def crossing_table(self) -> Table:
@@ -164,15 +204,7 @@ def compare(
         raise ResultsError(f"{metric}: the choices have no run in common (are shards to be merged first?)")
     coverage = each_of(len(found)) if together else COVERAGE
     pairs = [
-        Pair(
-            condition=choices.named(condition),
-            first=words(first),
-            second=words(second),
-            difference=difference.mean,
-            ci95=difference.ci95(coverage),
-            pairs=0 if difference.is_exact else len(difference.values),
-            verdict=difference.verdict(coverage),
-        )
+        _pair(choices, condition, first, second, difference, metric, coverage)
         for condition, first, second, difference in found
     ]
     crossings = [
@@ -191,6 +223,41 @@ def compare(
         pairs=pairs,
         crossings=crossings,
         warnings=[*doubts(results), *missing(results, [metric])],
+    )
+
+
+def is_better_low(metric: str) -> bool:
+    """Whether less of a metric is better."""
+    found = metric_of(metric)
+    return found is not None and found.direction == "lower"
+
+
+def _pair(
+    choices: Choices,
+    condition: Cells,
+    first: Cells,
+    second: Cells,
+    difference: Sample,
+    metric: str,
+    coverage: float,
+) -> Pair:
+    points = choices.points[condition]
+    of_runs = {} if difference.is_exact else difference.values
+    worst = worst_run(of_runs, is_better_low(metric))
+    reference = Sample.of(points[second], metric)
+    return Pair(
+        condition=choices.named(condition),
+        first=words(first),
+        second=words(second),
+        difference=difference.mean,
+        ci95=difference.ci95(coverage),
+        pairs=len(of_runs),
+        verdict=difference.verdict(coverage),
+        reference=(reference if difference.is_exact else reference.within(of_runs)).mean,
+        worst_run=worst[0] if worst else None,
+        worst_difference=worst[1] if worst else None,
+        axes=points[first].axes,
+        method=points[first].method,
     )
 
 
@@ -361,7 +428,7 @@ def results_of(
     or with a metric is said before anything runs.
     """
     if (results := loaded(source)) is not None:
-        for name in ("set", "over", "runs", "precision", "seed", "jobs"):
+        for name in ("set", "over", "runs", "precision", "seed", "jobs", "point", "at"):
             if getattr(options, name) is not None:
                 raise ScenarioError(f"{name}: is for a scenario to be run, and these are results")
         results = results if options.methods is None else _by_methods(results, options.methods)

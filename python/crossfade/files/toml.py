@@ -74,3 +74,8 @@ def _value(key: str, value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     raise ScenarioError(f"{shortened(key)} = {value!r}: must have a value (a key without one is left out)")
+
+
+def inline(value: Any) -> str:
+    """A value as it stands behind a key."""
+    return _value("value", value)

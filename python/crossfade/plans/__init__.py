@@ -17,6 +17,7 @@ from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.files import controls, read_scenario, toml
 from crossfade.files.version import version
 from crossfade.plans.options import AS_WRITTEN, Described, Options, ScenarioLike, classes, plain
+from crossfade.plans.selection import chosen
 from crossfade.results import datasets, making
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.plantable import StoredPlan
@@ -41,6 +42,8 @@ class Plan:
     overrides: dict[str, Any]
     files: dict[str, str]
     core: _crossfade.Plan
+    run: int = 0
+    """The run of each point that is looked at, where single runs are."""
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -89,8 +92,11 @@ def load(scenario: ScenarioLike, options: Options = AS_WRITTEN, on_points: OnPoi
         return held[file] if file in held else read_file(file)
 
     plan = read(name, text, options.overrides(), attached, on_points)
+    if options.point is not None or options.at:
+        over = chosen(plan.description, options.point, options.at)
+        plan = read(name, text, options.overrides() | {"over": over}, attached)
     _check_figure(plan)
-    return plan
+    return replace(plan, run=options.run)
 
 
 def written(

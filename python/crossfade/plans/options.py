@@ -41,12 +41,25 @@ class ViewOptions(TypedDict, total=False):
 
     ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
     (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"`` and ``"start:stop:step"``), and ``seed``
-    stands above that of the file.
+    stands above that of the file. ``point`` takes one point of the sweep by its number, counted from 0
+    (``crossfade check --points`` lists them), ``at`` those where axes have some values
+    (``{"tcp.variant": "reno", "channel.p_e<": 0.01}``).
     """
 
     set: Values | None
     over: Values | None
     seed: int | None
+    point: int | None
+    at: Values | None
+
+
+class LookOptions(ViewOptions, total=False):
+    """The keyword arguments of functions that look at one run of each point.
+
+    ``run`` is its number, counted from 0: run 7 is the one whose metrics stand in row 7 of the point.
+    """
+
+    run: int
 
 
 class PlanOptions(ViewOptions, total=False):
@@ -84,11 +97,17 @@ class Options:
     jobs: int | None = None
     cache: bool | Cache = True
     progress: bool = False
+    point: int | None = None
+    at: Values | None = None
+    run: int = 0
 
     def __post_init__(self) -> None:
         """:class:`ScenarioError` for what is of another kind than is meant."""
-        for name in ("set", "over"):
+        for name in ("set", "over", "at"):
             _check_values(name, getattr(self, name))
+        check_number("run", self.run)
+        if self.point is not None:
+            check_number("point", self.point)
         if isinstance(self.methods, str):
             object.__setattr__(self, "methods", [self.methods])
         elif not isinstance(self.methods, Sequence | None):
@@ -116,6 +135,8 @@ class Options:
             runs=stop.runs,
             precision=stop.precision,
             seed=under.seed if self.seed is None else self.seed,
+            point=under.point if self.point is None else self.point,
+            at=under.at if self.at is None else self.at,
             methods=under.methods if self.methods is None else self.methods,
         )
 
@@ -174,6 +195,12 @@ def check_jobs(jobs: int | None) -> None:
         raise errors.ScenarioError(f"jobs = {_said(jobs)}: must be a number of threads (None: all cores)")
     if jobs is not None and not 1 <= jobs <= _crossfade.MOST_JOBS:
         raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {_crossfade.MOST_JOBS}")
+
+
+def check_number(name: str, number: Any) -> None:
+    """:class:`ScenarioError` for what is no number of a point or run."""
+    if not is_whole(number) or not 0 <= number < 2**53:
+        raise errors.ScenarioError(f"{name} = {_said(number)}: must be a whole number, 0 or more")
 
 
 def is_whole(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crossfade.errors import OutputError, ResultsError
 from crossfade.files import cannot_write, check_output, whole_file
 from crossfade.results.datasets import read_plan
-from crossfade.tables import csv_line, label
+from crossfade.tables import Table, csv_line, label
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +48,8 @@ def export(
 
     - ``csv`` (``.csv``): a row a point and method, as :meth:`Results.table` has it: axes as they are written,
       ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``.
+    - ``json`` (``.json``): a list with an object for each point and method, as ``crossfade run --json``
+      prints it (``crossfade schema --results``); with ``runs`` an object for each run.
     - ``parquet`` (``.parquet``): the same columns with axes as in :func:`open_results`. The unit of a column
       is ``units`` in the metadata of its field; the metadata of the schema is that of the dataset.
     - ``netcdf`` (``.nc``, NetCDF-4): a variable for each of these columns, over dimensions with the dotted
@@ -113,6 +116,21 @@ def csv_lines(rows: PlanRows, runs: bool) -> Iterator[str]:
 def _write_csv(rows: PlanRows, runs: bool, path: Path) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.writelines(csv_lines(rows, runs))
+
+
+def json_text(rows: PlanRows, runs: bool) -> str:
+    """A list with an object for each point and method, or for each run."""
+    from crossfade.results.planresults import results_of
+
+    if not runs:
+        return results_of(rows).to_json() + "\n"
+    table = Table.from_csv("".join(csv_lines(rows, runs)), "runs")
+    return json.dumps(table.records(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write_json(rows: PlanRows, runs: bool, path: Path) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(json_text(rows, runs))
 
 
 def _write_parquet(rows: PlanRows, runs: bool, path: Path) -> None:
@@ -260,6 +278,7 @@ class Writer(NamedTuple):
 
 WRITERS = {
     "csv": Writer(".csv", (), _write_csv),
+    "json": Writer(".json", (), _write_json),
     "parquet": Writer(".parquet", ("pyarrow",), _write_parquet),
     "netcdf": Writer(".nc", ("h5netcdf", "h5py"), _write_netcdf),
     "mat": Writer(".mat", ("scipy",), _write_mat),

@@ -376,10 +376,12 @@ class Results:
         }
         return {name: found[place, number, name] for place, number, name in sorted(found)}
 
-    def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The object behind ``--json``, a list of them where there are several points or methods."""
-        objects = [self._object(point) for point in self.points]
-        return objects if self.axes or len(self.methods) > 1 else objects[0]
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The list behind ``--json``: an object for each point and method.
+
+        ``crossfade schema --results`` describes it.
+        """
+        return [self._object(point) for point in self.points]
 
     def _object(self, point: Point) -> dict[str, Any]:
         def ends(metric: Estimate) -> dict[str, Any]:
@@ -389,7 +391,7 @@ class Results:
 
         return {
             "scenario": point.scenario,
-            **({"axes": point.axes} if self.axes else {}),
+            "axes": point.axes,
             "method": point.method,
             "seed": self.seed,
             "runs": point.runs,

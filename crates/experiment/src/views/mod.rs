@@ -30,18 +30,19 @@ use std::sync::atomic::AtomicBool;
 /// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
 const MOST_POINTS_WITH_EVENTS: usize = 20;
 
-/// Hands the events of run 0 of each point of `experiment` to `sink`, in the order of its points, each as CSV: the
+/// Hands the events of `run` of each point of `experiment` to `sink`, in the order of its points, each as CSV: the
 /// number of the point and whole lines of its text, the header first. `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has more than 20 points.
 pub fn events(
     experiment: &Experiment,
+    run: u64,
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
     let has_info = has_info(experiment);
-    of_points(experiment, sink, |setup, network, sink| match setup.sample {
+    of_points(experiment, run, sink, |setup, network, sink| match setup.sample {
         None => {
             let mut csv = EventsCsv::with_info(sink, Lines::Events, has_info);
             run_checked(network, &mut csv, (), cancel)?;
@@ -61,6 +62,7 @@ pub fn events(
 /// The plan has more than 20 points, or no `run.sample`.
 pub fn samples(
     experiment: &Experiment,
+    run: u64,
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
@@ -70,7 +72,7 @@ pub fn samples(
             "missing; the time between two samples, such as \"100 ms\"",
         ));
     }
-    of_points(experiment, sink, |setup, network, sink| {
+    of_points(experiment, run, sink, |setup, network, sink| {
         let every = setup.sample?;
         samples::sampled(setup, network, every, EventsCsv::new(sink, Lines::Samples), cancel)
     })
@@ -99,10 +101,11 @@ pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
 /// The plan has more than 20 points.
 pub fn link_events(
     experiment: &Experiment,
+    run: u64,
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
-    of_points(experiment, sink, |_, network, sink| link_events::link_events(network, sink, cancel))
+    of_points(experiment, run, sink, |_, network, sink| link_events::link_events(network, sink, cancel))
 }
 
 /// Hands each transfer to `sink`, of every run of each point (100 at the most), as CSV; otherwise as
@@ -135,14 +138,31 @@ pub fn delays(
     })
 }
 
-/// A text about run 0 of each point.
+/// A text about one run of each point.
 fn of_points(
     experiment: &Experiment,
+    run: u64,
     sink: &mut (dyn FnMut(usize, &str) + Send),
     write: impl Fn(&Setup, Network, &mut TextSink<'_>) -> Option<()>,
 ) -> Result<Option<()>, ScenarioError> {
-    let seed = RunSeed { seed: experiment.seed, run: 0 };
-    of_all_points(experiment, sink, |point, sink| write(&point.setup, network(&point.setup, seed), sink))
+    let seed = seed_of(experiment, run)?;
+    of_all_points(experiment, sink, |point, sink| {
+        let point = experiment.points.at_run(point.index, run);
+        write(&point.setup, network(&point.setup, seed), sink)
+    })
+}
+
+/// What the random streams of a run are drawn from.
+///
+/// # Errors
+/// The run has no draw, where runs take draws.
+fn seed_of(experiment: &Experiment, run: u64) -> Result<RunSeed, ScenarioError> {
+    let runs = experiment.stop.most_runs();
+    if experiment.points.may_have_draws() && run >= runs {
+        let problem = format!("is not among the {runs} runs that take draws, counted from 0");
+        return Err(ScenarioError::value("run", &run.into(), problem));
+    }
+    Ok(RunSeed { seed: experiment.seed, run })
 }
 
 /// A text about each point.
@@ -173,7 +193,7 @@ pub fn events_with_congestion_control(
     has_info: bool,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {
-    let point = only_point(experiment, "a congestion control of one's own")?;
+    let (point, seed) = only_point(experiment, "a congestion control of one's own", 0)?;
     let Some(tcp) = point.setup.only_bulk_tcp() else {
         return Err(ScenarioError::key(
             "flows",
@@ -182,7 +202,7 @@ pub fn events_with_congestion_control(
     };
     let config = tcp.config;
     let factory: CongestionFactory = Arc::new(move || make(&config));
-    let mut network = network(&point.setup, RunSeed { seed: experiment.seed, run: 0 });
+    let mut network = network(&point.setup, seed);
     for flow in &mut network.flows {
         if let Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } = &mut flow.source {
             tcp.congestion = Some(Arc::clone(&factory));
@@ -196,27 +216,27 @@ pub fn events_with_congestion_control(
     Ok(finished.map(|_| text))
 }
 
-/// Hands what the senders' network interfaces saw in run 0 of the only point of `experiment` to `sink`, as a pcap
+/// Hands what the senders' network interfaces saw in `run` of the only point of `experiment` to `sink`, as a pcap
 /// file; `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has several points; packets or windows that TCP's headers have no room for.
 pub fn pcap(
     experiment: &Experiment,
+    run: u64,
     config: CaptureConfig,
     sink: &mut Sink<'_>,
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
-    let point = only_point(experiment, "a capture")?;
+    let (point, seed) = only_point(experiment, "a capture", run)?;
     let mut sink = |bytes: &[u8]| sink(bytes);
     let mut pcap = Pcap::new(&point.setup, config, &mut sink)?;
-    let seed = RunSeed { seed: experiment.seed, run: 0 };
     let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
     pcap.finish();
     Ok(finished.map(|_| ()))
 }
 
-/// When flow `number`, counted from 0, was delivered each 1500 bytes in run 0 of the only point of `experiment`, in the format
+/// When flow `number`, counted from 0, was delivered each 1500 bytes in `run` of the only point of `experiment`, in the format
 /// of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could have carried for it, where packets of
 /// it were always waiting. `None` if `cancel` became true.
 ///
@@ -224,10 +244,11 @@ pub fn pcap(
 /// The plan has several points, or no such flow; nothing was delivered.
 pub fn opportunities(
     experiment: &Experiment,
+    run: u64,
     number: u32,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {
-    let point = only_point(experiment, "a trace of opportunities")?;
+    let (point, seed) = only_point(experiment, "a trace of opportunities", run)?;
     let sizes = opportunities::packet_sizes(&point.setup);
     let Some(&bytes) = sizes.get(number as usize) else {
         let problem = format!("there is no number {number}: {} are simulated, counted from 0", sizes.len());
@@ -239,7 +260,6 @@ pub fn opportunities(
             format!("number {number} sends packets of several sizes, of which no trace is made"),
         )
     })?;
-    let seed = RunSeed { seed: experiment.seed, run: 0 };
     let network = network(&point.setup, seed);
     match opportunities::opportunities(network, number, bytes, cancel) {
         Some(text) if text.is_empty() => {
@@ -249,26 +269,34 @@ pub fn opportunities(
     }
 }
 
-/// What a radio that hears everything would have seen of the mesh in run 0 of the only point of `experiment`, as a pcap
+/// What a radio that hears everything would have seen of the mesh in `run` of the only point of `experiment`, as a pcap
 /// file; `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has several points; there is no mesh.
-pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
-    let point = only_point(experiment, "a capture")?;
+pub fn air_pcap(
+    experiment: &Experiment,
+    run: u64,
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<u8>>, ScenarioError> {
+    let (point, seed) = only_point(experiment, "a capture", run)?;
     let Some(mesh) = point.setup.mesh() else {
         return Err(ScenarioError::key("mesh", "missing; there is no air to capture"));
     };
-    let seed = RunSeed { seed: experiment.seed, run: 0 };
     Ok(link_events::air(network(&point.setup, seed), mesh, cancel))
 }
 
-/// The only point of `experiment`, of which `what` shows one run.
-fn only_point(experiment: &Experiment, what: &str) -> Result<Arc<Point>, ScenarioError> {
+/// The only point of `experiment` as `run` has it, of which `what` shows that run.
+fn only_point(experiment: &Experiment, what: &str, run: u64) -> Result<(Arc<Point>, RunSeed), ScenarioError> {
     match experiment.points.len() {
-        1 => Ok(experiment.points.at(0)),
+        1 => {
+            let seed = seed_of(experiment, run)?;
+            Ok((experiment.points.at_run(0, run), seed))
+        }
         points => {
-            let problem = format!("{what} shows one run; the plan has {points} points");
+            let problem = format!(
+                "{what} shows one run of one point; the plan has {points} points (--point N takes one)"
+            );
             Err(ScenarioError::key("sweep", problem))
         }
     }

@@ -98,14 +98,20 @@ pub(crate) fn runs_of(text: &str, set: &Value, name: &str) -> Runs {
 /// What writes a text of each point: [`crossfade_experiment::events`] or `link_events`.
 type Write = fn(
     &Experiment,
+    u64,
     &mut (dyn FnMut(usize, &str) + Send),
     &AtomicBool,
 ) -> Result<Option<()>, crossfade_scenario::ScenarioError>;
 
-/// The texts of all points.
+/// The texts of run 0 of all points.
 pub(crate) fn texts(plan: &Experiment, write: Write) -> Vec<String> {
+    texts_of_run(plan, 0, write)
+}
+
+/// The texts of a run of all points.
+pub(crate) fn texts_of_run(plan: &Experiment, run: u64, write: Write) -> Vec<String> {
     let mut texts = vec![String::new(); plan.points.len()];
     let mut sink = |point: usize, lines: &str| texts[point].push_str(lines);
-    write(plan, &mut sink, &AtomicBool::new(false)).unwrap().unwrap();
+    write(plan, run, &mut sink, &AtomicBool::new(false)).unwrap().unwrap();
     texts
 }

@@ -196,6 +196,17 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<String, Flow>,
 
+    /// Name of the alternative whose tables replace the scenario's own.
+    #[schemars(extend("x-default" = "each in turn: an axis of all alternatives, in the order of the file"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternative: Option<String>,
+
+    /// Alternatives by name, such as radio technologies: tables that replace the scenario's. An alternative may hold
+    /// channel, phy, link, reverse, wired, mesh, cell, tcp and flows, each whole: nothing of the table that it replaces
+    /// is left. Keys that are set or swept beside the file hold in all of them.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub alternatives: Map<String, Value>,
+
     /// Axes of the sweep: a dotted key and its values. Values come as a list, "a,b,c", "start:stop:step" (both ends
     /// included) or "log:start:stop:points". Keys joined by commas are zipped: their values are lists, one value per
     /// key. Axes are crossed; the first varies slowest. A table as a value is merged into the table of that name.

@@ -19,11 +19,12 @@ from crossfade.cli import terminal
 from crossfade.cli.groups import grouped
 from crossfade.cli.live.config import Config
 from crossfade.cli.live.options import AskedLive
-from crossfade.cli.options import read_assignments
+from crossfade.cli.options import read_assignments, read_conditions
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_outputs, inputs_of
 from crossfade.plans.options import Options
 from crossfade.quantities import in_numbers
+from crossfade.tables import label
 
 OWN_FAILURE = 125
 """The exit code where COMMAND could not be run; every other one is COMMAND's."""
@@ -83,7 +84,7 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
     _check(command, scenario, asked)
     overrides = read_assignments("--set", asked.set)
     source = _shaped(asked) if scenario is None else scenario
-    plan = _one_point(source, overrides, asked.seed)
+    plan = _one_point(source, overrides, asked)
     captures = _pair("--pcap", "NEAR,FAR", asked.pcap)
     opportunities = _pair("--opportunities", "DOWN,UP", asked.opportunities)
     inputs = inputs_of(scenario, overrides)
@@ -179,24 +180,25 @@ def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
         raise ScenarioError(f"--mtu {asked.mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
 
 
-def _one_point(source: str, overrides: dict[str, Any], seed: int | None) -> plans.Plan:
-    """A plan of one point: of a sweep the first, with what is set in the place of what is swept."""
+def _one_point(source: str, overrides: dict[str, Any], asked: AskedLive) -> plans.Plan:
+    """A plan of one point: the one that is asked for, else the first.
+
+    What is set stands in the place of what is swept.
+    """
+    seed, point, at = asked.seed, asked.point, read_conditions("--where", asked.where) or None
     text = plans.load(source, Options(seed=seed)).text
     swept = tomllib.loads(text).get("sweep", {})
     over: dict[str, Any] = {key: values for key, values in swept.items() if isinstance(values, list | str)}
     rest = {key: value for key, value in overrides.items() if key not in swept}
     over |= {key: [value] for key, value in overrides.items() if key in swept}
-    plan = plans.load(source, Options(set=rest, over=over, seed=seed))
+    plan = plans.load(source, Options(set=rest, over=over, seed=seed, point=point, at=at))
     points = plan.description["points"]
     if len(points) > 1:
-        first = points[0]["axes"]
-        words = ", ".join(f"{key} = {value}" for key, value in first.items())
-        terminal.say(f"live: the first of {len(points)} points: {words}; --set chooses another")
-        over = {
-            key: [[first[part.strip()] for part in key.split(",")] if "," in key else first[key]]
-            for key in swept
-        }
-        plan = plans.load(source, Options(set=rest, over=over, seed=seed))
+        if at is not None:
+            raise ScenarioError(f"--where: leaves {len(points)} points; live takes one")
+        words = ", ".join(f"{key} = {label(value)}" for key, value in points[0]["axes"].items())
+        terminal.say(f"live: the first of {len(points)} points: {words}; --point or --set takes another")
+        plan = plans.load(source, Options(set=rest, over=over, seed=seed, point=0))
     return plan
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.cli.options import QuietOption, SeedOption, SetOption, whole
+from crossfade.cli.options import PointOption, QuietOption, SeedOption, SetOption, whole
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,15 @@ class AskedLive:
         ),
     ] = None
     seed: SeedOption = None
+    point: PointOption = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="KEY=VALUE",
+            help="The point of a sweep at which an axis has this value. May be given several times.",
+        ),
+    ] = None
     realtime: Annotated[
         bool,
         typer.Option(

@@ -1,0 +1,86 @@
+"""``crossfade complete``, and what a shell completes: commands, options, scenarios, keys, metrics."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
+
+VARIABLE = "_CROSSFADE_COMPLETE"
+
+
+class Shell(StrEnum):
+    """The shells that there are scripts for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def complete(
+    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell.", show_default=False)],
+) -> None:
+    """Print a script that lets a shell complete commands.
+
+    It completes options, scenarios, keys and metrics, too.
+
+    \b
+    source <(crossfade complete bash)        in ~/.bashrc
+    source <(crossfade complete zsh)         in ~/.zshrc, after compinit
+    crossfade complete fish | source         in ~/.config/fish/config.fish
+    """
+    print(get_completion_script(prog_name="crossfade", complete_var=VARIABLE, shell=shell.value))
+
+
+def begin() -> None:
+    """Make ready to answer a shell, where one asks."""
+    if os.environ.get(VARIABLE):
+        completion_init()
+
+
+def scenarios(incomplete: str) -> list[str]:
+    """Shipped scenarios and files that end in ``.toml``, results files too."""
+    from crossfade.files import shipped_scenarios
+
+    folder = Path(incomplete).parent if "/" in incomplete else Path()
+    files = [path.as_posix() for end in ("*.toml", "*.sqlite") for path in sorted(folder.glob(end))]
+    folders = [f"{path.as_posix()}/" for path in sorted(folder.glob("*/"))]
+    return [name for name in [*shipped_scenarios(), *files, *folders] if name.startswith(incomplete)]
+
+
+def keys(incomplete: str) -> list[str]:
+    """Dotted keys, each with the ``=`` that follows it."""
+    return [f"{key}=" for key in _keys() if key.startswith(incomplete)]
+
+
+def metrics(incomplete: str) -> list[str]:
+    """Metrics; of a list the last one."""
+    from crossfade.results.metrics import metrics as known
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{metric.name}" for metric in known() if metric.name.startswith(last)]
+
+
+@cache
+def _keys() -> list[str]:
+    import crossfade._crossfade as _crossfade
+
+    return list(dotted_keys(json.loads(_crossfade.schema())))
+
+
+def dotted_keys(schema: Mapping[str, Any], table: str = "") -> Iterator[str]:
+    """The dotted keys of a schema that are no tables."""
+    tables = [schema, *schema.get("anyOf", [])]
+    properties: Mapping[str, Any] = next((one["properties"] for one in tables if "properties" in one), {})
+    for name, inner in properties.items():
+        key = f"{table}.{name}" if table else name
+        found = list(dotted_keys(inner, key))
+        yield from found or [key]

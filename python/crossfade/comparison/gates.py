@@ -1,0 +1,74 @@
+"""When a comparison fails, for machines: ``lower``, ``difference<-2%``, ``margin<1e5``, ``choice!=reno``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crossfade.errors import ScenarioError, shortened
+
+_LIMIT = re.compile(r"\s*(difference|margin)\s*(<=|>=|<|>)\s*([-+.\deE]+)\s*(%?)\s*")
+_CHOICE = re.compile(r"\s*choice\s*(!?=)\s*(.+?)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One condition under which a comparison fails: a verdict, a limit of a number, or another choice."""
+
+    text: str
+    verdict: str | None = None
+    sign: str = ""
+    limit: float = math.nan
+    is_share: bool = False
+    choice: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, number: str, verdicts: Sequence[str]) -> Gate:
+        """Read a condition on ``number`` (``difference`` or ``margin``), or one of some verdicts."""
+        word = " ".join(text.split())
+        if word in verdicts:
+            return cls(word, verdict=word)
+        if (found := _LIMIT.fullmatch(text)) and found[1] == number:
+            try:
+                limit = float(found[3])
+            except ValueError:
+                limit = math.nan
+            if math.isfinite(limit):
+                return cls(word, sign=found[2], limit=limit, is_share=found[4] == "%")
+        if number == "margin" and (found := _CHOICE.fullmatch(text)):
+            return cls(word, sign=found[1], choice=found[2])
+        forms = [*verdicts, f'"{number}<-2%"', f'"{number}>1e5"', *['"choice!=VALUE"'] * (number == "margin")]
+        raise ScenarioError(f"fail if {shortened(text)}: must be one of {', '.join(forms)}")
+
+    def fails(self, verdict: str, number: float | None, reference: float | None, choice: str = "") -> bool:
+        """Whether it is met: by a verdict, a number (``reference`` is what 100 % of it are), or a choice."""
+        if self.verdict is not None:
+            return verdict == self.verdict
+        if self.choice is not None:
+            return (choice == self.choice) is (self.sign == "=")
+        if number is None or math.isnan(number):
+            return False
+        limit = self.limit
+        if self.is_share:
+            if reference is None or math.isnan(reference):
+                return False
+            limit = self.limit / 100.0 * abs(reference)
+        return {
+            "<": number < limit,
+            "<=": number <= limit,
+            ">": number > limit,
+            ">=": number >= limit,
+        }[self.sign]
+
+
+def worst_run(values: Mapping[int, float], lowest_is_best: bool) -> tuple[int, float] | None:
+    """The run in which a difference is on the worse side most; None of a single one.
+
+    ``values`` are differences by run, ``lowest_is_best`` says that a positive one is the worse.
+    """
+    if len(values) < 2:
+        return None
+    run = (max if lowest_is_best else min)(values, key=lambda run: values[run])
+    return run, values[run]

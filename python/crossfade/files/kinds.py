@@ -1,0 +1,65 @@
+"""What a file is, by its first bytes, and which command takes it."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from crossfade.errors import CrossfadeError, ResultsError, shortened
+
+SCENARIO, RESULTS, JOURNAL, CAPTURE, TABLE = "scenario", "results file", "journal", "packet capture", "table"
+
+TAKEN_BY = {
+    SCENARIO: "a scenario: run, sweep, check, compare, best and live take it",
+    RESULTS: "a results file: plot, report, export, compare, best and check take it",
+    JOURNAL: "a journal of a live run: run --replay, plot and report take it",
+    CAPTURE: "a packet capture: fit, Wireshark and tshark take it",
+    TABLE: "a table of CSV: plot takes it, and trace and fit the recordings of links",
+}
+_MAGIC = {
+    b"SQLite format 3\0": RESULTS,
+    b"\xd4\xc3\xb2\xa1": CAPTURE,
+    b"\xa1\xb2\xc3\xd4": CAPTURE,
+    b"\x4d\x3c\xb2\xa1": CAPTURE,
+    b"\xa1\xb2\x3c\x4d": CAPTURE,
+    b"\x0a\x0d\x0d\x0a": CAPTURE,
+}
+MOST_BYTES = 1_000_000
+
+
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """What a file is; None where that cannot be told, or there is no such file."""
+    if not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as file:
+            start = file.read(MOST_BYTES)
+    except OSError:
+        return None
+    for magic, kind in _MAGIC.items():
+        if start.startswith(magic):
+            return kind
+    if Path(path).suffix == ".cfj":
+        return JOURNAL
+    try:
+        text = start.decode()
+    except UnicodeDecodeError:
+        return None
+    try:
+        return SCENARIO if "schema" in tomllib.loads(text) else None
+    except tomllib.TOMLDecodeError:
+        pass
+    if Path(path).suffix == ".toml":
+        return SCENARIO
+    first = text.partition("\n")[0]
+    return TABLE if first.count(",") >= 2 and any(letter.isalpha() for letter in first) else None
+
+
+def expect(
+    path: str | os.PathLike[str], kinds: Sequence[str], error: type[CrossfadeError] = ResultsError
+) -> None:
+    """Raise ``error`` for a file of another kind than a command takes, with what it is and what takes it."""
+    if (found := kind_of(path)) is not None and found not in kinds:
+        raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
