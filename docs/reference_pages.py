@@ -91,7 +91,8 @@ PAGES = (
     Page(
         "nr",
         "Keys of `nr`",
-        "Carrier, link adaptation, hybrid ARQ and users of a 5G NR downlink. [5G NR](../nr.md) has the model.",
+        "Carrier, link adaptation, hybrid ARQ and users of a 5G NR downlink. "
+        "[5G NR](../nr.md) has the model.",
         ("nr",),
     ),
     Page(

@@ -30,7 +30,8 @@ def events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFra
     scenario : Scenario, mapping, path or str
         Scenario; of a sweep, the events of each of its points follow each other (at most 20 points).
     **options
-        ``set``, ``over``, ``seed``, ``point`` and ``at`` as in :func:`run`; ``run`` is the number of the run (default: 0).
+        ``set``, ``over``, ``seed``, ``point`` and ``at`` as in :func:`run`; ``run`` is the number of the
+        run (default: 0).
 
     Returns
     -------
