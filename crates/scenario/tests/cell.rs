@@ -229,5 +229,5 @@ fn what_cannot_be_is_said_in_a_line() {
     let text = "schema = 2\nchannel = { model = \"none\" }\nlink = { rate = \"1 Mbit/s\", packet_size = \"1500 B\" }\n\
                 tcp = { flavour = \"rfc\", variant = \"sack\" }\nflows.a.radio.speed = \"3 km/h\"";
     let line = Plan::load(text, "x.toml", &overrides).map(|_| ()).unwrap_err().to_string();
-    assert_eq!(line, "flows.a.radio: needs a cell, which has radios");
+    assert_eq!(line, "flows.a.radio: needs a cell or an nr, which have radios");
 }
