@@ -42,7 +42,7 @@ def test_near_users_have_more_than_far_ones() -> None:
     results = cf.run(
         "nr-downlink", set={"run.duration": "3 s", "run.warmup": "1 s", "run.runs": 1}, cache=False
     )
-    found = json.loads(results.to_json())
+    (found,) = json.loads(results.to_json())
     goodputs = [user["user_goodput_bps"]["value"] for user in found["users"]]
     # Flows in the order of their names: far, then near.
     assert min(goodputs[2:]) > max(goodputs[:2]) > 1e6

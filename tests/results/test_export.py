@@ -247,8 +247,8 @@ def test_the_packages_that_writers_name_are_those_of_the_extra() -> None:
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--to", "xlsx"], ["--to xlsx", "csv, parquet, netcdf, mat"]),
-        (["--out", "out.xlsx"], ["out.xlsx", ".csv, .parquet, .nc, .mat"]),
+        (["--to", "xlsx"], ["--to xlsx", "csv, json, parquet, netcdf, mat"]),
+        (["--out", "out.xlsx"], ["out.xlsx", ".csv, .json, .parquet, .nc, .mat"]),
         (["--out", "-", "--to", "mat"], ["--out -", "only csv"]),
         (["--to", "csv", "--out", "nowhere/out.csv"], ["nowhere", "no folder"]),
         (["--to", "csv", "--plan", "7"], ["plan 7", "1: "]),

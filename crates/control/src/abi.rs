@@ -81,7 +81,7 @@ pub struct Needs {
     pub ect_1: bool,
     /// It sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
     pub paced: bool,
-    /// To be given a [`seed`](crate::Control::seed).
+    /// To be given a `seed` ([`crate::Control::seed`]).
     pub random: bool,
 }
 

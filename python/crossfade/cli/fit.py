@@ -56,7 +56,7 @@ def fit(
     json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
     plot: PlotOption = None,
 ) -> None:
-    """Fit a link to a capture, or a Markov channel to losses, and judge it.
+    """Fit a link to a capture, or a channel to a trace of losses.
 
     \b
     crossfade fit mine.pcap --to link.toml

@@ -40,7 +40,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
 
-    /// Carrier frequency. With the speed of a user it gives the Doppler frequency.
+    /// Carrier frequency of the cell. With the speed of a user it gives the Doppler frequency.
     #[schemars(extend("x-default" = "3.5 GHz (numerologies 0 to 2), 28 GHz (3)"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
@@ -50,7 +50,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 
-    /// Downlink, guard and uplink symbols of a special slot: three numbers with the sum 14, such as `10:2:2`.
+    /// Downlink, guard and uplink symbols of a special slot. They are three numbers with the sum 14, such as `10:2:2`.
     #[schemars(extend("x-default" = "10:2:2, of a TDD pattern"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub special_slot: Option<String>,
@@ -65,7 +65,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dmrs_re: Option<u32>,
 
-    /// Resource elements of a resource block and slot that other overhead takes: 0, 6, 12 or 18 (`xOverhead`).
+    /// Resource elements of a resource block and slot that other overhead takes. It is 0, 6, 12 or 18 (`xOverhead`).
     #[schemars(range(min = 0, max = 18), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead_re: Option<u32>,
@@ -75,12 +75,13 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u32>,
 
-    /// MCS and CQI table: 1 up to 64-QAM, 2 up to 256-QAM, 3 for low error rates, 4 up to 1024-QAM.
+    /// MCS and CQI table by its number. 1 goes up to 64-QAM, 2 up to 256-QAM, 3 is for low error rates, 4 goes up to
+    /// 1024-QAM.
     #[schemars(range(min = 1, max = 4), extend("x-default" = "2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs_table: Option<u32>,
 
-    /// Implementation loss of receivers in dB: SNR that they need beyond the error rates of an ideal one.
+    /// Implementation loss of receivers in dB. It is the SNR that they need beyond an ideal one.
     #[schemars(range(min = 0, max = 20), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
@@ -131,7 +132,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "NrHarq::is_absent")]
     pub harq: NrHarq,
 
-    /// Time that packets wait for missing earlier ones before these are given up (t-Reordering of PDCP).
+    /// Time that packets wait for missing earlier ones (t-Reordering of PDCP). Then these are given up.
     #[schemars(extend("x-default" = "100 ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<Span>,

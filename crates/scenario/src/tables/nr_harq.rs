@@ -22,7 +22,7 @@ pub struct NrHarq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmissions: Option<u32>,
 
-    /// Least number of slots from a block to its acknowledgement (`dl-DataToUL-ACK`), which takes an uplink slot.
+    /// Least number of slots from a block to its acknowledgement (`dl-DataToUL-ACK`). That takes an uplink slot.
     #[schemars(range(min = 1, max = 15), extend("x-default" = "4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k1: Option<u32>,
@@ -32,17 +32,17 @@ pub struct NrHarq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processing: Option<Span>,
 
-    /// Content of retransmissions: other bits of the code word, or the same.
+    /// Content of retransmissions: other bits of the code word, or the same bits.
     #[schemars(extend("x-default" = "incremental-redundancy"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combining: Option<NrCombining>,
 
-    /// Probability that a negative acknowledgement is read as a positive one; then the block is lost.
+    /// Probability that a negative acknowledgement is read as a positive one. Then the block is lost.
     #[schemars(extend("x-default" = "0.001"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_to_ack: Option<Share>,
 
-    /// Probability that a positive acknowledgement is read as a negative one or missed; then the block is sent in vain.
+    /// Probability that a positive acknowledgement is read as a negative one or missed. Then the block is sent in vain.
     #[schemars(extend("x-default" = "0.01"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_to_nack: Option<Share>,
