@@ -62,7 +62,7 @@ impl NetworkKind for PollingSetup {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Control, Experiment, Shard, execute, summarise};
+    use crate::{ExecutionHandle, Experiment, Shard, execute, summarise};
     use crossfade_scenario::Overrides;
     use serde_json::json;
 
@@ -84,7 +84,10 @@ mod tests {
         let plan = plan(set).unwrap();
         let mut rows = Vec::new();
         let mut keep = |new: Vec<crate::Row>, _| rows.extend(new);
-        assert_eq!(execute(&plan, Vec::new(), 1, Shard::WHOLE, &Control::default(), &mut keep), Ok(true));
+        assert_eq!(
+            execute(&plan, Vec::new(), 1, Shard::WHOLE, &ExecutionHandle::default(), &mut keep),
+            Ok(true)
+        );
         let result = summarise(&plan, &rows).remove(0);
         result.metrics.iter().find(|(name, _)| *name == metric).unwrap().1.value
     }

@@ -1,6 +1,7 @@
 //! Stations that a coordinator polls: `[polling]`.
 
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::flows::{OnNetwork, SYN_BYTES, resolve_flows, resolve_packet_size};
 use crate::quantity::{Limit, Room};
 use crate::tables::{
@@ -30,7 +31,10 @@ impl PollingSetup {
 }
 
 /// Fills in the defaults of a polling medium, which stands in the place of all links.
-pub(super) fn resolve(scenario: &mut Scenario) -> Result<(OnNetwork, PollingSetup), ScenarioError> {
+pub(super) fn resolve(
+    scenario: &mut Scenario,
+    files: &Files<'_>,
+) -> Result<(OnNetwork, PollingSetup), ScenarioError> {
     let Scenario { phy, channel, link, reverse, wired, cell, mesh, .. } = &*scenario;
     let queue = Queue { limit: link.queue.limit, ..Queue::default() };
     let bare = Link { packet_size: link.packet_size, queue, ..Link::default() };
@@ -55,7 +59,7 @@ pub(super) fn resolve(scenario: &mut Scenario) -> Result<(OnNetwork, PollingSetu
         let problem = "too slow: a packet would take more than 1 h";
         return Err(ScenarioError::value("polling.rate", &json(scenario.polling.rate), problem));
     }
-    let mut flows = resolve_flows(scenario, packet_size, slot, false, None)?;
+    let mut flows = resolve_flows(scenario, packet_size, slot, false, None, files)?;
     let mut stations = 0;
     for flow in &mut flows {
         flow.ends = (stations..stations + flow.count.max(1)).map(|station| [station + 1, 0]).collect();
