@@ -1,17 +1,14 @@
 //! A slotted downlink with many users: `[cell]`.
 
 use super::around::{self, Around, Forward};
+use super::users::Users;
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::flows::{OnNetwork, USUAL_HEADERS, resolve_flows, resolve_packet_size};
+use crate::flows::OnNetwork;
 use crate::hop::HopSetup;
-use crate::quantity::{Limit, Room};
-use crate::tables::{
-    CellModel, Channel, FlowSetup, Link, Packets, Phy, Queue, Radio, Reverse, Scenario, USUAL_LIMIT, json,
-};
+use crate::tables::{CellModel, Channel, FlowSetup, Link, Phy, Queue, Radio, Reverse, Scenario};
 use crossfade_cell::{CellConfig, UplinkConfig};
 use crossfade_core::SimTime;
-use crossfade_link::QueueLimit;
 
 /// A cell, in which acknowledgements take its uplink, or each user has a link of its own on the way back.
 #[derive(Clone, Debug)]
@@ -80,40 +77,14 @@ pub(super) fn resolve(
         return Err(ScenarioError::contradiction("reverse", "cell.uplink", reason));
     }
     let slot = scenario.cell.resolve_slot()?;
-    scenario.run.resolve_frames(false)?;
-    let usual = resolve_packet_size(scenario)?.0;
-    let mut flows = resolve_flows(scenario, usual, slot, false, None, files)?;
-    let mut users = 0;
-    for flow in &mut flows {
-        flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();
-        users += flow.count.max(1);
-    }
-    let usual_room = Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT)));
-    let room = *scenario.link.queue.limit.get_or_insert(usual_room);
-    if matches!(room.0, Room::Time(_) | Room::Products(_)) {
-        let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
-        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
-    }
-    let limit = room.0.limit();
-    let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
-    if limit.is_some_and(|limit| !limit.admits(0, 0, largest)) {
-        let problem = format!("must let in a packet of {largest} B");
-        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
-    }
+    let mut users = Users::resolve(scenario, slot, files)?;
     let mut alone = Radio::default();
-    let named = scenario.flows.iter_mut().zip(&flows);
-    let mut radios: Vec<(String, &mut Radio, usize)> = named
-        .map(|((name, flow), setup)| (format!("flows.{name}.radio"), &mut flow.radio, setup.ends.len()))
-        .collect();
-    if radios.is_empty() {
-        radios.push(("cell.radio".to_owned(), &mut alone, 1));
-    }
-    let model = scenario.cell.resolve(slot, &mut radios, limit, files)?;
+    let mut radios = users.radios(&mut scenario.flows, "cell.radio", &mut alone);
+    let model = scenario.cell.resolve(slot, &mut radios, users.limit, files)?;
     // What the flows say stands with them.
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
-    let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
     let ways = [way_of_data(&model.config), way_of_acks(&model.config)];
-    let ahead = Forward { ways, limit, data, satellite: None };
-    let around = around::resolve(scenario, &mut flows, ahead, slot, files)?;
-    Ok((OnNetwork { slot, packet_size: usual, flows }, CellSetup { model, around }))
+    let ahead = Forward { ways, limit: users.limit, data: users.packets(), satellite: None };
+    let around = around::resolve(scenario, &mut users.flows, ahead, slot, files)?;
+    Ok((OnNetwork { slot, packet_size: users.usual, flows: users.flows }, CellSetup { model, around }))
 }

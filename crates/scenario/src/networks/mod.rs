@@ -6,6 +6,7 @@ mod cell;
 mod links;
 mod mesh;
 mod nr;
+mod users;
 
 pub use around::{Around, WirelessLink};
 pub use cell::CellSetup;
