@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import shutil
 import subprocess
@@ -24,10 +25,12 @@ needs_clone = pytest.mark.skipif(
 
 
 def backend(tmp_path: Path, root: Path, function: str) -> subprocess.CompletedProcess[str]:
-    """Call a hook as pip does: in a process of its own, in the folder of the project."""
+    """Call a hook as pip does: in a process of its own, in the folder of the project, with what it installs on PATH."""
     call = f"import build_backend; build_backend.{function}({str(tmp_path)!r})"
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'scripts'); {call}"]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
 @needs_clone

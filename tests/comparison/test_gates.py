@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -157,14 +159,16 @@ def test_the_example_script_gates_a_change(tmp_path: Path) -> None:
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert len(lines) <= 5
     folder = script.parent
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path}
     text = (folder / "before.py").read_text()
     assert "0.5" in text
     # A file with what is in force now passes, one that leaves a tenth of the window does not.
     (tmp_path / "same.py").write_text(text)
-    good = subprocess.run(["sh", script, "same.py"], capture_output=True, text=True, cwd=tmp_path)
+    good = subprocess.run(["sh", script, "same.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert (good.returncode, good.stdout) == (0, ""), good.stderr
     (tmp_path / "after.py").write_text(text.replace("0.5", "0.1"))
-    bad = subprocess.run(["sh", script, "after.py"], capture_output=True, text=True, cwd=tmp_path)
+    bad = subprocess.run(["sh", script, "after.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert bad.returncode == 1, bad.stderr
     assert "failed (lower): goodput_bps of " in bad.stderr
     assert "traced by: crossfade run" in bad.stderr
