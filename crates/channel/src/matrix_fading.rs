@@ -1,7 +1,7 @@
 //! Flat Rayleigh fading between several antennas, one matrix of gains a frame.
 
 use crate::antenna_correlation::{AntennaCorrelation, check_antennas};
-use crate::error::ChannelError;
+use crate::error::{ChannelError, out_of_range};
 use crate::loss::Clock;
 use crate::matrix::{MOST_ANTENNAS, Matrix};
 use crate::noise::{NoiseSource, Use, positions};
@@ -17,6 +17,13 @@ use rand::{Rng, SeedableRng};
 pub enum Motion {
     /// Each transmission has gains of its own (`block-rayleigh`).
     Independent,
+    /// Gains stay for a block of transmissions, those of the next block are independent (quasi-static).
+    Blocks {
+        /// Steps of `clock` in a block.
+        length: u64,
+        /// What a step is.
+        clock: Clock,
+    },
     /// Gains move: the autocorrelation over k steps of `clock` is `J0(2 pi fd_t k)`.
     Moving {
         /// Maximum Doppler frequency times the length of a step.
@@ -28,7 +35,7 @@ pub enum Motion {
 
 /// The gains between `n_T` transmit and `n_R` receive antennas: entries of mean power 1, H of `n_R` x `n_T`.
 ///
-/// Gains are a function of the stream and of the transmission (independent) or the step of the clock (moving)
+/// Gains are a function of the stream and of the transmission (independent), its block or the step of the clock (moving)
 /// alone: they can be asked for in any order. Nothing wraps, however long a run is.
 #[derive(Clone, Debug)]
 pub struct MatrixFading {
@@ -36,16 +43,26 @@ pub struct MatrixFading {
     n_r: usize,
     simd: Simd,
     source: NoiseSource,
-    /// The clock and a process for each entry, row by row; empty where frames are independent.
-    moving: Option<(Clock, Vec<SampledRayleigh>)>,
+    process: Process,
     roots: Option<Box<(Matrix, Matrix)>>,
+}
+
+/// Where gains come from.
+#[derive(Clone, Debug)]
+enum Process {
+    /// A draw for each transmission.
+    Independent,
+    /// A draw for so many steps of the clock.
+    Blocks(Clock, u64),
+    /// A process for each entry, row by row.
+    Moving(Clock, Vec<SampledRayleigh>),
 }
 
 impl MatrixFading {
     /// Draws a realisation from `stream`.
     ///
     /// # Errors
-    /// No antennas or more than 8 at an end; `fd_t` outside [1e-100, 1e9]; angles out of range.
+    /// No antennas or more than 8 at an end; `fd_t` outside [1e-100, 1e9]; blocks of no step; angles out of range.
     pub fn new(
         (n_t, n_r): (usize, usize),
         motion: Motion,
@@ -56,8 +73,12 @@ impl MatrixFading {
         check_antennas("n_t", n_t)?;
         check_antennas("n_r", n_r)?;
         let roots = correlation.roots(n_t, n_r)?.map(Box::new);
-        let moving = match motion {
-            Motion::Independent => None,
+        let process = match motion {
+            Motion::Independent => Process::Independent,
+            Motion::Blocks { length: 0, .. } => {
+                return Err(out_of_range("block_length", 0.0, "at least 1"));
+            }
+            Motion::Blocks { length, clock } => Process::Blocks(clock, length),
             Motion::Moving { fd_t, clock } => {
                 let fading = RayleighFading::new(fd_t)?;
                 let mut entry = || {
@@ -65,10 +86,10 @@ impl MatrixFading {
                     stream.fill_bytes(&mut seed);
                     SampledRayleigh::new(fading, Stream::from_seed(seed))
                 };
-                Some((clock, (0..n_t * n_r).map(|_| entry()).collect()))
+                Process::Moving(clock, (0..n_t * n_r).map(|_| entry()).collect())
             }
         };
-        Ok(Self { n_t, n_r, simd, source: NoiseSource::new(stream), moving, roots })
+        Ok(Self { n_t, n_r, simd, source: NoiseSource::new(stream), process, roots })
     }
 
     /// `n_T` and `n_R`.
@@ -78,23 +99,28 @@ impl MatrixFading {
 
     /// Whether every transmission has gains of its own.
     pub fn is_independent(&self) -> bool {
-        self.moving.is_none()
+        matches!(self.process, Process::Independent)
     }
 
-    /// Makes moving gains step at each transmission, whatever the time.
+    /// Makes gains step at each transmission, whatever the time.
     #[must_use]
     pub fn per_transmission(mut self) -> Self {
-        if let Some((clock, _)) = &mut self.moving {
-            *clock = Clock::Transmission;
+        match &mut self.process {
+            Process::Independent => {}
+            Process::Blocks(clock, _) | Process::Moving(clock, _) => *clock = Clock::Transmission,
         }
         self
     }
 
     /// The gains of transmission number `transmission`, which starts at `now`.
     pub fn gains(&mut self, now: SimTime, transmission: u64) -> Matrix {
-        let white = match &mut self.moving {
-            None => self.white(Use::Fading, transmission),
-            Some((clock, entries)) => {
+        let white = match &mut self.process {
+            Process::Independent => self.white(Use::Fading, transmission),
+            Process::Blocks(clock, length) => {
+                let block = clock.step(now, transmission) / *length;
+                self.white(Use::Fading, block)
+            }
+            Process::Moving(clock, entries) => {
                 let step = clock.step(now, transmission);
                 let mut white = Matrix::zeros(self.n_r, self.n_t);
                 for row in 0..self.n_r {
@@ -235,6 +261,33 @@ mod tests {
                 assert!((got - expected).norm() < 0.04, "{kind:?} {a:?} {b:?}: {got}, {expected}");
             }
         }
+    }
+
+    #[test]
+    fn gains_of_a_block_are_one_and_those_of_two_have_nothing_in_common() {
+        let clock = Clock::Slot(SimTime::from_millis(5));
+        let motion = Motion::Blocks { length: 8, clock };
+        let mut blocks = fading((2, 2), motion, AntennaCorrelation::None);
+        let mut single = fading((2, 2), Motion::Independent, AntennaCorrelation::None);
+        // Eight frames of 5 ms: transmission 3 at 39 ms is of the first block, at 40 ms of the second.
+        let gains = |blocks: &mut MatrixFading, ms| blocks.gains(SimTime::from_millis(ms), 3);
+        assert_eq!(gains(&mut blocks, 39), gains(&mut blocks, 0));
+        assert_ne!(gains(&mut blocks, 40), gains(&mut blocks, 39));
+        assert_eq!(gains(&mut blocks, 79), single.gains(SimTime::ZERO, 1));
+        // J blocks of 8 counted by transmissions: x(t) x*(t + k) is 1 - k/8 on average, 0 from 8 on.
+        let mut counted = blocks.per_transmission();
+        for k in [0, 3, 7, 8, 9] {
+            let expected = (1.0 - f64::from(k) / 8.0).max(0.0);
+            let got = correlation(40_000, |t| {
+                let gain = counted.gains(SimTime::ZERO, t)[(1, 0)];
+                (gain, counted.gains(SimTime::ZERO, t + k as u64)[(1, 0)])
+            });
+            assert!((got - expected).norm() < 0.05, "{k}: {got}");
+        }
+        let none = Motion::Blocks { length: 0, clock };
+        let stream = RunSeed { seed: 3, run: 1 }.stream("channel.dl");
+        let refused = MatrixFading::new((1, 1), none, AntennaCorrelation::None, stream, Simd::widest());
+        assert_eq!(refused.unwrap_err().to_string(), "block_length = 0.0: must be at least 1");
     }
 
     #[test]

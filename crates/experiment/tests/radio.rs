@@ -107,7 +107,13 @@ fn what_does_not_fit_is_refused_by_name() {
         ),
         (
             json!([["channel.clock", "frame"]]),
-            "channel.clock = \"frame\": needs channel.fd_t: without it nothing moves",
+            "channel.clock = \"frame\": needs channel.fd_t or channel.block_length: without them nothing moves",
+        ),
+        (json!([["channel.block_length", 0]]), "channel.block_length = 0: must be at least 1"),
+        (
+            json!([["channel.block_length", 8], ["channel.fd_t", 0.02]]),
+            "channel.block_length contradicts channel.fd_t: a channel takes snr_db (or es_n0_db, or eb_n0_db), antennas, shadowing_db \
+             with decorrelation, and fd_t (or speed and carrier, or block_length) with clock",
         ),
         (json!([["phy.fidelity", "table"]]), "phy.table: missing; a file, with phy.fidelity = \"table\""),
         (json!([["phy.table", "fer.csv"]]), "phy.table: needs phy.fidelity = \"table\""),

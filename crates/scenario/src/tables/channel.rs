@@ -50,6 +50,12 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
+    /// Steps of the channel in a block of quasi-static fading: gains stay for a block and are independent from block to
+    /// block. An alternative to fd_t.
+    #[schemars(range(min = 1, max = 1000000000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_length: Option<u32>,
+
     /// Mean length of a burst of losses, in steps of the channel; with p_e.
     #[schemars(range(min = 1, max = 1e12))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,10 +195,12 @@ tag! {
              decorrelation, parts with modulation, and combining",
         /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
         /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
-        /// spectrum), without it each transmission has gains of its own; shadowing_db and decorrelation move the
+        /// spectrum), with block_length they stay for a block of frames, otherwise each transmission has gains of its own; shadowing_db and decorrelation move the
         /// ratio itself. Needs link.frame_size.
-        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, shadowing_db, decorrelation, fd_t, speed, carrier, clock]
-            "snr_db (or es_n0_db, or eb_n0_db), antennas, shadowing_db with decorrelation, and fd_t (or speed and carrier) with clock",
+        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, shadowing_db, decorrelation, fd_t, speed, carrier, block_length,
+            clock]
+            "snr_db (or es_n0_db, or eb_n0_db), antennas, shadowing_db with decorrelation, and fd_t (or speed and carrier, \
+             or block_length) with clock",
     }
 }
 
@@ -221,7 +229,9 @@ pub enum Clock {
 }
 
 /// Keys of which a Markov or Rayleigh channel takes one.
-const EXCLUSIVE: [(&str, &str); 14] = [
+const EXCLUSIVE: [(&str, &str); 16] = [
+    ("block_length", "fd_t"),
+    ("block_length", "speed"),
     ("fading_margin_db", "p_e"),
     ("mean_burst", "fd_t"),
     ("mean_burst", "fading_margin_db"),
@@ -387,7 +397,9 @@ impl Channel {
         match EXCLUSIVE.into_iter().find(|(a, b)| given(a) && given(b)) {
             None => Ok(()),
             Some((a, b)) => {
-                let reason = format!("a channel takes {}", ChannelModel::Markov.takes());
+                let blocks = a == "block_length";
+                let model = if blocks { ChannelModel::BlockRayleigh } else { ChannelModel::Markov };
+                let reason = format!("a channel takes {}", model.takes());
                 Err(ScenarioError::contradiction(&join(table, a), &join(table, b), reason))
             }
         }

@@ -362,20 +362,23 @@ impl Phy {
         let shadowing = channel.resolve_shadowing("channel", slot, frames.frame_time)?;
         let snr_db = rho_db(&phy, channel)?;
         let correlation = channel.antennas.resolve_correlation("channel.antennas")?;
-        let motion = match channel.fd_t {
-            None => {
+        let memory = (channel.fd_t, channel.block_length);
+        let mut clock = || channel.resolve_clock("channel", slot, Some(frames.frame_time));
+        let motion = match memory {
+            (None, Some(0)) => {
+                return Err(ScenarioError::value("channel.block_length", &json(0), "must be at least 1"));
+            }
+            (None, Some(length)) => Motion::Blocks { length: length.into(), clock: clock()? },
+            (None, None) => {
                 if let Some(clock) = channel.clock {
-                    let problem = "needs channel.fd_t: without it nothing moves";
+                    let problem = "needs channel.fd_t or channel.block_length: without them nothing moves";
                     return Err(ScenarioError::value("channel.clock", &json(clock), problem));
                 }
                 Motion::Independent
             }
-            Some(fd_t) => {
+            (Some(fd_t), _) => {
                 RayleighFading::new(fd_t).map_err(|error| refuse("channel", &error))?;
-                Motion::Moving {
-                    fd_t,
-                    clock: channel.resolve_clock("channel", slot, Some(frames.frame_time))?,
-                }
+                Motion::Moving { fd_t, clock: clock()? }
             }
         };
         if phy.combining.is_some() {
@@ -406,7 +409,7 @@ impl Phy {
         };
         for (key, is_given, reason) in [
             (
-                "channel.fd_t",
+                channel.block_length.map_or("channel.fd_t", |_| "channel.block_length"),
                 radio.motion != Motion::Independent,
                 "a table knows frames that fade independently",
             ),
