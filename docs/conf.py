@@ -12,7 +12,7 @@ import crossfade as cf
 sys.path.insert(0, str(Path(__file__).parent))
 
 from gallery_steps import PAGES, make_gallery, program_digest
-from plain_pages import for_sphinx
+from plain_pages import for_sphinx, sources
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -65,9 +65,12 @@ def outdated(app: Sphinx, *_: object) -> list[str]:
     return [] if is_same else ["notebook", "python"]
 
 
-def with_directives(_: Sphinx, __: str, source: list[str]) -> None:
-    """What is for readers of the plain pages is not for Sphinx."""
-    source[0] = for_sphinx(source[0])
+def with_directives(app: Sphinx, name: str, source: list[str]) -> None:
+    """Give Sphinx directives, blocks and pictures of this build; a stale block makes a page stale."""
+    page = Path(app.env.doc2path(name))
+    for file in sources(source[0], page):
+        app.env.note_dependency(str(file))
+    source[0] = for_sphinx(source[0], page)
 
 
 def setup(app: Sphinx) -> None:

@@ -1,26 +1,33 @@
-"""Pages that read well as they lie, without a build.
+"""Pages that a code host and Sphinx show alike: each figure and output stands once, as Markdown.
 
-What only Sphinx can show stands in a comment, and behind it what a reader of the plain file sees instead::
+What the program makes has a line above it that names the file it comes from::
 
-    <!-- sphinx
-    ```{literalinclude} gallery/quickstart.txt
-    :language: text
-    ```
-    -->
+    <!-- from gallery/quickstart.txt -->
     ```text
     (what that file holds)
     ```
-    <!-- /sphinx -->
 
-:func:`for_sphinx` puts the first in the place of the second; :func:`filled` makes the second anew from what
-the first names. ``python scripts/refresh_pages.py`` does so with all pages, once ``make docs`` has made the
-gallery.
+The block below is a fence, or the table of a CSV file. ``<!-- from FILE start="..." end="..." -->`` takes a
+part of a file: from the first line that holds one text to the line before one that holds the other. Pictures
+are those of ``pictures/``.
+
+:func:`filled` makes the blocks of a page anew; ``python scripts/refresh_pages.py`` does so with all pages,
+once ``make docs`` has made the gallery. :func:`for_sphinx` does the same for a build, and takes the pictures
+that it has drawn. Only trees of pages and docstrings, which plain Markdown lacks, stand in comments::
+
+    <!-- sphinx
+    ```{toctree}
+    ...
+    ```
+    -->
+    <!-- /sphinx -->
 """
 
 from __future__ import annotations
 
 import csv
 import inspect
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +43,12 @@ PICTURES = DOCS / "pictures"
 PART = re.compile(
     r"^<!-- sphinx\n(?P<directive>.*?)\n-->\n(?P<plain>.*?)^<!-- /sphinx -->$", re.DOTALL | re.MULTILINE
 )
+BLOCK = re.compile(
+    r'^<!-- from (?P<source>\S+)(?: start="(?P<start>[^"]*)")?(?: end="(?P<end>[^"]*)")? -->\n'
+    r"(?P<block>(?P<fence>`{3,})(?P<language>\w*)\n.*?^(?P=fence)\n|(?:\|[^\n]*\n)+)",
+    re.DOTALL | re.MULTILINE,
+)
+PICTURE = re.compile(r"(?<=\]\()(?:\.\./)*pictures/(?P<name>[\w.-]+\.(?:png|svg))(?=\))")
 DIRECTIVE = re.compile(
     r"^```\{(?P<kind>[\w-]+)\} ?(?P<argument>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
 )
@@ -48,7 +61,7 @@ OBJECT = re.compile(
 
 @dataclass(frozen=True)
 class Directive:
-    """One of MyST's: its kind, argument, options and text."""
+    """A MyST directive: its kind, argument, options and text."""
 
     kind: str
     argument: str
@@ -67,78 +80,72 @@ class Directive:
             del lines[0]
         return cls(found["kind"], found["argument"], options, "\n".join(lines).strip())
 
-    def sources(self) -> Iterator[str]:
-        """The files that it shows, as the page names them."""
-        if self.kind in ("literalinclude", "figure"):
-            yield self.argument
-        elif self.kind == "csv-table":
-            yield self.options["file"]
 
-
-def for_sphinx(text: str) -> str:
-    """A page with its directives."""
-    return PART.sub(lambda part: part["directive"], text)
+def for_sphinx(text: str, page: Path) -> str:
+    """A page for a build: with its directives, fresh blocks, and the pictures that the build has drawn."""
+    text = PART.sub(lambda part: part["directive"], filled(text, page))
+    return PICTURE.sub(partial(_drawn, page), text)
 
 
 def parts(text: str) -> Iterator[tuple[Directive, str]]:
-    """The directives of a page, and what stands for each."""
+    """The directives of a page, and the plain text of each."""
     for part in PART.finditer(text):
         yield Directive.read(part["directive"]), part["plain"]
 
 
+def sources(text: str, page: Path) -> Iterator[Path]:
+    """The files that the blocks of a page come from."""
+    for block in BLOCK.finditer(text):
+        yield page.parent / block["source"]
+
+
 def filled(text: str, page: Path) -> str:
-    """A page whose plain parts are what its directives say; those of files that are not there stay."""
-    return PART.sub(partial(_filled, page), text)
+    """A page whose blocks hold what their files hold; blocks of missing files stay."""
+    text = BLOCK.sub(partial(_block, page), text)
+    return PART.sub(partial(_part, page), text)
 
 
-def _filled(page: Path, part: re.Match[str]) -> str:
+def _block(page: Path, block: re.Match[str]) -> str:
+    file = page.parent / block["source"]
+    if not file.exists():
+        return block[0]
+    head, _, _ = block[0].partition("\n")
+    made = _table(file) if file.suffix == ".csv" and not block["fence"] else _fenced(file, block)
+    return f"{head}\n{made}"
+
+
+def _fenced(file: Path, block: re.Match[str]) -> str:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    if start := block["start"]:
+        lines = lines[next(at for at, line in enumerate(lines) if start in line) :]
+    if end := block["end"]:
+        lines = lines[: next(at for at, line in enumerate(lines) if end in line)]
+    text = "\n".join(line.rstrip() for line in lines).strip("\n")
+    fence = "````" if "```" in text else "```"
+    return f"{fence}{block['language']}\n{text}\n{fence}\n"
+
+
+def _table(file: Path) -> str:
+    with file.open(encoding="utf-8", newline="") as opened:
+        rows = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in csv.reader(opened)]
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(row)} |\n" for row in lines)
+
+
+def _drawn(page: Path, picture: re.Match[str]) -> str:
+    drawn = GALLERY / picture["name"]
+    return os.path.relpath(drawn, page.parent) if drawn.exists() else picture[0]
+
+
+def _part(page: Path, part: re.Match[str]) -> str:
     directive = Directive.read(part["directive"])
-    there = all((page.parent / name).exists() for name in directive.sources())
-    if there or directive.kind == "figure":
-        plain = PLAIN[directive.kind](directive, page.parent)
-    else:
-        plain = part["plain"] or "(Made by `make docs`.)\n"
+    plain = _listed(directive) if directive.kind == "eval-rst" else ""
     return f"<!-- sphinx\n{part['directive']}\n-->\n{plain}<!-- /sphinx -->"
 
 
-def _included(directive: Directive, folder: Path) -> str:
-    lines = (folder / directive.argument).read_text(encoding="utf-8").splitlines()
-    if start := directive.options.get("start-at"):
-        lines = lines[next(at for at, line in enumerate(lines) if start.strip('"') in line) :]
-    if end := directive.options.get("end-before"):
-        lines = lines[: next(at for at, line in enumerate(lines) if end.strip('"') in line)]
-    text = "\n".join(line.rstrip() for line in lines).strip("\n")
-    fence = "````" if "```" in text else "```"
-    return f"{fence}{directive.options.get('language', 'text')}\n{text}\n{fence}\n"
-
-
-def _pictured(directive: Directive, folder: Path) -> str:
-    name = Path(directive.argument).name
-    up = "../" * len(folder.relative_to(DOCS).parts)
-    caption = directive.text
-    alt = alternative(caption) or name.removesuffix(".png")
-    if not (PICTURES / name).exists():
-        return f"(A figure that `make docs` draws.) {caption}\n"
-    return f"![{alt}]({up}{PICTURES.name}/{name})\n" + (f"\n{caption}\n" if caption else "")
-
-
-def alternative(caption: str) -> str:
-    """The alternative text of a picture: the caption's first sentence, whole, without marks."""
-    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(caption.split()))
-    return re.sub(r"[`*\[\]]", "", re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0]).removesuffix(".")
-
-
-def _tabled(directive: Directive, folder: Path) -> str:
-    with (folder / directive.options["file"]).open(encoding="utf-8", newline="") as file:
-        rows = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in csv.reader(file)]
-    head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    title = f"{directive.argument}:\n\n" if directive.argument else ""
-    return title + "".join(f"| {' | '.join(row)} |\n" for row in lines)
-
-
-def _listed(directive: Directive, _: Path) -> str:
-    """Functions and classes with the first line of what is said of them."""
+def _listed(directive: Directive) -> str:
+    """Functions and classes with the first line of their docstrings."""
     lines = []
     for found in OBJECT.finditer(directive.text):
         name, what = found["name"], _object(found["name"])
@@ -163,16 +170,3 @@ def _object(name: str) -> object:
 def _first_line(found: object) -> str:
     text = " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split())
     return re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
-
-
-def _nothing(_: Directive, __: Path) -> str:
-    return ""
-
-
-PLAIN = {
-    "literalinclude": _included,
-    "figure": _pictured,
-    "csv-table": _tabled,
-    "eval-rst": _listed,
-    "toctree": _nothing,
-}

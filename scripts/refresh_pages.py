@@ -15,10 +15,10 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 
 import reference_pages
-from plain_pages import DOCS, GALLERY, PICTURES, filled, parts
+from plain_pages import DOCS, GALLERY, PICTURES, filled
 
-# What a page shows, by whatever means.
-PICTURE = re.compile(r"pictures/([\w-]+\.png)")
+# What a page shows.
+PICTURE = re.compile(r"pictures/([\w.-]+\.png)")
 # Pictures of the program at work, which the gallery does not have.
 TAKEN = {"explorer.png"}
 
@@ -36,10 +36,11 @@ def main() -> None:
     made = (GALLERY, DOCS / "_build")
     pages = [page for page in DOCS.rglob("*.md") if not any(map(page.is_relative_to, made))]
     texts = [page.read_text(encoding="utf-8") for page in pages]
-    found = [directive for text in texts for directive, _ in parts(text)]
-    shown = {Path(directive.argument).name for directive in found if directive.kind == "figure"}
-    for text in (*texts, (DOCS.parent / "README.md").read_text(encoding="utf-8")):
-        shown |= {*PICTURE.findall(text)}
+    shown = {
+        name
+        for text in (*texts, (DOCS.parent / "README.md").read_text(encoding="utf-8"))
+        for name in PICTURE.findall(text)
+    }
     for old in PICTURES.glob("*.png"):
         if old.name not in shown:
             old.unlink()

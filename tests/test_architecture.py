@@ -111,7 +111,7 @@ PROMISED = {
     "crates/transport/src/congestion/cubic.rs without_fast_convergence": "tests of CUBIC's closed forms",
 }
 # Their blocks of Rust are interfaces that users are promised, as the examples are.
-PAGES = ["own-model.md", "link-layer.md", "congestion-control.md"]
+PAGES = ["own-model.md", "own-queue.md", "own-control.md"]
 CRATES_THERE = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
 

@@ -31,7 +31,7 @@ def test_every_classic_has_a_page_and_every_page_a_classic() -> None:
     for name in CLASSICS:
         page = (DOCS.parent / f"{name}.md").read_text()
         assert f"crossfade run {name} " in page
-        assert f"gallery/{name.replace('/', '-')}.png" in page
+        assert f"pictures/{name.replace('/', '-')}.png" in page
         assert f"({name.removeprefix('classics/')}.md)" in index
         assert len(page.splitlines()) < 90
 

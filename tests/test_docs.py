@@ -81,12 +81,25 @@ def test_every_page_is_three_clicks_from_the_front_page() -> None:
         ("persistence", "3 to 5"),  # how many link retransmissions
         ("trace-and-browser", "crossfade live lte.toml --internet"),  # my LTE trace under a real browser
         ("classics/bufferbloat", "crossfade run classics/bufferbloat"),  # the figure of my lecture
-        ("own-model", "QueueDiscipline"),  # my queue
+        ("own-queue", "QueueDiscipline"),  # my queue
     ],
 )
 def test_questions_of_strangers_are_answered_from_the_front_page(page: str, said: str) -> None:
+    """By the list of questions in one click, by the sections in three, and from the README in three."""
     assert page in links("index")
     assert said in plain(shown_pages()[page])
+    questions = shown_pages()["index"].read_text(encoding="utf-8").partition("Five questions")[2]
+    assert f"]({page}.md)" in questions
+    reached = {"how-to", "explanation", "scenario-gallery", "models"}
+    for _ in range(2):
+        reached |= {target for place in reached for target in links(place) if target in shown_pages()}
+    assert page in reached
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = {
+        Path(name).relative_to("docs").with_suffix("").as_posix()
+        for name in re.findall(r"\((docs/\S+?\.md)", readme)
+    }
+    assert any(page in links(name) or page == name for name in first)
 
 
 def test_the_notebook_is_the_page_and_runs() -> None:
@@ -161,16 +174,74 @@ def test_a_page_has_readable_text_where_it_has_directives(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     # Code cells are code; other directives, roles and reStructuredText are for Sphinx alone.
     assert not re.search(r"^[`:]{3,}\{(?!code-cell)|^\.\. \w+::|\{[\w:]+\}`\w", plain(page), re.MULTILINE)
+    # What Markdown has stands once: trees of pages and docstrings alone need a directive.
     for directive, shown in plain_pages.parts(text):
-        # A picture speaks for itself.
-        is_shown = shown.startswith("![") or len(shown.split()) >= 2
-        assert directive.kind == "toctree" or is_shown, directive
+        assert directive.kind in ("toctree", "eval-rst"), "a block with <!-- from FILE --> stands once"
+        assert directive.kind == "toctree" or len(shown.split()) >= 2, directive
     # What comes from the repository itself is as it is there.
-    for part in plain_pages.PART.finditer(text):
-        directive = plain_pages.Directive.read(part["directive"])
-        if not any("gallery" in name for name in directive.sources()):
-            assert plain_pages.filled(part[0], page) == part[0], "python scripts/refresh_pages.py"
-    assert plain_pages.for_sphinx(text).count("<!-- sphinx") == 0
+    for block in plain_pages.BLOCK.finditer(text):
+        if "gallery" not in block["source"]:
+            assert (page.parent / block["source"]).exists(), block["source"]
+            assert plain_pages.filled(block[0], page) == block[0], "python scripts/refresh_pages.py"
+    assert text.count("<!-- from ") == len([*plain_pages.BLOCK.finditer(text)]), "a block follows its source"
+
+
+def test_each_figure_and_output_stands_once_in_a_page() -> None:
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        shown = [block["source"] + str(block["start"]) for block in plain_pages.BLOCK.finditer(text)]
+        shown += [picture["name"] for picture in plain_pages.PICTURE.finditer(text)]
+        assert len(shown) == len({*shown}), page.name
+
+
+def test_a_build_shows_what_it_has_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are filled from their files, and pictures that were drawn take the place of kept ones."""
+    (tmp_path / "a.txt").write_text("new\n")
+    (tmp_path / "a.csv").write_text("x,y\n1,a|b\n")
+    gallery = tmp_path / "gallery"
+    gallery.mkdir()
+    (gallery / "there.png").write_bytes(b"")
+    monkeypatch.setattr(plain_pages, "GALLERY", gallery)
+    page = "\n".join(
+        (
+            "<!-- from a.txt -->",
+            "```text",
+            "old",
+            "```",
+            "<!-- from a.csv -->",
+            "| z |",
+            "<!-- from missing.txt -->",
+            "```text",
+            "kept",
+            "```",
+            "![A](pictures/there.png) ![B](../pictures/missing.png)",
+            "",
+        )
+    )
+    made = plain_pages.for_sphinx(page, tmp_path / "page.md")
+    assert "```text\nnew\n```" in made
+    assert "| x | y |\n| --- | --- |\n| 1 | a\\|b |\n" in made
+    assert "```text\nkept\n```" in made
+    assert "![A](gallery/there.png) ![B](../pictures/missing.png)" in made
+
+
+# The sections of a page of a model, in order. Others write those of nr.
+FORM = ["Scope", "Equations", "Keys", "Limits", "Validated against"]
+
+
+@pytest.mark.parametrize("name", [name for name in below("models") if name not in ("nr", "wlan")])
+def test_models_have_one_form(name: str) -> None:
+    text = re.sub(r"^(```+).*?^\1$", "", plain(shown_pages()[name]), flags=re.DOTALL | re.MULTILINE)
+    title, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    assert [section.partition("\n")[0] for section in sections] == FORM
+    assert len(title.split()) > 15, "what it models, and an example"
+    _, equations, keys, _, validated = sections
+    assert re.search(r"\(reference/\w+\.md\)", keys), "keys link the reference"
+    assert re.search(
+        r"RFC|\(\d{4}\)|JSAC|Trans\.|IC\w+ \d{4}|draft-|equation|pseudo-code|Walker", equations
+    ), "a source"
+    rows = [line for line in validated.splitlines() if line.startswith("| ")]
+    assert len(rows) >= 3
 
 
 def where_tests_are() -> dict[str, list[str]]:
@@ -228,12 +299,8 @@ def test_a_caption_names_what_the_figure_of_its_scenario_has() -> None:
     """docs/energy.md: panels by fd_t, and both metrics."""
     with open(ROOT / "python/crossfade/scenarios/tcp-energy.toml", "rb") as file:
         scenario = tomllib.load(file)
-    captions = [
-        directive.text
-        for directive, _ in plain_pages.parts((DOCS / "energy.md").read_text(encoding="utf-8"))
-        if directive.kind == "figure"
-    ]
-    (caption,) = captions
+    page = (DOCS / "energy.md").read_text(encoding="utf-8")
+    (caption,) = re.findall(r"^!\[([^]]*)\]\(", page, re.MULTILINE)
     assert scenario["figure"]["panels"] == "channel.fd_t"
     assert "on the left" in caption
     assert "colours" not in caption
@@ -264,14 +331,11 @@ def test_the_scenario_of_the_page_on_a_trace_is_one(tmp_path: Path) -> None:
 
 
 def test_alternative_texts_are_whole() -> None:
-    """A caption's first sentence ends at its end, not at the point of a number or a name."""
-    assert plain_pages.alternative("Loss at `fd_t` 0.01 (slow). More.") == "Loss at fd_t 0.01 (slow)"
-    assert plain_pages.alternative("As [Zorzi](https://doi.org/10.1) et al. say") == "As Zorzi et al. say"
+    """Each says what the picture shows, and ends at its end, not at the point of a number or a name."""
     for page in pages():
-        if "papers" in page.parts:
-            continue
-        for text, target in re.findall(r"!\[([^]]*)\]\((\S+\.png)\)", plain(page)):
+        for text, target in re.findall(r"!\[([^]]*)\]\((\S+\.(?:png|svg))\)", plain(page)):
             assert not re.search(r"\b0$|\bet al$|[`(]$", text), f"{page.name}: {target}: {text}"
+            assert len(text.split()) >= 3, f"{page.name}: {target}: {text}"
 
 
 def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:

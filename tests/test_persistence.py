@@ -46,7 +46,7 @@ def is_above(more: cf.Point, less: cf.Point, metric: str = "goodput_bps", factor
 def test_the_page_shows_the_scenario(name: str) -> None:
     page = PAGE.read_text()
     assert f"crossfade run {name} " in page
-    assert f"gallery/{name}.png" in page
+    assert f"pictures/{name}.png" in page
     assert f"gallery/{name}.csv" in page
 
 

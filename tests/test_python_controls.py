@@ -418,7 +418,7 @@ def test_flavours_without_samples_refuse_who_needs_them(tmp_path: Path, flavour:
 
 
 def of_the_page(marker: str) -> str:
-    page = (Path(__file__).parents[1] / "docs" / "congestion-control.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "own-control.md").read_text()
     [block] = [block for block in re.findall(r"```\w+\n(.*?)```", page, re.DOTALL) if marker in block]
     return str(block)
 

@@ -337,10 +337,10 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
 
 
 def test_the_page_has_every_field_of_the_types() -> None:
-    """docs/congestion-control.md: each public field of a control's types, with its comment."""
+    """docs/own-control.md: each public field of a control's types, with its comment."""
     root = Path(__file__).parents[1]
     source = (root / "crates/control/src/abi.rs").read_text()
-    page = (root / "docs/congestion-control.md").read_text()
+    page = (root / "docs/own-control.md").read_text()
     found = 0
     for name in ("Start", "AckSample", "SendEvent", "LostSegment", "RateSample", "Needs"):
         body = source.partition(f"pub struct {name} {{\n")[2].partition("\n}")[0]

@@ -9,7 +9,7 @@
 >>> events = teaching.run("quickstart", Fixed(), over=point)   # doctest: +SKIP
 
 The interface is the trait ``CongestionControl`` of the crate ``transport``: what works here is a translation
-away from a built-in congestion control. ``docs/congestion-control.md`` has both.
+away from a built-in congestion control. ``docs/own-control.md`` has both.
 """
 
 from __future__ import annotations

@@ -165,10 +165,14 @@ def test_the_example_script_gates_a_change(tmp_path: Path) -> None:
     assert "0.5" in text
     # A file with what is in force now passes, one that leaves a tenth of the window does not.
     (tmp_path / "same.py").write_text(text)
-    good = subprocess.run(["sh", script, "same.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    good = subprocess.run(
+        ["sh", script, "same.py"], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
     assert (good.returncode, good.stdout) == (0, ""), good.stderr
     (tmp_path / "after.py").write_text(text.replace("0.5", "0.1"))
-    bad = subprocess.run(["sh", script, "after.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    bad = subprocess.run(
+        ["sh", script, "after.py"], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
     assert bad.returncode == 1, bad.stderr
     assert "failed (lower): goodput_bps of " in bad.stderr
     assert "traced by: crossfade run" in bad.stderr

@@ -9,7 +9,7 @@ from bench import phy_fidelity
 
 
 def test_symbols_and_tables_agree() -> None:
-    """`python bench/phy_fidelity.py` does the same at 20 points with five times the frames (docs/mimo.md)."""
+    """`python bench/phy_fidelity.py` compares 20 points with five times the frames (docs/mimo.md)."""
     found = [
         phy_fidelity.compared(place, number, frames=200_000, seconds=60, runs=10)
         for number, place in enumerate(phy_fidelity.SHORT)

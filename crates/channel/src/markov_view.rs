@@ -125,7 +125,7 @@ mod tests {
     fn fading_is_fitted_and_says_how_far_off_the_chain_is() {
         let view = MarkovView::rayleigh(0.1, 0.08, SLOT).unwrap();
         let Fidelity::Fitted { bad_runs, .. } = view.fidelity else { panic!("{view:?}") };
-        // P[burst >= 3] is 0.167 in the fading and 0.215 in the chain (docs/channel.md).
+        // P[burst >= 3] is 0.167 in the fading and 0.215 in the chain (docs/two-states.md).
         assert!((bad_runs - 0.048).abs() < 0.015, "{bad_runs}");
     }
 }

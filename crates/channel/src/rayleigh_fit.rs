@@ -108,7 +108,7 @@ mod tests {
     fn slow_fading_is_no_chain_and_fast_fading_is_one() {
         let slow = RayleighFit::new(0.1, 0.01).unwrap().fit;
         assert_eq!(slow.verdict(), Verdict::NotFirstOrder);
-        // docs/channel.md: P[burst >= 5] is 0.931 in the fading and 0.738 in the chain.
+        // docs/two-states.md: P[burst >= 5] is 0.931 in the fading and 0.738 in the chain.
         assert!((0.17..0.23).contains(&slow.bad_runs.distance.value()), "{:?}", slow.bad_runs.distance);
         let fast = RayleighFit::new(0.1, 0.64).unwrap().fit;
         assert!(fast.bad_runs.distance.value() < 0.02, "{:?}", fast.bad_runs.distance);

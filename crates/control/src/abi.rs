@@ -14,7 +14,7 @@ pub const VERSION: u32 = 3;
 pub struct Time(pub u64);
 
 impl Time {
-    /// In seconds.
+    /// The time in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -36,15 +36,15 @@ impl From<Duration> for Time {
 #[repr(C, u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Maybe<T> {
-    /// There is none.
+    /// No value.
     #[default]
     None,
-    /// There is one.
+    /// A value.
     Some(T),
 }
 
 impl<T> Maybe<T> {
-    /// As an `Option`.
+    /// The value as an `Option`.
     pub fn get(self) -> Option<T> {
         match self {
             Self::None => None,
@@ -63,9 +63,9 @@ impl<T> From<Option<T>> for Maybe<T> {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// The initial window.
+    /// Initial window, in segments.
     pub cwnd: f64,
-    /// The initial slow-start threshold; infinite where there is none.
+    /// Initial slow-start threshold; infinite where there is none.
     pub ssthresh: f64,
 }
 
@@ -73,15 +73,15 @@ pub struct Start {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Needs {
-    /// To hear `on_send`, `on_segment_lost`, `on_probe_repaired`, `on_phase` and `on_delivery`.
+    /// Call `on_send`, `on_segment_lost`, `on_probe_repaired`, `on_phase` and `on_delivery`.
     pub samples: bool,
-    /// The window is the control's alone, also in recovery and after a timeout: `set_cwnd` is never called.
+    /// The control alone sets the window, also in recovery and after a timeout: `set_cwnd` is never called.
     pub own_window: bool,
-    /// Its segments say ECT(1), and marks are told by [`RateSample::ce`] alone.
+    /// Segments carry ECT(1), and only [`RateSample::ce`] reports marks.
     pub ect_1: bool,
-    /// It sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
+    /// The control sets a pacing rate, perhaps later: one without a rate at the start is paced only if it says so.
     pub paced: bool,
-    /// To be given a `seed` ([`crate::Control::seed`]).
+    /// Call `seed` ([`crate::Control::seed`]) once, before anything else.
     pub random: bool,
 }
 
@@ -89,17 +89,17 @@ pub struct Needs {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Arrival time of the acknowledgement.
     pub now: Time,
-    /// How many segments it covers for the first time, selectively or cumulatively.
+    /// Segments that it covers for the first time, selectively or cumulatively.
     pub acked: u64,
-    /// The round trip that it measures, if it measures one.
+    /// RTT sample, if it gives one.
     pub rtt: Maybe<Time>,
-    /// The next segment that the receiver expects.
+    /// Next segment that the receiver expects.
     pub next_expected: u64,
     /// One past the highest segment ever sent.
     pub snd_max: u64,
-    /// Whether the congestion window, and not the application or the receiver's window, held the sender back.
+    /// Whether the congestion window held the sender back, and not the application or the receiver's window.
     pub cwnd_limited: bool,
 }
 
@@ -107,15 +107,15 @@ pub struct AckSample {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct SendEvent {
-    /// When.
+    /// Departure time.
     pub now: Time,
-    /// How many segments are thought to be in the network without it.
+    /// Segments estimated in flight before this one.
     pub in_flight: u64,
-    /// Nothing was sent and not acknowledged: the connection starts, or was idle.
+    /// Nothing is outstanding: the connection starts, or was idle.
     pub after_idle: bool,
-    /// The application had nothing to send: the last acknowledgements tell of it, not of the path.
+    /// The sender is application-limited: the last acknowledgements show the application, not the path.
     pub app_limited: bool,
-    /// The smoothed round trip, once there is one.
+    /// Smoothed RTT, once there is one.
     pub srtt: Maybe<Time>,
 }
 
@@ -123,15 +123,15 @@ pub struct SendEvent {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct LostSegment {
-    /// When it was found.
+    /// Time at which the loss was found.
     pub now: Time,
-    /// How many segments were thought to be in the network when it left, itself included.
+    /// Segments in flight when it left, itself included.
     pub tx_in_flight: u64,
-    /// How many were found lost since it left, itself included.
+    /// Segments found lost since it left, itself included.
     pub lost_since_sent: u64,
-    /// How many had arrived when it left.
+    /// Segments delivered when it left.
     pub prior_delivered: u64,
-    /// The application had nothing to send when it left.
+    /// The sender was application-limited when it left.
     pub app_limited: bool,
 }
 
@@ -139,12 +139,12 @@ pub struct LostSegment {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// Nothing is known to be lost.
+    /// No segment is known to be lost.
     #[default]
     Open,
-    /// Repairs losses that acknowledgements or the reordering timer have shown.
+    /// Fast recovery: the sender repairs losses that acknowledgements or the reordering timer have shown.
     Recovery,
-    /// Starts over after a timeout.
+    /// The sender starts over after a timeout.
     Loss,
 }
 
@@ -153,43 +153,43 @@ pub enum Phase {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct RateSample {
-    /// When it arrived.
+    /// Arrival time of the acknowledgement.
     pub now: Time,
-    /// How many have arrived since the connection began.
+    /// Segments delivered since the connection began.
     pub delivered: u64,
-    /// How many of these had when the newest segment left that it shows to have arrived; none if it shows none.
+    /// Segments delivered when the newest segment left that this acknowledgement delivers; none if it delivers none.
     pub prior_delivered: Maybe<u64>,
-    /// The time in which the difference was sent, or arrived, whichever is longer.
+    /// Time in which the difference was sent or delivered, whichever is longer.
     pub interval: Time,
-    /// The delivery rate; none where nothing has arrived, or in less than the shortest round trip.
+    /// Delivery rate in segments a second; none where nothing was delivered, or in less than the minimum RTT.
     pub rate: Maybe<f64>,
-    /// The round trip of the newest segment that it shows to have arrived and that was not repeated, or of the timestamp.
+    /// RTT of the newest delivered segment that was not retransmitted, or of the timestamp.
     pub rtt: Maybe<Time>,
-    /// The smoothed round trip.
+    /// Smoothed RTT.
     pub srtt: Maybe<Time>,
-    /// How many it shows to have arrived.
+    /// Segments that this acknowledgement delivers.
     pub newly_acked: u64,
-    /// How many were found lost by it.
+    /// Segments found lost by this acknowledgement.
     pub newly_lost: u64,
-    /// How many were found lost since the connection began.
+    /// Segments found lost since the connection began.
     pub lost: u64,
-    /// How many of these after the newest segment left.
+    /// Segments found lost since the newest delivered segment left.
     pub lost_since_sent: u64,
-    /// How many were thought to be in the network when that left, itself included.
+    /// Segments in flight when that segment left, itself included.
     pub tx_in_flight: u64,
-    /// How many are now.
+    /// Segments in flight after this acknowledgement.
     pub in_flight: u64,
-    /// How many were before it.
+    /// Segments in flight before this acknowledgement.
     pub prior_in_flight: u64,
-    /// The application had nothing to send when the newest segment left.
+    /// The sender was application-limited when the newest delivered segment left.
     pub app_limited: bool,
-    /// How many of those that have arrived carried a congestion mark.
+    /// Delivered segments that carried a congestion mark.
     pub ce: u64,
-    /// It covers a segment that a tail loss probe has repeated, and nothing beyond: the original may be lost.
+    /// It covers a segment that a tail loss probe retransmitted, and nothing beyond: the original may be lost.
     pub answers_probe: bool,
-    /// What the sender does about losses after it.
+    /// State of loss recovery after this acknowledgement.
     pub phase: Phase,
-    /// When the pacer lets the next segment go: now or later.
+    /// Time at which the pacer releases the next segment: now or later.
     pub departure: Time,
 }
 
@@ -226,7 +226,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The method that hears it.
+    /// The method of the control that receives this event.
     pub fn method(&self) -> &'static str {
         match self {
             Self::Ack(_) => "on_ack",
@@ -250,15 +250,15 @@ impl Event {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Answer {
-    /// The window in segments.
+    /// Window in segments.
     pub cwnd: f64,
-    /// The slow-start threshold in segments.
+    /// Slow-start threshold in segments.
     pub ssthresh: f64,
-    /// The pacing rate in segments a second; none leaves it to the sender.
+    /// Pacing rate in segments a second; none leaves it to the sender.
     pub pacing_rate: Maybe<f64>,
-    /// How many segments may leave back to back when paced; none leaves it to the sender.
+    /// Segments that may leave back to back when paced; none leaves it to the sender.
     pub send_quantum: Maybe<u64>,
-    /// What is sent now tells nothing of the path.
+    /// Samples of what is sent now say nothing of the path.
     pub limits_itself: bool,
 }
 
@@ -277,7 +277,7 @@ pub struct Table {
         unsafe extern "C" fn(start: *const Start, needs: *mut Needs, answer: *mut Answer) -> *mut c_void,
     /// Tells a control what happened, and what it answers; false if it panicked.
     pub event: unsafe extern "C" fn(control: *mut c_void, event: *const Event, answer: *mut Answer) -> bool,
-    /// Copies what a control says that it is at, UTF-8, into so many bytes; how many it has. The greatest number if it panicked.
+    /// Copies the state that a control reports, UTF-8, into at most so many bytes; returns its length. The greatest number if it panicked.
     pub info: unsafe extern "C" fn(control: *const c_void, into: *mut u8, most: usize) -> usize,
     /// Ends a control.
     pub end: unsafe extern "C" fn(control: *mut c_void),

@@ -166,7 +166,7 @@ fn a_fading_channel_is_analysed_by_a_fitted_chain_with_a_warning() {
         );
         assert!(simulated.warnings.is_empty(), "{:?}", simulated.warnings);
         let [exact, simulated] = [exact, simulated].map(|result| metric(result, "throughput_per_slot"));
-        // docs/channel.md measures how far fading is from a chain: some percent here.
+        // docs/two-states.md measures how far fading is from a chain: some percent here.
         assert!((exact / simulated - 1.0).abs() < 0.1, "{exact} {simulated}");
     }
 }

@@ -1,6 +1,6 @@
 //! Combining of copies against closed forms, under every protocol that sends frames again.
 //!
-//! The channel is the one that docs/link-layer.md shows. Every comparison uses Student's interval over ten runs
+//! The channel is the one that docs/own-model.md shows. Every comparison uses Student's interval over ten runs
 //! at 99.9 % (4.78 standard errors); the runs are fixed.
 
 use crate::rayleigh::{Copies, RayleighFrames, residual};
