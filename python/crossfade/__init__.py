@@ -73,6 +73,7 @@ from crossfade.results.export import export
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import Metric
 from crossfade.results.results import Estimate, Point, Results
+from crossfade.suite.running import SuiteResult, run_suite
 from crossfade.sweeps.sweep import merge, sweep
 from crossfade.tables import Table
 
@@ -108,6 +109,7 @@ __all__ = [
     "ResultsError",
     "Scenario",
     "ScenarioError",
+    "SuiteResult",
     "Table",
     "TraceError",
     "Verdict",
@@ -153,6 +155,7 @@ __all__ = [
     "report",
     "reuse",
     "run",
+    "run_suite",
     "samples",
     "schema",
     "sweep",

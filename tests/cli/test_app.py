@@ -22,7 +22,7 @@ from tests.test_fit_link import TRUTH
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "congestion-control"
 COMMANDS = [
-    *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
+    *["run", "sweep", "merge", "plot", "report", "export", "compare", "best", "suite"],
     *[
         "paper",
         "phy",

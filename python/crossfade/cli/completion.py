@@ -56,6 +56,13 @@ def scenarios(incomplete: str) -> list[str]:
     return [name for name in [*shipped_scenarios(), *files, *folders] if name.startswith(incomplete)]
 
 
+def suites(incomplete: str) -> list[str]:
+    """Suites that come with the package."""
+    from crossfade.files import shipped_suites
+
+    return [name for name in shipped_suites() if name.startswith(incomplete)]
+
+
 def keys(incomplete: str) -> list[str]:
     """Dotted keys, each with the ``=`` that follows it."""
     return [f"{key}=" for key in _keys() if key.startswith(incomplete)]

@@ -18,12 +18,13 @@ from crossfade.cli.facts import network_lines
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ScenarioArgument, WhereOption, read_conditions
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
-from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
+from crossfade.files import check_output, shipped_file, shipped_scenarios, shipped_suites, write_text
 from crossfade.files.kinds import RESULTS, SCENARIO, expect
 from crossfade.plans import selection
 from crossfade.plans.options import Options, PlanOptions
 from crossfade.results import jsonschema
 from crossfade.results.opening import is_results_file
+from crossfade.suite.cases import load_suite
 from crossfade.tables import label
 
 # So much of what is damaged is named.
@@ -128,19 +129,33 @@ def list_scenarios(
         str | None,
         typer.Argument(metavar="[FOLDER]", help="Those of one folder alone: classics, papers/tcp-markov."),
     ] = None,
+    suites: Annotated[
+        bool, typer.Option("--suites", help="List the suites in place of scenarios: crossfade suite NAME.")
+    ] = False,
 ) -> None:
     """List the scenarios that come with crossfade, with their titles.
 
     \b
     crossfade list
     crossfade list classics
+    crossfade list --suites
     """
+    if suites:
+        if folder is not None:
+            raise ScenarioError(f"list {shortened(folder)}: a folder of scenarios; --suites lists all suites")
+        _print_titles({name: load_suite(name).title for name in shipped_suites()})
+        return
     names = [name for name in shipped_scenarios() if folder is None or f"{name}/".startswith(f"{folder}/")]
     if not names and folder is not None:
         shipped_file(folder)  # says what there is
-    width = max(map(len, names))
-    for name in names:
-        title = tomllib.loads(shipped_file(name).read_text(encoding="utf-8")).get("title", "")
+    texts = {name: shipped_file(name).read_text(encoding="utf-8") for name in names}
+    _print_titles({name: tomllib.loads(text).get("title", "") for name, text in texts.items()})
+
+
+def _print_titles(titles: Mapping[str, str]) -> None:
+    """A line each: a name and what it is."""
+    width = max(map(len, titles))
+    for name, title in titles.items():
         print(f"{name:{width}}  {title}".rstrip())
 
 

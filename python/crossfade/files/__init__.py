@@ -38,6 +38,12 @@ PIPE_TAKES_S = 60.0
 # The scenarios that come with the package.
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
+# What says of a folder of scenarios that it is a suite.
+SUITE_FILE = "suite.toml"
+
+# Files beside the scenarios that are none.
+NO_SCENARIOS = ("claims", "readings", "suite")
+
 
 def as_path(name: object, value: object, error: type[CrossfadeError]) -> Path:
     """A file that a function was given as ``name``; ``error`` for what can be no file."""
@@ -234,7 +240,12 @@ def cannot_write(path: Path, reason: Exception) -> str:
 def shipped_scenarios() -> list[str]:
     """The names of the scenarios that come with the package, as ``crossfade run`` takes them."""
     names = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.toml"))
-    return sorted(name.as_posix() for name in names if name.name not in ("claims", "readings"))
+    return sorted(name.as_posix() for name in names if name.name not in NO_SCENARIOS)
+
+
+def shipped_suites() -> list[str]:
+    """The names of the suites that come with the package, as ``crossfade suite`` takes them."""
+    return sorted(file.parent.name for file in (SCENARIOS / "suites").glob(f"*/{SUITE_FILE}"))
 
 
 def shipped_file(name: str) -> Path:

@@ -1,0 +1,160 @@
+"""``crossfade suite``: named conditions with targets, for simulated controls and real programs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade.cli import completion, terminal
+from crossfade.cli.options import JsonOption, QuietOption, SeedOption, whole
+from crossfade.errors import ScenarioError, one_line, shortened
+from crossfade.files import check_outputs, read_text, write_text
+from crossfade.quantities import UNITS, in_numbers
+from crossfade.suite import baseline as baselines
+from crossfade.suite.cases import load_suite
+from crossfade.suite.junit import junit as junit_text
+from crossfade.suite.page import page
+from crossfade.suite.running import SuiteResult, read_rows, run_suite
+from crossfade.tables import Cell, Table
+
+
+def suite(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            help="A suite that comes with crossfade (crossfade list --suites), a folder or a file.",
+            autocompletion=completion.suites,
+        ),
+    ],
+    control: Annotated[
+        str | None,
+        typer.Option(
+            "--control",
+            metavar="LIST",
+            help="Simulated congestion controls, by commas: cubic, bbr-v3, mine.rs, mine.py, quic:cubic.",
+        ),
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="NAME", help="This case alone. May be given several times."),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs", metavar="N", parser=whole, help="Runs of each case (default: as the suite says)."
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", metavar="N", parser=whole, help="Threads (default: all cores)."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline",
+            metavar="OLD",
+            help="The rows of an earlier build (--json of this command): compared pair by pair.",
+        ),
+    ] = None,
+    margin: Annotated[
+        str,
+        typer.Option(
+            "--margin",
+            metavar="SHARE",
+            help="What is no change beside the baseline: a share of the old value.",
+        ),
+    ] = "2 %",
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a page (.html) for people.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
+    ] = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Run a suite of named conditions with targets: pass, fail, or too close to call.
+
+    Each target is judged by the 95 % interval of its mean over the runs, all of a suite together. The exit
+    code is 1 where a case fails, or is worse than the baseline; a case that is too close to call fails
+    nothing. For a target that fails, the worst run is named with the command that repeats it.
+
+    \b
+    crossfade suite bbr-draft --control bbr-v3
+    crossfade suite interop --control cubic,bbr-v1,mine.rs --junit verdicts.xml --report verdicts.html
+    crossfade suite radio --control old.rs --json > old.json
+    crossfade suite radio --control new.rs --baseline old.json
+    """
+    found = load_suite(name)
+    check_outputs([junit, report])
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise ScenarioError(f"--report {shortened(report)}: must end in .html")
+    if control is None:
+        raise ScenarioError("suite: give --control, such as --control cubic,bbr-v3")
+    share = _share(margin)
+    old = None if baseline is None else read_rows(read_text(baseline, ScenarioError), str(baseline))
+    result = run_suite(
+        found,
+        control,
+        cases=case or (),
+        runs=runs,
+        seed=seed,
+        jobs=jobs,
+        cache=not no_cache,
+        tell=None if quiet else terminal.say,
+    )
+    pairs = [] if old is None else baselines.compare_with(result, old, share)
+    _show(result, pairs, json, quiet)
+    for file, text in ((junit, junit_text), (report, page)):
+        if file is not None:
+            write_text(file, text(result, pairs))
+            terminal.say(f"wrote {os.fspath(file)}")
+    return 1 if result.failed or any(pair.verdict == "worse" for pair in pairs) else 0
+
+
+def _show(result: SuiteResult, pairs: list[baselines.Pair], json: bool, quiet: bool) -> None:
+    """The verdicts as a table, or JSON; what failed and how to repeat it on standard error."""
+    if json:
+        terminal.write_out(result.to_json() + "\n")
+    elif not quiet:
+        terminal.print_table(_table(result), _title(result), terminal.console())
+        for name, why in result.skipped:
+            print(one_line(f"not run: {name} ({why})"))
+    for row in result.failed:
+        again = f"; run {row.worst_run} is the worst, repeated by: {row.replay}" if row.replay else ""
+        terminal.say(f"failed: {row.case}, {row.tested}: {row.target}{again}")
+    for pair in pairs:
+        again = f"; worst in run {pair.worst_run}" if pair.worst_run is not None else ""
+        terminal.say(f"baseline ({pair.verdict}): {pair.tested}: {pair.words}{again}")
+    terminal.print_warnings(result.warnings)
+
+
+def _table(result: SuiteResult) -> Table:
+    columns = ["case", "tested", "target", "found", "verdict", "note"]
+    rows: list[list[Cell]] = [
+        [row.case, row.tested, row.target, row.found, row.verdict, row.note or None] for row in result.rows
+    ]
+    return Table(columns, rows)
+
+
+def _title(result: SuiteResult) -> str:
+    counts = ", ".join(f"{count} {word}" for word, count in result.counts().items())
+    each = f"95 % interval of {result.runs} runs, all together"
+    return f"{result.suite.title}: {counts} ({each})"
+
+
+def _share(text: str) -> float:
+    found = in_numbers([text])
+    if found is not None and found[1] in ("", "%"):
+        value = found[0][0] * float(UNITS[found[1]][1])
+        if 0.0 <= value < 1.0:
+            return value
+    raise ScenarioError(f"--margin {shortened(text)}: must be a share such as 2 %")

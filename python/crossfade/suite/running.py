@@ -1,0 +1,265 @@
+"""A suite carried out: cases run, targets judged, and what came of it as rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from crossfade.comparison.paired import Sample, each_of
+from crossfade.errors import ScenarioError, shortened
+from crossfade.results.shown import shown_unit
+from crossfade.suite.cases import Case, Suite, load_suite
+from crossfade.suite.controls import Control, read_controls
+from crossfade.suite.simulated import Simulated, trace_command
+from crossfade.suite.targets import Target
+from crossfade.suite.verdicts import Word, judge, worst_of
+from crossfade.tables import Table, format_estimate
+
+Tell = Callable[[str], object]
+"""Takes a line about what is being done."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One target of a case under what is tested.
+
+    ``value`` and ``half`` are the mean over the runs and the half-width of its interval, ``values`` the value
+    of each run by its number. ``replay`` is the command that repeats the ``worst_run``.
+    """
+
+    suite: str
+    case: str
+    clause: str
+    tested: str
+    target: str
+    metric: str
+    unit: str
+    side: str
+    limit: float
+    why: str
+    value: float | None
+    half: float | None
+    runs: int
+    verdict: Word
+    note: str
+    worst_run: int | None
+    replay: str
+    values: dict[int, float] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    """What was kept of the worst run: journal, logs, qlog."""
+
+    @property
+    def found(self) -> str:
+        """The value with its interval, in a unit that suits it."""
+        if self.value is None:
+            return "undefined"
+        unit, factor = shown_unit([{"value": self.value, "unit": self.unit}])
+        half = None if self.half is None else self.half / factor
+        return f"{format_estimate(self.value / factor, half)} {'' if unit == '1' else unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """What came of a suite: its rows, and how they were made."""
+
+    suite: Suite
+    tested: list[str]
+    runs: int
+    seed: int
+    coverage: float
+    """How often each interval holds, so that all hold together in 95 % of suites (Bonferroni)."""
+    rows: list[Row]
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    """Cases that were not run, and why."""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[Row]:
+        """The rows that fail."""
+        return [row for row in self.rows if row.verdict == "fail"]
+
+    def verdict(self, case: str, tested: str) -> Word | None:
+        """The verdict on a case: the worst of its targets; None where it was not run."""
+        found = [row.verdict for row in self.rows if row.case == case and row.tested == tested]
+        return worst_of(found) if found else None
+
+    def counts(self) -> dict[Word, int]:
+        """How many cases there are of each verdict, counted for everything that was tested."""
+        found: dict[Word, int] = {"pass": 0, "fail": 0, "too close to call": 0}
+        for case in self.suite.cases:
+            for tested in self.tested:
+                if (word := self.verdict(case.name, tested)) is not None:
+                    found[word] += 1
+        return found
+
+    def table(self) -> Table:
+        """A row a case, target and tested control."""
+        columns = ["case", "target", "tested", "value", "half", "unit", "runs", "verdict", "note"]
+        return Table.of(columns, ({name: getattr(row, name) for name in columns} for row in self.rows))
+
+    def to_json(self) -> str:
+        """The rows as a JSON list; ``values`` holds pairs of the number of a run and its value."""
+        return json.dumps([as_record(row) for row in self.rows], indent=2, ensure_ascii=False)
+
+
+def as_record(row: Row) -> dict[str, Any]:
+    """A row as JSON has it: None in place of what is no number."""
+
+    def plain(value: Any) -> Any:
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    found = {name: plain(value) for name, value in asdict(row).items()}
+    found["values"] = [[run, plain(value)] for run, value in sorted(row.values.items())]
+    return found
+
+
+class Source(Protocol):
+    """What gives the metrics of cases: simulated controls, or real programs."""
+
+    runs: int
+
+    def names(self) -> list[str]:
+        """What is tested, in order."""
+
+    def why_not(self, case: Case) -> str:
+        """Why a case cannot be run; empty where it can."""
+
+    def measure(self, case: Case, tested: str) -> list[Sample]:
+        """The metric of each target of a case, by run."""
+
+    def replay(self, case: Case, tested: str, run: int) -> tuple[str, dict[str, str]]:
+        """The command that repeats a run, and the files that are kept of it."""
+
+    def why_no_target(self, target: Target) -> str:
+        """Why a target cannot be judged; empty where it can."""
+
+    def warnings(self) -> list[str]:
+        """What to be careful about."""
+
+
+class Controls:
+    """Simulated congestion controls as a source of metrics."""
+
+    def __init__(self, controls: Sequence[Control], simulated: Simulated) -> None:
+        self._by_name = {control.name: control for control in controls}
+        self._simulated = simulated
+        self.runs = simulated.runs
+
+    def names(self) -> list[str]:
+        return list(self._by_name)
+
+    def why_not(self, case: Case) -> str:
+        return ""
+
+    def why_no_target(self, target: Target) -> str:
+        return ""
+
+    def measure(self, case: Case, tested: str) -> list[Sample]:
+        return self._simulated.measure(case, self._by_name[tested])
+
+    def replay(self, case: Case, tested: str, run: int) -> tuple[str, dict[str, str]]:
+        return trace_command(case, self._by_name[tested], self._simulated.seed, run), {}
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+def run_suite(
+    suite: str | Suite,
+    control: str | Sequence[Control],
+    *,
+    cases: Sequence[str] = (),
+    runs: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    cache: bool = True,
+    tell: Tell | None = None,
+) -> SuiteResult:
+    """Run a suite with simulated congestion controls, and judge each target by its interval.
+
+    ``suite`` is the name of one that comes with the package, a folder or a file, ``control`` names controls
+    by commas (``"cubic,bbr-v3,mine.rs"``). ``cases`` are those to run (all where empty), ``runs`` how many
+    replications of each (as the suite says where None), of ``seed``. All controls see the same random
+    numbers, run by run.
+
+    Raises :class:`ScenarioError` where something of that is wrong.
+    """
+    found = (load_suite(suite) if isinstance(suite, str) else suite).chosen(cases)
+    controls = read_controls(control) if isinstance(control, str) else list(control)
+    simulated = Simulated(found.runs if runs is None else runs, seed, jobs, cache)
+    if simulated.runs < 1:
+        raise ScenarioError(f"runs = {simulated.runs}: must be at least 1")
+    for case in found.cases:  # what is wrong is said before anything runs
+        for one in controls:
+            simulated.check(case, one)
+    return carry_out(found, Controls(controls, simulated), 1 if seed is None else seed, tell)
+
+
+def carry_out(suite: Suite, source: Source, seed: int, tell: Tell | None = None) -> SuiteResult:
+    """Measure each case that a source can run, and judge its targets."""
+    skipped = [(case.name, why) for case in suite.cases if (why := source.why_not(case))]
+    can = [case for case in suite.cases if not source.why_not(case)]
+    if not can:
+        raise ScenarioError(f"suite {shortened(suite.name)}: no case of it can be run ({skipped[0][1]})")
+    judged = {case.name: [not source.why_no_target(target) for target in case.targets] for case in can}
+    statements = sum(sum(flags) for flags in judged.values()) * len(source.names())
+    coverage = each_of(statements)
+    rows: list[Row] = []
+    for number, case in enumerate(can, 1):
+        for tested in source.names():
+            if tell is not None:
+                tell(f"case {number} of {len(can)}: {case.name}, {tested}")
+            samples = source.measure(case, tested)
+            for target, sample, is_judged in zip(case.targets, samples, judged[case.name], strict=True):
+                if is_judged:
+                    rows.append(_row(suite, case, tested, target, sample, source, coverage))
+    return SuiteResult(suite, source.names(), source.runs, seed, coverage, rows, skipped, source.warnings())
+
+
+def _row(
+    suite: Suite,
+    case: Case,
+    tested: str,
+    target: Target,
+    sample: Sample,
+    source: Source,
+    coverage: float,
+) -> Row:
+    found = judge(sample, target, coverage, source.runs)
+    replay, files = ("", {}) if found.worst_run is None else source.replay(case, tested, found.worst_run)
+    return Row(
+        suite=suite.name,
+        case=case.name,
+        clause=case.clause,
+        tested=tested,
+        target=target.words,
+        metric=target.metric,
+        unit=target.unit,
+        side=target.side,
+        limit=target.limit,
+        why=target.why,
+        value=found.value if math.isfinite(found.value) else None,
+        half=found.half,
+        runs=found.runs,
+        verdict=found.verdict,
+        note=found.note,
+        worst_run=found.worst_run,
+        replay=replay,
+        values=dict(sample.values),
+        files=files,
+    )
+
+
+def read_rows(text: str, name: str) -> list[Mapping[str, Any]]:
+    """The rows that :meth:`SuiteResult.to_json` wrote; :class:`ScenarioError` where they are none."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ScenarioError(f"{shortened(name)}: no JSON of crossfade suite ({error})") from None
+    keys = {"suite", "case", "tested", "target", "side", "unit", "values"}
+    if not isinstance(found, list) or not all(isinstance(row, dict) and keys <= row.keys() for row in found):
+        raise ScenarioError(f"{shortened(name)}: must be a list of rows, as crossfade suite --json prints it")
+    return found
