@@ -34,7 +34,10 @@ pub struct NrCell {
     /// Slots with data so far.
     turn: u64,
     /// Used resource blocks of slots.
-    used: u64,
+    used: f64,
+    /// In the mean, the probability that each user sends something new, and the resource blocks for that (fidelity `rate`).
+    shares: Vec<f64>,
+    free: f64,
     is_busy: bool,
     /// The next slot that begins.
     next_slot: u64,
@@ -79,7 +82,9 @@ impl NrCell {
             had: vec![1e-3; config.users.len()],
             users: users?,
             turn: 0,
-            used: 0,
+            used: 0.0,
+            shares: Vec::new(),
+            free: 0.0,
             is_busy: false,
             next_slot: 0,
             departures: VecDeque::new(),
@@ -127,6 +132,11 @@ impl NrCell {
         scratch.free.extend(0..self.config.groups());
         scratch.active.clear();
         let count = self.users.len();
+        if self.config.fidelity == Fidelity::Rate {
+            self.send_means(slot, symbols, &mut scratch);
+            self.scratch = scratch;
+            return;
+        }
         let first = (self.turn % count as u64) as usize;
         for place in 0..count {
             let number = (first + place) % count;
@@ -134,7 +144,7 @@ impl NrCell {
             if let Some(prbs) = user.failed_prbs() {
                 let Some(groups) = self.take(&mut scratch.free, prbs) else { continue };
                 let grant = Grant { slot, symbols, groups: &groups, prbs };
-                self.used += u64::from(prbs);
+                self.used += f64::from(prbs);
                 let told = self.users[number].send_again(&grant, &self.config, &mut self.rates);
                 self.tell(number, told);
             } else if user.can_begin() {
@@ -145,6 +155,35 @@ impl NrCell {
             self.share(slot, symbols, &mut scratch);
         }
         self.scratch = scratch;
+    }
+
+    /// Retransmissions in the mean go first, and users with new data have the rest.
+    fn send_means(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
+        let mut free = f64::from(self.config.prbs);
+        let count = self.users.len();
+        self.shares.resize(count, 1.0);
+        for place in 0..count {
+            // Who is first changes from slot to slot.
+            let number = (self.turn as usize + place) % count;
+            let retransmissions = self.users[number].retransmissions(slot);
+            if retransmissions.share > 0.0 {
+                let prbs = (retransmissions.prbs / retransmissions.share).round().max(1.0) as u32;
+                let mut all = (0..self.config.groups()).collect();
+                let groups = self.take(&mut all, prbs).unwrap_or_default();
+                let grant = Grant { slot, symbols, groups: &groups, prbs };
+                self.users[number].repeat(&retransmissions, &grant, &self.config, &mut self.rates);
+                free -= retransmissions.prbs;
+                self.used += retransmissions.prbs;
+            }
+            self.shares[number] = 1.0 - retransmissions.share;
+            if self.users[number].backlog() > 0 && retransmissions.share < 1.0 {
+                scratch.active.push((number, self.users[number].backlog() as f64 * 8.0));
+            }
+        }
+        self.free = free.max(0.0);
+        if !scratch.active.is_empty() && free > 0.0 {
+            self.share(slot, symbols, scratch);
+        }
     }
 
     /// Takes free groups with so many resource blocks, if there are enough.
@@ -210,20 +249,31 @@ impl NrCell {
             }
         }
         let mut got = vec![0.0; self.users.len()];
-        for (&(number, _), groups) in active.iter().zip(&*groups) {
+        // In the mean, groups of users that send again are free for others.
+        let sizes: Vec<u32> =
+            groups.iter().map(|groups| groups.iter().map(|group| self.prbs(*group)).sum()).collect();
+        let wanted = active
+            .iter()
+            .zip(&sizes)
+            .map(|((number, _), prbs)| f64::from(*prbs) * self.shares.get(*number).copied().unwrap_or(1.0));
+        let scale = self.free / wanted.sum::<f64>().max(1e-9);
+        for ((&(number, _), groups), &prbs) in active.iter().zip(&*groups).zip(&sizes) {
             if groups.is_empty() {
                 continue;
             }
-            let prbs = groups.iter().map(|group| self.prbs(*group)).sum();
             let grant = Grant { slot, symbols, groups, prbs };
             let (now, config) = (self.now, &self.config);
             let (adaptation, rates) = (&self.adaptation, &mut self.rates);
-            self.used += u64::from(prbs);
             match config.fidelity {
                 Fidelity::Rate => {
-                    got[number] = self.users[number].flow(now, &grant, config, adaptation, rates);
+                    let share = self.shares[number];
+                    let scale = scale.min(1.0 / share);
+                    self.used += f64::from(prbs) * share * scale;
+                    got[number] =
+                        self.users[number].flow(now, &grant, (share, scale), config, adaptation, rates);
                 }
                 Fidelity::Slot => {
+                    self.used += f64::from(prbs);
                     let told = self.users[number].send(now, &grant, config, adaptation, rates);
                     got[number] = told.as_ref().map_or(0.0, |told| f64::from(told.bits));
                     self.tell(number, told);
@@ -311,7 +361,7 @@ impl Fabric for NrCell {
             statistics.add(&user.packets);
             frames.add(&user.arq);
         }
-        let busy = self.slot.as_secs_f64() * self.used as f64 / f64::from(self.config.prbs);
+        let busy = self.slot.as_secs_f64() * self.used / f64::from(self.config.prbs);
         let report = LinkReport::new(now, statistics, Occupancy::Time(SimTime::from_secs_f64(busy)));
         LinkReport { frames: Some(frames), users, unsent, sent, ..report }
     }

@@ -2,16 +2,16 @@
 
 use crate::awgn::Combining;
 use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
-use crate::{Allocation, Duplex, McsTable, NrCell, Numerology, closed_form};
+use crate::{Allocation, Duplex, McsTable, NrCell, Numerology};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkReport, Parcel, Push};
 
-const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
+pub(crate) const SEED: RunSeed = RunSeed { seed: 1, run: 0 };
 
 /// One user of 40 MHz over a channel that does not fade, whose ratio is known.
-fn config(snr_db: f64) -> NrConfig {
+pub(crate) fn config(snr_db: f64) -> NrConfig {
     NrConfig {
         numerology: Numerology::new(1).unwrap(),
         duplex: Duplex::time("DDDSU", [10, 2, 2]).unwrap(),
@@ -47,7 +47,7 @@ fn config(snr_db: f64) -> NrConfig {
 }
 
 /// All that leaves until `end`.
-fn run(cell: &mut NrCell, end: SimTime, mut leave: impl FnMut(SimTime, u32, Departure)) {
+pub(crate) fn run(cell: &mut NrCell, end: SimTime, mut leave: impl FnMut(SimTime, u32, Departure)) {
     while let Some(now) = cell.next_event().filter(|now| *now < end) {
         while let Some((port, departure)) = cell.advance(now) {
             leave(now, port, departure);
@@ -56,7 +56,7 @@ fn run(cell: &mut NrCell, end: SimTime, mut leave: impl FnMut(SimTime, u32, Depa
 }
 
 /// Each user has more than it gets within `seconds`.
-fn saturated(config: NrConfig, seconds: u64) -> LinkReport {
+pub(crate) fn saturated(config: NrConfig, seconds: u64) -> LinkReport {
     let users = config.users.len() as u32;
     let mut cell = NrCell::new(config, SEED).unwrap();
     let end = SimTime::from_millis(seconds * 1000);
@@ -69,7 +69,7 @@ fn saturated(config: NrConfig, seconds: u64) -> LinkReport {
     cell.report(end)
 }
 
-fn goodput_bps(report: &LinkReport) -> f64 {
+pub(crate) fn goodput_bps(report: &LinkReport) -> f64 {
     report.statistics.arrived_bytes as f64 * 8.0 / report.at.as_secs_f64()
 }
 
@@ -178,32 +178,8 @@ fn acknowledgements_that_are_misread_lose_blocks_or_send_them_in_vain() {
     assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
 }
 
-#[test]
-fn fidelities_agree_and_closed_forms_hold() {
-    for (snr_db, combining) in
-        [(12.0, Combining::Chase), (17.3, Combining::IncrementalRedundancy), (3.0, Combining::Chase)]
-    {
-        let mut config = config(snr_db);
-        config.harq.combining = combining;
-        // Off the threshold of a scheme: some blocks fail.
-        let thresholds = NrCell::thresholds_db(&config);
-        config.users[0].mean_snr_db =
-            thresholds.iter().copied().filter(|db| *db < snr_db).fold(-30.0, f64::max) + 0.01;
-        let slot = saturated(config.clone(), 6);
-        config.fidelity = Fidelity::Rate;
-        let rate = saturated(config, 6);
-        let (slot_bps, rate_bps) = (goodput_bps(&slot), goodput_bps(&rate));
-        assert!((slot_bps / rate_bps - 1.0).abs() < 0.02, "{snr_db}: {slot_bps} {rate_bps}");
-        let (users, frames) = (&slot.users[0], slot.frames.as_ref().unwrap());
-        let first = users.first_errors as f64 / frames.frames as f64;
-        assert!((0.02..0.2).contains(&first), "{first}");
-        let (transmissions, _) = closed_form(&[first, 0.0]);
-        assert!((frames.frame_transmissions_per_frame() / transmissions - 1.0).abs() < 2e-3);
-    }
-}
-
 /// A fading channel, of which indicators tell late.
-fn fading(users: usize) -> NrConfig {
+pub(crate) fn fading(users: usize) -> NrConfig {
     let mut config = config(15.0);
     config.profile = Some(DelayProfile::named(NamedProfile::TdlC(300e-9)).unwrap());
     // 30 km/h at 3.5 GHz.

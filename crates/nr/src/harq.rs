@@ -1,6 +1,11 @@
 //! Hybrid ARQ: the processes of a user, and closed forms of what they cost.
 
+use crate::awgn::Combining;
+use crate::error_rates::ErrorRates;
+use crate::link_adaptation::modulation;
+use crate::mcs::CodedModulation;
 use crate::transport_block::CodeBlocks;
+use crossfade_core::{from_db, to_db};
 
 /// A transport block in a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +33,63 @@ pub(crate) struct Block {
     pub(crate) energy: f64,
     pub(crate) first_symbols: f64,
     pub(crate) is_received: bool,
+}
+
+impl Block {
+    /// A block that was not sent, with its number, scheme, code blocks, resource blocks, part of the stream, and draw.
+    pub(crate) fn new(
+        number: u64,
+        scheme: usize,
+        code: CodeBlocks,
+        prbs: u32,
+        (start, end): (u64, u64),
+        draw: f64,
+    ) -> Self {
+        Self {
+            number,
+            scheme,
+            code,
+            prbs,
+            start,
+            end,
+            sent: 0,
+            draw,
+            error_rate: 1.0,
+            symbols: 0.0,
+            information: 0.0,
+            energy: 0.0,
+            first_symbols: 0.0,
+            is_received: false,
+        }
+    }
+
+    /// A copy of so many symbols arrives at this ratio: the error rate of all copies together.
+    pub(crate) fn receive_copy(
+        &mut self,
+        scheme: CodedModulation,
+        symbols: f64,
+        snr_db: f64,
+        combining: Combining,
+        rates: &mut ErrorRates,
+    ) {
+        let modulation = modulation(scheme);
+        if self.sent == 0 {
+            self.first_symbols = symbols;
+        }
+        self.symbols += symbols;
+        self.energy += symbols * from_db(snr_db);
+        self.information += symbols * modulation.at(from_db(snr_db));
+        let p = if self.sent == 0 {
+            rates.of(scheme, self.code, symbols, snr_db)
+        } else if combining == Combining::Chase {
+            rates.of(scheme, self.code, self.first_symbols, to_db(self.energy / self.first_symbols))
+        } else {
+            let each = modulation.inverse(self.information / self.symbols);
+            rates.of(scheme, self.code, self.symbols, to_db(each))
+        };
+        self.error_rate = self.error_rate.min(p);
+        self.sent += 1;
+    }
 }
 
 /// A process: a block that is sent until it is acknowledged.

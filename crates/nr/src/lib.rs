@@ -20,10 +20,13 @@ mod cell_tests;
 mod channel;
 mod config;
 mod error_rates;
+#[cfg(test)]
+mod fidelity_tests;
 mod harq;
 pub mod ldpc;
 mod link_adaptation;
 mod mcs;
+mod mean_blocks;
 mod normal_approximation;
 mod numerology;
 mod reassembly;

@@ -15,9 +15,6 @@ pub(crate) struct Adaptation {
     /// Of quality indicators from 1 on, for the error rate that they promise; none where ratios are reported.
     indicators_db: Option<Vec<f64>>,
     process_share: f64,
-    mean_round_trip: f64,
-    /// Of each slot of a pattern with data the slot of the pattern in which its blocks are sent again; none of the others.
-    again: Vec<Option<usize>>,
 }
 
 impl Adaptation {
@@ -44,52 +41,12 @@ impl Adaptation {
         let indicators_db = config.feedback.is_indicator.then(|| {
             table.quality_indicators().iter().map(|scheme| required(scheme, symbols[0], promised)).collect()
         });
-        let (trips, _) = config.round_trips();
-        let mean_round_trip = trips.iter().sum::<u64>() as f64 / trips.len().max(1) as f64;
-        let period = config.duplex.period();
-        let again =
-            |slot: u64| (config.data_symbols(slot) > 0).then(|| (config.again(slot) % period) as usize);
-        Self {
-            schemes: table.schemes(),
-            from_db,
-            indicators_db,
-            process_share: process_share(config),
-            mean_round_trip,
-            again: (0..period).map(again).collect(),
-        }
+        Self { schemes: table.schemes(), from_db, indicators_db, process_share: process_share(config) }
     }
 
     /// The share of a full downlink that its processes can keep busy.
     pub(crate) fn process_share(&self) -> f64 {
         self.process_share
-    }
-
-    /// The mean round trip in slots.
-    pub(crate) fn mean_round_trip(&self) -> f64 {
-        self.mean_round_trip
-    }
-
-    /// The share of `slot` that is left for new blocks, where those of each slot of the pattern are sent again so many times in the mean.
-    /// They are sent again in few slots (of `DDDSU` in S), so that not each loses as much.
-    pub(crate) fn new_share(&self, slot: u64, repeats: &[f64]) -> f64 {
-        let period = self.again.len();
-        let mut new = vec![1.0_f64; period];
-        for _ in 0..30 {
-            let mut load = vec![0.0; period];
-            for (slot, again) in self.again.iter().enumerate() {
-                if let Some(again) = again {
-                    load[*again] += repeats[slot] * new[slot];
-                }
-            }
-            // What one slot does not hold the next with data does.
-            let mut rest = 0.0;
-            for slot in (0..2 * period).map(|slot| slot % period).filter(|slot| self.again[*slot].is_some()) {
-                let all = load[slot] + rest;
-                (load[slot], rest) = (all.min(1.0), (all - 1.0).max(0.0));
-                new[slot] = 1.0 - load[slot];
-            }
-        }
-        new[(slot % period as u64) as usize]
     }
 
     /// The index of the scheme for these groups of which the ratios were reported, in a slot with so many symbols for data, with an

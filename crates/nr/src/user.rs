@@ -1,17 +1,17 @@
 //! One user: a channel and what is known of it, a stream of bytes with its packets, HARQ processes, and what is counted.
 
-use crate::awgn::Combining;
 use crate::channel::Channel;
 use crate::config::NrConfig;
 use crate::error_rates::ErrorRates;
-use crate::harq::{Block, Process, closed_form};
+use crate::harq::{Block, Process};
 use crate::link_adaptation::{Adaptation, effective_db, modulation};
 use crate::mcs::CodedModulation;
+use crate::mean_blocks::{MeanBlocks, Retransmissions};
 use crate::reassembly::Reassembly;
 use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_cell::{CellError, OuterLoop};
 use crossfade_channel::{FrequencyResponse, simd::Simd};
-use crossfade_core::{RunSeed, SimTime, Stream, from_db, to_db};
+use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, Parcel, UserStatistics};
 use rand::RngExt;
 use std::collections::VecDeque;
@@ -61,12 +61,12 @@ pub(crate) struct User {
     in_air: Option<(u64, u64)>,
     /// Blocks that have arrived and wait for earlier ones: up to where, since when.
     waits: Vec<(u64, SimTime)>,
-    /// What arrives later: when, and up to where (fidelity `rate`).
-    under_way: VecDeque<(SimTime, u64)>,
+    /// Blocks in the mean (fidelity `rate`).
+    mean_blocks: MeanBlocks,
+    /// Their new blocks, copies, failed copies, failed and received first copies.
+    mean_counts: [f64; 5],
     /// Parts of a byte that a slot had left (fidelity `rate`).
     credit: f64,
-    /// How often blocks of each slot of the pattern are sent again, in the mean (fidelity `rate`).
-    repeats: Vec<f64>,
     blocks: u64,
     packets: VecDeque<Packet>,
     appended: u64,
@@ -98,9 +98,9 @@ impl User {
             processes: vec![Process::Idle; config.harq.processes as usize],
             in_air: None,
             waits: Vec::new(),
-            under_way: VecDeque::new(),
+            mean_blocks: MeanBlocks::default(),
+            mean_counts: [0.0; 5],
             credit: 0.0,
-            repeats: vec![0.0; config.duplex.period() as usize],
             blocks: 0,
             packets: VecDeque::new(),
             appended: 0,
@@ -134,7 +134,7 @@ impl User {
     pub(crate) fn is_busy(&self) -> bool {
         self.backlog() > 0
             || self.in_air.is_some()
-            || !self.under_way.is_empty()
+            || !self.mean_blocks.is_empty()
             || self.order.expiry().is_some()
             || self.processes.iter().any(|process| *process != Process::Idle)
     }
@@ -155,6 +155,11 @@ impl User {
     /// What was counted by `now`.
     pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
         let mut statistics = self.statistics.clone();
+        let [new, again, failed, first_failed, _] = self.mean_counts.map(|count| count.round() as u64);
+        statistics.arq.frames += new;
+        statistics.arq.retransmissions += again;
+        statistics.arq.frame_errors += failed;
+        statistics.first_errors += first_failed;
         statistics.packets.add_waits(self.unsent().map(|packet| now.saturating_sub(packet.since)));
         statistics
     }
@@ -179,18 +184,17 @@ impl User {
             self.order.receive(now, part, reordering);
             self.waits.push((part.1, now));
         }
-        while let Some(&(_, end)) = self.under_way.front().filter(|(at, _)| *at <= now) {
-            self.under_way.pop_front();
+        let packets = &mut self.packets;
+        let mut lose = |start: u64, end: u64| {
+            let first = packets.partition_point(|packet| packet.end <= start);
+            packets.range_mut(first..).take_while(|packet| packet.start < end).for_each(|p| p.is_lost = true);
+        };
+        if !self.mean_blocks.is_empty() {
+            let end = self.mean_blocks.until(&mut lose);
             self.order.receive(now, (self.order.until(), end), reordering);
         }
-        if let Some(lost) = self.order.expire(now, reordering) {
-            for (start, end) in lost {
-                let first = self.packets.partition_point(|packet| packet.end <= start);
-                self.packets
-                    .range_mut(first..)
-                    .take_while(|packet| packet.start < end)
-                    .for_each(|p| p.is_lost = true);
-            }
+        for (start, end) in self.order.expire(now, reordering).into_iter().flatten() {
+            lose(start, end);
         }
         let until = self.order.until();
         let arq = &mut self.statistics.arq;
@@ -283,22 +287,8 @@ impl User {
         }
         self.sent_until = end;
         self.leave_queue(now);
-        let block = Block {
-            number: self.blocks,
-            scheme: index,
-            code: CodeBlocks::of(bits, scheme.rate()),
-            prbs: grant.prbs,
-            start,
-            end,
-            sent: 0,
-            draw: self.errors.random(),
-            error_rate: 1.0,
-            symbols: 0.0,
-            information: 0.0,
-            energy: 0.0,
-            first_symbols: 0.0,
-            is_received: false,
-        };
+        let code = CodeBlocks::of(bits, scheme.rate());
+        let block = Block::new(self.blocks, index, code, grant.prbs, (start, end), self.errors.random());
         self.blocks += 1;
         let told = self.transmit(place, block, grant, config, rates);
         Some(Told { bits, ..told })
@@ -313,25 +303,9 @@ impl User {
         rates: &mut ErrorRates,
     ) -> Told {
         let scheme = config.table.schemes()[block.scheme];
-        let modulation = modulation(scheme);
-        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation);
+        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation(scheme));
         let symbols = f64::from(allocation(grant, config).resource_elements() * config.layers);
-        if block.sent == 0 {
-            block.first_symbols = symbols;
-        }
-        block.symbols += symbols;
-        block.energy += symbols * from_db(snr_db);
-        block.information += symbols * modulation.at(from_db(snr_db));
-        let p = if block.sent == 0 {
-            rates.of(scheme, block.code, symbols, snr_db)
-        } else if config.harq.combining == Combining::Chase {
-            rates.of(scheme, block.code, block.first_symbols, to_db(block.energy / block.first_symbols))
-        } else {
-            let each = modulation.inverse(block.information / block.symbols);
-            rates.of(scheme, block.code, block.symbols, to_db(each))
-        };
-        block.error_rate = block.error_rate.min(p);
-        block.sent += 1;
+        block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
         let was_received = block.is_received;
         block.is_received |= block.draw >= block.error_rate;
         let misread: f64 = self.feedback.random();
@@ -373,11 +347,39 @@ impl User {
         statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
     }
 
-    /// Sends what a slot carries in the mean, which is later by what retransmissions take in the mean (fidelity `rate`).
+    /// What is sent again in `slot` in the mean (fidelity `rate`).
+    pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
+        self.mean_blocks.retransmissions(slot)
+    }
+
+    /// Sends it, on these groups.
+    pub(crate) fn repeat(
+        &mut self,
+        retransmissions: &Retransmissions,
+        grant: &Grant<'_>,
+        config: &NrConfig,
+        rates: &mut ErrorRates,
+    ) {
+        let Self { mean_blocks, channel, .. } = self;
+        let copy = |block: &mut Block| {
+            let scheme = config.table.schemes()[block.scheme];
+            let snr_db = effective_db(channel.at(grant.slot), grant.groups, modulation(scheme));
+            let own = Grant { prbs: block.prbs, ..*grant };
+            let symbols = f64::from(allocation(&own, config).resource_elements() * config.layers);
+            block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
+        };
+        let (copies, failed) = mean_blocks.send_again(grant.slot, retransmissions, config, copy);
+        self.mean_counts[1] += copies;
+        self.mean_counts[2] += failed;
+    }
+
+    /// Sends what a slot carries in the mean where a new block goes out with probability `share`, with `scale` as many resource blocks as
+    /// the grant has.
     pub(crate) fn flow(
         &mut self,
         now: SimTime,
         grant: &Grant<'_>,
+        (share, scale): (f64, f64),
         config: &NrConfig,
         adaptation: &Adaptation,
         rates: &mut ErrorRates,
@@ -386,45 +388,34 @@ impl User {
         let scheme = config.table.schemes()[index];
         let allocation = allocation(grant, config);
         let bits = allocation.transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
-        let code = CodeBlocks::of(bits, scheme.rate());
-        let symbols = f64::from(allocation.resource_elements() * config.layers);
-        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation(scheme));
-        let mut least = 1.0_f64;
-        let error_rates: Vec<f64> = (1..=config.harq.transmissions)
-            .map(|sent| {
-                let times = f64::from(sent);
-                let p = if config.harq.combining == Combining::Chase {
-                    rates.of(scheme, code, symbols, snr_db + to_db(times))
-                } else {
-                    rates.of(scheme, code, symbols * times, snr_db)
-                };
-                least = least.min(p);
-                least
-            })
-            .collect();
-        let (transmissions, residual) = closed_form(&error_rates);
-        let place = (grant.slot % config.duplex.period()) as usize;
-        self.repeats[place] = transmissions - 1.0;
-        let carried = f64::from(bits / 8)
-            * (1.0 - residual)
-            * adaptation.new_share(grant.slot, &self.repeats)
-            * adaptation.process_share();
-        let available = self.credit + carried;
+        let share = share * adaptation.process_share();
+        let available = self.credit + f64::from(bits / 8) * share * scale;
         let bytes = (available.floor() as u64).min(self.backlog());
         self.credit = if bytes < self.backlog() { available - bytes as f64 } else { 0.0 };
+        if bytes == 0 {
+            return 0.0;
+        }
+        let start = self.sent_until;
         self.sent_until += bytes;
         self.leave_queue(now);
-        // Of the blocks that get through, the round trips that they take beyond the first transmission.
-        let rounds: f64 =
-            error_rates.windows(2).zip(1..).map(|(pair, l)| f64::from(l) * (pair[0] - pair[1])).sum();
-        let late = rounds / (1.0 - residual).max(1e-9) * adaptation.mean_round_trip();
-        let slot_s = config.numerology.slot().as_secs_f64();
-        let at = now + SimTime::from_secs_f64(slot_s * (1.0 + late));
-        let at = self.under_way.back().map_or(at, |(before, _)| at.max(*before));
-        self.under_way.push_back((at, self.sent_until));
-        self.statistics.arq.on_release(SimTime::ZERO);
-        self.statistics.arq.frames += 1;
-        self.statistics.arq.frames_delivered += 1;
+        let code = CodeBlocks::of(bits, scheme.rate());
+        let mut block =
+            Block::new(self.blocks, index, code, grant.prbs, (start, self.sent_until), self.errors.random());
+        self.blocks += 1;
+        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation(scheme));
+        let symbols = f64::from(allocation.resource_elements() * config.layers);
+        block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
+        let p = block.error_rate;
+        self.mean_counts[0] += share;
+        self.mean_counts[2] += self.mean_blocks.send(grant.slot, block, share, config);
+        self.mean_counts[3] += p * share;
+        self.mean_counts[4] += share * (1.0 - p);
+        // The outer loop goes up and down as over single blocks.
+        let [is_sent, read]: [f64; 2] = [self.feedback.random(), self.feedback.random()];
+        let acknowledged = (1.0 - p) * (1.0 - config.harq.ack_to_nack) + p * config.harq.nack_to_ack;
+        if let Some(outer) = self.outer_loop.as_mut().filter(|_| is_sent < share) {
+            outer.learn(config.again(grant.slot), index as u32, read < acknowledged);
+        }
         self.statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
         bytes as f64 * 8.0
     }

@@ -240,10 +240,6 @@ mod tests {
             (json!([["nr.feedback.period", "0 s"]]), "nr.feedback.period"),
             (json!([["nr.outer_loop.step_down_db", 50]]), "nr.outer_loop.step_down_db = 50: must be"),
             (json!([["nr.profile", "TDL-A"], ["nr.delay_spread", "1 ms"]]), "nr.delay_spread"),
-            (
-                json!([["nr.profile", "TDL-C"], ["nr.fidelity", "rate"]]),
-                "nr.fidelity = \"rate\": needs nr.profile = \"awgn\"",
-            ),
             (json!([["nr.shadowing.sigma_db", 50]]), "nr.shadowing.sigma_db"),
             (json!([["cell.preset", "lte"]]), "cell contradicts nr"),
             (json!([["channel.model", "none"]]), "channel contradicts nr"),

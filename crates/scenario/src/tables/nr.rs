@@ -273,12 +273,6 @@ impl Nr {
             },
         };
         config.check().map_err(|error| named("nr", &error))?;
-        let varies = config.profile.is_some() || config.users.iter().any(|user| user.trace.is_some());
-        if config.fidelity == Fidelity::Rate && varies {
-            let problem = "needs nr.profile = \"awgn\" and users without a trace: under fading its goodput is too high, \
-                           by 3 % at 0.3 km/h and 15 % at 3 km/h";
-            return Err(ScenarioError::value("nr.fidelity", &json(NrFidelity::Rate), problem));
-        }
         Ok(NrModel { config })
     }
 
