@@ -30,6 +30,19 @@ ARRIVED, LOST, UNKNOWN = 0, 1, 2
 RUNS = 50
 # A record that is shorter shows no slow process.
 SHORT_S = 30.0
+# What is said of a record beside its packets, where it does not say otherwise.
+WHOLE = {
+    "is_cut": False,
+    "ends_early": False,
+    "offloads": False,
+    "share": 1.0,
+    "at_receiver": False,
+    "are_probes": False,
+    "has_sizes": True,
+    "tick_s": 0.0,
+    "reverse_sent_s": (),
+    "reverse_delay_s": (),
+}
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
@@ -252,7 +265,17 @@ def is_record(path: str | PathLike[str]) -> bool:
         begins = next(iter(_chunks(file)), b"")[:4]
     if begins in CAPTURES:
         return True
-    return begins[:2] == b"# " and _is_tunnel(file)
+    return _log_kind(file) is not None or (begins[:2] == b"# " and _is_tunnel(file))
+
+
+def _log_kind(file: Path) -> str | None:
+    """Which tool wrote a log, by its first bytes; None where none that is read."""
+    head = b""
+    for chunk in _chunks(file):
+        head += chunk
+        if len(head) >= 1 << 16:
+            break
+    return _crossfade.detect_log(head)
 
 
 def _is_tunnel(file: Path) -> bool:
@@ -278,11 +301,16 @@ def fit_link(*records: str | PathLike[str], seed: int = 1) -> LinkFit:
     source = " and ".join(path.name for path in paths)
     if all(_is_tunnel_log(path) for path in paths):
         packets, about = _of_tunnel(trace(*paths))
+    elif len(paths) == 1 and _log_kind(paths[0]) is not None:
+        packets, about = _of_log(paths[0])
     else:
         packets, about = _of_captures(paths)
     with _translated(source):
         sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
-        text = _crossfade.fit_link(sent_s, sizes, seen_s, fate, about["is_round_trip"], seed)
+        reverse = list(zip(about["reverse_sent_s"], about["reverse_delay_s"], strict=True))
+        text = _crossfade.fit_link(
+            sent_s, sizes, seen_s, fate, about["is_round_trip"], seed, about["tick_s"], reverse
+        )
         found = json.loads(text)
     found |= {"offloads": about["offloads"], "share": about["share"], "is_round_trip": about["is_round_trip"]}
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
@@ -311,7 +339,15 @@ def _of_captures(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]
     chunks: list[Iterator[bytes]] = [_chunks(path) for path in paths for _ in range(2)]
     with _translated(" and ".join(map(str, paths))):
         found = _crossfade.read_capture(*chunks)
-    return {name: found.pop(name) for name in COLUMNS}, found
+    return {name: found.pop(name) for name in COLUMNS}, {**WHOLE, **found}
+
+
+def _of_log(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    with _translated(str(path)):
+        found = _crossfade.read_log(_chunks(path))
+    if found["kind"] == "stretches":
+        raise TraceError(f"{shortened(path)}: says nothing of packets")
+    return {name: found.pop(name) for name in COLUMNS}, {**WHOLE, **found}
 
 
 def _of_tunnel(logs: LinkTrace) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -324,8 +360,7 @@ def _of_tunnel(logs: LinkTrace) -> tuple[dict[str, Any], dict[str, Any]]:
         "seen_s": frame["arrived_s"].to_numpy(float),
         "fate": (~arrived).astype("int8"),
     }
-    whole = {"is_cut": False, "ends_early": False, "offloads": False, "share": 1.0}
-    return packets, {"flow": "tunnel", "is_round_trip": False, **whole}
+    return packets, {**WHOLE, "flow": "tunnel", "is_round_trip": False}
 
 
 def _warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:
