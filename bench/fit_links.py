@@ -167,7 +167,7 @@ def main() -> int:
                 continue
             took = time.perf_counter() - begun
             others = [control for control in chosen.controls.split(",") if control != recorder]
-            fitted, *_ = fit.write(folder / "link.toml")
+            fitted = fit.write_variants(folder)
             replay = fit.write_replay(folder / "replay.toml")
             predictions = predict(fitted, others, replay, runs=chosen.runs, cache=False, progress=False)
             truths = {control: truth(text, control) for control in others}

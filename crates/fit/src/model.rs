@@ -1,7 +1,7 @@
 //! The link: the smallest model that the record needs, its parameters with intervals and verdicts, and draws of them.
 
 use crate::base_delay::{DelayLevel, base_delays};
-use crate::bootstrap::interval;
+use crate::bootstrap::{interval, median};
 use crate::clock::{Clock, skew};
 use crate::departures::{busy, departures, found_before};
 use crate::draws::{DRAWS, Draw, QueueEnds, draws_of, mean_draws};
@@ -107,6 +107,9 @@ pub struct Fit {
 const LEVEL: f64 = 0.9;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
+/// So many packets behind an idle time tell the base delay, if there are as many in all.
+const FIRST: usize = 4;
+const FEWEST_FIRST: usize = 30;
 /// The period of Starlink's reallocation.
 const PERIOD_S: f64 = 15.0;
 /// A one-way delay that is longer is one of clocks that are apart.
@@ -269,14 +272,31 @@ impl Fit {
     }
 }
 
-/// The shortest of the delays without transmission, at the rates of the times.
+/// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the median over the
+/// first packets behind an idle time. A base delay that is too short makes those times fewer, not wrong.
 fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
     let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-    let of = |(packet, left): (&crate::record::Packet, &f64)| {
-        let seen = packet.seen_s.filter(|_| packet.fate == Fate::Arrived && left.is_finite())?;
-        Some(seen - packet.sent_s - 8.0 * packet.bytes / over_time::rate_at(rows, left - start))
-    };
-    record.packets().iter().zip(left).filter_map(of).fold(f64::INFINITY, f64::min)
+    let before = found_before(record, left);
+    let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
+    let (mut rests, mut least) = (Vec::new(), f64::INFINITY);
+    for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
+        if left.is_nan() {
+            continue;
+        }
+        if *before <= 0.0 {
+            (began, bits, count) = (packet.sent_s, 0.0, 0);
+        }
+        bits += 8.0 * packet.bytes;
+        count = count.saturating_add(1);
+        let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) else { continue };
+        let rate = over_time::rate_at(rows, left - start);
+        let alone = 8.0 * packet.bytes / rate;
+        least = least.min(seen - packet.sent_s - alone);
+        if count <= FIRST {
+            rests.push(seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone));
+        }
+    }
+    if rests.len() < FEWEST_FIRST { least } else { median(&mut rests) }
 }
 
 /// A value and its interval, which holds it.

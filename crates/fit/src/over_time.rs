@@ -33,6 +33,8 @@ const SHORTEST_OUTAGE_S: f64 = 0.04;
 const OUTAGE: f64 = 8.0;
 /// Gaps on either side tell the rate around one.
 const AROUND: usize = 10;
+/// Rows of less time are one.
+const SHORTEST_ROW_S: f64 = 2e-3;
 /// Rates of rows that differ by less are one row.
 const ALIKE: f64 = 0.01;
 
@@ -172,10 +174,13 @@ pub(crate) fn table(
         if from <= 0.0 || rows.is_empty() {
             continue;
         }
-        let after = rows.partition_point(|row| row.0 <= to);
+        let after = rows.partition_point(|row| row.0 <= to + SHORTEST_ROW_S);
         let rate = rows[after.saturating_sub(1)].1;
-        let first = rows.partition_point(|row| row.0 < from);
-        rows.splice(first..after, [(from, 0.0), (to, rate)]);
+        let first = rows.partition_point(|row| row.0 < from - SHORTEST_ROW_S).max(1);
+        let from = from.max(rows[first - 1].0 + SHORTEST_ROW_S);
+        if to > from {
+            rows.splice(first..after.max(first), [(from, 0.0), (to, rate)]);
+        }
     }
     rows
 }
