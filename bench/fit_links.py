@@ -1,12 +1,12 @@
 """Links drawn at random, recorded by one congestion control, and what the fit predicts for the others.
 
-    python bench/fit_links.py [--links 30] [--out table.csv]
+    python bench/fit_links.py [--links 30] [--first 0] [--out table.csv]
 
-Each link has a rate, a round trip, a queue and losses drawn over wide ranges; a flow of one control is
-recorded at its sender (a capture of the simulation), a link is fitted to the capture, and every other control
-is run on the fitted link and on a replay of the record. Printed are the errors of the median prediction
-against the truth (the mean of several runs on the true link), and whether the 90 % interval of the prediction
-holds the truth.
+Each link has a model (M0 to M3), a rate, a round trip, a queue and losses drawn over wide ranges. A flow is
+recorded on it: a capture at the sender of TCP or of QUIC, or both ends of UDP. A link is fitted to the record,
+and every other control is run on the fitted link and on a replay of the record. Printed are the errors of the
+median prediction against the truth (the mean of several runs on the true link), and whether the 90 % interval
+of the prediction holds the truth.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import random
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,58 +26,103 @@ import crossfade as cf
 from crossfade.comparison.predictions import METRICS, predict
 from crossfade.errors import CrossfadeError
 
-RECORDERS = ("cubic", "reno", "bbr-v1")
+RECORDERS = ("cubic", "reno", "bbr-v1", "quic", "udp")
 CONTROLS = ("cubic", "reno", "bbr-v1", "quic")
+MODELS = ("M0", "M0", "M1", "M2", "M3")
 PACKET = 1500
+# A record has at most so many packets: of the fastest links it is shorter.
+MOST_PACKETS = 1_500_000
 
 
-def drawn(number: int) -> dict[str, Any]:
-    """Link ``number``: rate 1 to 100 Mbit/s, round trip 10 to 300 ms, queue 0.2 to 5 BDP, loss 0 to 2 %."""
-    of = random.Random(1_000 + number)
-    rate = math.exp(of.uniform(math.log(1e6), math.log(100e6)))
+def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
+    """Link ``number``: rate 1 to 500 Mbit/s, round trip 10 to 300 ms, queue 0.2 to 5 BDP, loss 0 to 2 %."""
+    of = random.Random(base + number)
+    model = of.choice(MODELS)
+    rate = math.exp(of.uniform(math.log(1e6), math.log(500e6)))
     rtt = math.exp(of.uniform(math.log(10e-3), math.log(300e-3)))
     bdp = max(rate * rtt / 8 / PACKET, 1.0)
     queue = max(4, round(bdp * math.exp(of.uniform(math.log(0.2), math.log(5)))))
     loss = 0.0 if of.random() < 0.3 else math.exp(of.uniform(math.log(1e-4), math.log(0.02)))
-    bursts = loss > 0 and of.random() < 0.3
+    if model == "M1":
+        loss = math.exp(of.uniform(math.log(1e-3), math.log(0.02)))
     return {
+        "number": number,
+        "model": model,
         "rate": rate,
         "rtt": rtt,
         "queue": queue,
         "loss": loss,
-        "burst": of.uniform(2, 6) if bursts else None,
+        "burst": of.uniform(2, 6) if model == "M1" else None,
+        "udp": of.choice((0.5, 1.2)),
+        "seconds": min(60.0, max(20.0, MOST_PACKETS * 8 * PACKET / rate)),
     }
 
 
-def scenario(link: dict[str, Any], seconds: float, runs: int) -> str:
+def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
+    """The rate over time of M2 (levels, of which some are outages) and of M3 (slots of 15 s)."""
+    of = random.Random(77_000 + link["number"])
+    rows, at = [], 0.0
+    if link["model"] == "M2":
+        levels = [link["rate"] * math.exp(of.gauss(0, 0.5)) for _ in range(of.randint(2, 5))]
+        while at < link["seconds"]:
+            rows.append((at, of.choice(levels)))
+            at += max(0.5, of.expovariate(1 / 4))
+            if of.random() < 0.15:
+                rows.append((at, 0.0))
+                at += of.uniform(0.1, 0.8)
+    else:
+        at = -of.uniform(0, 15)
+        while at < link["seconds"]:
+            level = link["rate"] * math.exp(of.gauss(0, 0.3))
+            for piece, share in enumerate((0.0, 0.23, 0.58, 0.77, 0.86)):
+                rows.append((max(at, 0.0), share * level))
+                at += 0.1
+            for _ in range(29):
+                rows.append((max(at, 0.0), level * math.exp(of.gauss(0, 0.1))))
+                at += 0.5
+    last = max(index for index, row in enumerate(rows) if row[0] == 0.0)
+    return [row for row in rows[last:] if row[0] < link["seconds"]]
+
+
+def scenario(link: dict[str, Any], folder: Path, runs: int) -> str:
     half = f"{link['rtt'] * 500:.4f} ms"
-    channel = f'model = "iid"\np_e = {link["loss"]:.6g}'
+    rate = f'rate = "{link["rate"]:.0f} bit/s"'
+    channel = f'[channel]\nmodel = "iid"\np_e = {link["loss"]:.6g}'
     if link["burst"]:
-        channel = f'model = "markov"\np_e = {link["loss"]:.6g}\nmean_burst = {link["burst"]:.4g}'
+        channel = f'[channel]\nmodel = "markov"\np_e = {link["loss"]:.6g}\nmean_burst = {link["burst"]:.4g}'
+    if link["model"] in ("M2", "M3"):
+        table = folder / "true-rates.csv"
+        rows = "".join(f"{at:.4f},{rate:.0f},0,{link['loss']:.6g}\n" for at, rate in rates(link))
+        table.write_text("time_s,rate_bps,delay_s,loss\n" + rows)
+        rate = f'trace = {{ rates = "{table}", at_end = "loop", period = "{link["seconds"]} s" }}'
+        channel = ""
     return f"""
 schema = 2
 [link]
-rate = "{link["rate"]:.0f} bit/s"
+{rate}
 packet_size = "{PACKET} B"
 delay = "{half}"
 queue.limit = "{link["queue"]} packets"
 [reverse]
 delay = "{half}"
-[channel]
 {channel}
 [tcp]
 variant = "sack"
 congestion = "cubic"
 w_max = "64 MB"
 [run]
-duration = "{seconds:g} s"
+duration = "{link["seconds"]:g} s"
 runs = {runs}
 """
 
 
-def keys(control: str) -> dict[str, Any]:
+def keys(control: str, link: dict[str, Any] | None = None) -> dict[str, Any]:
     if control == "quic":
         return {"tcp.flavour": "quic", "tcp.variant": None}
+    if control == "udp":
+        assert link is not None
+        flow = {"traffic": "udp", "rate": f"{link['udp'] * link['rate']:.0f} bit/s"}
+        return {"tcp": None, "flows": {"udp": flow}}
     return {"tcp.congestion": control}
 
 
@@ -85,39 +131,64 @@ def truth(text: str, control: str) -> dict[str, float]:
     return {metric: point.value(metric) for metric in METRICS}
 
 
+def record(text: str, link: dict[str, Any], recorder: str, folder: Path) -> Path:
+    file = folder / ("record.csv" if recorder == "udp" else "record.pcap")
+    if recorder == "udp":
+        cf.write_events(file, text, set=keys(recorder, link))
+    else:
+        cf.write_pcap(file, text, set=keys(recorder), snaplen=100)
+    return file
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Errors of predictions on fitted links, beside replays.")
     parser.add_argument("--links", type=int, default=30)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--base", type=int, default=1_000)
+    parser.add_argument("--recorder", choices=RECORDERS)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--truths", type=int, default=5)
+    parser.add_argument("--controls", default=",".join(CONTROLS))
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for number in range(chosen.first, chosen.first + chosen.links):
-        link, recorder = drawn(number), RECORDERS[number % len(RECORDERS)]
-        text = scenario(link, chosen.seconds, 5)
-        with tempfile.TemporaryDirectory() as folder:
-            record = Path(folder) / "record.pcap"
-            record.write_bytes(cf.pcap(text, set=keys(recorder), snaplen=100))
+        link = drawn(number, chosen.base)
+        recorder = chosen.recorder or RECORDERS[number % len(RECORDERS)]
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            text = scenario(link, folder, chosen.truths)
+            made = record(text, link, recorder, folder)
+            begun = time.perf_counter()
             try:
-                fit = cf.fit_link(record)
+                fit = cf.fit_link(made)
             except CrossfadeError as error:
                 print(f"link {number}: {recorder}: {error}", file=sys.stderr)
                 continue
-            others = [control for control in CONTROLS if control != recorder]
-            fitted, *_ = fit.write(Path(folder) / "link.toml")
-            replay = fit.write_replay(Path(folder) / "replay.toml")
+            took = time.perf_counter() - begun
+            others = [control for control in chosen.controls.split(",") if control != recorder]
+            fitted = fit.write_variants(folder)
+            replay = fit.write_replay(folder / "replay.toml")
             predictions = predict(fitted, others, replay, runs=chosen.runs, cache=False, progress=False)
-        truths = {control: truth(text, control) for control in others}
+            truths = {control: truth(text, control) for control in others}
+        print(
+            f"link {number} {link['model']} {link['rate'] / 1e6:.3g} Mbit/s {link['rtt'] * 1e3:.3g} ms queue "
+            f"{link['queue']} ({link['queue'] * PACKET * 8 / link['rate'] / link['rtt']:.2f} BDP) loss "
+            f"{link['loss']:.2%} burst {link['burst'] or 0:.2g}: by {recorder}: {fit.model}, rate "
+            f"{fit.rate.value / link['rate']:.4f} {fit.rate.verdict}, rtt {fit.delay.value / link['rtt']:.4f}, "
+            f"queue {fit.queue.value / link['queue']:.3f} ({fit.queue.low:.0f}-{fit.queue.high:.0f}) {fit.queue.verdict}, loss {fit.loss.value:.3%} "
+            f"({fit.loss.low:.3%}-{fit.loss.high:.3%}) burst {fit.found['mean_burst']}, fitted in {took:.1f} s",
+            flush=True,
+        )
         for of in predictions:
             true = truths[of.control][of.metric]
+            replayed = math.nan if of.replay is None else of.replay / true - 1
             rows.append(
                 {
                     "link": number,
-                    **{name: f"{value:.6g}" if value else "" for name, value in link.items()},
+                    **{name: f"{value:.6g}" if isinstance(value, float) else value for name, value in link.items() if name != "number"},
                     "recorder": recorder,
-                    "model": fit.model,
+                    "fitted": fit.model,
                     "rate_verdict": fit.rate.verdict,
                     "rate_fitted": f"{fit.rate.value:.6g}",
                     "queue_verdict": fit.queue.verdict,
@@ -129,25 +200,29 @@ def main() -> int:
                     "high": of.high,
                     "error": of.value / true - 1,
                     "holds": of.low <= true <= of.high,
-                    "replay_error": math.nan if of.replay is None else of.replay / true - 1,
+                    "replay_error": replayed,
                 }
             )
-        print(
-            f"link {number}: {recorder}, {fit.model}, rate {fit.rate.value / link['rate']:.3f} of the truth",
-            flush=True,
-        )
+            scale = 1e-6 if of.metric == "goodput_bps" else 1e3
+            mark = "  " if rows[-1]["holds"] else "XX"
+            print(
+                f"   {mark} {of.control:7s} {of.metric:12s} truth {true * scale:9.4g} predicted {of.value * scale:9.4g} "
+                f"({of.low * scale:.4g} to {of.high * scale:.4g}) error {rows[-1]['error']:+.1%} replay {replayed:+.0%}",
+                flush=True,
+            )
     if chosen.out and rows:
         with chosen.out.open("w", newline="") as file:
             table = csv.DictWriter(file, list(rows[0]))
             table.writeheader()
             table.writerows(rows)
     for metric in METRICS:
-        for verdict in ("identified", "bounded"):
-            of_all = [row for row in rows if row["metric"] == metric and row["rate_verdict"] == verdict]
+        for verdict in ("identified", "bounded", "all"):
+            of_all = [row for row in rows if row["metric"] == metric and verdict in (row["rate_verdict"], "all")]
             if not of_all:
                 continue
             error = statistics.median(abs(row["error"]) for row in of_all)
-            replayed = statistics.median(abs(row["replay_error"]) for row in of_all)
+            known = [abs(row["replay_error"]) for row in of_all if not math.isnan(row["replay_error"])]
+            replayed = statistics.median(known) if known else math.nan
             holds = sum(row["holds"] for row in of_all) / len(of_all)
             print(
                 f"{metric}, rate {verdict}: {len(of_all)} predictions, median error {error:.1%} "

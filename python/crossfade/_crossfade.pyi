@@ -696,7 +696,22 @@ def read_capture(
     and ``share``. Each file is handed over twice. Raises TraceError.
     """
 
-def fit_link(sent_s: Any, bytes: Any, seen_s: Any, fate: Any, is_round_trip: bool, seed: int) -> str:
+def detect_log(head: bytes) -> str | None:
+    """Which tool wrote a log that begins with these bytes: qlog, iperf3, irtt, ping, ss or events; None if none."""
+
+def read_log(chunks: Iterable[bytes]) -> dict[str, Any]:
+    """What a log says: ``kind`` is ``packets`` (columns as of ``read_capture``) or ``stretches``. Raises TraceError."""
+
+def fit_link(
+    sent_s: Any,
+    bytes: Any,
+    seen_s: Any,
+    fate: Any,
+    is_round_trip: bool,
+    seed: int,
+    tick_s: float = 0.0,
+    reverse: Sequence[tuple[float, float]] | None = None,
+) -> str:
     """A link fitted to columns as ``read_capture`` has them, as JSON text. Raises TraceError."""
 
 class TraceConversion:

@@ -27,23 +27,27 @@
 
 mod base_delay;
 mod bootstrap;
-mod busy;
 mod clock;
+mod departures;
+mod draws;
 mod levels;
 mod losses;
 mod model;
+mod over_time;
 mod period;
 mod queue;
 mod queue_limit;
 mod rate;
 mod record;
+mod settled;
 
 pub use base_delay::{DelayLevel, base_delays};
-pub use busy::{Window, rates};
 pub use clock::{Clock, skew};
 pub use levels::{Level, segments};
 pub use losses::Losses;
-pub use model::{Draw, Fit, Model, Parameter, Verdict};
+pub use draws::Draw;
+pub use model::{Fit, Model, Parameter, Verdict};
+pub use over_time::Window;
 pub use period::{Period, period};
 pub use queue::delays;
 pub use queue_limit::QueueLimit;

@@ -4,6 +4,7 @@ use crate::bootstrap::share;
 use crate::record::{Fate, Record};
 use crossfade_channel::{LossTrace, MarkovFit};
 use crossfade_core::Stream;
+use rand::RngExt;
 
 /// Random losses of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,15 +25,15 @@ pub struct Losses {
 const STRETCHES: usize = 30;
 
 impl Losses {
-    /// The losses of a record but those that are congestive.
-    pub fn new(record: &Record, congestive: &[bool], backlogs: &[f64]) -> Self {
+    /// The losses of a record but those of packets that were `near` to a full queue.
+    pub fn new(record: &Record, near: &[bool], backlogs: &[f64]) -> Self {
         let fates: Vec<(bool, bool, f64)> = record
             .packets()
             .iter()
-            .zip(congestive)
+            .zip(near)
             .zip(backlogs)
-            .map(|((packet, congestive), backlog)| {
-                (packet.fate == Fate::Lost, packet.fate == Fate::Unknown || *congestive, *backlog)
+            .map(|((packet, near), backlog)| {
+                (packet.fate == Fate::Lost, packet.fate == Fate::Unknown || *near, *backlog)
             })
             .collect();
         let known: Vec<(bool, f64)> = fates.iter().filter(|of| !of.1).map(|of| (of.0, of.2)).collect();
@@ -56,8 +57,11 @@ impl Losses {
         if self.packets == 0 { 0.0 } else { self.lost as f64 / self.packets as f64 }
     }
 
-    /// A draw of that share, as far as the record knows it.
+    /// A draw of that share, as far as the record knows it. Where nothing was lost, half of the draws lose nothing: many links do not.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
+        if self.lost == 0 && stream.random_bool(0.5) {
+            return 0.0;
+        }
         share(self.lost as f64 / self.dispersion, self.packets as f64 / self.dispersion, stream)
     }
 

@@ -13,45 +13,120 @@ pub struct QueueLimit {
     pub drops: usize,
 }
 
-/// The queue is near full within so many full packets of the most that it held.
-const NEAR_PACKETS: f64 = 1.5;
 /// So many losses at a full queue tell that it was full.
 const FEWEST_DROPS: usize = 3;
+/// What a limit must explain better than chance, in the logarithm of the likelihood.
+const GAIN: f64 = 8.0;
+/// Beyond the limit at least this share is lost.
+const LEAST_SHARE: f64 = 0.3;
+/// Where less is lost beyond it, what packets found is not exact: losses within so many packets below the limit count too.
+const EXACT_SHARE: f64 = 0.9;
+const NEAR_PACKETS: f64 = 1.5;
 
-impl QueueLimit {
-    /// The limit by the backlog that each packet found, and which losses were at a full queue.
-    pub fn new(record: &Record, backlogs: &[f64]) -> (Self, Vec<bool>) {
+/// What a full queue did to a record.
+#[derive(Clone, Debug)]
+pub(crate) struct Drops {
+    /// The limit.
+    pub(crate) limit: QueueLimit,
+    /// Which packets it dropped.
+    pub(crate) dropped: Vec<bool>,
+    /// Which packets were so near to the limit that their losses say nothing of others.
+    pub(crate) near: Vec<bool>,
+}
+
+/// The logarithm of the likelihood of so many losses among as many, at their own share.
+fn likelihood(lost: usize, all: usize) -> f64 {
+    if lost == 0 || lost == all {
+        return 0.0;
+    }
+    let share = lost as f64 / all as f64;
+    lost as f64 * libm::log(share) + (all - lost) as f64 * libm::log(1.0 - share)
+}
+
+impl Drops {
+    /// The limit by what each packet found: beyond it nearly all are lost, below it the usual share. It is the change point of the
+    /// share of losses over what packets found, by maximum likelihood.
+    pub(crate) fn new(record: &Record, found: &[f64]) -> Self {
         let packets = record.packets();
         let full = record.full_bytes();
-        let arrived = packets.iter().zip(backlogs).filter(|(packet, _)| packet.fate == Fate::Arrived);
-        let held_bytes = arrived.map(|(_, backlog)| *backlog).fold(0.0, f64::max);
-        let edge = held_bytes - NEAR_PACKETS * full;
-        let is_top = |backlog: f64| backlog > edge && backlog > NEAR_PACKETS * full;
-        let share = |is_there: &dyn Fn(f64) -> bool| {
-            let known = packets
-                .iter()
-                .zip(backlogs)
-                .filter(|(packet, at)| packet.fate != Fate::Unknown && is_there(**at));
-            let (mut lost, mut all) = (0_usize, 0_usize);
-            for (packet, _) in known {
-                lost += usize::from(packet.fate == Fate::Lost);
-                all += 1;
-            }
-            (lost, all)
-        };
-        let (drops, at_top) = share(&is_top);
-        let (below, all_below) = share(&|backlog| backlog < 0.5 * held_bytes);
-        let usual = (below as f64 + 0.5) / (all_below as f64 + 1.0);
-        // So many among so few would be rare if the queue did not matter.
-        let expected = usual * at_top as f64;
-        let is_full = drops >= FEWEST_DROPS && drops as f64 > expected + 4.0 * expected.sqrt() + 2.0;
-        let congestive: Vec<bool> = packets
+        let mut known: Vec<(f64, bool)> = packets
             .iter()
-            .zip(backlogs)
-            .map(|(packet, backlog)| is_full && packet.fate == Fate::Lost && is_top(*backlog))
+            .zip(found)
+            .filter(|(packet, _)| packet.fate != Fate::Unknown)
+            .map(|(packet, found)| (*found, packet.fate == Fate::Lost))
             .collect();
-        let dropped = backlogs.iter().zip(&congestive).filter(|(_, is)| **is).map(|(backlog, _)| *backlog);
-        let dropped_bytes = is_full.then(|| dropped.fold(f64::INFINITY, f64::min).max(held_bytes));
-        (Self { held_bytes, dropped_bytes, drops: if is_full { drops } else { 0 } }, congestive)
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (all, lost) = (known.len(), known.iter().filter(|of| of.1).count());
+        let null = likelihood(lost, all);
+        let mut best: Option<(f64, usize)> = None;
+        let (mut above, mut lost_above) = (0, 0);
+        for index in (1..all).rev() {
+            above += 1;
+            lost_above += usize::from(known[index].1);
+            // Between two values that differ.
+            if known[index].0 <= known[index - 1].0 || known[index].0 < NEAR_PACKETS * full {
+                continue;
+            }
+            if lost_above < FEWEST_DROPS || (lost_above as f64) < LEAST_SHARE * above as f64 {
+                continue;
+            }
+            let of = likelihood(lost_above, above) + likelihood(lost - lost_above, all - above);
+            if of - null > GAIN && best.is_none_or(|(most, _)| of > most) {
+                best = Some((of, index));
+            }
+        }
+        let Some((_, at)) = best else {
+            let arrived = known.iter().filter(|of| !of.1).map(|of| of.0);
+            let limit = QueueLimit { held_bytes: arrived.fold(0.0, f64::max), dropped_bytes: None, drops: 0 };
+            return Self { limit, dropped: vec![false; packets.len()], near: vec![false; packets.len()] };
+        };
+        let above = &known[at..];
+        let share = above.iter().filter(|of| of.1).count() as f64 / above.len() as f64;
+        let margin = if share >= EXACT_SHARE { 0.0 } else { NEAR_PACKETS * full };
+        let edge = known[at].0 - margin;
+        let near: Vec<bool> = found.iter().map(|found| *found >= edge).collect();
+        let dropped: Vec<bool> = packets.iter().zip(&near).map(|(packet, near)| *near && packet.fate == Fate::Lost).collect();
+        let below = known[..at].iter().filter(|of| !of.1).map(|of| of.0).fold(0.0, f64::max);
+        let limit = QueueLimit {
+            held_bytes: below,
+            dropped_bytes: Some(known[at].0),
+            drops: dropped.iter().filter(|dropped| **dropped).count(),
+        };
+        Self { limit, dropped, near }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Packet;
+    use crossfade_core::RunSeed;
+    use rand::RngExt;
+
+    /// Packets that found anything up to 60 others; beyond 50 all are dropped, below one in fifty.
+    fn record(limit: usize, seed: u64) -> (Record, Vec<f64>) {
+        let mut stream = RunSeed { seed, run: 0 }.stream("limit");
+        let mut found = Vec::new();
+        let packets = (0..5000).map(|index| {
+            let before = stream.random_range(0..=60_usize).min(limit + 1);
+            found.push(before as f64 * 1500.0);
+            let is_lost = before > limit || stream.random_bool(0.02);
+            let sent_s = f64::from(index) * 1e-3;
+            let fate = if is_lost { Fate::Lost } else { Fate::Arrived };
+            Packet { sent_s, bytes: 1500.0, seen_s: (!is_lost).then_some(sent_s + 0.1), fate }
+        });
+        (Record::new(packets.collect(), true).unwrap(), found)
+    }
+
+    #[test]
+    fn a_limit_is_told_from_random_losses() {
+        for seed in 0..50 {
+            let (packets, found) = record(50, seed);
+            let of = Drops::new(&packets, &found);
+            assert_eq!((of.limit.held_bytes, of.limit.dropped_bytes), (75_000.0, Some(76_500.0)), "{seed}");
+            let (packets, found) = record(1000, seed);
+            let of = Drops::new(&packets, &found);
+            assert_eq!((of.limit.drops, of.limit.dropped_bytes), (0, None), "{seed}: {:?}", of.limit);
+        }
     }
 }

@@ -31,6 +31,10 @@ pub struct Packet {
 pub struct Record {
     packets: Vec<Packet>,
     is_round_trip: bool,
+    /// How coarse the times of sending are.
+    tick_s: f64,
+    /// The other direction: when a packet was sent there, and how long it took.
+    reverse: Vec<(f64, f64)>,
 }
 
 /// Why a record cannot be fitted.
@@ -77,11 +81,36 @@ impl Record {
         if seen < Self::FEWEST {
             return Err(FitError::TooFew { seen });
         }
-        let found = Self { packets, is_round_trip };
+        let found = Self { packets, is_round_trip, tick_s: 0.0, reverse: Vec::new() };
         if found.lasts_s() < Self::SHORTEST_S {
             return Err(FitError::TooShort(found.lasts_s()));
         }
         Ok(found)
+    }
+
+    /// Times of sending are multiples of a tick.
+    #[must_use]
+    pub fn with_tick(self, tick_s: f64) -> Self {
+        Self { tick_s: tick_s.max(0.0), ..self }
+    }
+
+    /// Packets of the other direction, of a record with one-way delays: when each was sent, and how long it took by the same two
+    /// clocks. Delays there and back add up to round trips, whatever the clocks are apart.
+    #[must_use]
+    pub fn with_reverse(self, reverse: Vec<(f64, f64)>) -> Self {
+        Self { reverse, ..self }
+    }
+
+    /// How coarse the times of sending are.
+    pub fn tick_s(&self) -> f64 {
+        self.tick_s
+    }
+
+    /// The shortest delay of the other direction, if it was recorded; the clock of the other end is faster by `skew`, counted
+    /// from `since_s`.
+    pub(crate) fn reverse_s(&self, skew: f64, since_s: f64) -> Option<f64> {
+        let delays = self.reverse.iter().map(|(at, delay)| delay + skew * (at - since_s));
+        delays.reduce(f64::min)
     }
 
     /// The packets.

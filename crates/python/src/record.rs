@@ -3,7 +3,8 @@
 use crate::error::TraceError;
 use crate::traces::Chunks;
 use crossfade_capture::read::{
-    Fate as ReadFate, FileReader, FlowReader, FlowRecord, ReadError, Survey, Vantage, join,
+    Fate as ReadFate, FileReader, FlowReader, FlowRecord, HEAD, LogKind, LogReader, Observed, ReadError, Survey, Told,
+    Vantage, join,
 };
 use crossfade_fit::{Fate, Fit, Model, Packet, Parameter, Record, Verdict};
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -67,10 +68,26 @@ fn columns<'py>(
     ends_early: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
-    let column = |of: &dyn Fn(&crossfade_capture::read::Observed) -> f64| {
-        record.packets.iter().map(of).collect::<Vec<f64>>()
+    packets(py, &found, &record.packets)?;
+    found.set_item("flow", record.flow.to_string())?;
+    found.set_item("is_round_trip", record.vantage != Vantage::BothEnds)?;
+    found.set_item("at_receiver", record.vantage == Vantage::Receiver)?;
+    found.set_item("tick_s", record.tick_ns as f64 / 1e9)?;
+    let reverse = |of: fn(&(i64, i64)) -> i64| {
+        record.reverse.iter().map(|delay| of(delay) as f64 / 1e9).collect::<Vec<f64>>().into_pyarray(py)
     };
-    let fates = record.packets.iter().map(|packet| match packet.fate {
+    found.set_item("reverse_sent_s", reverse(|of| of.0))?;
+    found.set_item("reverse_delay_s", reverse(|of| of.1))?;
+    found.set_item("offloads", record.offloads)?;
+    found.set_item("is_cut", record.is_cut)?;
+    found.set_item("ends_early", ends_early)?;
+    found.set_item("share", share)?;
+    Ok(found)
+}
+
+fn packets<'py>(py: Python<'py>, found: &Bound<'py, PyDict>, packets: &[Observed]) -> PyResult<()> {
+    let column = |of: &dyn Fn(&Observed) -> f64| packets.iter().map(of).collect::<Vec<f64>>();
+    let fates = packets.iter().map(|packet| match packet.fate {
         ReadFate::Arrived => 0_i8,
         ReadFate::Lost => 1,
         ReadFate::Unknown => 2,
@@ -79,18 +96,74 @@ fn columns<'py>(
     found.set_item("bytes", column(&|packet| packet.bytes.into()).into_pyarray(py))?;
     let seen = column(&|packet| packet.seen_ns.map_or(f64::NAN, |seen| seen as f64 / 1e9));
     found.set_item("seen_s", seen.into_pyarray(py))?;
-    found.set_item("fate", fates.collect::<Vec<i8>>().into_pyarray(py))?;
-    found.set_item("flow", record.flow.to_string())?;
-    found.set_item("is_round_trip", record.vantage == Vantage::Sender)?;
-    found.set_item("offloads", record.offloads)?;
-    found.set_item("is_cut", record.is_cut)?;
-    found.set_item("ends_early", ends_early)?;
-    found.set_item("share", share)?;
+    found.set_item("fate", fates.collect::<Vec<i8>>().into_pyarray(py))
+}
+
+/// Which tool wrote a log that begins with these bytes; None if none that is read.
+#[pyfunction]
+pub(crate) fn detect_log(head: &[u8]) -> Option<&'static str> {
+    LogKind::of(head).map(LogKind::name)
+}
+
+/// What a log of another tool says: `kind` is `packets`, with columns as [`read_capture`] has them, or `stretches`.
+#[pyfunction]
+pub(crate) fn read_log<'py>(py: Python<'py>, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let refused = |error: &dyn std::fmt::Display| TraceError::new_err(error.to_string());
+    let (mut head, mut reader) = (Vec::new(), None::<LogReader>);
+    let begin = |head: &[u8]| -> PyResult<LogReader> {
+        let kind = LogKind::of(head).ok_or_else(|| refused(&"not a log that is read"))?;
+        let mut reader = LogReader::new(kind);
+        reader.push(head).map_err(|error| refused(&error))?;
+        Ok(reader)
+    };
+    for chunk in Chunks(chunks.try_iter()?) {
+        let chunk = chunk?;
+        match &mut reader {
+            Some(reader) => reader.push(&chunk).map_err(|error| refused(&error))?,
+            None => {
+                head.extend_from_slice(&chunk);
+                if head.len() >= HEAD {
+                    reader = Some(begin(&head)?);
+                }
+            }
+        }
+    }
+    let reader = reader.map_or_else(|| begin(&head), Ok)?;
+    let found = PyDict::new(py);
+    match reader.finish().map_err(|error| refused(&error))? {
+        Told::Packets(log) => {
+            found.set_item("kind", "packets")?;
+            packets(py, &found, &log.packets)?;
+            found.set_item("flow", log.flow)?;
+            found.set_item("is_round_trip", log.is_round_trip)?;
+            found.set_item("are_probes", log.are_probes)?;
+            found.set_item("has_sizes", log.has_sizes)?;
+            found.set_item("is_cut", log.is_cut)?;
+        }
+        Told::Stretches(log) => {
+            found.set_item("kind", "stretches")?;
+            let rows = log.stretches.iter().map(|of| {
+                let lost = of.lost.unwrap_or(f64::NAN);
+                let rtt_s = of.rtt_s.unwrap_or(f64::NAN);
+                (of.from_s, of.to_s, of.bytes, of.packets, lost, rtt_s, of.is_limited)
+            });
+            found.set_item("rows", rows.collect::<Vec<_>>())?;
+            found.set_item("flow", log.flow)?;
+            found.set_item("is_udp", log.is_udp)?;
+            found.set_item("packet_bytes", log.packet_bytes)?;
+            found.set_item("flows", log.flows)?;
+            found.set_item("lost_share", log.lost_share)?;
+            found.set_item("least_rtt_s", log.least_rtt_s)?;
+            found.set_item("is_cut", log.is_cut)?;
+        }
+    }
     Ok(found)
 }
 
 /// A link fitted to a record, as JSON text: columns as [`read_capture`] has them.
 #[pyfunction]
+#[pyo3(signature = (sent_s, bytes, seen_s, fate, is_round_trip, seed, tick_s = 0.0, reverse = None))]
+#[expect(clippy::too_many_arguments, reason = "columns of a record, one by one")]
 pub(crate) fn fit_link(
     py: Python<'_>,
     sent_s: PyReadonlyArray1<'_, f64>,
@@ -99,6 +172,8 @@ pub(crate) fn fit_link(
     fate: PyReadonlyArray1<'_, i8>,
     is_round_trip: bool,
     seed: u64,
+    tick_s: f64,
+    reverse: Option<Vec<(f64, f64)>>,
 ) -> PyResult<String> {
     let (sent_s, bytes, seen_s, fate) =
         (sent_s.as_slice()?, bytes.as_slice()?, seen_s.as_slice()?, fate.as_slice()?);
@@ -113,6 +188,7 @@ pub(crate) fn fit_link(
     let packets: Vec<Packet> = packets.collect();
     py.detach(|| {
         let record = Record::new(packets, is_round_trip).map_err(|error| error.to_string())?;
+        let record = record.with_tick(tick_s).with_reverse(reverse.unwrap_or_default());
         let fit = Fit::new(&record, seed);
         Ok(described(&record, &fit).to_string())
     })

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import csv
 import io
 import json
 import math
+import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import crossfade._crossfade as _crossfade
@@ -28,8 +31,26 @@ COLUMNS = ("sent_s", "bytes", "seen_s", "fate")
 ARRIVED, LOST, UNKNOWN = 0, 1, 2
 # So many runs a prediction has, each with a draw of its own.
 RUNS = 50
+# Runs are as long as the record, or this long.
+SHORTEST_RUN_S = 10
+# Ways in which a link whose rate changes may have been, and windows to either side that tell what was not seen.
+VARIANTS = 8
+NEAR = 10
 # A record that is shorter shows no slow process.
 SHORT_S = 30.0
+# What is said of a record beside its packets, where it does not say otherwise.
+WHOLE = {
+    "is_cut": False,
+    "ends_early": False,
+    "offloads": False,
+    "share": 1.0,
+    "at_receiver": False,
+    "are_probes": False,
+    "has_sizes": True,
+    "tick_s": 0.0,
+    "reverse_sent_s": (),
+    "reverse_delay_s": (),
+}
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
@@ -124,6 +145,56 @@ class LinkFit:
         write_text(target, self._document(f'trace.opportunities = "{trace_file.name}"', 'model = "none"', ""))
         return target
 
+    def write_variants(self, folder: str | PathLike[str], count: int = VARIANTS, seed: int = 1) -> list[Path]:
+        """Write ways in which the link may have been, as scenarios; gives their paths.
+
+        Of a constant rate this is :meth:`write` alone. Of one that changes each has a table of its own: what
+        was not seen of the rate is filled with what was seen near it, and every second one begins at
+        another time of the record.
+        """
+        base = Path(fspath(folder))
+        if not self.found["rates"]:
+            return [self.write(base / "link.toml")[0]]
+        draw = random.Random(seed)
+        found = []
+        for number in range(count):
+            rows = self._varied(draw, number) if number else self.found["rates"]
+            varied = replace(self, found={**self.found, "rates": rows})
+            found.append(varied.write(base / f"link-{number}.toml")[0])
+        return found
+
+    def _varied(self, draw: random.Random, number: int) -> list[list[float]]:
+        """A table of rates as it may have been: gaps filled by what was seen near them; of odd ones begun later."""
+        step, lasts = self.found["window_s"], self.found["lasts_s"]
+        rows = self.found["rates"]
+        count = max(1, round(lasts / step))
+        seen = {round(from_s / step): bits / busy for from_s, busy, bits in self.found["windows"] if bits > 0}
+        known = sorted(seen)
+        table: dict[float, float] = {}
+        for index in range(count):
+            if index in seen or not known:
+                continue
+            at = bisect.bisect(known, index)
+            near = known[max(0, at - NEAR) : at + NEAR]
+            table[index * step] = seen[draw.choice(near)]
+        times = [at for at, _ in rows]
+        for at in list(table):
+            # An outage, and what follows a gap, stay as they are.
+            if rows[max(0, bisect.bisect(times, at) - 1)][1] == 0.0:
+                del table[at]
+        follows = {at: rate for at, rate in rows}
+        for index in range(1, count):
+            at = index * step
+            if (index - 1) * step in table and at not in table and index in seen:
+                follows.setdefault(at, seen[index])
+        merged = sorted({**table, **follows}.items())
+        if number % 2:
+            start = draw.uniform(0.0, lasts)
+            at = max(0, bisect.bisect([row[0] for row in merged], start) - 1)
+            ahead = [(max(0.0, time - start), rate) for time, rate in merged[at:]]
+            merged = [*ahead, *((time - start + lasts, rate) for time, rate in merged[:at])]
+        return [[time, rate] for time, rate in _apart(merged) if time < lasts - 1e-3]
+
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
         """Draw observed and fitted rates over time, and the delays, as PNG, PDF or SVG."""
         import numpy as np
@@ -169,7 +240,7 @@ class LinkFit:
             loss = (
                 f'model = "markov"\np_e = {self.loss.value:.6g}\nmean_burst = {self.found["mean_burst"]:.4g}'
             )
-        return self._document(rate, "" if self.found["rates"] else loss, draws)
+        return self._document(rate, loss, draws)
 
     def _document(self, rate: str, loss: str, draws: str) -> str:
         """The scenario; each value with its interval and verdict as a comment."""
@@ -188,7 +259,7 @@ class LinkFit:
             self._comment("delay"),
             f'delay = "{self.delay.value * 500:.4f} ms"',
             self._comment("queue"),
-            f'queue.limit = "{self.queue.value:.0f} packets"',
+            f'queue.limit = "{self._usual_queue()} packets"',
             "",
             "[reverse]",
             f'delay = "{self.delay.value * 500:.4f} ms"',
@@ -204,11 +275,17 @@ class LinkFit:
             'w_max = "64 MB"',
             "",
             "[run]",
-            'duration = "60 s"',
+            f'duration = "{max(SHORTEST_RUN_S, round(self.found["lasts_s"]))} s"',
             f"{run}runs = {RUNS}",
             "",
         ]
         return "\n".join(lines)
+
+    def _usual_queue(self) -> int:
+        """The limit, or where it is only bounded the median of the draws."""
+        if self.queue.verdict != "bounded":
+            return round(self.queue.value)
+        return _packets(median(draw[2] for draw in self.found["draws"]), self.found["packet_bytes"])
 
     def _comment(self, name: str) -> str:
         unit, scale = UNITS[name]
@@ -220,18 +297,29 @@ class LinkFit:
         table = io.StringIO()
         rows = csv.writer(table, lineterminator="\n")
         follows, packet = bool(self.found["rates"]), self.found["packet_bytes"]
-        of_link = ["link.delay", "reverse.delay", "link.queue.limit"]
-        rows.writerow(of_link if follows else ["link.rate", *of_link, "channel.p_e"])
+        names = ["link.rate", "link.delay", "reverse.delay", "link.queue.limit", "channel.p_e"]
+        rows.writerow(names[follows:])
         for rate, delay, queue, loss in self.found["draws"]:
             half = f"{delay * 500:.4f} ms"
-            cells = [half, half, f"{_packets(queue, packet)} packets"]
-            rows.writerow(cells if follows else [_mbps(rate), *cells, f"{loss:.6g}"])
+            cells = [_mbps(rate), half, half, f"{_packets(queue, packet)} packets", f"{loss:.6g}"]
+            rows.writerow(cells[follows:])
         return table.getvalue()
 
     def _rates(self) -> str:
         rows = ["time_s,rate_bps,delay_s,loss"]
-        rows += [f"{at:.3f},{rate:.0f},0,{self.loss.value:.6g}" for at, rate in self.found["rates"]]
+        rows += [f"{at:.4f},{rate:.0f},0,0" for at, rate in self.found["rates"]]
         return "\n".join(rows) + "\n"
+
+
+def _apart(rows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Rows at times that differ by a millisecond or more: of nearer ones the last."""
+    found: list[tuple[float, float]] = []
+    for time, rate in rows:
+        if found and time - found[-1][0] < 1e-3:
+            found[-1] = (found[-1][0], rate)
+        else:
+            found.append((time, rate))
+    return found
 
 
 def said(of: LinkParameter, scale: float) -> str:
@@ -252,7 +340,17 @@ def is_record(path: str | PathLike[str]) -> bool:
         begins = next(iter(_chunks(file)), b"")[:4]
     if begins in CAPTURES:
         return True
-    return begins[:2] == b"# " and _is_tunnel(file)
+    return _log_kind(file) is not None or (begins[:2] == b"# " and _is_tunnel(file))
+
+
+def _log_kind(file: Path) -> str | None:
+    """Which tool wrote a log, by its first bytes; None where none that is read."""
+    head = b""
+    for chunk in _chunks(file):
+        head += chunk
+        if len(head) >= 1 << 16:
+            break
+    return _crossfade.detect_log(head)
 
 
 def _is_tunnel(file: Path) -> bool:
@@ -278,11 +376,16 @@ def fit_link(*records: str | PathLike[str], seed: int = 1) -> LinkFit:
     source = " and ".join(path.name for path in paths)
     if all(_is_tunnel_log(path) for path in paths):
         packets, about = _of_tunnel(trace(*paths))
+    elif len(paths) == 1 and _log_kind(paths[0]) is not None:
+        packets, about = _of_log(paths[0])
     else:
         packets, about = _of_captures(paths)
     with _translated(source):
         sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
-        text = _crossfade.fit_link(sent_s, sizes, seen_s, fate, about["is_round_trip"], seed)
+        reverse = list(zip(about["reverse_sent_s"], about["reverse_delay_s"], strict=True))
+        text = _crossfade.fit_link(
+            sent_s, sizes, seen_s, fate, about["is_round_trip"], seed, about["tick_s"], reverse
+        )
         found = json.loads(text)
     found |= {"offloads": about["offloads"], "share": about["share"], "is_round_trip": about["is_round_trip"]}
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
@@ -311,7 +414,15 @@ def _of_captures(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]
     chunks: list[Iterator[bytes]] = [_chunks(path) for path in paths for _ in range(2)]
     with _translated(" and ".join(map(str, paths))):
         found = _crossfade.read_capture(*chunks)
-    return {name: found.pop(name) for name in COLUMNS}, found
+    return {name: found.pop(name) for name in COLUMNS}, {**WHOLE, **found}
+
+
+def _of_log(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    with _translated(str(path)):
+        found = _crossfade.read_log(_chunks(path))
+    if found["kind"] == "stretches":
+        raise TraceError(f"{shortened(path)}: says nothing of packets")
+    return {name: found.pop(name) for name in COLUMNS}, {**WHOLE, **found}
 
 
 def _of_tunnel(logs: LinkTrace) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -324,8 +435,7 @@ def _of_tunnel(logs: LinkTrace) -> tuple[dict[str, Any], dict[str, Any]]:
         "seen_s": frame["arrived_s"].to_numpy(float),
         "fate": (~arrived).astype("int8"),
     }
-    whole = {"is_cut": False, "ends_early": False, "offloads": False, "share": 1.0}
-    return packets, {"flow": "tunnel", "is_round_trip": False, **whole}
+    return packets, {**WHOLE, "flow": "tunnel", "is_round_trip": False}
 
 
 def _warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:

@@ -68,8 +68,10 @@ pub enum ReadError {
         "{0}: one end alone does not show what arrived; capture at both ends and give both files, the sender's first"
     )]
     OneEnd(String),
-    /// TCP captured where its data arrives.
-    #[error("captured at the receiver: capture at the sender, or give both files, the sender's first")]
+    /// TCP captured where its data arrives, without timestamps that tell when it was sent.
+    #[error(
+        "captured at the receiver without TCP timestamps: capture at the sender, or give both files, the sender's first"
+    )]
     AtReceiver,
     /// The other end's file does not have the flow.
     #[error("the second capture does not have the flow {0} of the first")]

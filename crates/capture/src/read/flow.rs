@@ -2,7 +2,9 @@
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Frame, Kind, Packet};
-use super::observed::{FlowRecord, Seen, Vantage};
+use super::numbered::Numbered;
+use super::observed::{FlowRecord, Observed, Seen, Vantage};
+use super::receiver;
 use super::segments::Segments;
 
 /// So many packets of a flow are kept; a longer capture is read to there.
@@ -36,10 +38,6 @@ impl FlowReader {
         if self.is_cut {
             return Ok(());
         }
-        // Datagrams of the other direction say nothing that is read.
-        if packet.flow != self.key && !self.key.is_tcp {
-            return Ok(());
-        }
         let back = self.last_ns.saturating_sub(frame.time_ns);
         if back > OUT_OF_ORDER_NS {
             let packet = self.seen.len() as u64 + 1;
@@ -65,14 +63,15 @@ impl FlowReader {
         (self.key, self.seen, self.is_cut)
     }
 
-    /// The record of a capture at the sender.
+    /// The record of a capture at one end: of TCP, or of QUIC in the clear at the sender.
     ///
     /// # Errors
-    /// A capture that does not show what arrived: of UDP, or of TCP at the receiver.
+    /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.
     pub fn finish(self) -> Result<FlowRecord, ReadError> {
         let (flow, seen, is_cut) = self.into_seen();
         if !flow.is_tcp {
-            return Err(ReadError::OneEnd(flow.to_string()));
+            let packets = in_the_clear(&seen, flow).ok_or_else(|| ReadError::OneEnd(flow.to_string()))?;
+            return Ok(FlowRecord { flow, vantage: Vantage::Sender, packets, is_cut, offloads: false, tick_ns: 0, reverse: Vec::new() });
         }
         let start = seen.first().map_or(0, |seen| seen.time_ns);
         let mut segments = Segments::new(&seen, flow);
@@ -84,10 +83,37 @@ impl FlowReader {
                 segments.acknowledged(time_ns - start, &tcp);
             }
         }
-        if segments.is_at_receiver() {
-            return Err(ReadError::AtReceiver);
-        }
         let offloads = segments.offloads;
-        Ok(FlowRecord { flow, vantage: Vantage::Sender, packets: segments.finish(), is_cut, offloads })
+        if segments.is_at_receiver() {
+            let (packets, tick_ns) = receiver::packets(&seen, flow)?;
+            let vantage = Vantage::Receiver;
+            return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse: Vec::new() });
+        }
+        let packets = segments.finish();
+        Ok(FlowRecord { flow, vantage: Vantage::Sender, packets, is_cut, offloads, tick_ns: 0, reverse: Vec::new() })
     }
+}
+
+/// The packets of QUIC in the clear, if all are.
+fn in_the_clear(seen: &[Seen], flow: FlowKey) -> Option<Vec<Observed>> {
+    let start = seen.first()?.time_ns;
+    let (mut packets, mut next, mut acknowledgements) = (Numbered::default(), 0_u64, 0_u64);
+    for Seen { time_ns, packet } in seen {
+        let Kind::Quic { quic, .. } = packet.kind else { return None };
+        let now = time_ns - start;
+        match (packet.flow == flow, quic.ranges) {
+            (true, (_, 0)) => {
+                let number = next + u64::from(quic.number.wrapping_sub(next as u16));
+                next = number + 1;
+                packets.sent(now, number, packet.bytes);
+            }
+            (false, (ranges, count)) if count > 0 => {
+                let ranges = ranges[..count].iter().map(|(first, last)| (u64::from(*first), u64::from(*last)));
+                packets.acknowledged(now, ranges, quic.delay_ns);
+                acknowledgements += 1;
+            }
+            _ => return None,
+        }
+    }
+    (acknowledgements > 0).then(|| packets.finish())
 }

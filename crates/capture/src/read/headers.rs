@@ -75,6 +75,71 @@ pub enum Kind {
         /// That number.
         fingerprint: u64,
     },
+    /// A datagram of QUIC before its protection, as captures of this program have it.
+    Quic {
+        /// As of UDP.
+        fingerprint: u64,
+        /// What it says.
+        quic: Quic,
+    },
+}
+
+/// A packet of QUIC in the clear: a short header, and a STREAM or an ACK frame.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Quic {
+    /// The last 16 bits of its number.
+    pub number: u16,
+    /// First and last number of the ranges that an ACK frame names, and how many there are: none of data.
+    pub ranges: ([(u32, u32); 4], usize),
+    /// How long the acknowledgement was held back.
+    pub delay_ns: i64,
+}
+
+impl Quic {
+    /// The packet in a datagram, if it is one.
+    fn of(data: &[u8]) -> Option<Self> {
+        // The fixed bit and a number of two bytes, behind a connection id of eight (RFC 9000 section 17.3.1).
+        if data.first() != Some(&0x41) {
+            return None;
+        }
+        let number = u16::from_be_bytes([*data.get(9)?, *data.get(10)?]);
+        let mut found = Self { number, ..Self::default() };
+        match data.get(11)? {
+            // A STREAM frame with an offset and a length.
+            0x0e => return Some(found),
+            0x02 | 0x03 => {}
+            _ => return None,
+        }
+        // Section 19.3: the largest, the delay in 8 us, further ranges, and each as a gap and a length.
+        let mut at = 12;
+        let mut next = || varint(data, &mut at);
+        let (largest, delay, more, length) = (next()?, next()?, next()?, next()?);
+        let mut last = largest;
+        let mut first = last.checked_sub(length)?;
+        found.delay_ns = i64::try_from(delay.checked_mul(8000)?).ok()?;
+        for index in 0..=more {
+            if found.ranges.1 < found.ranges.0.len() {
+                found.ranges.0[found.ranges.1] = (u32::try_from(first).ok()?, u32::try_from(last).ok()?);
+                found.ranges.1 += 1;
+            }
+            if index < more {
+                // What was cut off was acknowledged before.
+                let (Some(gap), Some(length)) = (next(), next()) else { break };
+                last = first.checked_sub(gap)?.checked_sub(2)?;
+                first = last.checked_sub(length)?;
+            }
+        }
+        Some(found)
+    }
+}
+
+/// A number in 1, 2, 4 or 8 bytes (section 16).
+fn varint(data: &[u8], at: &mut usize) -> Option<u64> {
+    let first = *data.get(*at)?;
+    let length = 1_usize << (first >> 6);
+    let bytes = data.get(*at..*at + length)?;
+    *at += length;
+    Some(bytes[1..].iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
 }
 
 /// The header of a segment.
@@ -179,9 +244,14 @@ impl Packet {
             17 => {
                 let payload = above.checked_sub(8)?;
                 let data = rest.get(8..)?;
+                let quic = Quic::of(data);
                 let data = &data[..data.len().min(FINGERPRINTED).min(payload as usize)];
                 let fingerprint = fingerprint(data, payload, identification);
-                Some(Self { flow, bytes, payload, kind: Kind::Udp { fingerprint } })
+                let kind = match quic {
+                    Some(quic) => Kind::Quic { fingerprint, quic },
+                    None => Kind::Udp { fingerprint },
+                };
+                Some(Self { flow, bytes, payload, kind })
             }
             _ => None,
         }

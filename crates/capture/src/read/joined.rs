@@ -7,6 +7,10 @@ use super::observed::{Fate, FlowRecord, Observed, Seen, Vantage};
 use super::segments::mss_of;
 use std::collections::BTreeMap;
 
+/// Datagrams of the same content are told apart if so much time is between them: those of zeros by the identification of IPv4,
+/// which begins again after 65536. Shortest delays are of windows of this length too.
+const NEAR_NS: i64 = 1_000_000_000;
+
 /// What tells a packet from others: of TCP where its data begins in the flow, of UDP its content.
 type Name = u64;
 
@@ -30,6 +34,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
         return Err(ReadError::OtherFlow(flow.to_string()));
     }
     let mss = mss_of(&sent, flow).max(1);
+    let reverse = reverse(&sent, flow, &arrived, other);
     let mut offloads = false;
     let sent = packets(&sent, flow, mss, None, &mut offloads);
     let base = sent.1;
@@ -40,7 +45,9 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
         by_name.entry(at.name).or_default().push(index as u32);
     }
     if !flow.is_tcp {
-        let alike: usize = by_name.values().map(Vec::len).filter(|count| *count > 1).sum();
+        let time = |index: &u32| sent[*index as usize].time_ns;
+        let is_near = |pair: &[u32]| time(&pair[1]) - time(&pair[0]) < NEAR_NS;
+        let alike: usize = by_name.values().map(|of| of.windows(2).filter(|pair| is_near(pair)).count()).sum();
         if 10 * alike > sent.len() {
             return Err(ReadError::Alike { alike, packets: sent.len() });
         }
@@ -75,7 +82,57 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     }
     cut_to_common(&mut found);
     let is_cut = first_cut || second_cut;
-    Ok(FlowRecord { flow, vantage: Vantage::BothEnds, packets: found, is_cut, offloads })
+    Ok(FlowRecord { flow, vantage: Vantage::BothEnds, packets: found, is_cut, offloads, tick_ns: 0, reverse })
+}
+
+/// How long packets of the other direction took, the shortest of each second: when each was sent since the first packet of the
+/// sender, by the receiver's clock, and its delay. Names that come twice are left out.
+fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) -> Vec<(i64, i64)> {
+    let start = sender.first().map_or(0, |seen| seen.time_ns);
+    let named = |seen: &[Seen], flow: FlowKey| {
+        let mut found: BTreeMap<Name, Option<i64>> = BTreeMap::new();
+        for Seen { time_ns, packet } in seen.iter().filter(|seen| seen.packet.flow == flow) {
+            let once = found.entry(backward(packet)).or_insert(Some(*time_ns));
+            if *once != Some(*time_ns) {
+                *once = None;
+            }
+        }
+        found
+    };
+    let there = named(sender, flow.reversed());
+    let mut found: Vec<(i64, i64)> = named(receiver, other.reversed())
+        .into_iter()
+        .filter_map(|(name, sent)| Some((sent? - start, (*there.get(&name)?)? - sent?)))
+        .collect();
+    found.sort_unstable();
+    let mut shortest: Vec<(i64, i64)> = Vec::new();
+    for (at, delay) in found {
+        match shortest.last_mut() {
+            Some(last) if at.div_euclid(NEAR_NS) == last.0.div_euclid(NEAR_NS) => {
+                if delay < last.1 {
+                    *last = (at, delay);
+                }
+            }
+            _ => shortest.push((at, delay)),
+        }
+    }
+    shortest
+}
+
+/// What tells a packet of the other direction from others: of TCP what it acknowledges and when.
+fn backward(packet: &Packet) -> Name {
+    match packet.kind {
+        Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => fingerprint,
+        Kind::Tcp(tcp) => {
+            let mut name = 0xcbf2_9ce4_8422_2325_u64;
+            let (value, echo) = tcp.timestamps.unwrap_or_default();
+            let blocks = tcp.sack.0[..tcp.sack.1].iter().flat_map(|(from, to)| [*from, *to]);
+            for word in [tcp.seq, tcp.ack, value, echo, packet.payload].into_iter().chain(blocks) {
+                name = (name ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3);
+            }
+            name
+        }
+    }
 }
 
 /// What was sent before the other capture began, or arrived after it ended, is not lost: its fate is not known.
@@ -106,7 +163,7 @@ fn packets(
         }
         let Packet { bytes, payload, kind, .. } = *packet;
         match kind {
-            Kind::Udp { fingerprint } => found.push(At { name: fingerprint, time_ns: *time_ns, bytes }),
+            Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => found.push(At { name: fingerprint, time_ns: *time_ns, bytes }),
             Kind::Tcp(tcp) => {
                 *offloads |= payload > mss;
                 let first = *base.get_or_insert(tcp.seq);

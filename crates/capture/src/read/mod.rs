@@ -1,4 +1,5 @@
-//! Captures read: pcap and pcapng in chunks, the headers of their packets, and what became of each packet of a flow.
+//! Captures read: pcap and pcapng in chunks, the headers of their packets, and what became of each packet of a flow. Logs of
+//! other tools (qlog, iperf3, irtt, ping, ss) are told by their content and read in chunks by a [`LogReader`].
 //!
 //! A capture is read twice: a [`Survey`] finds the flow that carried most, and a [`FlowReader`] follows it. Both are
 //! handed the [`Packet`]s of a [`FileReader`], which takes the bytes of a file in chunks of any size. Memory is bounded:
@@ -13,19 +14,32 @@
 //! assert!(survey.largest().is_err());
 //! ```
 
+mod elements;
 mod error;
+mod events;
 mod file;
 mod flow;
 mod headers;
+mod iperf;
+mod irtt;
 mod joined;
+mod log_error;
+mod logs;
+mod numbered;
 mod observed;
+mod ping;
+mod qlog;
+mod receiver;
 mod segments;
+mod ss;
 mod survey;
 
 pub use error::ReadError;
 pub use file::FileReader;
 pub use flow::{FlowReader, MOST_PACKETS};
-pub use headers::{Address, FlowKey, Frame, Kind, Packet, Tcp};
+pub use headers::{Address, FlowKey, Frame, Kind, Packet, Quic, Tcp};
 pub use joined::join;
+pub use log_error::LogError;
+pub use logs::{HEAD, LogKind, LogReader, PacketLog, Stretch, StretchLog, Told};
 pub use observed::{Fate, FlowRecord, Observed, Vantage};
 pub use survey::{MOST_FLOWS, Survey, Tally};

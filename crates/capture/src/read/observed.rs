@@ -32,6 +32,8 @@ pub struct Observed {
 pub enum Vantage {
     /// The sender's: a delay is a round trip.
     Sender,
+    /// The receiver's, and what timestamps tell of the sender's: a delay is a round trip.
+    Receiver,
     /// Both ends': a delay is one way, and as wrong as the two clocks are apart.
     BothEnds,
 }
@@ -49,6 +51,11 @@ pub struct FlowRecord {
     pub is_cut: bool,
     /// Whether packets were larger than a segment: the interface cut or joined them.
     pub offloads: bool,
+    /// The tick of the clock that tells when packets were sent, if that is not the capture's.
+    pub tick_ns: i64,
+    /// Of both ends: when packets of the other direction were sent, by the receiver's clock, and how long they took to the
+    /// sender; the shortest of each second.
+    pub reverse: Vec<(i64, i64)>,
 }
 
 /// A packet as one end has it.

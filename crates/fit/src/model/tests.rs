@@ -1,6 +1,7 @@
 use super::*;
 use crate::record::Packet;
 use crossfade_core::Stream;
+use rand::RngExt;
 
 /// A link that packets are sent over: M0 with jitter.
 #[derive(Clone, Copy)]

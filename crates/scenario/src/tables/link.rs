@@ -262,17 +262,25 @@ impl Varying {
     /// What is wrong with losses beside it, in the table of the channel; `trace` is the table of a trace.
     fn refuse_losses(&self, channel: &str, trace: &str) -> ScenarioError {
         let (of, reason) = match self {
-            Self::Trace(_) => (trace, "the table has the losses"),
+            Self::Trace(_) => (trace, "the table has losses of its own"),
             Self::Satellite(_) => (SatelliteSetup::KEY, "the satellite has the losses"),
         };
         ScenarioError::contradiction(&join(channel, "model"), of, reason)
     }
 
-    /// Whether it says itself which packets are lost.
+    /// Whether it says itself which packets are lost, unless a channel does.
     fn has_losses(&self) -> bool {
         match self {
             Self::Trace(trace) => trace.table().is_some(),
             Self::Satellite(_) => true,
+        }
+    }
+
+    /// Whether it loses none, so that a channel beside it may.
+    fn is_lossless(&self) -> bool {
+        match self {
+            Self::Trace(trace) => trace.table().is_none_or(|table| table.rows().iter().all(|row| row.loss == 0.0)),
+            Self::Satellite(_) => false,
         }
     }
 }
@@ -343,11 +351,14 @@ impl Hop<'_> {
             let problem = format!("needs {}: whole packets are sent once", key("frame_size"));
             return Err(ScenarioError::value(join(channel_table, "combining"), &json("chase"), problem));
         }
-        let has_losses = varying.as_ref().is_some_and(Varying::has_losses);
+        let mut has_losses = varying.as_ref().is_some_and(Varying::has_losses);
         if let Some(varying) = varying.as_ref().filter(|_| has_losses)
             && *channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None
         {
-            return Err(varying.refuse_losses(channel_table, &key("trace")));
+            if !varying.is_lossless() {
+                return Err(varying.refuse_losses(channel_table, &key("trace")));
+            }
+            has_losses = false;
         }
         let carrier = match (varying, frames, waiting) {
             (Some(Varying::Satellite(satellite)), _, queue) => {

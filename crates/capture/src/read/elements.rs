@@ -1,0 +1,176 @@
+//! JSON texts in chunks: the objects under keys of some names, and in arrays under them, one at a time.
+//!
+//! A text may be one document, a document a line, or a sequence of documents behind record separators (RFC 7464). Only the object
+//! that is being read is kept, so a log of any length takes little memory.
+
+use super::log_error::LogError;
+
+/// A longer element is none of any tool.
+const LONGEST: usize = 1 << 20;
+/// Deeper texts are refused.
+const DEEPEST: usize = 64;
+
+/// An object or array that is open.
+#[derive(Clone, Debug)]
+struct Level {
+    is_array: bool,
+    /// The key of it; of what stands in an array the key of that.
+    key: String,
+}
+
+/// The object that is being read.
+#[derive(Clone, Debug)]
+struct Open {
+    text: Vec<u8>,
+    /// How many levels are around it.
+    depth: usize,
+    line: usize,
+}
+
+/// Cuts chunks into elements.
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    names: &'static [&'static str],
+    levels: Vec<Level>,
+    /// The last string; a key if a colon follows.
+    string: Vec<u8>,
+    key: String,
+    in_string: bool,
+    is_escaped: bool,
+    element: Option<Open>,
+    line: usize,
+}
+
+impl Elements {
+    /// Objects under those keys; a whole document has the empty one.
+    pub(super) fn new(names: &'static [&'static str]) -> Self {
+        Self {
+            names,
+            levels: Vec::new(),
+            string: Vec::new(),
+            key: String::new(),
+            in_string: false,
+            is_escaped: false,
+            element: None,
+            line: 1,
+        }
+    }
+
+    /// Hands each object that ends in `bytes` to `take`: the line that it begins in, its key and its text.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        take: &mut impl FnMut(usize, &str, &[u8]) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        for &byte in bytes {
+            if byte == b'\n' {
+                self.line += 1;
+            }
+            if let Some(open) = &mut self.element {
+                open.text.push(byte);
+                if open.text.len() > LONGEST {
+                    return Err(LogError::at(open.line, "an object of more than 1 MiB: no tool writes one"));
+                }
+            }
+            if self.in_string {
+                self.string(byte)?;
+                continue;
+            }
+            match byte {
+                b'"' => {
+                    self.in_string = true;
+                    self.string.clear();
+                }
+                b':' => self.key = String::from_utf8_lossy(&self.string).into_owned(),
+                b',' => self.key.clear(),
+                b'{' | b'[' => self.open(byte)?,
+                b'}' | b']' => self.close(byte, take)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, byte: u8) -> Result<(), LogError> {
+        match byte {
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' => self.is_escaped = true,
+            b'"' => self.in_string = false,
+            _ if self.element.is_some() => {}
+            _ if self.string.len() > LONGEST => {
+                return Err(LogError::at(self.line, "a string of more than 1 MiB: no tool writes one"));
+            }
+            _ => self.string.push(byte),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, byte: u8) -> Result<(), LogError> {
+        if self.levels.len() == DEEPEST {
+            return Err(LogError::at(self.line, "objects in more than 64 others: no tool writes such"));
+        }
+        let of_array = self.levels.last().filter(|level| level.is_array).map(|level| level.key.clone());
+        let key = of_array.unwrap_or_else(|| std::mem::take(&mut self.key));
+        self.key.clear();
+        if byte == b'{' && self.element.is_none() && self.names.contains(&key.as_str()) {
+            self.element = Some(Open { text: vec![byte], depth: self.levels.len(), line: self.line });
+        }
+        self.levels.push(Level { is_array: byte == b'[', key });
+        Ok(())
+    }
+
+    fn close(
+        &mut self,
+        byte: u8,
+        take: &mut impl FnMut(usize, &str, &[u8]) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        self.key.clear();
+        let Some(level) = self.levels.pop().filter(|level| level.is_array == (byte == b']')) else {
+            return Err(LogError::at(self.line, format!("{}: closes nothing", char::from(byte))));
+        };
+        if let Some(open) = self.element.take_if(|open| open.depth == self.levels.len()) {
+            take(open.line, &level.key, &open.text)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the text ends in the middle of a document, as that of a killed program does.
+    pub(super) fn is_cut(&self) -> bool {
+        !self.levels.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elements(text: &str, size: usize) -> Result<Vec<(usize, String, String)>, LogError> {
+        let mut found = Vec::new();
+        let mut scanner = Elements::new(&["events", "test"]);
+        for chunk in text.as_bytes().chunks(size) {
+            scanner.push(chunk, &mut |line, key, text| {
+                found.push((line, key.to_owned(), String::from_utf8_lossy(text).into_owned()));
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn objects_are_found_wherever_chunks_end() {
+        let text = "{\"a\": {\"b\": [1, {\"c\": 2}]},\n \"test\": {\"x\": \"}\\\"{\"},\n\"events\": [{\"t\": 1,\n\"d\": {\"events\": [{}]}}, [], {\"t\": 2}]}";
+        for size in [1, 2, 7, 1000] {
+            let found = elements(text, size).unwrap();
+            let keys: Vec<(usize, &str)> = found.iter().map(|of| (of.0, of.1.as_str())).collect();
+            assert_eq!(keys, [(2, "test"), (3, "events"), (4, "events")]);
+            assert_eq!(found[0].2, "{\"x\": \"}\\\"{\"}");
+            assert_eq!(found[2].2, "{\"t\": 2}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_with_its_line() {
+        assert_eq!(elements("{\n]", 9).unwrap_err().to_string(), "line 2: ]: closes nothing");
+        assert!(elements(&"[".repeat(100), 9).unwrap_err().to_string().contains("64 others"));
+    }
+}

@@ -1,0 +1,124 @@
+//! Events of a simulated or an emulated flow, as this program writes them: CSV.
+
+use super::flow::MOST_PACKETS;
+use super::log_error::LogError;
+use super::logs::{PacketLog, Told};
+use super::observed::{Fate, Observed};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A file has no sizes: those of full packets.
+const BYTES: u32 = 1500;
+/// Flows beyond these are left out.
+const MOST_FLOWS: usize = 10_000;
+
+/// One flow.
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    packets: Vec<Observed>,
+    /// Transmissions under way of each segment.
+    open: BTreeMap<u64, VecDeque<u32>>,
+}
+
+/// A file that is read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events {
+    /// Where the columns time, event, flow and seq are.
+    columns: Option<[usize; 4]>,
+    flows: BTreeMap<u32, Flow>,
+    packets: usize,
+    last_ns: i64,
+    is_cut: bool,
+}
+
+/// Whether a line names the columns of events.
+pub(super) fn is_header(text: &str) -> bool {
+    columns(text).is_some()
+}
+
+fn columns(text: &str) -> Option<[usize; 4]> {
+    let names: Vec<&str> = text.split(',').map(str::trim).collect();
+    let at = |name: &str| names.iter().position(|other| *other == name);
+    Some([at("time_s")?, at("event")?, at("flow")?, at("seq")?])
+}
+
+impl Events {
+    pub(super) fn line(&mut self, line: usize, text: &str) -> Result<(), LogError> {
+        let Some([time, event, flow, seq]) = self.columns else {
+            self.columns = columns(text);
+            return match self.columns {
+                Some(_) => Ok(()),
+                None => Err(LogError::at(line, "must name the columns time_s, event, flow and seq")),
+            };
+        };
+        if text.is_empty() {
+            return Ok(());
+        }
+        let cells: Vec<&str> = text.split(',').collect();
+        let cell = |at: usize| cells.get(at).map(|cell| cell.trim());
+        let Some(event) = cell(event) else { return Err(LogError::at(line, "has too few cells")) };
+        let fate = match event {
+            "send" => None,
+            "receive" => Some(Fate::Arrived),
+            "lost" | "queue_drop" => Some(Fate::Lost),
+            _ => return Ok(()),
+        };
+        let whole = |what: &str, at: usize| {
+            let text = cell(at).unwrap_or_default();
+            text.parse::<u64>().map_err(|_| LogError::at(line, format!("{what} = {}: must be a whole number", short(text))))
+        };
+        let text = cell(time).unwrap_or_default();
+        let at: f64 = text.parse().ok().filter(|at: &f64| (0.0..1e9).contains(at)).ok_or_else(|| {
+            LogError::at(line, format!("time_s = {}: must be a time in seconds, 0 or more", short(text)))
+        })?;
+        let now = (at * 1e9).round() as i64;
+        if now < self.last_ns {
+            return Err(LogError::at(line, format!("time_s = {at}: is before that of the line in front of it")));
+        }
+        self.last_ns = now;
+        let (flow, seq) = (whole("flow", flow)? as u32, whole("seq", seq)?);
+        if self.flows.len() == MOST_FLOWS && !self.flows.contains_key(&flow) {
+            return Ok(());
+        }
+        let of = self.flows.entry(flow).or_default();
+        match fate {
+            None if self.packets == MOST_PACKETS => self.is_cut = true,
+            None => {
+                self.packets += 1;
+                of.open.entry(seq).or_default().push_back(of.packets.len() as u32);
+                of.packets.push(Observed { sent_ns: now, bytes: BYTES, fate: Fate::Unknown, seen_ns: None });
+            }
+            // The path keeps the order: it is the one that was sent first.
+            Some(fate) => {
+                let Some(open) = of.open.get_mut(&seq) else { return Ok(()) };
+                let index = open.pop_front();
+                if open.is_empty() {
+                    of.open.remove(&seq);
+                }
+                let Some(packet) = index.map(|index| &mut of.packets[index as usize]) else { return Ok(()) };
+                packet.fate = fate;
+                packet.seen_ns = (fate == Fate::Arrived).then_some(now);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<Told, LogError> {
+        let largest = self.flows.into_iter().max_by_key(|(flow, of)| (of.packets.len(), u32::MAX - flow));
+        let Some((flow, of)) = largest.filter(|(_, of)| !of.packets.is_empty()) else {
+            return Err(LogError::whole("the events have no packet that was sent"));
+        };
+        Ok(Told::Packets(PacketLog {
+            flow: format!("flow {flow}"),
+            packets: of.packets,
+            is_round_trip: false,
+            are_probes: false,
+            has_sizes: false,
+            is_cut: self.is_cut,
+        }))
+    }
+}
+
+/// The beginning of a word.
+pub(super) fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}

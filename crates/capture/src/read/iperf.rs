@@ -1,0 +1,118 @@
+//! JSON of iperf3 (`--json`, and `--json-stream`): what was carried in intervals, of TCP with the sender's round trip and
+//! retransmissions, of UDP with what was lost.
+
+use super::log_error::LogError;
+use super::logs::{Stretch, StretchLog, Told, number, parsed};
+use serde_json::Value;
+
+pub(super) const NAMES: &[&str] = &["test_start", "intervals", "data", "sum"];
+
+/// Bytes of data in a full segment, and with headers.
+const SEGMENT: (f64, f64) = (1448.0, 1500.0);
+/// Headers of IPv4 and UDP.
+const BELOW: f64 = 28.0;
+/// More intervals than of a year of tenths of a second are none of a test.
+const MOST: usize = 4_000_000;
+
+/// A log that is read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Iperf {
+    is_udp: bool,
+    block: Option<f64>,
+    reverse: bool,
+    streams: f64,
+    stretches: Vec<Stretch>,
+    /// The share of all datagrams that were lost, as the end of the log has it.
+    lost_share: Option<f64>,
+}
+
+impl Iperf {
+    pub(super) fn element(&mut self, line: usize, key: &str, text: &[u8]) -> Result<(), LogError> {
+        let of = parsed(line, text)?;
+        let at = |key: &str| of.get(key).and_then(number);
+        match key {
+            "test_start" => {
+                self.start(&of);
+                Ok(())
+            }
+            "sum" => {
+                self.lost_share = at("lost_percent").map(|percent| percent / 100.0).or(self.lost_share);
+                Ok(())
+            }
+            "data" => match (of.get("test_start"), of.get("sum")) {
+                (Some(start), _) => {
+                    self.start(start);
+                    Ok(())
+                }
+                (_, Some(_)) if of.get("streams").is_some_and(|streams| streams[0]["sender"].is_boolean()) => {
+                    self.interval(line, &of)
+                }
+                _ => Ok(()),
+            },
+            _ => self.interval(line, &of),
+        }
+    }
+
+    fn start(&mut self, of: &Value) {
+        let at = |key: &str| of.get(key).and_then(number);
+        self.is_udp = of.get("protocol").and_then(Value::as_str) == Some("UDP");
+        self.block = at("blksize");
+        self.reverse = at("reverse") == Some(1.0);
+        self.streams = at("num_streams").unwrap_or(1.0);
+    }
+
+    fn interval(&mut self, line: usize, of: &Value) -> Result<(), LogError> {
+        let Some(sum) = of.get("sum") else {
+            return Err(LogError::at(line, "an interval without sum"));
+        };
+        let stream = of.get("streams").and_then(|streams| streams.get(0));
+        let need = |key: &str| {
+            let value = sum.get(key).and_then(number).filter(|value| value.is_finite() && *value >= 0.0);
+            value.ok_or_else(|| LogError::at(line, format!("sum.{key}: must be a number of 0 or more")))
+        };
+        let (from_s, to_s, payload) = (need("start")?, need("end")?, need("bytes")?);
+        if to_s <= from_s {
+            return Err(LogError::at(line, format!("sum.end = {to_s}: must be after sum.start = {from_s}")));
+        }
+        if sum.get("omitted").and_then(Value::as_bool) == Some(true) {
+            return Ok(());
+        }
+        if self.stretches.len() == MOST {
+            return Err(LogError::at(line, "more than 4 million intervals"));
+        }
+        let of_sum = |key: &str| sum.get(key).and_then(number);
+        let of_stream = |key: &str| stream.and_then(|stream| stream.get(key)).and_then(number);
+        let (bytes, packets) = if self.is_udp {
+            let block = self.block.unwrap_or(SEGMENT.0).max(1.0);
+            (payload * (block + BELOW) / block, of_sum("packets").unwrap_or(payload / block))
+        } else {
+            (payload * SEGMENT.1 / SEGMENT.0, payload / SEGMENT.0)
+        };
+        self.stretches.push(Stretch {
+            from_s,
+            to_s,
+            bytes,
+            packets,
+            lost: if self.is_udp { of_sum("lost_packets") } else { of_sum("retransmits") },
+            rtt_s: of_stream("rtt").filter(|rtt| *rtt > 0.0).map(|rtt| rtt / 1e6),
+            is_limited: false,
+        });
+        Ok(())
+    }
+
+    pub(super) fn finish(self, ends_early: bool) -> Result<Told, LogError> {
+        if self.stretches.is_empty() {
+            return Err(LogError::whole("the JSON of iperf3 has no intervals"));
+        }
+        Ok(Told::Stretches(StretchLog {
+            flow: format!("iperf3, {}", if self.is_udp { "UDP" } else { "TCP" }),
+            is_udp: self.is_udp,
+            packet_bytes: if self.is_udp { self.block.unwrap_or(SEGMENT.0) + BELOW } else { SEGMENT.1 },
+            flows: self.streams.max(1.0),
+            lost_share: self.lost_share,
+            least_rtt_s: None,
+            stretches: self.stretches,
+            is_cut: ends_early,
+        }))
+    }
+}

@@ -1,0 +1,266 @@
+//! Logs of other tools, told by their content and read in chunks: what became of packets, or what was carried in stretches of
+//! time.
+
+use super::elements::Elements;
+use super::events::{self, Events};
+use super::iperf::{self, Iperf};
+use super::irtt::{self, Irtt};
+use super::log_error::LogError;
+use super::observed::Observed;
+use super::ping::{self, Ping};
+use super::qlog::{self, Qlog};
+use super::ss::{self, Ss};
+use serde_json::Value;
+
+/// Longer lines are none of any tool.
+const LONGEST_LINE: usize = 1 << 20;
+/// So many bytes at the beginning tell what a log is.
+pub const HEAD: usize = 1 << 16;
+
+/// Which tool wrote a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// qlog of QUIC: one document.
+    Qlog,
+    /// qlog of QUIC: a document a line.
+    QlogSequence,
+    /// JSON of iperf3.
+    Iperf,
+    /// JSON of irtt.
+    Irtt,
+    /// Output of `ping`.
+    Ping,
+    /// Output of `ss -ti`.
+    Ss,
+    /// Events of this program.
+    Events,
+}
+
+impl LogKind {
+    /// What a log is that begins with these bytes; none of what is no log that is read.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(&head[..head.len().min(HEAD)]);
+        let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+        if let Some(text) = text.strip_prefix(['{', '\u{1e}']) {
+            let has = |key: &str| text.contains(key);
+            let is_sequence = has("JSON-SEQ") || has("NDJSON") || has("json-seq");
+            return if has("\"qlog_version\"") || has("\"qlog_format\"") || has("\"file_schema\"") {
+                Some(if is_sequence { Self::QlogSequence } else { Self::Qlog })
+            } else if has("\"irtt\"") || has("\"round_trips\"") {
+                Some(Self::Irtt)
+            } else if has("\"iperf ") || has("\"test_start\"") || has("\"intervals\"") {
+                Some(Self::Iperf)
+            } else {
+                None
+            };
+        }
+        text.lines().take(100).map(str::trim).find_map(|line| match line {
+            _ if events::is_header(line) => Some(Self::Events),
+            _ if ping::is_line(line) => Some(Self::Ping),
+            _ if ss::is_line(line) => Some(Self::Ss),
+            _ => None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Qlog | Self::QlogSequence => "qlog",
+            Self::Iperf => "iperf3",
+            Self::Irtt => "irtt",
+            Self::Ping => "ping",
+            Self::Ss => "ss",
+            Self::Events => "events",
+        }
+    }
+}
+
+/// Packets of which a log says what became.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketLog {
+    /// What was logged.
+    pub flow: String,
+    /// The packets, in the order of sending.
+    pub packets: Vec<Observed>,
+    /// Whether delays are round trips.
+    pub is_round_trip: bool,
+    /// Whether they are probes, which never wait for one another: they say nothing of a rate.
+    pub are_probes: bool,
+    /// Whether the log has the sizes of packets.
+    pub has_sizes: bool,
+    /// Whether the log ends early, or was read in part.
+    pub is_cut: bool,
+}
+
+/// What was carried in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// When it begins.
+    pub from_s: f64,
+    /// When it ends.
+    pub to_s: f64,
+    /// Bytes on the wire.
+    pub bytes: f64,
+    /// Packets.
+    pub packets: f64,
+    /// Packets that were lost, of TCP those that were sent again.
+    pub lost: Option<f64>,
+    /// The smoothed round trip at its end.
+    pub rtt_s: Option<f64>,
+    /// Whether the application had too little to send.
+    pub is_limited: bool,
+}
+
+/// Stretches of time of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StretchLog {
+    /// What was logged.
+    pub flow: String,
+    /// UDP; otherwise TCP.
+    pub is_udp: bool,
+    /// Bytes of a full packet on the wire.
+    pub packet_bytes: f64,
+    /// Flows side by side.
+    pub flows: f64,
+    /// The share of packets that were lost in all.
+    pub lost_share: Option<f64>,
+    /// The shortest round trip, if the log has it.
+    pub least_rtt_s: Option<f64>,
+    /// The stretches.
+    pub stretches: Vec<Stretch>,
+    /// Whether the log ends early, or was read in part.
+    pub is_cut: bool,
+}
+
+/// What a log says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// Packet by packet.
+    Packets(PacketLog),
+    /// In stretches of time.
+    Stretches(StretchLog),
+}
+
+#[derive(Clone, Debug)]
+enum Parser {
+    Qlog(Qlog),
+    Iperf(Iperf),
+    Irtt(Irtt),
+    Ping(Ping),
+    Ss(Ss),
+    Events(Events),
+}
+
+/// Reads a log that is handed over in chunks.
+///
+/// ```
+/// use crossfade_capture::read::{LogKind, LogReader, Told};
+///
+/// let text = b"PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n64 bytes from 10.0.0.1: icmp_seq=1 ttl=57 time=11.2 ms\n";
+/// let mut reader = LogReader::new(LogKind::of(text).unwrap());
+/// reader.push(text).unwrap();
+/// let Told::Packets(log) = reader.finish().unwrap() else { panic!() };
+/// assert_eq!(log.packets[0].seen_ns, Some(11_200_000));
+/// ```
+#[derive(Clone, Debug)]
+pub struct LogReader {
+    parser: Parser,
+    elements: Option<Elements>,
+    /// What came after the last end of a line, and how many lines there were.
+    rest: Vec<u8>,
+    lines: usize,
+}
+
+impl LogReader {
+    /// Of a log of that kind.
+    pub fn new(kind: LogKind) -> Self {
+        let (parser, names) = match kind {
+            LogKind::Qlog => (Parser::Qlog(Qlog::default()), Some(qlog::NAMES)),
+            LogKind::QlogSequence => (Parser::Qlog(Qlog::default()), Some(qlog::SEQUENCE)),
+            LogKind::Iperf => (Parser::Iperf(Iperf::default()), Some(iperf::NAMES)),
+            LogKind::Irtt => (Parser::Irtt(Irtt::default()), Some(irtt::NAMES)),
+            LogKind::Ping => (Parser::Ping(Ping::default()), None),
+            LogKind::Ss => (Parser::Ss(Ss::default()), None),
+            LogKind::Events => (Parser::Events(Events::default()), None),
+        };
+        Self { parser, elements: names.map(Elements::new), rest: Vec::new(), lines: 0 }
+    }
+
+    /// Reads on.
+    ///
+    /// # Errors
+    /// A line or an object that no such log has.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        let Self { parser, elements, rest, lines } = self;
+        if let Some(elements) = elements {
+            return elements.push(bytes, &mut |line, key, text| match parser {
+                Parser::Qlog(of) => of.element(line, key, text),
+                Parser::Iperf(of) => of.element(line, key, text),
+                Parser::Irtt(of) => of.element(line, key, text),
+                _ => Ok(()),
+            });
+        }
+        let mut left = bytes;
+        while let Some(end) = left.iter().position(|byte| *byte == b'\n') {
+            *lines += 1;
+            rest.extend_from_slice(&left[..end]);
+            line(parser, *lines, rest)?;
+            rest.clear();
+            left = &left[end + 1..];
+        }
+        rest.extend_from_slice(left);
+        if rest.len() > LONGEST_LINE {
+            return Err(LogError::at(*lines + 1, "longer than 1 MiB: no line of a log is"));
+        }
+        Ok(())
+    }
+
+    /// What it said.
+    ///
+    /// # Errors
+    /// A log that says nothing.
+    pub fn finish(mut self) -> Result<Told, LogError> {
+        let ends_early = self.elements.as_ref().is_some_and(Elements::is_cut);
+        if !self.rest.is_empty() {
+            let last = line(&mut self.parser, self.lines + 1, &self.rest);
+            // The last line of a program that was killed may be cut off.
+            if self.lines == 0 {
+                last?;
+            }
+        }
+        match self.parser {
+            Parser::Qlog(of) => of.finish(ends_early),
+            Parser::Iperf(of) => of.finish(ends_early),
+            Parser::Irtt(of) => of.finish(ends_early),
+            Parser::Ping(of) => of.finish(),
+            Parser::Ss(of) => of.finish(),
+            Parser::Events(of) => of.finish(),
+        }
+    }
+}
+
+fn line(parser: &mut Parser, number: usize, bytes: &[u8]) -> Result<(), LogError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| LogError::at(number, "not UTF-8 text"))?;
+    let text = text.trim_start_matches('\u{feff}').trim();
+    match parser {
+        Parser::Ping(of) => of.line(number, text),
+        Parser::Ss(of) => of.line(number, text),
+        Parser::Events(of) => of.line(number, text),
+        _ => Ok(()),
+    }
+}
+
+/// An object of JSON.
+pub(super) fn parsed(line: usize, text: &[u8]) -> Result<Value, LogError> {
+    serde_json::from_slice(text).map_err(|error| {
+        // serde_json counts the lines of the object.
+        let problem = error.to_string();
+        let problem = problem.split(" at line ").next().unwrap_or_default();
+        LogError::at(line + error.line().saturating_sub(1), format!("not JSON: {problem}"))
+    })
+}
+
+/// A number, also as text.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}

@@ -1,0 +1,158 @@
+//! What `ss -ti` prints of TCP connections, once or again and again.
+
+use super::events::short;
+use super::log_error::LogError;
+use super::logs::{Stretch, StretchLog, Told};
+use std::collections::BTreeMap;
+
+/// More samples of a connection are not kept.
+const MOST: usize = 1_000_000;
+const MOST_CONNECTIONS: usize = 10_000;
+/// From one sample to the next, where no line between them has a time.
+const INTERVAL_S: f64 = 1.0;
+
+/// One sample of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    at_s: Option<f64>,
+    delivery_bps: Option<f64>,
+    rtt_s: Option<f64>,
+    least_rtt_s: Option<f64>,
+    acked: Option<f64>,
+    sent_again: Option<f64>,
+    segments: Option<f64>,
+    mss: f64,
+    is_limited: bool,
+}
+
+/// Output that is read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ss {
+    connections: BTreeMap<String, Vec<Sample>>,
+    name: Option<String>,
+    /// The last line that was a time: `date +%s.%N` in a loop.
+    now_s: Option<f64>,
+    is_cut: bool,
+}
+
+/// Whether a line has what `ss -i` prints of TCP.
+pub(super) fn is_line(text: &str) -> bool {
+    text.contains(" rtt:") && text.contains(" mss:") && text.contains(" cwnd:")
+}
+
+impl Ss {
+    pub(super) fn line(&mut self, line: usize, text: &str) -> Result<(), LogError> {
+        if let Some(time) = text.parse::<f64>().ok().filter(|time| time.is_finite() && *time > 0.0) {
+            self.now_s = Some(time);
+            return Ok(());
+        }
+        if !is_line(text) {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            // State, two queues and two addresses; without a state where one was asked for.
+            let addresses = words.iter().filter(|word| word.contains(':')).take(2).copied().collect::<Vec<_>>();
+            if let [local, peer] = addresses[..] {
+                self.name = Some(format!("{local} to {peer}"));
+            }
+            return Ok(());
+        }
+        let Some(name) = self.name.clone() else {
+            return Err(LogError::at(line, "what a connection did, without a line of its addresses before it"));
+        };
+        if self.connections.len() == MOST_CONNECTIONS && !self.connections.contains_key(&name) {
+            return Ok(());
+        }
+        let sample = sample(line, text)?;
+        let of = self.connections.entry(name).or_default();
+        if of.len() == MOST {
+            self.is_cut = true;
+            return Ok(());
+        }
+        of.push(Sample { at_s: self.now_s, ..sample });
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<Told, LogError> {
+        let acked = |of: &Vec<Sample>| of.iter().filter_map(|sample| sample.acked).fold(0.0, f64::max);
+        let largest = self.connections.into_iter().max_by(|a, b| acked(&a.1).total_cmp(&acked(&b.1)));
+        let Some((name, samples)) = largest else {
+            return Err(LogError::whole("the output of ss has no connection"));
+        };
+        let time = |index: usize| samples[index].at_s.unwrap_or(index as f64 * INTERVAL_S);
+        let mut stretches = Vec::new();
+        for (index, pair) in samples.windows(2).enumerate() {
+            let (from_s, to_s) = (time(index) - time(0), time(index + 1) - time(0));
+            let (Some(before), Some(after)) = (pair[0].acked, pair[1].acked) else { continue };
+            if to_s <= from_s || after < before {
+                continue;
+            }
+            let rise = |of: fn(&Sample) -> Option<f64>| Some((of(&pair[1])? - of(&pair[0])?).max(0.0));
+            let wire = (pair[1].mss + 52.0) / pair[1].mss;
+            stretches.push(Stretch {
+                from_s,
+                to_s,
+                // What was delivered at, where the kernel says it: the time between samples may have been idle.
+                bytes: pair[1].delivery_bps.map_or((after - before) * wire, |bps| bps * wire * (to_s - from_s) / 8.0),
+                packets: rise(|of| of.segments).unwrap_or((after - before) / pair[1].mss),
+                lost: rise(|of| of.sent_again),
+                rtt_s: pair[1].rtt_s,
+                is_limited: pair[1].is_limited,
+            });
+        }
+        if stretches.is_empty() {
+            let problem = "needs two samples of a connection with bytes_acked: run ss -ti again and again";
+            return Err(LogError::whole(problem));
+        }
+        let least = samples.iter().filter_map(|sample| sample.least_rtt_s).fold(f64::INFINITY, f64::min);
+        Ok(Told::Stretches(StretchLog {
+            flow: format!("ss, {}", short(&name)),
+            is_udp: false,
+            packet_bytes: samples[0].mss + 52.0,
+            flows: 1.0,
+            lost_share: None,
+            least_rtt_s: least.is_finite().then_some(least),
+            stretches,
+            is_cut: self.is_cut,
+        }))
+    }
+}
+
+fn sample(line: usize, text: &str) -> Result<Sample, LogError> {
+    let mut found = Sample { mss: 1448.0, ..Sample::default() };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    for (index, word) in words.iter().enumerate() {
+        let (key, value) = word.split_once(':').unwrap_or((word, ""));
+        let wrong = || LogError::at(line, format!("{}: must be a number", short(word)));
+        let parse = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(wrong);
+        let before_slash = |text: &str| parse(text.split('/').next().unwrap_or_default());
+        match key {
+            "rtt" => found.rtt_s = Some(before_slash(value)? / 1e3),
+            "minrtt" => found.least_rtt_s = Some(parse(value)? / 1e3),
+            "mss" => found.mss = parse(value)?.max(1.0),
+            "bytes_acked" => found.acked = Some(parse(value)?),
+            "data_segs_out" => found.segments = Some(parse(value)?),
+            // Now and in all.
+            "retrans" => found.sent_again = Some(parse(value.rsplit('/').next().unwrap_or_default())?),
+            "app_limited" => found.is_limited = true,
+            "delivery_rate" => {
+                let rate = words.get(index + 1).copied().unwrap_or_default();
+                found.delivery_bps = Some(bps(rate).ok_or_else(|| {
+                    LogError::at(line, format!("delivery_rate {}: must be a rate such as 11.6Mbps", short(rate)))
+                })?);
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// A rate as ss prints it.
+fn bps(text: &str) -> Option<f64> {
+    let number = text.strip_suffix("bps")?;
+    let (number, unit) = match number.as_bytes().last()? {
+        b'K' => (&number[..number.len() - 1], 1e3),
+        b'M' => (&number[..number.len() - 1], 1e6),
+        b'G' => (&number[..number.len() - 1], 1e9),
+        _ => (number, 1.0),
+    };
+    number.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate >= 0.0).map(|rate| rate * unit)
+}

@@ -1,0 +1,175 @@
+//! When packets left the queue, and what was in it: by the record alone, whatever the rate was.
+//!
+//! A packet whose arrival was seen had left the link the base delay before that. What a packet found in the queue is what was
+//! sent before it and had not left yet. Nothing of this needs the rate, so it holds for a rate that changes, and in outages.
+
+use crate::record::{Fate, Record};
+
+/// When each packet left the link, by the sender's clock; not a number of those that a full queue dropped. Packets keep their
+/// order. Where the departure of a packet was not seen, those around it tell, by the bytes between them.
+pub(crate) fn departures(record: &Record, base_s: f64, is_dropped: impl Fn(usize) -> bool) -> Vec<f64> {
+    let packets = record.packets();
+    let mut found = vec![f64::NAN; packets.len()];
+    // What left behind a packet left after it.
+    let mut bound = f64::INFINITY;
+    for (index, packet) in packets.iter().enumerate().rev() {
+        if let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) {
+            bound = bound.min(seen - base_s);
+            found[index] = bound;
+        }
+    }
+    // Bytes since the last departure that was seen, and packets since then.
+    let (mut last, mut between) = (f64::NEG_INFINITY, Vec::<(usize, f64)>::new());
+    let mut bytes = 0.0;
+    for index in 0..packets.len() {
+        if is_dropped(index) {
+            found[index] = f64::NAN;
+            continue;
+        }
+        bytes += packets[index].bytes;
+        let at = found[index];
+        if at.is_nan() {
+            between.push((index, bytes));
+            continue;
+        }
+        fill(&mut found, record, &between, (last, at), bytes);
+        (last, bytes) = (at, 0.0);
+        between.clear();
+    }
+    fill(&mut found, record, &between, (last, f64::INFINITY), bytes);
+    found
+}
+
+/// Departures between two that were seen.
+fn fill(found: &mut [f64], record: &Record, between: &[(usize, f64)], (from, to): (f64, f64), bytes: f64) {
+    let mut last = from;
+    for (index, until) in between {
+        let sent = record.packets()[*index].sent_s;
+        let start = from.max(record.packets()[between[0].0].sent_s);
+        let at = if to.is_finite() { start + (to - start).max(0.0) * until / bytes } else { sent };
+        last = at.max(sent).max(last).min(to.max(sent));
+        found[*index] = last;
+    }
+}
+
+/// What each packet found before it in bytes, the one that is being sent with it.
+pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
+    let packets = record.packets();
+    let (mut oldest, mut bytes) = (0, 0.0_f64);
+    let mut found = Vec::with_capacity(packets.len());
+    for (index, packet) in packets.iter().enumerate() {
+        while oldest < index {
+            let is_there = departures[oldest] > packet.sent_s;
+            if is_there {
+                break;
+            }
+            if !departures[oldest].is_nan() {
+                bytes -= packets[oldest].bytes;
+            }
+            oldest += 1;
+        }
+        found.push(bytes.max(0.0));
+        if !departures[index].is_nan() {
+            bytes += packet.bytes;
+        }
+    }
+    found
+}
+
+/// A time between two departures in which the link was never idle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Gap {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    /// The bits that it sent in that, and of how many packets they are.
+    pub(crate) bits: f64,
+    pub(crate) packets: f64,
+}
+
+impl Gap {
+    pub(crate) fn lasts_s(&self) -> f64 {
+        self.to_s - self.from_s
+    }
+
+    pub(crate) fn rate_bps(&self) -> f64 {
+        self.bits / self.lasts_s()
+    }
+}
+
+/// The times in which the link was busy. Between two departures that were seen it was if the second packet had come to the queue
+/// before the first left it. Then all between them is what the link sent in that time. The last packet of a train that is
+/// acknowledged alone says nothing: its acknowledgement may have waited for another packet.
+pub(crate) fn busy(record: &Record, departures: &[f64]) -> Vec<Gap> {
+    let packets = record.packets();
+    let slack = record.tick_s();
+    let mut found: Vec<Gap> = Vec::new();
+    let mut last: Option<f64> = None;
+    let (mut bits, mut count) = (0.0, 0.0);
+    for (index, packet) in packets.iter().enumerate() {
+        let at = departures[index];
+        if at.is_nan() {
+            continue;
+        }
+        bits += 8.0 * packet.bytes;
+        count += 1.0;
+        if packet.seen_s.is_none() || packet.fate != Fate::Arrived {
+            continue;
+        }
+        let next = packets.get(index + 1).map_or(f64::INFINITY, |next| next.sent_s);
+        let is_alone = record.is_round_trip() && count < 2.0 && next >= at;
+        if let Some(before) = last
+            && at > before
+            && packet.sent_s + slack <= before
+            && !is_alone
+        {
+            found.push(Gap { from_s: before, to_s: at, bits, packets: count });
+        }
+        if last.is_none_or(|before| at > before) {
+            last = Some(at);
+            (bits, count) = (0.0, 0.0);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Packet;
+
+    /// 1000 B at 1 Mbit/s, 8 ms each, with an outage of 100 ms; every second packet is seen.
+    fn record() -> Record {
+        let mut at = 0.0_f64;
+        let packets = (0..400).map(|index: u32| {
+            let sent_s = f64::from(index / 4) * 40e-3;
+            at = at.max(sent_s) + 8e-3;
+            if index == 202 {
+                at += 0.1;
+            }
+            let seen_s = (index % 2 == 1).then_some(at + 50e-3);
+            Packet { sent_s, bytes: 1000.0, seen_s, fate: Fate::Arrived }
+        });
+        Record::new(packets.collect(), true).unwrap()
+    }
+
+    #[test]
+    fn what_is_in_the_queue_needs_no_rate() {
+        let record = record();
+        let of = departures(&record, 50e-3, |_| false);
+        assert!((of[0] - 4e-3).abs() < 5e-3 && (of[1] - 16e-3).abs() < 1e-9, "{:?}", &of[..4]);
+        let found = found_before(&record, &of);
+        assert_eq!(found[..5], [0.0, 1000.0, 2000.0, 3000.0, 0.0]);
+        // The outage leaves packets behind, which the next trains find.
+        assert!(found[204] >= 2000.0, "{:?}", &found[200..210]);
+    }
+
+    #[test]
+    fn gaps_are_those_of_a_busy_link() {
+        let record = record();
+        let gaps = busy(&record, &departures(&record, 50e-3, |_| false));
+        assert!(gaps.iter().all(|gap| gap.packets == 2.0));
+        let usual: Vec<&Gap> = gaps.iter().filter(|gap| gap.lasts_s() < 50e-3).collect();
+        assert!(usual.len() >= 90 && usual.iter().all(|gap| (gap.rate_bps() - 1e6).abs() < 1.0));
+        assert_eq!(gaps.len() - usual.len(), 1, "the outage");
+    }
+}

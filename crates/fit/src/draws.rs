@@ -1,0 +1,99 @@
+//! Values of all parameters that explain a record together.
+
+use crate::bootstrap::weights;
+use crate::losses::Losses;
+use crate::queue_limit::QueueLimit;
+use crossfade_core::Stream;
+use rand::RngExt;
+
+/// Values of all parameters that explain the record together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// The rate in bit/s.
+    pub rate_bps: f64,
+    /// The delay without queue and transmission, in s.
+    pub delay_s: f64,
+    /// The limit of the queue in bytes.
+    pub queue_bytes: f64,
+    /// The share of packets lost at random.
+    pub loss: f64,
+}
+
+/// So many draws of the parameters are made.
+pub(crate) const DRAWS: usize = 200;
+/// A rate that is only bounded may be so many times higher.
+pub(crate) const BEYOND: f64 = 4.0;
+/// A queue that was never full may be so many times longer than what it held, or hold so many times what is under way.
+const LONGEST: [f64; 2] = [4.0, 4.0];
+
+/// Between which limits of the queue, in bytes, draws lie, and whether all orders of magnitude between them are as likely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct QueueEnds {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) is_bound: bool,
+}
+
+impl QueueEnds {
+    /// Of a queue of which the record says this; `under_way` is the bandwidth-delay product in bytes. `is_whole` if what packets
+    /// found counts the one that is being sent as a whole.
+    pub(crate) fn new(limit: &QueueLimit, full: f64, under_way: f64, is_whole: bool) -> Self {
+        // A packet that came through found the one being sent and all others within the limit, itself too: what it found is at
+        // most the limit. One that was dropped found more than the limit less itself beside the one being sent.
+        let held = limit.held_bytes.max(full);
+        match limit.dropped_bytes {
+            Some(dropped) => {
+                let dropped = if is_whole { dropped - full } else { dropped };
+                let high = dropped.max(held + 0.01 * full).min(held + full);
+                Self { low: held, high, is_bound: false }
+            }
+            None => {
+                let high = (LONGEST[0] * held).max(LONGEST[1] * under_way);
+                Self { low: held, high, is_bound: true }
+            }
+        }
+    }
+
+    fn draw(&self, random: &mut Stream) -> f64 {
+        let uniform: f64 = random.random();
+        if self.is_bound {
+            self.low * libm::pow(self.high / self.low, uniform)
+        } else {
+            self.low + uniform * (self.high - self.low)
+        }
+    }
+}
+
+/// Draws of all parameters, of rates and base delays that belong together. Of a rate that is only bounded, and of such a queue,
+/// all orders of magnitude up to an assumed end are as likely.
+pub(crate) fn draws_of(
+    of_rate: &[(f64, f64)],
+    bound: Option<f64>,
+    queue: QueueEnds,
+    losses: &Losses,
+    random: &mut Stream,
+) -> Vec<Draw> {
+    let draw = |(rate_bps, delay_s): &(f64, f64)| {
+        let uniform: f64 = random.random();
+        let rate_bps = bound.map_or(*rate_bps, |bound| bound * libm::pow(BEYOND, uniform));
+        let queue_bytes = queue.draw(random);
+        Draw { rate_bps, delay_s: delay_s.max(0.0), queue_bytes, loss: losses.draw(random) }
+    };
+    of_rate.iter().map(draw).collect()
+}
+
+/// Means of the rates of windows, of which blocks are drawn with replacement.
+pub(crate) fn mean_draws(series: &[Option<f64>], stream: &mut Stream) -> Vec<f64> {
+    let there: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
+    let blocks: Vec<&[f64]> = there.chunks(20).collect();
+    let draw = |_| {
+        let weights = weights(blocks.len(), stream);
+        let of = |(block, weight): (&&[f64], &f64)| {
+            (block.iter().sum::<f64>() * weight, block.len() as f64 * weight)
+        };
+        let (sum, count) =
+            blocks.iter().zip(&weights).map(of).fold((0.0, 0.0), |all, of| (all.0 + of.0, all.1 + of.1));
+        sum / count
+    };
+    (0..DRAWS).map(draw).collect()
+}

@@ -1,0 +1,228 @@
+//! A rate that changes: what was seen of it in windows of time, outages, and a table that fills what was not seen.
+
+use crate::bootstrap::{median, quantile};
+use crate::departures::Gap;
+use crate::levels::segments;
+
+/// What the link did in a window of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Window {
+    /// When it begins.
+    pub from_s: f64,
+    /// The time in it during which the link was busy.
+    pub busy_s: f64,
+    /// The bits that it sent in that.
+    pub bits: f64,
+    /// The packets that these are.
+    pub packets: f64,
+}
+
+/// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share.
+const FEWEST_PACKETS: f64 = 8.0;
+const SEEN: f64 = 0.3;
+/// So many windows in which the link was seen tell whether the rate changes.
+pub(crate) const FEWEST_WINDOWS: usize = 20;
+/// Rates that vary by less are constant.
+const CONSTANT: f64 = 0.02;
+/// Change points must predict held-out windows with at most this share of a constant's squared error.
+const BETTER: f64 = 0.8;
+/// The price of a change point.
+const PENALTY: f64 = 3.0;
+/// An outage lasts at least this long, and so many times longer than what it brings takes at the rate around it.
+const SHORTEST_OUTAGE_S: f64 = 0.04;
+const OUTAGE: f64 = 8.0;
+/// Gaps on either side tell the rate around one.
+const AROUND: usize = 10;
+/// Rows of less time are one.
+const SHORTEST_ROW_S: f64 = 2e-3;
+/// Rates of rows that differ by less are one row.
+const ALIKE: f64 = 0.01;
+
+/// Times in which nothing left the link while packets waited.
+pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
+    let of = |(index, gap): (usize, &Gap)| {
+        if gap.lasts_s() < SHORTEST_OUTAGE_S {
+            return None;
+        }
+        let around = &gaps[index.saturating_sub(AROUND)..(index + AROUND + 1).min(gaps.len())];
+        let rate = median(&mut around.iter().map(Gap::rate_bps).collect::<Vec<f64>>());
+        let needed = gap.bits / rate;
+        // What came at its end was sent at the rate around it.
+        (around.len() > AROUND && gap.lasts_s() > OUTAGE * needed).then_some((gap.from_s, gap.to_s - needed))
+    };
+    gaps.iter().enumerate().filter_map(of).collect()
+}
+
+/// What the link sent in windows from `start` on. Outages are left out.
+pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s: f64) -> Vec<Window> {
+    let mut found: Vec<Window> = Vec::new();
+    let mut next = 0;
+    for gap in gaps {
+        while outages.get(next).is_some_and(|outage| outage.0 < gap.from_s) {
+            next += 1;
+        }
+        let from = match outages.get(next) {
+            Some((from, to)) if *from == gap.from_s => *to,
+            _ => gap.from_s,
+        };
+        spread(&mut found, start, window_s, (from.max(start), gap.to_s), (gap.bits, gap.packets));
+    }
+    found
+}
+
+/// Adds a busy time to the windows that it lies in.
+fn spread(windows: &mut Vec<Window>, start: f64, window_s: f64, (from, to): (f64, f64), (bits, packets): (f64, f64)) {
+    let mut at = from;
+    while at < to {
+        let index = ((at - start) / window_s).floor().max(0.0) as usize;
+        while windows.len() <= index {
+            let from_s = start + windows.len() as f64 * window_s;
+            windows.push(Window { from_s, ..Window::default() });
+        }
+        let end = (start + (index + 1) as f64 * window_s).min(to);
+        if end <= at {
+            // The next float of the boundary: nothing is left of this window.
+            at = end.next_up();
+            continue;
+        }
+        let share = (end - at) / (to - from);
+        windows[index].busy_s += end - at;
+        windows[index].bits += bits * share;
+        windows[index].packets += packets * share;
+        at = end;
+    }
+}
+
+/// Logarithms of the rates of windows in which the link was seen.
+pub(crate) fn series(windows: &[Window], window_s: f64) -> Vec<Option<f64>> {
+    let is_seen = |of: &Window| of.packets >= FEWEST_PACKETS || of.busy_s >= SEEN * window_s;
+    windows.iter().map(|of| (is_seen(of) && of.bits > 0.0).then(|| libm::log(of.bits / of.busy_s))).collect()
+}
+
+/// Whether a rate changes, and its levels.
+#[derive(Clone, Debug)]
+pub(crate) struct Changes {
+    /// The mean squared error of held-out windows by change points over that by one level.
+    pub(crate) ratio: f64,
+    /// From which window on, and the logarithm of the rate.
+    pub(crate) levels: Vec<(usize, f64)>,
+    /// Whether the windows differ at all.
+    pub(crate) spreads: bool,
+}
+
+impl Changes {
+    /// Of a series; none of one with too few windows. Every second window is held out, and predicted by the level of those
+    /// beside it.
+    pub(crate) fn new(series: &[Option<f64>]) -> Option<Self> {
+        let there: Vec<(usize, f64)> =
+            series.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
+        if there.len() < FEWEST_WINDOWS {
+            return None;
+        }
+        let values = |of: &[(usize, f64)]| of.iter().map(|point| point.1).collect::<Vec<f64>>();
+        let mut all = values(&there);
+        all.sort_by(f64::total_cmp);
+        let levels = |of: &[(usize, f64)]| -> Vec<(usize, f64)> {
+            segments(&values(of), PENALTY).into_iter().map(|level| (of[level.from].0, level.mean)).collect()
+        };
+        let whole = levels(&there);
+        if quantile(&all, 0.95) - quantile(&all, 0.05) < CONSTANT {
+            return Some(Self { ratio: 1.0, levels: whole, spreads: false });
+        }
+        let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
+        let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();
+        let of_even = levels(&even);
+        let one = median(&mut values(&even));
+        let at = |window: usize| level_at(&of_even, window).unwrap_or(one);
+        let error = |by: &dyn Fn(usize) -> f64| {
+            odd.iter().map(|(window, value)| (value - by(*window)) * (value - by(*window))).sum::<f64>()
+        };
+        let ratio = error(&at) / error(&|_| one).max(f64::MIN_POSITIVE);
+        Some(Self { ratio, levels: whole, spreads: true })
+    }
+
+    /// Whether the change points pass the held-out test.
+    pub(crate) fn varies(&self) -> bool {
+        self.spreads && self.ratio < BETTER && self.levels.len() > 1
+    }
+}
+
+fn level_at(levels: &[(usize, f64)], window: usize) -> Option<f64> {
+    levels.iter().rev().find(|level| level.0 <= window).or(levels.first()).map(|level| level.1)
+}
+
+/// The rate over time from 0 on: in windows in which it was seen what was seen, between them the level, and nothing in outages.
+/// Times count from the beginning of the first window.
+pub(crate) fn table(
+    series: &[Option<f64>],
+    levels: &[(usize, f64)],
+    window_s: f64,
+    start: f64,
+    outages: &[(f64, f64)],
+) -> Vec<(f64, f64)> {
+    let mut rows: Vec<(f64, f64)> = Vec::new();
+    for (index, seen) in series.iter().enumerate() {
+        let Some(rate) = seen.or_else(|| level_at(levels, index)).map(libm::exp) else { continue };
+        let at = index as f64 * window_s;
+        match rows.last() {
+            Some((_, last)) if (rate / last - 1.0).abs() < ALIKE => {}
+            _ => rows.push((if rows.is_empty() { 0.0 } else { at }, rate)),
+        }
+    }
+    for (from, to) in outages {
+        let (from, to) = (from - start, to - start);
+        if from <= 0.0 || rows.is_empty() {
+            continue;
+        }
+        let after = rows.partition_point(|row| row.0 <= to + SHORTEST_ROW_S);
+        let rate = rows[after.saturating_sub(1)].1;
+        let first = rows.partition_point(|row| row.0 < from - SHORTEST_ROW_S).max(1);
+        let from = from.max(rows[first - 1].0 + SHORTEST_ROW_S);
+        if to > from {
+            rows.splice(first..after.max(first), [(from, 0.0), (to, rate)]);
+        }
+    }
+    rows
+}
+
+/// The mean of a table over the time of a record.
+pub(crate) fn mean_over_time(rows: &[(f64, f64)], lasts: f64) -> Option<f64> {
+    let last = rows.last()?;
+    let ends = rows[1..].iter().map(|row| row.0).chain([lasts.max(last.0)]);
+    let sums = rows.iter().zip(ends).map(|((from, rate), to)| (rate * (to - from), to - from));
+    let (bits, time) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    (time > 0.0).then(|| bits / time)
+}
+
+/// The rate of a table at a time; outages have the one behind them.
+pub(crate) fn rate_at(rows: &[(f64, f64)], at: f64) -> f64 {
+    let next = rows.partition_point(|row| row.0 <= at).max(1);
+    rows[next - 1..].iter().map(|row| row.1).find(|rate| *rate > 0.0).unwrap_or(rows[0].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outages_stand_in_the_table_as_long_as_they_were() {
+        // 12 Mbit/s in gaps of 2 ms, nothing from 0.5 to 0.7 s.
+        let mut at = 0.0;
+        let mut gaps = Vec::new();
+        while at < 1.0 {
+            let to = if (0.4999..0.5001).contains(&at) { 0.702 } else { at + 2e-3 };
+            gaps.push(Gap { from_s: at, to_s: to, bits: 24e3, packets: 2.0 });
+            at = to;
+        }
+        let outages = outages(&gaps);
+        assert_eq!(outages.len(), 1);
+        assert!((outages[0].0 - 0.5).abs() < 1e-6 && (outages[0].1 - 0.7).abs() < 1e-6, "{outages:?}");
+        let windows = windows(&gaps, &outages, 0.0, 0.1);
+        let series = series(&windows, 0.1);
+        let rows = table(&series, &[(0, libm::log(12e6))], 0.1, 0.0, &outages);
+        assert_eq!(rows.len(), 3, "{rows:?}");
+        assert!(rows.iter().zip([12e6, 0.0, 12e6]).all(|(row, rate)| (row.1 - rate).abs() < 1.0), "{rows:?}");
+        assert!((mean_over_time(&rows, 1.0).unwrap() - 0.8 * 12e6).abs() < 1e3);
+        assert_eq!(rate_at(&rows, 0.6), rows[2].1);
+    }
+}

@@ -1,0 +1,45 @@
+//! The rate of a constant link and the losses at its full queue, which depend on one another.
+
+use crate::departures::{busy, departures};
+use crate::queue::backlogs;
+use crate::queue_limit::Drops;
+use crate::rate::RateFit;
+use crate::record::{Fate, Record};
+
+/// So many rounds settle both.
+const ROUNDS: usize = 4;
+
+/// A constant link that explains a record.
+pub(crate) struct Settled {
+    pub(crate) rate: RateFit,
+    pub(crate) drops: Drops,
+    /// What each packet found in the queue, in bytes.
+    pub(crate) before: Vec<f64>,
+}
+
+impl Settled {
+    pub(crate) fn new(record: &Record, least_s: f64) -> Self {
+        // At first all losses count as drops at the queue, which take nothing of the link.
+        let mut dropped: Vec<bool> =
+            record.packets().iter().map(|packet| packet.fate == Fate::Lost).collect();
+        let mut rounds = 0;
+        loop {
+            let guess = busy_rate(record, least_s, &dropped);
+            let rate = RateFit::new(record, guess, |index| dropped[index]);
+            let before = backlogs(record, rate.base_s, &[(0.0, rate.rate_bps)], |index| dropped[index]);
+            let drops = Drops::new(record, &before);
+            rounds += 1;
+            if drops.dropped == dropped || rounds > ROUNDS {
+                return Self { rate, drops, before };
+            }
+            dropped.clone_from(&drops.dropped);
+        }
+    }
+}
+
+/// The rate of the link in all the time in which it was busy.
+pub(crate) fn busy_rate(record: &Record, least_s: f64, dropped: &[bool]) -> Option<f64> {
+    let gaps = busy(record, &departures(record, least_s, |index| dropped[index]));
+    let (time, bits) = gaps.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.lasts_s(), sum.1 + gap.bits));
+    (time > 0.0).then(|| bits / time)
+}
