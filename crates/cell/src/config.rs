@@ -6,11 +6,11 @@ use crate::levels::Levels;
 use crate::outer_loop::OuterLoopConfig;
 use crate::scheduler::Allocation;
 use crate::sender::ArqConfig;
-use crate::sinr_trace::SinrTrace;
 use crate::tdd::TddPattern;
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
+use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
 /// More users than this a cell cannot have.

@@ -3,9 +3,9 @@
 use crate::config::{CellConfig, UserConfig};
 use crate::error::CellError;
 use crate::levels::{PredictedSinr, from_db};
-use crate::sinr_trace::SinrTrace;
 use crossfade_channel::{FrequencyResponse, PredictedFading, TravelledShadowing, simd::Simd};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
 /// A channel at a slot, and what the base station takes it for there. The ratio of a bin is the local mean times its power.

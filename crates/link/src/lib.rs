@@ -33,6 +33,7 @@ mod report;
 pub mod satellite;
 mod series;
 mod side_by_side;
+mod station;
 mod statistics;
 #[cfg(test)]
 mod testing;
@@ -64,6 +65,7 @@ pub use radio::{Policy, RadioConfig, SymbolFrames, TableCopies, TableFrames, Who
 pub use report::LinkReport;
 pub use series::Series;
 pub use side_by_side::SideBySide;
+pub use station::StationStatistics;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};

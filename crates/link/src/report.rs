@@ -4,6 +4,7 @@ use crate::arq::ArqStatistics;
 use crate::node::NodeStatistics;
 use crate::occupancy::Occupancy;
 use crate::parcel::Parcel;
+use crate::station::StationStatistics;
 use crate::statistics::LinkStatistics;
 use crate::user::UserStatistics;
 use crossfade_core::SimTime;
@@ -21,6 +22,8 @@ pub struct LinkReport {
     pub users: Vec<UserStatistics>,
     /// What its nodes counted, if it has any.
     pub nodes: Vec<NodeStatistics>,
+    /// What it counted of each station of an access point, in one direction.
+    pub stations: Vec<StationStatistics>,
     /// How long it has been sending.
     pub occupancy: Occupancy,
     /// How many packets wait in its queue, where it has one queue.
@@ -43,6 +46,7 @@ impl LinkReport {
             frames: None,
             users: Vec::new(),
             nodes: Vec::new(),
+            stations: Vec::new(),
             occupancy,
             waiting: None,
             unsent: Vec::new(),

@@ -40,13 +40,14 @@ pub struct MutualInformation {
 }
 
 /// Each of those that there are: BPSK and the squares.
-static ALL: [MutualInformation; 6] = [
+static ALL: [MutualInformation; 7] = [
     MutualInformation::new("bpsk", 1, 1),
     MutualInformation::new("qpsk", 2, 1),
     MutualInformation::new("16-qam", 2, 2),
     MutualInformation::new("64-qam", 2, 3),
     MutualInformation::new("256-qam", 2, 4),
     MutualInformation::new("1024-qam", 2, 5),
+    MutualInformation::new("4096-qam", 2, 6),
 ];
 
 impl MutualInformation {

@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, UserStatistics};
+use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, StationStatistics, UserStatistics};
 
 /// What was counted of one link after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct LinkSummary {
     pub users: Vec<UserStatistics>,
     /// What its nodes counted, if it has any.
     pub nodes: Vec<NodeStatistics>,
+    /// What it counted of each station of an access point.
+    pub stations: Vec<StationStatistics>,
     /// What it counted of its frames, if it sends packets as frames.
     pub arq: Option<ArqStatistics>,
     /// The mean over the time of the number of packets in the queue, without the one that is being sent.
@@ -32,6 +34,7 @@ impl LinkSummary {
             name: name.to_owned(),
             users: end.users.iter().zip(&warm.users).map(|(end, warm)| end.since(warm)).collect(),
             nodes: end.nodes.iter().zip(&warm.nodes).map(|(end, warm)| end.since(warm)).collect(),
+            stations: end.stations.iter().zip(&warm.stations).map(|(end, warm)| end.since(warm)).collect(),
             queue_mean_packets: counts.queue_mean_packets(duration),
             utilisation: end.utilisation(warm, duration),
             arq: end.frames.as_ref().zip(warm.frames.as_ref()).map(|(end, warm)| end.since(warm)),

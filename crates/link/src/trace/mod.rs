@@ -15,6 +15,7 @@ mod opportunity;
 mod rate_table;
 mod schedule;
 mod sends;
+mod sinr;
 #[cfg(test)]
 mod tests;
 
@@ -26,3 +27,4 @@ pub use opportunity::{OpportunityService, OpportunityTrace};
 pub use rate_table::{RateRow, RateService, RateTable, TableLoss};
 pub use schedule::Schedule;
 pub use sends::{RecordedSend, SendRecord};
+pub use sinr::SinrTrace;

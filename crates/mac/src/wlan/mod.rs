@@ -1,22 +1,37 @@
-//! Wi-Fi 4 to 7: modes and durations, aggregates, block acknowledgements, contention, and what can be computed of saturated
-//! stations.
+//! Wi-Fi 4 to 7: modes and durations, aggregates, block acknowledgements, contention, rate control, the queues of an access point, and
+//! what can be computed of saturated stations.
 //!
-//! Protocols here know no engine: time and randomness are arguments.
+//! Protocols here know no engine: time and randomness are arguments. [`Wlan`] puts them together: an access point and its stations in
+//! one air, as a [`Fabric`](crossfade_link::Fabric).
 
+mod access_point;
 mod airtime;
 mod ampdu;
+mod config;
 mod edca;
+mod minstrel;
 mod modes;
+mod neighbour;
 mod network;
+#[cfg(test)]
+mod network_tests;
 mod originator;
+mod rate;
+mod reception;
 mod recipient;
 mod saturation;
+mod way;
 
 pub use airtime::{AirtimeUser, Overhead, Sharing, around, shares};
 pub use ampdu::{Ampdu, AmpduLimits, LONGEST_PPDU, MPDU_OVERHEAD, subframe_bytes};
+pub use config::{
+    AccessPointQueues, Aql, DRIVER_PACKETS, MOST_NEIGHBOURS, MOST_STATIONS, Neighbours, RadioConfig,
+    RateConfig, ReceptionConfig, StationConfig, StationRadio, WlanConfig, mpdu_overhead,
+};
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
 pub use modes::{Band, Durations, Mode, Standard};
-pub use network::{AccessPointQueues, DRIVER_PACKETS, StationConfig, Wlan, WlanConfig};
+pub use network::Wlan;
 pub use originator::{Originator, Settled, Transmit, expand, on_air};
+pub use reception::{STEP, required_snr_db};
 pub use recipient::{Received, Recipient};
 pub use saturation::{Form, Saturated};

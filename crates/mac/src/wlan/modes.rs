@@ -116,7 +116,7 @@ impl Standard {
     }
 
     /// The highest MCS; of a and g the place of 54 Mbit/s among the rates.
-    const fn highest_mcs(self) -> u8 {
+    pub const fn highest_mcs(self) -> u8 {
         match self {
             Self::A | Self::G | Self::N => 7,
             Self::Ac => 9,
@@ -126,7 +126,7 @@ impl Standard {
     }
 
     /// Widths in MHz.
-    const fn widths_mhz(self) -> &'static [u16] {
+    pub const fn widths_mhz(self) -> &'static [u16] {
         match self {
             Self::A | Self::G => &[20],
             Self::N => &[20, 40],
@@ -136,7 +136,7 @@ impl Standard {
     }
 
     /// The most spatial streams.
-    const fn most_streams(self) -> u8 {
+    pub const fn most_streams(self) -> u8 {
         match self {
             Self::A | Self::G => 1,
             Self::N => 4,
@@ -145,7 +145,7 @@ impl Standard {
     }
 
     /// Guard intervals in nanoseconds.
-    const fn guard_intervals_ns(self) -> &'static [u16] {
+    pub const fn guard_intervals_ns(self) -> &'static [u16] {
         match self {
             Self::A | Self::G => &[800],
             Self::N | Self::Ac => &[400, 800],
@@ -154,7 +154,7 @@ impl Standard {
     }
 
     /// The bands in which it is used.
-    const fn bands(self) -> &'static [Band] {
+    pub const fn bands(self) -> &'static [Band] {
         match self {
             Self::A | Self::Ac => &[Band::Ghz5],
             Self::G => &[Band::Ghz2],
@@ -310,6 +310,40 @@ impl Mode {
         self.band
     }
 
+    /// Its MCS; of a and g the place of the rate, from 0.
+    pub const fn mcs(self) -> u8 {
+        self.mcs
+    }
+
+    /// Its spatial streams.
+    pub const fn streams(self) -> u8 {
+        self.streams
+    }
+
+    /// Its width in MHz.
+    pub const fn width_mhz(self) -> u16 {
+        self.width_mhz
+    }
+
+    /// What tables of error rates call it: `mcs-7`, or of a and g by the rate `ofdm-54`.
+    pub const fn name(self) -> &'static str {
+        const NAMES: [&str; 14] = [
+            "mcs-0", "mcs-1", "mcs-2", "mcs-3", "mcs-4", "mcs-5", "mcs-6", "mcs-7", "mcs-8", "mcs-9",
+            "mcs-10", "mcs-11", "mcs-12", "mcs-13",
+        ];
+        const OF_OFDM: [&str; 8] =
+            ["ofdm-6", "ofdm-9", "ofdm-12", "ofdm-18", "ofdm-24", "ofdm-36", "ofdm-48", "ofdm-54"];
+        match self.standard {
+            Standard::A | Standard::G => OF_OFDM[self.mcs as usize],
+            _ => NAMES[self.mcs as usize],
+        }
+    }
+
+    /// Bits of a subcarrier, before coding.
+    pub fn bits_per_subcarrier(self) -> u64 {
+        self.coding().0
+    }
+
     /// Bits of a subcarrier and the code rate.
     fn coding(self) -> (u64, u64, u64) {
         match self.standard {
@@ -405,16 +439,15 @@ impl Mode {
         ((room / self.symbol_ns() * per_symbol / of).saturating_sub(22)) / 8
     }
 
-    /// The mode in which control frames go beside it: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, not above its rate.
+    /// The mode in which control frames go beside it: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, not above the rate that
+    /// 802.11a has with its modulation and coding (the non-HT reference rate, IEEE 802.11-2020 clause 10.6.12). So an answer is read
+    /// wherever the data are.
     #[must_use]
     pub fn control(self) -> Self {
-        let rate = self.rate_bps();
-        let mcs = if rate >= 24e6 {
-            4
-        } else if rate >= 12e6 {
-            2
-        } else {
-            0
+        let mcs = match self.coding() {
+            (1, ..) => 0,
+            (2, ..) => 2,
+            _ => 4,
         };
         self.ofdm(mcs)
     }

@@ -4,136 +4,59 @@
 //! at the end of the data; what failed goes back to its sender at the end of the answer. Two that begin at one boundary
 //! collide, and nothing of either is read.
 
-use super::ampdu::{Ampdu, AmpduLimits, MPDU_OVERHEAD};
+use super::access_point::Turns;
+use super::ampdu::{Ampdu, AmpduLimits};
+use super::config::{AccessPointQueues, Aql, DRIVER_PACKETS, WlanConfig, mpdu_overhead};
 use super::edca::{BEST_EFFORT, BlockAckFrame, Contest, EDCA, SLOT};
-use super::modes::{Durations, Mode};
+use super::modes::{Band, Durations, Mode};
+use super::neighbour::Neighbour;
 use super::originator::{Originator, Settled, Transmit, on_air};
+use super::rate::RateControl;
+use super::reception::Reception;
 use super::recipient::Recipient;
-use crate::error::{MeshError, out_of_range};
-use crossfade_core::{RunSeed, SimTime, Stream};
+use super::way::{Backlog, Sending, Way};
+use crate::error::MeshError;
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
-    Departure, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push, QueueConfig,
-    QueueDiscipline, QueueLimit, UserStatistics, Waiting,
+    Departure, EventLog, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push,
+    StationStatistics, Verdict, Waiting,
 };
 use rand::RngExt;
 use std::collections::VecDeque;
 
-/// A station.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StationConfig {
-    /// How data are sent to it and from it.
-    pub mode: Mode,
-    /// Of the MPDUs that collide with nothing, the share that is not read.
-    pub mpdu_error_rate: f64,
-}
-
-/// What waits at the access point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AccessPointQueues {
-    /// A queue for each station.
-    PerStation {
-        /// Stations have equal shares of the air, whatever they send in it; otherwise equal numbers of transmissions.
-        airtime_fairness: bool,
-    },
-    /// One for all, before a driver that holds [`DRIVER_PACKETS`].
-    OneFifo(QueueLimit),
-}
-
-/// Packets that the driver of a box with one FIFO holds.
-pub const DRIVER_PACKETS: usize = 128;
-
-/// Airtime that a station may use in its turn, as Linux weighs one by default.
-const QUANTUM_NS: i64 = 256_000;
 /// How often a BAR is sent before what is in flight counts as lost.
 const BARS: u32 = 7;
 
-/// Everything about an access point and its stations.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WlanConfig {
-    /// The stations, behind ports from 1 on.
-    pub stations: Vec<StationConfig>,
-    /// What aggregates have at most.
-    pub limits: AmpduLimits,
-    /// Attempts at an MPDU; none is without limit.
-    pub attempts: Option<u32>,
-    /// Whether RTS and CTS go first.
-    pub rts: bool,
-    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are sent again.
-    pub asks: bool,
-    /// The queue of each station, and of the access point for each.
-    pub queue: QueueConfig,
-    /// What waits at the access point.
-    pub access_point: AccessPointQueues,
-}
+const RTS_BYTES: u32 = 20;
+/// Of a CTS, and of an acknowledgement, for which who did not understand waits.
+const ANSWER_BYTES: u32 = 14;
+const BAR_BYTES: u32 = 24;
 
-/// A queue whose head can be looked at.
-struct Backlog {
-    queue: Box<dyn QueueDiscipline + Send>,
-    head: Option<Waiting>,
-}
-
-impl Backlog {
-    fn new(config: QueueConfig, draws: Stream) -> Result<Self, MeshError> {
-        match config.build(draws) {
-            Ok(queue) => Ok(Self { queue, head: None }),
-            Err(error) => out_of_range(error.parameter, error.value, error.allowed.into_owned()),
-        }
-    }
-
-    fn packets(&self) -> usize {
-        self.queue.packets() + usize::from(self.head.is_some())
-    }
-
-    fn take(&mut self, now: SimTime, most: u32, dropped: &mut Vec<Waiting>) -> Option<Waiting> {
-        if self.head.is_none() {
-            self.head = self.queue.dequeue(now, dropped);
-        }
-        let fits = |head: &Waiting| (head.packet.bytes() + MPDU_OVERHEAD).next_multiple_of(4) <= most;
-        self.head.take_if(|head| fits(head))
-    }
-
-    fn each(&self, mut visit: impl FnMut(&Waiting)) {
-        self.head.iter().for_each(&mut visit);
-        self.queue.each(&mut visit);
-    }
-}
-
-/// To one station, or from it.
-struct Way {
-    mode: Mode,
-    mpdu_error_rate: f64,
-    errors: Stream,
-    backlog: Backlog,
-    originator: Originator<Parcel>,
-    recipient: Recipient<Parcel>,
-    bars: u32,
-    statistics: UserStatistics,
-}
-
-impl Way {
-    /// The queue has dropped these.
-    fn drop_all(&mut self, now: SimTime, dropped: &[Waiting], mut leave: impl FnMut(Parcel)) {
-        for waiting in dropped {
-            self.statistics.packets.queue_drops += 1;
-            self.statistics.packets.waiting_s += (now - waiting.since).as_secs_f64();
-            leave(waiting.packet);
-        }
-    }
-
-    fn transmit(&self) -> Option<Transmit> {
-        self.originator.poll_transmit(self.backlog.packets() > 0)
-    }
+/// An MPDU in the air.
+struct Mpdu {
+    number: u64,
+    parcel: Parcel,
+    attempt: u32,
+    is_read: bool,
+    snr_db: Option<f64>,
 }
 
 /// A frame, or an aggregate, in the air.
 struct Flight {
     contender: usize,
-    way: usize,
-    /// MPDUs with their numbers, and whether each is read; none of a BAR.
-    mpdus: Vec<(u64, Parcel, bool)>,
+    /// None of a neighbour's.
+    way: Option<usize>,
+    /// The place of its mode among those of the station.
+    rate: usize,
+    /// None of a BAR.
+    mpdus: Vec<Mpdu>,
     /// The number in a BAR.
     bar: Option<u64>,
+    /// When it begins, after RTS and CTS, and how long it lasts.
+    begins: SimTime,
     lasts: SimTime,
+    /// Whether it is the first exchange of its opportunity.
+    is_first: bool,
 }
 
 enum Phase {
@@ -143,35 +66,750 @@ enum Phase {
     Missed(SimTime, Vec<Flight>),
 }
 
-/// An access point, port 0, and its stations, from port 1 on. It carries packets between these, both ways, and reports what went to
-/// the stations, with what came from them as [`LinkReport::back`].
+/// What both ends of a station have in common.
+struct Station {
+    modes: Vec<Mode>,
+    overhead: u32,
+    limits: AmpduLimits,
+    reception: Reception,
+    /// Of the access point for it, and its own.
+    rates: [RateControl; 2],
+    answer_bytes: u32,
+    /// How long its answers last, by the place of the mode of the data.
+    answers: Vec<SimTime>,
+}
+
+/// An access point, port 0, and its stations. Port 1 + n K + c is that of station n for category c of K. It carries packets between
+/// these, both ways, and reports what went to the stations, with what came from them as [`LinkReport::back`].
 pub struct Wlan {
     config: WlanConfig,
-    /// To the stations, then from them.
+    stations: Vec<Station>,
+    /// By direction (to the stations, from them), station and category.
     ways: Vec<Way>,
-    /// The access point, then the stations.
+    /// By node (the access point first) and category; then the neighbours.
     contest: Contest,
     /// Since when each of them has something to send.
     ready: Vec<Option<SimTime>>,
-    /// Stations in the order of their turns, and the airtime that each has left, in nanoseconds.
-    turns: VecDeque<usize>,
-    deficits: Vec<i64>,
-    airtime: Vec<SimTime>,
-    fifo: VecDeque<Waiting>,
-    fifo_bytes: u64,
+    neighbours: Vec<Neighbour>,
+    /// By category.
+    turns: Vec<Turns>,
+    /// What waits in the one FIFO of each category, with its way.
+    fifos: Vec<VecDeque<(usize, Waiting)>>,
+    fifo_bytes: Vec<u64>,
+    /// The airtime that the driver holds, of each station and category and of all, and its packets by category.
+    held_ns: Vec<u64>,
+    all_held_ns: u64,
+    held_packets: Vec<usize>,
     phase: Phase,
+    /// Until when the holder of the air may go on, if it may.
+    opportunity: Option<SimTime>,
+    /// When the next exchange begins, as long as nothing comes.
+    access: Option<SimTime>,
     departures: VecDeque<(Port, Departure)>,
     busy: [SimTime; 2],
     now: SimTime,
+    logs: [EventLog; 2],
+    /// Frames of each node in the air so far.
+    frames: Vec<u64>,
+    /// Room that is used again.
+    released: Vec<(SimTime, Parcel)>,
+    settled: Settled<Sending>,
+    dropped: Vec<Waiting>,
+    senders: Vec<usize>,
+    spare: Vec<Vec<Mpdu>>,
 }
 
 /// Where the access point is.
 const ACCESS_POINT: usize = 0;
+/// Directions.
+const DOWN: usize = 0;
+const UP: usize = 1;
 
-const RTS_BYTES: u32 = 20;
-/// Of a CTS, and of an acknowledgement, for which who did not understand waits.
-const ANSWER_BYTES: u32 = 14;
-const BAR_BYTES: u32 = 24;
+impl Wlan {
+    /// An air in which nothing has been sent. Streams are named `wlan.contention`, `wlan.neighbour.N`, and `wlan.dl.N.C` and
+    /// `wlan.ul.N.C` of station N and category C.
+    ///
+    /// # Errors
+    /// What [`WlanConfig::check`] refuses, a queue that cannot be, a channel that cannot be, a mode without error rates.
+    pub fn new(config: WlanConfig, seed: RunSeed) -> Result<Self, MeshError> {
+        config.check()?;
+        let (count, categories) = (config.stations.len(), config.categories.len());
+        let (is_fair, has_driver) = match config.access_point {
+            AccessPointQueues::PerStation { airtime_fairness, aql } => (airtime_fairness, aql.is_some()),
+            AccessPointQueues::OneFifo(_) => (false, true),
+        };
+        let (mut stations, mut ways) = (Vec::new(), Vec::new());
+        for (number, station) in config.stations.iter().enumerate() {
+            let control = |direction: &str| {
+                RateControl::new(station, seed.stream(&format!("wlan.rate.{direction}.{number}")))
+            };
+            let answer_bytes = match station.limits.window {
+                1 => ANSWER_BYTES,
+                window => BlockAckFrame::of_window(window).bytes,
+            };
+            let answer = |mode: &Mode| mode.control().ppdu(answer_bytes, Durations::Standard);
+            stations.push(Station {
+                overhead: mpdu_overhead(station.modes[0].standard()),
+                limits: station.limits,
+                reception: Reception::new(number, station, &config.radio, seed)?,
+                rates: [control("dl"), control("ul")],
+                answer_bytes,
+                answers: station.modes.iter().map(answer).collect(),
+                modes: station.modes.clone(),
+            });
+        }
+        for (direction, name) in ["dl", "ul"].into_iter().enumerate() {
+            for (number, station) in config.stations.iter().enumerate() {
+                for category in 0..categories {
+                    let stream = |what: &str| seed.stream(&format!("wlan.{name}.{number}.{category}{what}"));
+                    let has_driver = direction == DOWN && has_driver;
+                    ways.push(Way {
+                        backlog: Backlog::new(config.queue, has_driver, stream(".queue"))?,
+                        originator: Originator::new(station.limits.window, config.attempts),
+                        recipient: Recipient::new(station.limits.window, None),
+                        errors: stream(""),
+                        bars: 0,
+                        statistics: StationStatistics::default(),
+                    });
+                }
+            }
+        }
+        let band = config.stations[0].modes[0].band();
+        let nodes = (0..=count).flat_map(|_| config.categories.iter().copied());
+        let others = config.neighbours.map_or(0, |neighbours| neighbours.count);
+        let contest = Contest::new(
+            band,
+            nodes.chain((0..others).map(|_| EDCA[BEST_EFFORT])),
+            seed.stream("wlan.contention"),
+        );
+        let neighbours: Vec<Neighbour> = (0..others)
+            .filter_map(|number| {
+                Some(Neighbour::new(config.neighbours?, seed.stream(&format!("wlan.neighbour.{number}"))))
+            })
+            .collect();
+        let mut ready = vec![None; (count + 1) * categories];
+        ready.extend(neighbours.iter().map(|one| one.has_work().then_some(SimTime::ZERO)));
+        let mut new = Self {
+            stations,
+            ways,
+            contest,
+            ready,
+            neighbours,
+            turns: (0..categories).map(|_| Turns::new(count, is_fair)).collect(),
+            fifos: (0..categories).map(|_| VecDeque::new()).collect(),
+            fifo_bytes: vec![0; categories],
+            held_ns: vec![0; count * categories],
+            all_held_ns: 0,
+            held_packets: vec![0; categories],
+            phase: Phase::Idle,
+            opportunity: None,
+            access: None,
+            departures: VecDeque::new(),
+            busy: [SimTime::ZERO; 2],
+            now: SimTime::ZERO,
+            logs: [EventLog::default(), EventLog::default()],
+            frames: vec![0; count + 1],
+            released: Vec::new(),
+            settled: Settled::default(),
+            dropped: Vec::new(),
+            senders: Vec::new(),
+            spare: Vec::new(),
+            config,
+        };
+        new.look_ahead();
+        Ok(new)
+    }
+
+    fn categories(&self) -> usize {
+        self.config.categories.len()
+    }
+
+    /// The direction, station and category of a way.
+    fn place(&self, way: usize) -> (usize, usize, usize) {
+        let (stations, categories) = (self.stations.len(), self.categories());
+        (way / categories / stations, way / categories % stations, way % categories)
+    }
+
+    fn way(&self, direction: usize, station: usize, category: usize) -> usize {
+        (direction * self.stations.len() + station) * self.categories() + category
+    }
+
+    /// The port at which packets of a way come out.
+    fn port(&self, way: usize) -> Port {
+        let (direction, station, category) = self.place(way);
+        if direction == DOWN { (1 + station * self.categories() + category) as Port } else { 0 }
+    }
+
+    fn band(&self) -> Band {
+        self.stations[0].modes[0].band()
+    }
+
+    fn has_work(&self, contender: usize) -> bool {
+        let categories = self.categories();
+        let (node, category) = (contender / categories, contender % categories);
+        if node == ACCESS_POINT {
+            let has = |station: usize| self.ways[station * categories + category].transmit().is_some();
+            self.turns[category].any(has)
+        } else if node <= self.stations.len() {
+            self.ways[self.way(UP, node - 1, category)].transmit().is_some()
+        } else {
+            self.neighbours[contender - (self.stations.len() + 1) * categories].has_work()
+        }
+    }
+
+    /// A contender may have something to send since now.
+    fn wake(&mut self, contender: usize) {
+        if self.ready[contender].is_some() || !self.has_work(contender) {
+            return;
+        }
+        self.ready[contender] = Some(self.now);
+        if matches!(self.phase, Phase::Idle) {
+            let at = self.contest.access(contender, self.now);
+            self.access = Some(self.access.map_or(at, |known| known.min(at)));
+        } else {
+            self.contest.arrive(contender);
+        }
+    }
+
+    /// Finds when the next exchange begins, if there is something to send.
+    fn look_ahead(&mut self) {
+        let at =
+            |(contender, since): (usize, &Option<SimTime>)| Some(self.contest.access(contender, (*since)?));
+        self.access = self.ready.iter().enumerate().filter_map(at).min();
+    }
+
+    /// What the queues of the access point have dropped.
+    fn drop_all(&mut self, way: usize, now: SimTime) {
+        let port = if self.dropped.is_empty() { return } else { self.port(way) };
+        let packets = &mut self.ways[way].statistics.packets;
+        for waiting in self.dropped.drain(..) {
+            packets.queue_drops += 1;
+            packets.waiting_s += (now - waiting.since).as_secs_f64();
+            self.departures.push_back((port, Departure::QueueDrop(waiting.packet)));
+        }
+    }
+
+    /// The driver takes what it has room for from the queues of a category, of all stations or of one.
+    fn refill(&mut self, now: SimTime, category: usize, only: Option<usize>) {
+        match self.config.access_point {
+            AccessPointQueues::OneFifo(_) => {
+                while self.held_packets[category] < DRIVER_PACKETS
+                    && let Some((way, waiting)) = self.fifos[category].pop_front()
+                {
+                    self.fifo_bytes[category] -= u64::from(waiting.packet.bytes());
+                    self.held_packets[category] += 1;
+                    self.ways[way].backlog.held.push_back((waiting, 0));
+                    let (_, station, _) = self.place(way);
+                    self.turns[category].enlist(station);
+                }
+            }
+            AccessPointQueues::PerStation { aql: Some(aql), .. } => {
+                let all = only.map_or(0..self.stations.len(), |one| one..one + 1);
+                for station in all {
+                    let way = self.way(DOWN, station, category);
+                    if self.ways[way].backlog.queue.packets() > 0 {
+                        self.refill_station(now, way, station, aql);
+                    }
+                }
+            }
+            AccessPointQueues::PerStation { aql: None, .. } => {}
+        }
+    }
+
+    fn refill_station(&mut self, now: SimTime, way: usize, station: usize, aql: Aql) {
+        let of = &self.stations[station];
+        let mode = of.modes[of.rates[DOWN].expected()];
+        let ns_per_byte = 8e9 / mode.rate_bps();
+        let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
+        loop {
+            let held = self.held_ns[way];
+            if held >= low && (held >= high || self.all_held_ns >= threshold) {
+                break;
+            }
+            let Some(waiting) = self.ways[way].backlog.queue.dequeue(now, &mut self.dropped) else { break };
+            let nanos = (f64::from(waiting.packet.bytes()) * ns_per_byte) as u32;
+            self.held_ns[way] += u64::from(nanos);
+            self.all_held_ns += u64::from(nanos);
+            self.ways[way].backlog.held.push_back((waiting, nanos));
+        }
+        self.drop_all(way, now);
+    }
+
+    /// What a contender sends at `now`, if it does. After the first exchange of an opportunity it fits into what is `left` of that.
+    fn compose(
+        &mut self,
+        contender: usize,
+        now: SimTime,
+        left: Option<SimTime>,
+        is_first: bool,
+    ) -> Option<Flight> {
+        let categories = self.categories();
+        let (node, category) = (contender / categories, contender % categories);
+        if node > self.stations.len() {
+            let lasts = self.neighbours[contender - (self.stations.len() + 1) * categories].aggregate;
+            let (way, mpdus) = (None, Vec::new());
+            return Some(Flight { contender, way, rate: 0, mpdus, bar: None, begins: now, lasts, is_first });
+        }
+        let (direction, station) = if node == ACCESS_POINT {
+            let ways = &self.ways;
+            let has = |station: usize| ways[station * categories + category].transmit().is_some();
+            (DOWN, self.turns[category].next(has)?)
+        } else {
+            (UP, node - 1)
+        };
+        let number = self.way(direction, station, category);
+        let sifs = self.band().sifs();
+        let Self { ways, stations, config, dropped, spare, .. } = self;
+        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let transmit = way.transmit()?;
+        let (rate, is_probe) = of.rates[direction].choose(now, &mut of.reception, direction);
+        let mode = of.modes[rate];
+        let mut mpdus = spare.pop().unwrap_or_default();
+        mpdus.clear();
+        if let Transmit::Bar(start) = transmit {
+            let lasts = mode.control().ppdu(BAR_BYTES, Durations::Standard);
+            let bar = Some(start);
+            return Some(Flight {
+                contender,
+                way: Some(number),
+                rate,
+                mpdus,
+                bar,
+                begins: now,
+                lasts,
+                is_first,
+            });
+        }
+        let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
+        let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
+        if let (Some(time), false) = (time, is_first) {
+            // It is not begun where one MPDU takes longer.
+            let bytes = way.first_bytes(of.overhead).unwrap_or(of.overhead + 1500);
+            if mode.ppdu(super::ampdu::subframe_bytes(bytes), Durations::Standard) > time {
+                spare.push(mpdus);
+                return None;
+            }
+        }
+        let limits = if is_probe { AmpduLimits { window: 1, ..of.limits } } else { of.limits };
+        let mut ampdu = Ampdu::new(mode, &limits, time);
+        let begins = now + before;
+        let preamble = mode.preamble(Durations::Standard);
+        let ns_per_byte = 8e9 / mode.rate_bps();
+        let reception = &mut of.reception;
+        let is_constant = reception.is_constant();
+        let overhead = of.overhead;
+        way.compose(now, &mut ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
+            let at = if is_constant {
+                begins
+            } else {
+                begins + preamble + SimTime::from_nanos((f64::from(bytes) * ns_per_byte) as u64)
+            };
+            let meets = reception.mpdu(rate, at, parcel.bytes() + overhead, direction);
+            let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
+            mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
+        });
+        let lasts = ampdu.duration();
+        let mcs = u64::from(mode.mcs());
+        way.statistics.mcs_sum += mcs * mpdus.len() as u64;
+        if direction == DOWN && matches!(self.config.access_point, AccessPointQueues::OneFifo(_)) {
+            let new = mpdus.iter().filter(|mpdu| mpdu.attempt == 0).count();
+            self.held_packets[category] -= new;
+        }
+        self.drop_all(number, now);
+        if mpdus.is_empty() {
+            self.spare.push(mpdus);
+            return None;
+        }
+        Some(Flight { contender, way: Some(number), rate, mpdus, bar: None, begins, lasts, is_first })
+    }
+
+    /// Exchanges begin at `now`.
+    fn begin(&mut self, now: SimTime) {
+        let mut senders = std::mem::take(&mut self.senders);
+        senders.clear();
+        for (contender, since) in self.ready.iter().enumerate() {
+            if let Some(since) = *since
+                && self.contest.access(contender, since) == now
+            {
+                senders.push(contender);
+            }
+        }
+        let categories = self.categories();
+        let nodes = (self.stations.len() + 1) * categories;
+        // Of the categories of a node the first goes; the others have lost an internal collision.
+        let node = |contender: usize| if contender < nodes { contender / categories } else { contender };
+        let mut flights: Vec<Flight> = Vec::new();
+        let mut losers = Vec::new();
+        let mut holder = None;
+        for &contender in &senders {
+            if flights.iter().any(|flight| node(flight.contender) == node(contender)) {
+                losers.push(contender);
+                continue;
+            }
+            let txop = self.config.categories.get(contender % categories).map(|category| category.txop);
+            let txop = txop.filter(|txop| contender < nodes && *txop > SimTime::ZERO);
+            if let Some(flight) = self.compose(contender, now, txop, true) {
+                holder = txop.map(|txop| now + txop);
+                flights.push(flight);
+            } else {
+                // All that waited was dropped.
+                self.ready[contender] = self.has_work(contender).then_some(now + SimTime::from_nanos(1));
+            }
+        }
+        if flights.is_empty() {
+            self.senders = senders;
+            self.look_ahead();
+            return;
+        }
+        senders.retain(|contender| {
+            losers.contains(contender) || flights.iter().any(|flight| flight.contender == *contender)
+        });
+        self.contest.begin(now, &senders);
+        self.senders = senders;
+        for loser in losers {
+            self.contest.fail(loser);
+        }
+        self.opportunity = None;
+        if flights.len() == 1
+            && let Some(flight) = flights.pop()
+        {
+            self.opportunity = holder;
+            self.start(flight);
+        } else {
+            self.collide(now, flights);
+        }
+    }
+
+    /// A flight that is alone in the air.
+    fn start(&mut self, flight: Flight) {
+        if self.is_traced()
+            && let Some(way) = flight.way
+        {
+            self.trace_ahead(&flight, way);
+        }
+        self.phase = Phase::Data(flight.begins + flight.lasts, flight);
+    }
+
+    /// Flights that begin at one boundary.
+    fn collide(&mut self, now: SimTime, mut flights: Vec<Flight>) {
+        let mut longest = SimTime::ZERO;
+        let control = self.stations[0].modes[0].slowest_control();
+        for flight in &mut flights {
+            let Some(way) = flight.way else {
+                longest = longest.max(flight.lasts);
+                continue;
+            };
+            flight.mpdus.iter_mut().for_each(|mpdu| mpdu.is_read = false);
+            let (_, station, _) = self.place(way);
+            let mode = self.stations[station].modes[flight.rate];
+            let has_rts = self.config.rts && flight.bar.is_none();
+            let sent =
+                if has_rts { mode.control().ppdu(RTS_BYTES, Durations::Standard) } else { flight.lasts };
+            longest = longest.max(sent);
+            self.spend(way, sent);
+            let statistics = &mut self.ways[way].statistics;
+            if flight.bar.is_none() {
+                statistics.ppdus += 1;
+                statistics.collisions += 1;
+                statistics.mpdus.frame_errors += flight.mpdus.len() as u64;
+            }
+            if self.is_traced() {
+                let kind = if has_rts { "rts" } else { kind_of(flight) };
+                self.trace_air(way, now, now + sent, kind, false);
+                self.trace_mpdus(way, flight, !has_rts);
+            }
+        }
+        let extended = self.band().sifs() + control.ppdu(ANSWER_BYTES, Durations::Standard);
+        self.phase = Phase::Missed(now + longest + extended, flights);
+    }
+
+    /// Counts airtime of a way, against its station.
+    fn spend(&mut self, way: usize, time: SimTime) {
+        let (direction, station, category) = self.place(way);
+        self.ways[way].statistics.airtime += time;
+        self.turns[category].charge(station, time.as_nanos());
+        self.busy[direction] += time;
+    }
+
+    /// The data have been sent to their end.
+    fn read(&mut self, now: SimTime, flight: Flight) {
+        let sifs = self.band().sifs();
+        let Some(number) = flight.way else {
+            let answer = BlockAckFrame::of_window(64).duration(self.stations[0].modes[0]);
+            self.phase = Phase::Answer(now + sifs + answer, flight);
+            return;
+        };
+        let (direction, station, _) = self.place(number);
+        let port = self.port(number);
+        let Self { ways, stations, departures, released, .. } = self;
+        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let mut is_heard = flight.bar.is_some();
+        if let Some(start) = flight.bar {
+            let lost = of.reception.answer(flight.rate, now, BAR_BYTES, 1 - direction);
+            is_heard = lost <= 0.0 || way.errors.random::<f64>() >= lost;
+            if is_heard {
+                way.recipient.on_bar(on_air(start), released);
+            }
+        }
+        let mut errors = 0;
+        for mpdu in &flight.mpdus {
+            if mpdu.is_read {
+                is_heard = true;
+                way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
+            } else {
+                errors += 1;
+            }
+        }
+        let statistics = &mut way.statistics;
+        statistics.mpdus.frame_errors += errors;
+        statistics.channel_errors += errors;
+        statistics.uncollided += flight.mpdus.len() as u64;
+        statistics.ppdus += u64::from(flight.bar.is_none());
+        statistics.requests += u64::from(flight.bar.is_some());
+        for (since, parcel) in released.drain(..) {
+            statistics.packets.on_arrival(parcel.bytes());
+            statistics.mpdus.on_release(now - since);
+            departures.push_back((port, Departure::Arrived(parcel)));
+        }
+        let mode = of.modes[flight.rate];
+        // A BAR is answered as data are.
+        let answer = sifs + of.answers[flight.rate];
+        let is_answered = is_heard && {
+            let lost = of.reception.answer(flight.rate, now, of.answer_bytes, direction);
+            lost <= 0.0 || way.errors.random::<f64>() >= lost
+        };
+        let before = if self.config.rts && flight.is_first && flight.bar.is_none() {
+            ahead(mode)
+        } else {
+            SimTime::ZERO
+        };
+        if self.is_traced() {
+            let began = now - flight.lasts;
+            self.trace_air(number, began, now, kind_of(&flight), false);
+            if is_heard {
+                let kind = if self.stations[station].limits.window == 1 { "ack" } else { "block-ack" };
+                self.trace_air(number, now + sifs, now + answer, kind, true);
+            }
+            self.trace_mpdus(number, &flight, true);
+        }
+        if is_answered {
+            self.spend(number, before + flight.lasts + answer);
+            self.phase = Phase::Answer(now + answer, flight);
+        } else {
+            self.spend(number, before + flight.lasts);
+            let timeout = sifs + SLOT + mode.slowest_control().preamble(Durations::Standard);
+            // An answer that is not understood occupies the air all the same.
+            let until = if is_heard { timeout.max(answer) } else { timeout };
+            self.phase = Phase::Missed(now + until, vec![flight]);
+        }
+    }
+
+    /// An exchange has ended, with an answer or without.
+    fn settle(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
+        let Some(number) = flight.way else {
+            if is_answered {
+                let first = (self.stations.len() + 1) * self.categories();
+                self.neighbours[flight.contender - first].sent();
+                self.contest.succeed(flight.contender);
+            } else {
+                self.contest.fail(flight.contender);
+            }
+            return;
+        };
+        let (direction, station, category) = self.place(number);
+        let port = self.port(number);
+        let asks = self.config.asks;
+        let (way, of) = (&mut self.ways[number], &mut self.stations[station]);
+        let settled = &mut self.settled;
+        let sent = flight.mpdus.len() as u32;
+        if is_answered {
+            way.bars = 0;
+            let recipient = &way.recipient;
+            way.originator.on_block_ack(|number| recipient.has(number), settled);
+            self.contest.succeed(flight.contender);
+        } else {
+            if flight.bar.is_none() {
+                way.statistics.unanswered += 1;
+            }
+            way.bars += 1;
+            let asks = asks && of.limits.window > 1;
+            if (flight.bar.is_none() && !asks) || way.bars > BARS {
+                way.bars = 0;
+                way.originator.on_silence(settled);
+            } else {
+                way.originator.on_timeout();
+            }
+            if flight.is_first {
+                self.contest.fail(flight.contender);
+            } else {
+                self.contest.draw(flight.contender);
+            }
+        }
+        if sent > 0 {
+            let read = flight.mpdus.iter().filter(|mpdu| mpdu.is_read).count() as u32;
+            of.rates[direction].on_exchange(flight.rate, sent, if is_answered { read } else { 0 });
+        }
+        way.statistics.mpdus.frames_delivered += settled.delivered.len() as u64;
+        let mut freed = 0_u64;
+        for sending in settled.delivered.drain(..) {
+            freed += u64::from(sending.airtime_ns);
+        }
+        for (number, sending) in settled.given_up.drain(..) {
+            freed += u64::from(sending.airtime_ns);
+            way.statistics.mpdus.frames_lost += 1;
+            // Only the answers may have been lost.
+            if !way.recipient.has(number) {
+                way.statistics.packets.losses += 1;
+                self.departures.push_back((port, Departure::Lost(sending.parcel)));
+            }
+        }
+        if direction == DOWN {
+            // Ways down come first.
+            self.held_ns[number] -= freed;
+            self.all_held_ns -= freed;
+        }
+        flight.mpdus.clear();
+        self.spare.push(flight.mpdus);
+        if direction == DOWN {
+            self.refill(now, category, None);
+        }
+    }
+
+    /// The holder of an opportunity goes on, if it has time and something to send.
+    fn go_on(&mut self, now: SimTime, contender: usize) -> bool {
+        let Some(until) = self.opportunity else { return false };
+        let at = now + self.band().sifs();
+        if until <= at || !self.has_work(contender) {
+            return false;
+        }
+        let Some(flight) = self.compose(contender, at, Some(until - at), false) else { return false };
+        if flight.begins + flight.lasts > until {
+            // A BAR that does not fit waits: it is as it was.
+            return false;
+        }
+        self.start(flight);
+        true
+    }
+
+    fn idle(&mut self, now: SimTime) {
+        self.phase = Phase::Idle;
+        self.opportunity = None;
+        self.contest.end(now);
+        for neighbour in &mut self.neighbours {
+            neighbour.come(now);
+        }
+        for contender in 0..self.ready.len() {
+            let has_work = self.has_work(contender);
+            self.ready[contender] = has_work.then(|| self.ready[contender].unwrap_or(now));
+        }
+        self.look_ahead();
+    }
+
+    /// Packets of neighbours have come by `now`.
+    fn come(&mut self, now: SimTime) {
+        let first = (self.stations.len() + 1) * self.categories();
+        for number in 0..self.neighbours.len() {
+            if self.neighbours[number].next_event().is_some_and(|at| at <= now) {
+                self.neighbours[number].come(now);
+                self.wake(first + number);
+            }
+        }
+    }
+
+    fn direction(&self, now: SimTime, direction: usize) -> LinkReport {
+        let (mut stations, mut unsent, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+        let mut waits = Vec::new();
+        for station in 0..self.stations.len() {
+            let mut all = StationStatistics::default();
+            for category in 0..self.categories() {
+                let way = &self.ways[self.way(direction, station, category)];
+                let mut of = way.statistics.clone();
+                way.backlog.each(|waiting| {
+                    unsent.push(waiting.packet);
+                    waits.push(now.saturating_sub(waiting.since));
+                });
+                of.packets.add_waits(waits.drain(..));
+                of.packets.ecn_marks = way.backlog.queue.ecn_marks();
+                way.recipient.each(|(_, parcel)| sent.push(*parcel));
+                let start = way.recipient.start();
+                way.originator.each(|number, sending| {
+                    if number >= start && !way.recipient.has(number) {
+                        sent.push(sending.parcel);
+                    }
+                });
+                all.add(&of);
+            }
+            stations.push(all);
+        }
+        let (mut packets, mut mpdus) =
+            (LinkStatistics::default(), crossfade_link::arq::ArqStatistics::default());
+        for station in &stations {
+            packets.add(&station.packets);
+            mpdus.add(&station.mpdus);
+        }
+        if direction == DOWN {
+            for (_, waiting) in self.fifos.iter().flatten() {
+                unsent.push(waiting.packet);
+                packets.waiting_s += now.saturating_sub(waiting.since).as_secs_f64();
+            }
+        }
+        let busy = Occupancy::Time(self.busy[direction]);
+        LinkReport { stations, frames: Some(mpdus), unsent, sent, ..LinkReport::new(now, packets, busy) }
+    }
+
+    fn is_traced(&self) -> bool {
+        self.logs[DOWN].is_kept()
+    }
+
+    /// The node that sends what goes a way, and the one that answers.
+    fn nodes(&self, way: usize) -> [u16; 2] {
+        let (direction, station, _) = self.place(way);
+        let ends = [ACCESS_POINT as u16, station as u16 + 1];
+        if direction == DOWN { ends } else { [ends[1], ends[0]] }
+    }
+
+    fn trace_air(&mut self, way: usize, at: SimTime, end: SimTime, kind: &'static str, is_answer: bool) {
+        let [from, to] = self.nodes(way);
+        let (direction, _, _) = self.place(way);
+        let (node, to) = if is_answer { (to, from) } else { (from, to) };
+        let frame = self.frames[usize::from(node)];
+        self.frames[usize::from(node)] += 1;
+        self.logs[direction].push(|| LinkEvent::Air { at, end, node, frame, kind, to, nulls: Vec::new() });
+    }
+
+    /// RTS and CTS before a flight.
+    fn trace_ahead(&mut self, flight: &Flight, way: usize) {
+        if !self.config.rts || !flight.is_first || flight.bar.is_some() {
+            return;
+        }
+        let (_, station, _) = self.place(way);
+        let control = self.stations[station].modes[flight.rate].control();
+        let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+        let sifs = self.band().sifs();
+        let at = flight.begins - (rts + cts + sifs * 2);
+        self.trace_air(way, at, at + rts, "rts", false);
+        self.trace_air(way, at + rts + sifs, at + rts + sifs + cts, "cts", true);
+    }
+
+    fn trace_mpdus(&mut self, way: usize, flight: &Flight, was_sent: bool) {
+        let (direction, station, _) = self.place(way);
+        let scheme = Some(self.stations[station].modes[flight.rate].name());
+        for mpdu in flight.mpdus.iter().filter(|_| was_sent) {
+            let verdict = if mpdu.is_read { Verdict::Good } else { Verdict::Lost };
+            let (frame, attempt, snr_db) = (mpdu.number, mpdu.attempt, mpdu.snr_db);
+            let (at, user) = (flight.begins, station as u16);
+            self.logs[direction].push(|| LinkEvent::Frame {
+                at,
+                user,
+                frame,
+                attempt,
+                scheme,
+                snr_db,
+                verdict,
+            });
+        }
+    }
+}
 
 /// How long RTS and CTS take before data.
 fn ahead(data: Mode) -> SimTime {
@@ -180,365 +818,53 @@ fn ahead(data: Mode) -> SimTime {
     rts + cts + control.band().sifs() * 2
 }
 
-impl Wlan {
-    /// An air in which nothing has been sent. Streams are named `wlan.contention`, and `wlan.dl.N` and `wlan.ul.N` of station N.
-    ///
-    /// # Errors
-    /// No stations or more than 1000, error rates outside 0 to 1, limits beyond the standard of a station, a queue that cannot be.
-    pub fn new(config: WlanConfig, seed: RunSeed) -> Result<Self, MeshError> {
-        let count = config.stations.len();
-        if !(1..=1000).contains(&count) {
-            return out_of_range("stations", count, "between 1 and 1000");
-        }
-        if config.attempts == Some(0) {
-            return out_of_range("retries", 0, "at least 1 attempt");
-        }
-        let mut ways = Vec::new();
-        for direction in ["dl", "ul"] {
-            for (number, station) in config.stations.iter().enumerate() {
-                if !(0.0..=1.0).contains(&station.mpdu_error_rate) {
-                    return out_of_range("mpdu_error_rate", station.mpdu_error_rate, "between 0 and 1");
-                }
-                config.limits.check(station.mode.standard())?;
-                let stream = |what: &str| seed.stream(&format!("wlan.{direction}.{number}{what}"));
-                ways.push(Way {
-                    mode: station.mode,
-                    mpdu_error_rate: station.mpdu_error_rate,
-                    errors: stream(""),
-                    backlog: Backlog::new(config.queue, stream(".queue"))?,
-                    originator: Originator::new(config.limits.window, config.attempts),
-                    recipient: Recipient::new(config.limits.window, None),
-                    bars: 0,
-                    statistics: UserStatistics::default(),
-                });
-            }
-        }
-        let band = config.stations[0].mode.band();
-        let categories = vec![EDCA[BEST_EFFORT]; count + 1];
-        Ok(Self {
-            ways,
-            contest: Contest::new(band, categories, seed.stream("wlan.contention")),
-            ready: vec![None; count + 1],
-            turns: (0..count).collect(),
-            deficits: vec![QUANTUM_NS; count],
-            airtime: vec![SimTime::ZERO; count],
-            fifo: VecDeque::new(),
-            fifo_bytes: 0,
-            phase: Phase::Idle,
-            departures: VecDeque::new(),
-            busy: [SimTime::ZERO; 2],
-            now: SimTime::ZERO,
-            config,
-        })
-    }
-
-    /// How long each station has sent or been sent to, answers included.
-    pub fn airtime(&self) -> &[SimTime] {
-        &self.airtime
-    }
-
-    fn stations(&self) -> usize {
-        self.config.stations.len()
-    }
-
-    /// The port at which packets of a way come out.
-    fn port(&self, way: usize) -> Port {
-        if way < self.stations() { way as Port + 1 } else { ACCESS_POINT as Port }
-    }
-
-    fn has_work(&self, contender: usize) -> bool {
-        let ways = match contender {
-            ACCESS_POINT => 0..self.stations(),
-            _ => self.stations() + contender - 1..self.stations() + contender,
-        };
-        self.ways[ways].iter().any(|way| way.transmit().is_some())
-    }
-
-    /// A contender may have something to send since now.
-    fn wake(&mut self, contender: usize) {
-        if self.ready[contender].is_none() && self.has_work(contender) {
-            self.ready[contender] = Some(self.now);
-            if !matches!(self.phase, Phase::Idle) {
-                self.contest.arrive(contender);
-            }
-        }
-    }
-
-    /// When the next exchange begins, if there is something to send.
-    fn access(&self) -> Option<SimTime> {
-        let at =
-            |(contender, since): (usize, &Option<SimTime>)| Some(self.contest.access(contender, (*since)?));
-        self.ready.iter().enumerate().filter_map(at).min()
-    }
-
-    /// The station whose turn it is at the access point.
-    fn turn(&mut self) -> usize {
-        let is_fair =
-            matches!(self.config.access_point, AccessPointQueues::PerStation { airtime_fairness: true });
-        loop {
-            let station = self.turns[0];
-            if self.ways[station].transmit().is_some() {
-                if !is_fair || self.deficits[station] > 0 {
-                    return station;
-                }
-                self.deficits[station] += QUANTUM_NS;
-            }
-            self.turns.rotate_left(1);
-        }
-    }
-
-    /// What a contender sends at `now`, if it does.
-    fn compose(&mut self, contender: usize, now: SimTime) -> Option<Flight> {
-        let number = match contender {
-            ACCESS_POINT => self.turn(),
-            _ => self.stations() + contender - 1,
-        };
-        let port = self.port(number);
-        let Self { ways, departures, config, .. } = self;
-        let way = &mut ways[number];
-        if let Some(Transmit::Bar(start)) = way.transmit() {
-            let lasts = way.mode.control().ppdu(BAR_BYTES, Durations::Standard);
-            return Some(Flight { contender, way: number, mpdus: Vec::new(), bar: Some(start), lasts });
-        }
-        let Way { mode, mpdu_error_rate, errors, backlog, originator, statistics, .. } = way;
-        let (mut ampdu, mut mpdus, mut dropped) =
-            (Ampdu::new(*mode, &config.limits, None), Vec::new(), Vec::new());
-        let UserStatistics { packets, arq, .. } = statistics;
-        let source = |room| {
-            let waiting = backlog.take(now, room, &mut dropped)?;
-            packets.on_transmission(waiting.packet.bytes(), now - waiting.since);
-            Some((waiting.packet.bytes() + MPDU_OVERHEAD, waiting.packet))
-        };
-        originator.compose(&mut ampdu, source, |number, &parcel, before| {
-            if before == 0 {
-                arq.frames += 1;
-            } else {
-                arq.retransmissions += 1;
-            }
-            mpdus.push((number, parcel, errors.random::<f64>() >= *mpdu_error_rate));
-        });
-        let lasts = ampdu.duration();
-        way.drop_all(now, &dropped, |parcel| departures.push_back((port, Departure::QueueDrop(parcel))));
-        (!mpdus.is_empty()).then_some(Flight { contender, way: number, mpdus, bar: None, lasts })
-    }
-
-    /// Exchanges begin at `now`.
-    fn begin(&mut self, now: SimTime) {
-        let begins = |(contender, since): (usize, &Option<SimTime>)| {
-            (self.contest.access(contender, (*since)?) == now).then_some(contender)
-        };
-        let senders: Vec<usize> = self.ready.iter().enumerate().filter_map(begins).collect();
-        let mut flights: Vec<Flight> =
-            senders.iter().filter_map(|&contender| self.compose(contender, now)).collect();
-        for &contender in &senders {
-            if !flights.iter().any(|flight| flight.contender == contender) {
-                // All that waited was dropped.
-                self.ready[contender] = self.has_work(contender).then_some(now + SimTime::from_nanos(1));
-            }
-        }
-        let contenders: Vec<usize> = flights.iter().map(|flight| flight.contender).collect();
-        if flights.is_empty() {
-            return;
-        }
-        self.contest.begin(now, &contenders);
-        if flights.len() == 1
-            && let Some(flight) = flights.pop()
-        {
-            let before = if self.config.rts { ahead(self.ways[flight.way].mode) } else { SimTime::ZERO };
-            self.phase = Phase::Data(now + before + flight.lasts, flight);
-        } else {
-            let mut longest = SimTime::ZERO;
-            for flight in &mut flights {
-                flight.mpdus.iter_mut().for_each(|(.., is_read)| *is_read = false);
-                let control = self.ways[flight.way].mode.control();
-                let sent =
-                    if self.config.rts { control.ppdu(RTS_BYTES, Durations::Standard) } else { flight.lasts };
-                longest = longest.max(sent);
-                self.spend(flight.way, sent);
-            }
-            let mode = self.ways[flights[0].way].mode;
-            let extended =
-                mode.band().sifs() + mode.slowest_control().ppdu(ANSWER_BYTES, Durations::Standard);
-            self.phase = Phase::Missed(now + longest + extended, flights);
-        }
-    }
-
-    /// Counts airtime of a way, against its station.
-    fn spend(&mut self, way: usize, time: SimTime) {
-        let station = way % self.stations();
-        self.airtime[station] += time;
-        self.deficits[station] -= time.as_nanos().cast_signed();
-        self.busy[usize::from(way >= self.stations())] += time;
-    }
-
-    /// The data have been sent to their end.
-    fn read(&mut self, now: SimTime, flight: Flight) {
-        let port = self.port(flight.way);
-        let way = &mut self.ways[flight.way];
-        let mut released = Vec::new();
-        let mut is_heard = flight.bar.is_some();
-        if let Some(start) = flight.bar {
-            way.recipient.on_bar(on_air(start), &mut released);
-        }
-        for &(number, parcel, is_read) in &flight.mpdus {
-            if is_read {
-                is_heard = true;
-                way.recipient.on_mpdu(now, on_air(number), parcel, &mut released);
-            } else {
-                way.statistics.arq.frame_errors += 1;
-            }
-        }
-        for parcel in released {
-            way.statistics.packets.on_arrival(parcel.bytes());
-            self.departures.push_back((port, Departure::Arrived(parcel)));
-        }
-        let (mode, sifs) = (way.mode, way.mode.band().sifs());
-        if is_heard {
-            let answer = sifs + BlockAckFrame::of_window(self.config.limits.window).duration(mode);
-            self.spend(flight.way, flight.lasts + answer);
-            self.phase = Phase::Answer(now + answer, flight);
-        } else {
-            self.spend(flight.way, flight.lasts);
-            let timeout = sifs + SLOT + mode.slowest_control().preamble(Durations::Standard);
-            self.phase = Phase::Missed(now + timeout, vec![flight]);
-        }
-    }
-
-    /// An exchange has ended, with an answer or without.
-    fn settle(&mut self, flight: &Flight, is_answered: bool) {
-        let port = self.port(flight.way);
-        let asks = self.config.asks;
-        let way = &mut self.ways[flight.way];
-        let mut settled = Settled::default();
-        if is_answered {
-            way.bars = 0;
-            let recipient = &way.recipient;
-            way.originator.on_block_ack(|number| recipient.has(number), &mut settled);
-            self.contest.succeed(flight.contender);
-        } else {
-            way.bars += 1;
-            if flight.bar.is_none() && !asks || way.bars > BARS {
-                way.bars = 0;
-                way.originator.on_silence(&mut settled);
-            } else {
-                way.originator.on_timeout();
-            }
-            self.contest.fail(flight.contender);
-        }
-        way.statistics.arq.frames_delivered += settled.delivered.len() as u64;
-        for (number, parcel) in settled.given_up {
-            way.statistics.arq.frames_lost += 1;
-            // Only the answers may have been lost.
-            if !way.recipient.has(number) {
-                way.statistics.packets.losses += 1;
-                self.departures.push_back((port, Departure::Lost(parcel)));
-            }
-        }
-        if flight.contender == ACCESS_POINT {
-            let is_fair =
-                matches!(self.config.access_point, AccessPointQueues::PerStation { airtime_fairness: true });
-            if !is_fair {
-                self.turns.rotate_left(1);
-            }
-            self.refill();
-        }
-    }
-
-    /// The driver takes what it has room for from the one FIFO.
-    fn refill(&mut self) {
-        let AccessPointQueues::OneFifo(_) = self.config.access_point else { return };
-        let stations = self.stations();
-        let held = |ways: &[Way]| ways.iter().map(|way| way.backlog.packets()).sum::<usize>();
-        let mut room = DRIVER_PACKETS.saturating_sub(held(&self.ways[..stations]));
-        while room > 0
-            && let Some(waiting) = self.fifo.pop_front()
-        {
-            self.fifo_bytes -= u64::from(waiting.packet.bytes());
-            room -= 1;
-            let (station, packet) = (usize::from(waiting.packet.user()), waiting.packet);
-            // A driver's queue of its own length turns nothing away.
-            let _ = self.ways[station].backlog.queue.enqueue(waiting.since, packet, &mut Vec::new());
-        }
-    }
-
-    fn idle(&mut self, now: SimTime) {
-        self.phase = Phase::Idle;
-        self.contest.end(now);
-        for contender in 0..self.ready.len() {
-            self.ready[contender] = self.has_work(contender).then(|| self.ready[contender].unwrap_or(now));
-        }
-    }
-
-    fn direction(&mut self, now: SimTime, from: usize) -> LinkReport {
-        let ways = &self.ways[from..from + self.stations()];
-        let (mut users, mut unsent, mut sent) = (Vec::new(), Vec::new(), Vec::new());
-        let mut statistics = LinkStatistics::default();
-        for way in ways {
-            let mut user = way.statistics.clone();
-            let mut waits = Vec::new();
-            way.backlog.each(|waiting| {
-                unsent.push(waiting.packet);
-                waits.push(now.saturating_sub(waiting.since));
-            });
-            user.packets.add_waits(waits);
-            user.packets.ecn_marks = way.backlog.queue.ecn_marks();
-            way.recipient.each(|parcel| sent.push(*parcel));
-            let start = way.recipient.start();
-            way.originator.each(|number, parcel| {
-                if number >= start && !way.recipient.has(number) {
-                    sent.push(*parcel);
-                }
-            });
-            statistics.add(&user.packets);
-            users.push(user);
-        }
-        if from == 0 {
-            unsent.extend(self.fifo.iter().map(|waiting| waiting.packet));
-            let waits = self.fifo.iter().map(|waiting| now.saturating_sub(waiting.since).as_secs_f64());
-            statistics.waiting_s += waits.sum::<f64>();
-        }
-        let busy = self.busy[usize::from(from > 0)];
-        LinkReport { users, unsent, sent, ..LinkReport::new(now, statistics, Occupancy::Time(busy)) }
-    }
+/// What events call a flight.
+fn kind_of(flight: &Flight) -> &'static str {
+    if flight.bar.is_some() { "bar" } else { "data" }
 }
 
 impl Fabric for Wlan {
     fn ports(&self) -> Port {
-        self.stations() as Port + 1
+        (1 + self.stations.len() * self.categories()) as Port
     }
 
     fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
         self.now = self.now.max(now);
-        let (station, contender, base) = match (from, to) {
-            (0, 1..) => (to as usize - 1, ACCESS_POINT, 0),
-            (1.., 0) => (from as usize - 1, from as usize, self.stations()),
+        let categories = self.categories();
+        let (direction, port) = match (from, to) {
+            (0, 1..) => (DOWN, to),
+            (1.., 0) => (UP, from),
             _ => return Push::Lost,
         };
-        if station >= self.stations() {
+        let (station, category) = ((port as usize - 1) / categories, (port as usize - 1) % categories);
+        if station >= self.stations.len() {
             return Push::Lost;
         }
-        let (now, number) = (self.now, base + station);
-        let port = self.port(number);
-        if let (0, AccessPointQueues::OneFifo(limit)) = (base, self.config.access_point) {
-            if !limit.admits(self.fifo.len(), self.fifo_bytes, parcel.bytes()) {
+        let (now, number) = (self.now, self.way(direction, station, category));
+        if let (DOWN, AccessPointQueues::OneFifo(limit)) = (direction, self.config.access_point) {
+            if !limit.admits(self.fifos[category].len(), self.fifo_bytes[category], parcel.bytes()) {
                 self.ways[number].statistics.packets.queue_drops += 1;
                 return Push::QueueDrop;
             }
-            self.fifo_bytes += u64::from(parcel.bytes());
-            self.fifo.push_back(Waiting { since: now, packet: parcel.with_user(station as u16) });
-            self.refill();
+            self.fifo_bytes[category] += u64::from(parcel.bytes());
+            self.fifos[category].push_back((number, Waiting { since: now, packet: parcel }));
         } else {
-            let (way, mut dropped) = (&mut self.ways[number], Vec::new());
-            let outcome = way.backlog.queue.enqueue(now, parcel, &mut dropped);
-            way.drop_all(now, &dropped, |parcel| {
-                self.departures.push_back((port, Departure::QueueDrop(parcel)));
-            });
+            let outcome = self.ways[number].backlog.queue.enqueue(now, parcel, &mut self.dropped);
+            self.drop_all(number, now);
             if outcome.is_err() {
-                way.statistics.packets.queue_drops += 1;
+                self.ways[number].statistics.packets.queue_drops += 1;
                 return Push::QueueDrop;
             }
         }
-        self.wake(contender);
+        if direction == DOWN {
+            self.refill(now, category, Some(station));
+            if self.ways[number].backlog.packets() > 0 {
+                self.turns[category].enlist(station);
+            }
+            self.wake(category);
+        } else {
+            self.wake((station + 1) * categories + category);
+        }
         Push::Accepted
     }
 
@@ -547,7 +873,10 @@ impl Fabric for Wlan {
             return Some(self.now);
         }
         match &self.phase {
-            Phase::Idle => self.access(),
+            Phase::Idle => {
+                let others = self.neighbours.iter().filter_map(Neighbour::next_event).min();
+                self.access.into_iter().chain(others).min()
+            }
             Phase::Data(at, _) | Phase::Answer(at, _) | Phase::Missed(at, _) => Some(*at),
         }
     }
@@ -560,15 +889,24 @@ impl Fabric for Wlan {
             let at = self.next_event().filter(|at| *at <= now)?;
             self.now = self.now.max(at);
             match std::mem::replace(&mut self.phase, Phase::Idle) {
-                Phase::Idle => self.begin(at),
+                Phase::Idle => {
+                    if self.access == Some(at) {
+                        self.begin(at);
+                    } else {
+                        self.come(at);
+                    }
+                }
                 Phase::Data(_, flight) => self.read(at, flight),
                 Phase::Answer(_, flight) => {
-                    self.settle(&flight, true);
-                    self.idle(at);
+                    let contender = flight.contender;
+                    self.settle(at, flight, true);
+                    if !self.go_on(at, contender) {
+                        self.idle(at);
+                    }
                 }
                 Phase::Missed(_, flights) => {
-                    for flight in &flights {
-                        self.settle(flight, false);
+                    for flight in flights {
+                        self.settle(at, flight, false);
                     }
                     self.idle(at);
                 }
@@ -577,192 +915,19 @@ impl Fabric for Wlan {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        let back = self.direction(now, self.stations());
-        LinkReport { back: Some(Box::new(back)), ..self.direction(now, 0) }
+        let back = self.direction(now, UP);
+        LinkReport { back: Some(Box::new(back)), ..self.direction(now, DOWN) }
     }
 
-    fn trace(&mut self, _keep: bool) {}
+    fn trace(&mut self, keep: bool) {
+        self.logs.iter_mut().for_each(|log| log.keep(keep));
+    }
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::modes::{Band, Standard};
-    use super::super::saturation::{Form, Saturated};
-    use super::*;
-    use crossfade_link::FqCoDelConfig;
-    use proptest::prelude::*;
-
-    const SEED: RunSeed = RunSeed { seed: 5, run: 0 };
-    const LIMIT: QueueConfig = QueueConfig::DropTail(Some(QueueLimit::Packets(2000)));
-
-    fn he(mcs: u8, width: u16) -> Mode {
-        Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, width, 800).unwrap()
+        self.logs[DOWN].pop()
     }
 
-    fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
-        let station = |&mode: &Mode| StationConfig { mode, mpdu_error_rate: p };
-        WlanConfig {
-            stations: modes.iter().map(station).collect(),
-            limits: AmpduLimits { window, ..AmpduLimits::of(modes[0].standard()) },
-            attempts: None,
-            rts: false,
-            asks: false,
-            queue: LIMIT,
-            access_point: AccessPointQueues::PerStation { airtime_fairness: true },
-        }
-    }
-
-    /// Keeps so many packets under way from port to port; the bits of payload that arrived in a second, by station.
-    fn saturate(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64) -> Vec<f64> {
-        let mut arrived = vec![0_u64; wlan.stations()];
-        for &(from, to) in ends {
-            for id in 0..600 {
-                assert_eq!(
-                    wlan.push(SimTime::ZERO, from, to, Parcel::new(id, from.max(to), 1500)),
-                    Push::Accepted
-                );
-            }
-        }
-        let end = SimTime::from_millis(1000 * seconds);
-        while let Some(now) = wlan.next_event().filter(|now| *now < end) {
-            while let Some((port, departure)) = wlan.advance(now) {
-                let Departure::Arrived(parcel) = departure else { panic!("{departure:?}") };
-                let (from, to) = if port == 0 { (parcel.flow(), 0) } else { (0, port) };
-                arrived[from.max(to) as usize - 1] += 1;
-                wlan.push(now, from, to, parcel);
-            }
-        }
-        arrived.iter().map(|&packets| packets as f64 * 1472.0 * 8.0 / seconds as f64).collect()
-    }
-
-    #[test]
-    fn one_station_is_the_closed_form() {
-        for (mode, window, expected) in [
-            (he(7, 20), 64, 78.9),
-            (he(4, 80), 64, 195.2),
-            (he(11, 80), 64, 495.3),
-            (he(11, 160), 256, 1058.2),
-        ] {
-            let mut wlan = Wlan::new(config(&[mode], 0.0, window), SEED).unwrap();
-            let found = saturate(&mut wlan, &[(0, 1)], 4)[0] / 1e6;
-            assert!((found / expected - 1.0).abs() < 0.006, "{mode:?}: {found} for {expected}");
-        }
-    }
-
-    /// Saturated uplinks: within 1 % of Bianchi with aggregates, to 20 stations.
-    #[test]
-    fn saturated_stations_are_those_of_the_closed_form() {
-        for (mode, packets) in [(he(7, 20), 37), (he(11, 80), 64)] {
-            for stations in [1, 2, 5, 10, 20] {
-                let mut ampdu = Ampdu::new(mode, &AmpduLimits::of(Standard::Ax), None);
-                (0..packets).for_each(|_| assert!(ampdu.push(1538)));
-                let around = ampdu.duration() + SimTime::from_micros(16 + 43);
-                let saturated = Saturated {
-                    stations,
-                    windows: [15, 1023],
-                    slot_s: 9e-6,
-                    success_s: (around + SimTime::from_micros(32)).as_secs_f64(),
-                    collision_s: (around + SimTime::from_micros(44)).as_secs_f64(),
-                    packets,
-                    bits: f64::from(packets) * 1472.0 * 8.0,
-                };
-                let expected = saturated.throughput(Form::Plain).unwrap().throughput_bps;
-                let mut wlan = Wlan::new(config(&vec![mode; stations], 0.0, 64), SEED).unwrap();
-                let ends: Vec<(Port, Port)> = (1..=stations as Port).map(|port| (port, 0)).collect();
-                let found: f64 = saturate(&mut wlan, &ends, 10 + 6 * stations as u64).iter().sum();
-                assert!(
-                    (found / expected - 1.0).abs() < 0.01,
-                    "{mode:?}, {stations}: {found} for {expected}"
-                );
-            }
-        }
-    }
-
-    /// Two fast stations and a slow one: by airtime each has a third of the air.
-    #[test]
-    fn airtime_is_shared_whatever_the_rates() {
-        let modes = [he(7, 20), he(7, 20), he(0, 20)];
-        let mut wlan = Wlan::new(config(&modes, 0.0, 64), SEED).unwrap();
-        saturate(&mut wlan, &[(0, 1), (0, 2), (0, 3)], 10);
-        let total: SimTime = wlan.airtime().iter().copied().sum();
-        for airtime in wlan.airtime() {
-            let share = airtime.as_secs_f64() / total.as_secs_f64();
-            assert!((share - 1.0 / 3.0).abs() < 0.01, "{share}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        let good = config(&[he(7, 20)], 0.0, 64);
-        let said = |config| Wlan::new(config, SEED).err().unwrap().to_string();
-        assert_eq!(
-            said(WlanConfig { stations: Vec::new(), ..good.clone() }),
-            "stations = 0: must be between 1 and 1000"
-        );
-        assert!(said(config(&[he(7, 20)], 1.5, 64)).starts_with("mpdu_error_rate = 1.5: must be"));
-        assert!(said(config(&[he(7, 20)], 0.0, 257)).starts_with("window = 257: must be"));
-        let queue = QueueConfig::FqCoDel(FqCoDelConfig { quantum: 1, ..FqCoDelConfig::default() });
-        assert!(said(WlanConfig { queue, ..good }).starts_with("quantum"));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
-
-        /// Whatever is pushed, when and where: every packet leaves once, those of a way in order, and none is lost unless given up.
-        #[test]
-        fn packets_are_conserved_and_stay_in_order(
-            pushes in prop::collection::vec((0_u64..3000, 1_u32..4, any::<bool>(), 40_u32..1500), 1..1500),
-            p in 0.0_f64..0.7,
-            attempts in prop::option::of(1_u32..5),
-            (rts, asks, fifo) in any::<(bool, bool, bool)>(),
-        ) {
-            let mut config = config(&[he(7, 20), he(0, 20), he(11, 20)], p, 64);
-            config.attempts = attempts;
-            (config.rts, config.asks) = (rts, asks);
-            if fifo {
-                config.access_point = AccessPointQueues::OneFifo(QueueLimit::Packets(200));
-            }
-            let mut wlan = Wlan::new(config, SEED).unwrap();
-            let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
-            let drain = |wlan: &mut Wlan, until: SimTime, left: &mut Vec<(Port, Departure)>| {
-                while let Some(at) = wlan.next_event().filter(|at| *at <= until) {
-                    while let Some(departure) = wlan.advance(at) {
-                        left.push(departure);
-                    }
-                }
-            };
-            for (id, &(wait, station, is_down, bytes)) in (0..).zip(&pushes) {
-                now += SimTime::from_micros(wait / 30);
-                drain(&mut wlan, now, &mut left);
-                let (from, to) = if is_down { (0, station) } else { (station, 0) };
-                refused += usize::from(wlan.push(now, from, to, Parcel::new(id, station, bytes)) != Push::Accepted);
-            }
-            let report = wlan.report(now);
-            let back = report.back.as_ref().unwrap();
-            let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
-            prop_assert_eq!(left.len() + refused + inside, pushes.len());
-            drain(&mut wlan, SimTime::from_millis(3_600_000), &mut left);
-            prop_assert_eq!(left.len() + refused, pushes.len());
-            let mut ids: Vec<u32> = left.iter().map(|(_, departure)| departure.parcel().id()).collect();
-            for station in 1..4 {
-                for is_down in [true, false] {
-                    let of_way = left.iter().filter(|(port, departure)| {
-                        departure.parcel().flow() == station && (*port != 0) == is_down && matches!(departure, Departure::Arrived(_))
-                    });
-                    let ids: Vec<u32> = of_way.map(|(_, departure)| departure.parcel().id()).collect();
-                    prop_assert!(ids.is_sorted(), "in order");
-                }
-            }
-            ids.sort_unstable();
-            ids.dedup();
-            prop_assert_eq!(ids.len(), left.len(), "once each");
-            if attempts.is_none() {
-                prop_assert!(left.iter().all(|(_, departure)| matches!(departure, Departure::Arrived(_))));
-            }
-        }
+    fn next_trace_back(&mut self) -> Option<LinkEvent> {
+        self.logs[UP].pop()
     }
 }

@@ -88,8 +88,16 @@ impl<T: Copy> Originator<T> {
         self.waiting
     }
 
+    /// The length of the first MPDU that is sent again.
+    pub fn first_waiting(&self) -> Option<u32> {
+        if self.waiting == 0 {
+            return None;
+        }
+        self.mpdus.iter().flatten().find(|mpdu| !mpdu.in_flight).map(|mpdu| mpdu.bytes)
+    }
+
     /// Whether a new MPDU may be sent.
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.mpdus.len() < self.window as usize
     }
 
@@ -153,8 +161,8 @@ impl<T: Copy> Originator<T> {
             }
         }
         self.advance();
-        // The recipient waits for what was given up until it is told.
-        self.bar = lost_one;
+        // The recipient waits for what was given up until it is told; without a window the next MPDU tells it.
+        self.bar = lost_one && self.window > 1;
     }
 
     /// The answer to an A-MPDU or a BAR did not come: the next frame is a BAR.

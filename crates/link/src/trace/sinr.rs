@@ -1,8 +1,7 @@
 //! Recorded signal-to-interference-and-noise ratios.
 
+use super::error::{TraceError, increasing, is_header, lines, time, words};
 use crossfade_core::{SimTime, excerpt, from_db, to_db};
-use crossfade_link::trace::TraceError;
-use crossfade_link::trace::error::{increasing, is_header, lines, time, words};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -66,7 +65,7 @@ impl FromStr for SinrTrace {
     /// first line of names is skipped; `#` starts a comment.
     ///
     /// ```
-    /// use crossfade_cell::SinrTrace;
+    /// use crossfade_link::trace::SinrTrace;
     /// let trace: SinrTrace = "time_s,sinr_db\n0,12.5\n0.1,9\n".parse().unwrap();
     /// assert_eq!(trace.columns(), 1);
     /// let error = "0 12.5\n0.1 9 8\n".parse::<SinrTrace>().unwrap_err().to_string();

@@ -1,0 +1,134 @@
+//! Whose turn it is at the access point (T. Høiland-Jørgensen et al., USENIX ATC 2017, section 3.2).
+//!
+//! Stations for which packets wait are in two lists, as the queues of FQ-CoDel are (RFC 8290): a station that had nothing comes to
+//! the new ones, which go first, and when its airtime is used up, or nothing waits any more, to the old ones. Airtime is charged
+//! after a transmission, with all its attempts; what a station sends itself is charged while packets wait for it.
+
+use std::collections::VecDeque;
+
+/// Airtime that a station may use in its turn, as Linux weighs one by default.
+const QUANTUM_NS: i64 = 256_000;
+
+/// The stations of one category in the order of their turns.
+pub(super) struct Turns {
+    is_fair: bool,
+    new: VecDeque<u16>,
+    old: VecDeque<u16>,
+    is_listed: Vec<bool>,
+    /// Airtime that each has left, in nanoseconds.
+    deficits: Vec<i64>,
+}
+
+impl Turns {
+    /// Nobody waits. With `is_fair` stations have equal airtime, otherwise equal numbers of turns.
+    pub(super) fn new(stations: usize, is_fair: bool) -> Self {
+        Self {
+            is_fair,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            is_listed: vec![false; stations],
+            deficits: vec![QUANTUM_NS; stations],
+        }
+    }
+
+    /// Something waits for a station.
+    pub(super) fn enlist(&mut self, station: usize) {
+        if !self.is_listed[station] {
+            self.is_listed[station] = true;
+            self.deficits[station] = QUANTUM_NS;
+            if self.is_fair { &mut self.new } else { &mut self.old }.push_back(station as u16);
+        }
+    }
+
+    /// A station has used so much airtime.
+    pub(super) fn charge(&mut self, station: usize, nanos: u64) {
+        if self.is_listed[station] {
+            self.deficits[station] -= nanos.cast_signed();
+        }
+    }
+
+    /// Whether anything can be sent to a listed station.
+    pub(super) fn any(&self, mut has_work: impl FnMut(usize) -> bool) -> bool {
+        self.new.iter().chain(&self.old).any(|&station| has_work(usize::from(station)))
+    }
+
+    /// The station whose turn it is, of those to which something can be sent.
+    pub(super) fn next(&mut self, mut has_work: impl FnMut(usize) -> bool) -> Option<usize> {
+        // Without an end only while all are in debt, which the turns pay.
+        loop {
+            let is_new = !self.new.is_empty();
+            let station = *self.new.front().or(self.old.front())?;
+            let place = usize::from(station);
+            let from = if is_new { &mut self.new } else { &mut self.old };
+            if !has_work(place) {
+                from.pop_front();
+                // A new station that is empty passes through the old ones first.
+                if is_new && !self.old.is_empty() {
+                    self.old.push_back(station);
+                } else {
+                    self.is_listed[place] = false;
+                }
+                continue;
+            }
+            if !self.is_fair {
+                from.rotate_left(1);
+                return Some(place);
+            }
+            if self.deficits[place] > 0 {
+                return Some(place);
+            }
+            from.pop_front();
+            self.deficits[place] += QUANTUM_NS;
+            self.old.push_back(station);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The airtime of stations whose transmissions last so long, each of which always has more.
+    fn airtime(is_fair: bool, lasts: &[u64]) -> Vec<u64> {
+        let mut turns = Turns::new(lasts.len(), is_fair);
+        (0..lasts.len()).for_each(|station| turns.enlist(station));
+        let mut used = vec![0; lasts.len()];
+        for _ in 0..10_000 {
+            let station = turns.next(|_| true).unwrap();
+            used[station] += lasts[station];
+            turns.charge(station, lasts[station]);
+        }
+        used
+    }
+
+    #[test]
+    fn shares_are_equal_in_time_or_in_turns() {
+        let used = airtime(true, &[500_000, 3_000_000, 5_000_000]);
+        let mean = used.iter().sum::<u64>() as f64 / 3.0;
+        assert!(used.iter().all(|&used| (used as f64 / mean - 1.0).abs() < 0.01), "{used:?}");
+        let used = airtime(false, &[500_000, 5_000_000]);
+        assert_eq!(used[1], 10 * used[0]);
+    }
+
+    #[test]
+    fn who_had_nothing_goes_first() {
+        let mut turns = Turns::new(3, true);
+        turns.enlist(0);
+        turns.enlist(1);
+        for _ in 0..50 {
+            let station = turns.next(|_| true).unwrap();
+            turns.charge(station, 4_000_000);
+        }
+        turns.enlist(2);
+        assert_eq!(turns.next(|_| true), Some(2));
+        turns.charge(2, 100_000);
+        // It is empty: it passes through the old ones and is forgotten there.
+        assert_ne!(turns.next(|station| station != 2), Some(2));
+        for _ in 0..100 {
+            let station = turns.next(|station| station != 2).unwrap();
+            turns.charge(station, 4_000_000);
+        }
+        assert!(!turns.is_listed[2]);
+        assert!(!turns.any(|_| false));
+    }
+}

@@ -1,0 +1,227 @@
+//! What an access point and its stations are made of.
+
+use super::ampdu::AmpduLimits;
+use super::edca::Category;
+use super::modes::{Mode, Standard};
+use crate::error::{MeshError, out_of_range};
+use crossfade_channel::{DelayProfile, ShadowingConfig};
+use crossfade_core::SimTime;
+use crossfade_link::trace::SinrTrace;
+use crossfade_link::{QueueConfig, QueueLimit};
+use crossfade_phy::ErrorRateTable;
+use std::sync::Arc;
+
+/// Most stations of a network.
+pub const MOST_STATIONS: usize = 1000;
+/// Most neighbouring networks.
+pub const MOST_NEIGHBOURS: usize = 100;
+
+/// Everything about an access point, its stations and its neighbours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WlanConfig {
+    /// The stations. Station n with category c of K is behind port 1 + n K + c; the access point is behind port 0.
+    pub stations: Vec<StationConfig>,
+    /// The categories that are in use, by what they contend with, the first in an internal collision first.
+    pub categories: Vec<Category>,
+    /// Transmissions of an MPDU, at most; none is without limit.
+    pub attempts: Option<u32>,
+    /// Whether RTS and CTS go first.
+    pub rts: bool,
+    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are sent again.
+    pub asks: bool,
+    /// The queue of each station and category, and of the access point for each where it has one for each.
+    pub queue: QueueConfig,
+    /// What waits at the access point.
+    pub access_point: AccessPointQueues,
+    /// What is common to the radios of stations that have one.
+    pub radio: RadioConfig,
+    /// Networks that share the channel.
+    pub neighbours: Option<Neighbours>,
+}
+
+/// A station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationConfig {
+    /// The modes in which data are sent to it and from it, of one standard, in rising order of their rates.
+    pub modes: Vec<Mode>,
+    /// What aggregates have at most.
+    pub limits: AmpduLimits,
+    /// Which of the modes is used when.
+    pub rate: RateConfig,
+    /// What becomes of MPDUs that collide with nothing.
+    pub reception: ReceptionConfig,
+}
+
+/// Rate control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RateConfig {
+    /// The mode at this place.
+    Constant(usize),
+    /// The fastest mode that at the ratio of the moment loses at most this share of MPDUs of 1500 bytes.
+    Ideal(f64),
+    /// By what was acknowledged so far.
+    Minstrel,
+}
+
+/// What becomes of MPDUs that collide with nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReceptionConfig {
+    /// So many are not read, whatever their size and mode; answers always are.
+    ErrorRate(f64),
+    /// The table of error rates says it.
+    Radio(StationRadio),
+}
+
+/// The radio of a station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationRadio {
+    /// The mean ratio of the downlink in dB, of all streams together.
+    pub mean_snr_db: f64,
+    /// So much higher is that of the uplink.
+    pub uplink_offset_db: f64,
+    /// Its speed, for shadowing.
+    pub speed_mps: f64,
+    /// The maximum Doppler shift in cycles a [`STEP`](super::reception::STEP).
+    pub fd_t: f64,
+    /// Recorded ratios in place of fading around the mean.
+    pub trace: Option<SinrTrace>,
+}
+
+/// What is common to radios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioConfig {
+    /// How power is spread over delays; none is constant channels.
+    pub profile: Option<DelayProfile>,
+    /// Shadowing along the way of a station.
+    pub shadowing: Option<ShadowingConfig>,
+    /// Receivers need so much more than ideal ones.
+    pub implementation_loss_db: f64,
+    /// Error rates in place of those that come with this crate, by the names of [`Mode::name`].
+    pub errors: Option<Arc<ErrorRateTable>>,
+}
+
+impl Default for RadioConfig {
+    /// Constant channels and ideal receivers.
+    fn default() -> Self {
+        Self { profile: None, shadowing: None, implementation_loss_db: 0.0, errors: None }
+    }
+}
+
+/// What waits at the access point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AccessPointQueues {
+    /// A queue for each station and category.
+    PerStation {
+        /// Stations have equal shares of the air, whatever they send in it; otherwise equal numbers of transmissions.
+        airtime_fairness: bool,
+        /// How much airtime waits below the queues.
+        aql: Option<Aql>,
+    },
+    /// One for all, before a driver that holds [`DRIVER_PACKETS`].
+    OneFifo(QueueLimit),
+}
+
+/// Packets that the driver of a box with one FIFO holds.
+pub const DRIVER_PACKETS: usize = 128;
+
+/// Airtime queue limits: what a driver holds of each station, by how long it takes to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aql {
+    /// Of each station, in any case.
+    pub low: SimTime,
+    /// Of each station, while all together have less than the threshold.
+    pub high: SimTime,
+    /// Of all stations.
+    pub threshold: SimTime,
+}
+
+impl Aql {
+    /// The limits of Linux.
+    pub const LINUX: Self = Self {
+        low: SimTime::from_millis(5),
+        high: SimTime::from_millis(12),
+        threshold: SimTime::from_millis(24),
+    };
+}
+
+/// Networks that share the channel, each of which contends as one station of best effort.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbours {
+    /// How many.
+    pub count: usize,
+    /// The share of time that their aggregates would take together if nothing else were sent; 1 is without end.
+    pub busy: f64,
+    /// How long an aggregate of theirs lasts.
+    pub aggregate: SimTime,
+}
+
+impl WlanConfig {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// No stations or more than 1000, no categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a
+    /// station, stations in several bands, neighbours that cannot be.
+    pub fn check(&self) -> Result<(), MeshError> {
+        let count = self.stations.len();
+        if !(1..=MOST_STATIONS).contains(&count) {
+            return out_of_range("stations", count, "between 1 and 1000");
+        }
+        if !(1..=4).contains(&self.categories.len()) {
+            return out_of_range("categories", self.categories.len(), "between 1 and 4");
+        }
+        if self.attempts == Some(0) {
+            return out_of_range("transmissions", 0, "at least 1");
+        }
+        for station in &self.stations {
+            let Some(first) = station.modes.first() else {
+                return out_of_range("modes", 0, "at least 1");
+            };
+            if station.modes.iter().any(|mode| mode.band() != self.stations[0].modes[0].band()) {
+                let all = self.stations[0].modes[0].band().words();
+                return out_of_range("band", first.band().words(), format!("{all}, as of the others"));
+            }
+            station.limits.check(first.standard())?;
+            match station.rate {
+                RateConfig::Constant(place) if place >= station.modes.len() => {
+                    return out_of_range("rate", place, format!("below {}", station.modes.len()));
+                }
+                RateConfig::Ideal(target) if !(target > 0.0 && target < 1.0) => {
+                    return out_of_range("target_error_rate", target, "above 0 and below 1");
+                }
+                _ => {}
+            }
+            match &station.reception {
+                ReceptionConfig::ErrorRate(rate) if !(0.0..=1.0).contains(rate) => {
+                    return out_of_range("mpdu_error_rate", rate, "between 0 and 1");
+                }
+                _ => {}
+            }
+        }
+        if let AccessPointQueues::PerStation { aql: Some(Aql { low, high, .. }), .. } = self.access_point
+            && (low == SimTime::ZERO || high < low)
+        {
+            return out_of_range("aql", format!("{low} and {high}"), "above 0 s, the larger one last");
+        }
+        if let Some(Neighbours { count, busy, aggregate }) = self.neighbours {
+            if !(1..=MOST_NEIGHBOURS).contains(&count) {
+                return out_of_range("neighbours.count", count, format!("between 1 and {MOST_NEIGHBOURS}"));
+            }
+            if !(busy > 0.0 && busy <= 1.0) {
+                return out_of_range("neighbours.busy", busy, "above 0 and at most 1");
+            }
+            if aggregate < SimTime::from_micros(20) || aggregate > super::ampdu::LONGEST_PPDU {
+                return out_of_range("neighbours.aggregate", aggregate, "between 20 us and 5.484 ms");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a data frame of a standard adds to a packet: a MAC header, FCS of 4, LLC and SNAP of 8. Those of 802.11a and g name no
+/// category.
+pub const fn mpdu_overhead(standard: Standard) -> u32 {
+    match standard {
+        Standard::A | Standard::G => super::ampdu::MPDU_OVERHEAD - 2,
+        _ => super::ampdu::MPDU_OVERHEAD,
+    }
+}

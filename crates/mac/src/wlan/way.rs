@@ -1,0 +1,128 @@
+//! One direction of one category between the access point and a station: what waits, what is under way, and what has come.
+
+use super::ampdu::Ampdu;
+use super::originator::{Originator, Transmit};
+use super::recipient::Recipient;
+use crate::error::{MeshError, out_of_range};
+use crossfade_core::{SimTime, Stream};
+use crossfade_link::{Parcel, QueueConfig, QueueDiscipline, StationStatistics, Waiting};
+use std::collections::VecDeque;
+
+/// A packet that is sent, and for how long the driver takes it to be in the air.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    pub(super) parcel: Parcel,
+    pub(super) airtime_ns: u32,
+}
+
+/// What was pushed and has never been sent.
+pub(super) struct Backlog {
+    pub(super) queue: Box<dyn QueueDiscipline + Send>,
+    /// What the queue has given out, with its airtime: the head, or what the driver holds.
+    pub(super) held: VecDeque<(Waiting, u32)>,
+    /// Whether it is somebody else who takes packets out of the queue for the driver.
+    pub(super) has_driver: bool,
+}
+
+impl Backlog {
+    pub(super) fn new(config: QueueConfig, has_driver: bool, draws: Stream) -> Result<Self, MeshError> {
+        match config.build(draws) {
+            Ok(queue) => Ok(Self { queue, held: VecDeque::new(), has_driver }),
+            Err(error) => out_of_range(error.parameter, error.value, error.allowed.into_owned()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn packets(&self) -> usize {
+        self.queue.packets() + self.held.len()
+    }
+
+    /// The first packet, if it makes an MPDU of at most `most` bytes, for which `overhead` are added.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        now: SimTime,
+        most: u32,
+        overhead: u32,
+        dropped: &mut Vec<Waiting>,
+    ) -> Option<(Waiting, u32)> {
+        let fits = |waiting: &Waiting| (waiting.packet.bytes() + overhead).next_multiple_of(4) <= most;
+        if self.held.is_empty() {
+            if self.has_driver {
+                return None;
+            }
+            let head = self.queue.dequeue(now, dropped)?;
+            if fits(&head) {
+                return Some((head, 0));
+            }
+            self.held.push_back((head, 0));
+            return None;
+        }
+        if fits(&self.held[0].0) { self.held.pop_front() } else { None }
+    }
+
+    pub(super) fn each(&self, mut visit: impl FnMut(&Waiting)) {
+        self.held.iter().for_each(|(waiting, _)| visit(waiting));
+        self.queue.each(&mut visit);
+    }
+}
+
+/// One direction of one category between the access point and a station.
+pub(super) struct Way {
+    pub(super) backlog: Backlog,
+    pub(super) originator: Originator<Sending>,
+    /// With the time at which each has come.
+    pub(super) recipient: Recipient<(SimTime, Parcel)>,
+    pub(super) errors: Stream,
+    /// BARs in a row without an answer.
+    pub(super) bars: u32,
+    pub(super) statistics: StationStatistics,
+}
+
+impl Way {
+    /// What to send next, if there is something.
+    #[inline]
+    pub(super) fn transmit(&self) -> Option<Transmit> {
+        self.originator.poll_transmit(self.backlog.packets() > 0)
+    }
+
+    /// The length of the first MPDU that would be sent; none where it is not known before a packet is taken.
+    pub(super) fn first_bytes(&self, overhead: u32) -> Option<u32> {
+        self.originator.first_waiting().or_else(|| {
+            let head = self.backlog.held.front().map(|(waiting, _)| waiting.packet.bytes());
+            head.or_else(|| self.backlog.queue.next_bytes()).map(|bytes| bytes + overhead)
+        })
+    }
+
+    /// Puts MPDUs into an aggregate at `now`; `sent` is shown each with its number and how often it was sent before.
+    pub(super) fn compose(
+        &mut self,
+        now: SimTime,
+        ampdu: &mut Ampdu,
+        overhead: u32,
+        dropped: &mut Vec<Waiting>,
+        mut sent: impl FnMut(u64, Parcel, u32, u32, &mut Stream),
+    ) {
+        let Self { backlog, originator, statistics, errors, .. } = self;
+        let StationStatistics { packets, mpdus, .. } = statistics;
+        let source = |room| {
+            let (waiting, airtime_ns) = backlog.take(now, room, overhead, dropped)?;
+            packets.on_transmission(waiting.packet.bytes(), now - waiting.since);
+            let sending = Sending { parcel: waiting.packet, airtime_ns };
+            Some((waiting.packet.bytes() + overhead, sending))
+        };
+        let mut bytes = 0;
+        originator.compose(ampdu, source, |number, sending, before| {
+            if before == 0 {
+                mpdus.frames += 1;
+            } else {
+                mpdus.retransmissions += 1;
+            }
+            sent(number, sending.parcel, before, bytes, errors);
+            bytes += super::ampdu::subframe_bytes(sending.parcel.bytes() + overhead);
+        });
+        if !originator.has_room() && backlog.packets() > 0 {
+            statistics.window_limited += 1;
+        }
+    }
+}
