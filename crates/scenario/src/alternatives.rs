@@ -2,7 +2,7 @@
 
 use crate::document::set;
 use crate::error::{ScenarioError, join, nearest};
-use crate::schema::{ALTERNATIVES as TABLE, check};
+use crate::schema::{ALTERNATIVES as TABLE, check, lookup};
 use crate::sweep::Axis;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 pub(crate) const KEY: &str = "alternative";
 
 /// The tables that an alternative may replace: what is simulated, not how often or how it is drawn.
-const REPLACED: [&str; 9] = ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "tcp", "flows"];
+const REPLACED: [&str; 10] =
+    ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "tcp", "flows"];
 
 /// The alternatives of a scenario, in the order of its file.
 #[derive(Clone, Debug, Default)]
@@ -36,14 +37,15 @@ impl Alternatives {
             }
             for (table, value) in tables {
                 if !REPLACED.contains(&table.as_str()) {
+                    // A key of some table is said to be one.
+                    lookup(&join(&place, table))?;
                     return Err(ScenarioError::unknown(&place, table, &REPLACED));
                 }
                 if !value.is_object() {
                     return Err(ScenarioError::value(join(&place, table), value, "must be a table"));
                 }
             }
-            check(&Value::Object(tables.clone()))
-                .map_err(|error| ScenarioError { key: join(&place, &error.key), ..error })?;
+            check(&Value::Object(tables.clone())).map_err(|error| error.inside(&place))?;
         }
         Ok(Self(by_name))
     }
@@ -72,7 +74,8 @@ impl Alternatives {
         }
     }
 
-    /// Puts the tables of the one that is chosen, by an axis or else by the document, in the place of the document's.
+    /// Puts the tables of the one that is chosen, by an axis or else by the document, in the place of the document's;
+    /// gives its name.
     ///
     /// # Errors
     /// There is none of that name.
@@ -80,9 +83,9 @@ impl Alternatives {
         &self,
         document: &mut Map<String, Value>,
         axes: &Map<String, Value>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<Option<String>, ScenarioError> {
         let own = document.shift_remove(KEY);
-        let Some(chosen) = axes.get(KEY).or(own.as_ref()) else { return Ok(()) };
+        let Some(chosen) = axes.get(KEY).or(own.as_ref()) else { return Ok(None) };
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         let found = chosen.as_str().and_then(|name| self.0.get(name)).and_then(Value::as_object);
         let Some(tables) = found else {
@@ -98,7 +101,14 @@ impl Alternatives {
         for (table, value) in tables {
             document.insert(table.clone(), value.clone());
         }
-        Ok(())
+        Ok(chosen.as_str().map(str::to_owned))
+    }
+
+    /// Says of an error in a table of the alternative of that name that it stands there.
+    pub(crate) fn locate(&self, name: &str, error: ScenarioError) -> ScenarioError {
+        let table = error.key.split('.').next().unwrap_or_default();
+        let is_inside = self.0.get(name).is_some_and(|tables| tables.get(table).is_some());
+        if is_inside { error.inside(&join(TABLE, name)) } else { error }
     }
 }
 
@@ -200,9 +210,25 @@ mod tests {
             (json!([["alternatives.lte", { "link": 3 }]]), "alternatives.lte.link = 3: must be a table"),
             (
                 json!([["alternatives.lte", { "channel": { "p_f": 3 } }]]),
-                "alternatives.lte.channel.p_f: unknown key; did you mean channel.p_e?",
+                "alternatives.lte.channel.p_f: unknown key; did you mean alternatives.lte.channel.p_e?",
             ),
-            (json!([["alternatives.lte.chanel.p_e", 3]]), "chanel: unknown key; did you mean channel?"),
+            (
+                json!([["alternatives.lte.chanel.p_e", 3]]),
+                "alternatives.lte.chanel: unknown key; did you mean alternatives.lte.channel?",
+            ),
+            (
+                json!([["alternatives.lte.rate", "5 Mbit/s"]]),
+                "alternatives.lte.rate: unknown key; did you mean alternatives.lte.link.rate or \
+                 alternatives.lte.reverse.rate",
+            ),
+            (
+                json!([["alternatives.lte", { "rate": "5 Mbit/s" }]]),
+                "alternatives.lte.rate: unknown key; did you mean alternatives.lte.link.rate or",
+            ),
+            (
+                json!([["alternatives.radio.link.rate", "fast"]]),
+                "alternatives.radio.link.rate = \"fast\": must be",
+            ),
         ] {
             let error = plan(&json!({ "set": set })).unwrap_err();
             assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");

@@ -46,12 +46,23 @@ impl ScenarioError {
     /// A key that the schema does not know, among those `allowed` beside it; `prefix` is their table.
     pub(crate) fn unknown(prefix: &str, name: &str, allowed: &[&str]) -> Self {
         let problem = match nearest(name, allowed) {
-            Some(near) => format!("unknown key; did you mean {}?", join(prefix, near)),
+            Some(near) => format!("{MEANT}{}?", join(prefix, near)),
             None => "unknown key".to_owned(),
         };
         Self::key(join(prefix, name), format!("{problem} (allowed: {})", allowed.join(", ")))
     }
 }
+
+impl ScenarioError {
+    /// The same of keys inside the table at `place`: the key, and the one that was probably meant.
+    pub(crate) fn inside(&self, place: &str) -> Self {
+        let problem = self.problem.replace(MEANT, &format!("{MEANT}{place}."));
+        Self { key: join(place, &self.key), problem, ..self.clone() }
+    }
+}
+
+/// What stands before the key that was probably meant.
+const MEANT: &str = "unknown key; did you mean ";
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ use crate::migrate::migrate;
 use crate::points::{Pattern, Point, Points, read_checked};
 use crate::schema::check;
 use crate::stop::StopRule;
-use crate::sweep::{axes, count, take_methods};
+use crate::sweep::{axes, count, take_methods, with_labels};
 use crate::tables::{Method, Scenario};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -113,7 +113,8 @@ impl Plan {
                 set(&mut root, key, &Value::Null)?;
             }
         }
-        for (key, value) in &overrides.set {
+        let given = with_labels(root.get("sweep"), &overrides.set);
+        for (key, value) in &given {
             set_key(&mut root, key, value)?;
             Alternatives::set(&mut root, key, value)?;
         }
@@ -124,14 +125,14 @@ impl Plan {
         }
         let sweep = root.shift_remove("sweep");
         check(&Value::Object(root.clone()))?;
-        let mut axes = axes(sweep, &overrides.over, &overrides.set)?;
+        let mut axes = axes(sweep, &overrides.over, &given)?;
         alternatives.add_axis(&root, &mut axes);
         apply_methods(&mut root, take_methods(&mut axes), overrides)?;
         let (stop, seed) = plan_values(&root)?;
         refuse_rows(count(&axes)?, stop.most_runs())?;
         let steps = axes.iter().map(|axis| (axis.name(), axis.steps.len())).collect();
         let names = axes.iter().flat_map(|axis| axis.keys.clone()).collect();
-        let fixed = overrides.set.iter().map(|(key, value)| (key.trim().to_owned(), value.clone())).collect();
+        let fixed = given.into_iter().map(|(key, value)| (key.trim().to_owned(), value)).collect();
         let pattern = Pattern::new(root, alternatives, axes, fixed, stop.most_runs());
         let points = Points::read(pattern, read, goes_on, see)?;
         let methods = points.at(0).scenario.methods.clone().unwrap_or_default();

@@ -263,9 +263,10 @@ impl Pattern {
         files: &Files<'_>,
     ) -> Result<(Map<String, Value>, Scenario, Setup), ScenarioError> {
         let axes = values_at(&self.axes, index);
+        let mut alternative = None;
         let resolved = (|| {
             let mut document = self.root.clone();
-            self.alternatives.replace(&mut document, &axes)?;
+            alternative = self.alternatives.replace(&mut document, &axes)?;
             for (key, value) in axes.iter().filter(|(key, _)| *key != alternatives::KEY) {
                 crate::document::set(&mut document, key, value)?;
             }
@@ -288,7 +289,13 @@ impl Pattern {
         match resolved {
             Ok((scenario, setup)) => Ok((axes, scenario, setup)),
             Err(error) if run > 0 => Err(ScenarioError { at: Some(format!("draw {run}")), ..error }),
-            Err(error) => Err(locate(error, &axes)),
+            Err(error) => {
+                let is_beside = axes.contains_key(&error.key)
+                    || self.fixed.iter().any(|(key, value)| leaves(key, value).contains(&error.key));
+                let place = alternative.filter(|_| !is_beside);
+                let error = place.map_or(error.clone(), |name| self.alternatives.locate(&name, error));
+                Err(locate(error, &axes))
+            }
         }
     }
 

@@ -254,8 +254,8 @@ fn names(properties: &Map<String, Value>) -> Vec<&str> {
 pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
     // Inside an alternative stand the tables of the scenario.
     let inside = key.strip_prefix(ALTERNATIVES).and_then(|rest| rest.strip_prefix('.'));
-    if let Some((_, table)) = inside.and_then(|rest| rest.split_once('.')) {
-        return lookup(table);
+    if let Some((name, table)) = inside.and_then(|rest| rest.split_once('.')) {
+        return lookup(table).map_err(|error| in_alternative(name, table, &error));
     }
     if inside.is_some_and(|name| !name.is_empty()) {
         return lookup(ALTERNATIVES);
@@ -279,6 +279,27 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
         path = join(&path, name);
     }
     Ok(schema)
+}
+
+/// What is wrong with a key inside an alternative, with the whole key.
+///
+/// Someone who leaves the table out (`alternatives.lte.rate`) is told in which tables there is such a key.
+fn in_alternative(name: &str, key: &str, error: &ScenarioError) -> ScenarioError {
+    let place = join(ALTERNATIVES, name);
+    if let Some(properties) = SCHEMA.0["properties"].as_object()
+        && !properties.contains_key(key.split('.').next().unwrap_or_default())
+    {
+        let has_it = |table: &&String| *table != ALTERNATIVES && lookup(&join(table, key)).is_ok();
+        let meant: Vec<String> = properties.keys().filter(has_it).map(|table| join(table, key)).collect();
+        if !meant.is_empty() {
+            let meant: Vec<String> = meant.iter().map(|key| join(&place, key)).collect();
+            return ScenarioError::key(
+                join(&place, key),
+                format!("unknown key; did you mean {}?", meant.join(" or ")),
+            );
+        }
+    }
+    error.inside(&place)
 }
 
 /// Gives the files that a scenario names other names: those of `rename`, where it has one.

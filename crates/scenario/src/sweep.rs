@@ -1,7 +1,7 @@
 //! The axes of a plan: which keys vary, over which values.
 
 use crate::document::{leaves, overlap};
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, join};
 use crate::range::{MOST_POINTS, expand};
 use crate::schema::{lookup, plan_keys};
 use serde_json::{Map, Value};
@@ -29,10 +29,74 @@ impl Axis {
             .iter()
             .flat_map(|step| self.keys.iter().zip(step).flat_map(|(key, value)| leaves(key, value)))
     }
+
+    /// What each step has at a dotted key, which may lie inside a table of it.
+    fn at<'a>(&'a self, key: &'a str) -> impl Iterator<Item = Option<&'a Value>> {
+        self.steps.iter().map(move |step| {
+            self.keys.iter().zip(step).find_map(|(own, value)| {
+                let inside = key.strip_prefix(own.as_str())?;
+                inside.split_terminator('.').skip(1).try_fold(value, |table, name| table.get(name))
+            })
+        })
+    }
+
+    /// Keeps the steps that have `value` at `key`, if there are some.
+    fn keep(&mut self, key: &str, value: &Value) {
+        let kept: Vec<bool> =
+            self.at(key).map(|found| found.is_some_and(|found| same(found, value))).collect();
+        if kept.contains(&true) {
+            let mut kept = kept.into_iter();
+            self.steps.retain(|_| kept.next().unwrap_or(false));
+        }
+    }
+}
+
+/// The dotted keys that setting `key` to `value` touches, each with its value.
+fn parts<'a>(key: &str, value: &'a Value) -> Vec<(String, &'a Value)> {
+    match value {
+        Value::Object(table) if !table.is_empty() => {
+            table.iter().flat_map(|(name, value)| parts(&join(key, name), value)).collect()
+        }
+        _ => vec![(key.to_owned(), value)],
+    }
+}
+
+/// Whether two values are equal, `1` and `1.0` too.
+fn same(one: &Value, other: &Value) -> bool {
+    one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
+}
+
+/// What is `set`, with the words by which tables show a step of an axis of the file replaced by that step:
+/// `channel = "markov fd_t=0.01"`.
+pub(crate) fn with_labels(sweep: Option<&Value>, set: &[(String, Value)]) -> Vec<(String, Value)> {
+    let axes: Vec<(String, Value)> =
+        sweep.and_then(Value::as_object).map_or_else(Vec::new, |sweep| flatten("", sweep.clone()));
+    let meant = |key: &str, value: &Value| {
+        let words = value.as_str()?;
+        let (_, steps) = axes.iter().find(|(axis, _)| axis.trim() == key.trim())?;
+        steps.as_array()?.iter().find(|step| step.is_object() && label(step) == words.trim()).cloned()
+    };
+    set.iter().map(|(key, value)| (key.clone(), meant(key, value).unwrap_or_else(|| value.clone()))).collect()
+}
+
+/// A value of an axis as tables show it: of a table first its `model`, then its other keys.
+fn label(value: &Value) -> String {
+    match value {
+        Value::Object(table) => {
+            let model = table.get("model").map(label);
+            let rest = table.iter().filter(|(key, _)| *key != "model");
+            let rest = rest.map(|(key, item)| format!("{key}={}", label(item)));
+            model.into_iter().chain(rest).collect::<Vec<_>>().join(" ")
+        }
+        Value::Array(items) => items.iter().map(label).collect::<Vec<_>>().join(" "),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// The axes of `sweep`, the table of the file, with those of `over` in place of the file's or behind them. An axis of
-/// the file of which `fixed` (those given by `set`) has all keys is none any more.
+/// the file of which `fixed` (those given by `set`) has all keys is none any more; one of which it has the values of some
+/// steps in part keeps these steps.
 ///
 /// # Errors
 /// An axis that is no axis; two axes that touch one key; another axis that touches a key in `fixed`.
@@ -50,6 +114,9 @@ pub(crate) fn axes(
             axes.push(axis(&name, values)?);
         }
         axes.retain(|axis| !axis.keys.iter().all(|key| fixed.iter().any(|(set, _)| set.trim() == key)));
+        for (key, value) in fixed.iter().flat_map(|(key, value)| parts(key.trim(), value)) {
+            axes.iter_mut().for_each(|axis| axis.keep(&key, value));
+        }
     }
     for (name, values) in over {
         let axis = axis(name, values.clone())?;
@@ -65,7 +132,7 @@ pub(crate) fn axes(
 /// `channel.p_e = ...` without quotes makes nested tables in TOML; it is meant as the dotted key.
 fn flatten(prefix: &str, table: Map<String, Value>) -> Vec<(String, Value)> {
     let entries = table.into_iter().flat_map(|(name, value)| {
-        let name = crate::error::join(prefix, &name);
+        let name = join(prefix, &name);
         match value {
             Value::Object(inner) => flatten(&name, inner),
             value => vec![(name, value)],
@@ -124,11 +191,12 @@ fn refuse_overlaps(axes: &[Axis], fixed: &[(String, Value)]) -> Result<(), Scena
         touched.sort_unstable();
         touched.dedup();
         let meets = |other: &str| touched.iter().any(|key| overlap(key, other));
-        for (key, value) in fixed {
-            if leaves(key, value).iter().any(|leaf| meets(leaf)) {
-                let reason = "the axis would change what is set; give it with --over, or set another key";
-                let axis = format!("axis {:?}", axis.name());
-                return Err(ScenarioError::contradiction(&format!("{key} (set)"), &axis, reason));
+        for (leaf, value) in fixed.iter().flat_map(|(key, value)| parts(key, value)) {
+            let has_it = |found: Option<&Value>| found.is_some_and(|found| same(found, value));
+            if meets(&leaf) && !axis.at(&leaf).all(has_it) {
+                let place = format!("{leaf} (set)");
+                let name = format!("axis {:?}", axis.name());
+                return Err(ScenarioError::contradiction(&place, &name, not_a_step(axis, &leaf)));
             }
         }
         for other in &axes[i + 1..] {
@@ -145,6 +213,22 @@ fn refuse_overlaps(axes: &[Axis], fixed: &[(String, Value)]) -> Result<(), Scena
         }
     }
     Ok(())
+}
+
+/// Why the value of a key that an axis sets cannot be set, and what can be done.
+fn not_a_step(axis: &Axis, key: &str) -> String {
+    const MOST: usize = 8;
+    let mut known: Vec<String> = axis.at(key).flatten().map(label).collect();
+    known.dedup();
+    if known.is_empty() || axis.keys == [key] {
+        return "the axis would change what is set; give it with --over, or set another key".to_owned();
+    }
+    let more = if known.len() > MOST { ", ..." } else { "" };
+    known.truncate(MOST);
+    format!(
+        "none of its values has that; set one of {}{more}, or replace the axis with --over",
+        known.join(", ")
+    )
 }
 
 /// Takes out the axis `methods`, as the list of its values. All methods solve the same points: to run over them
@@ -261,6 +345,45 @@ mod tests {
         assert_eq!(left(&["tcp.w_max", "tcp.dupthresh"]).unwrap(), ["channel.p_e"]);
         // What varies together is set together.
         assert!(left(&["tcp.w_max"]).unwrap_err().contains("tcp.w_max (set) contradicts axis"));
+    }
+
+    #[test]
+    fn what_is_set_in_part_of_an_axis_of_the_file_keeps_the_steps_that_have_it() {
+        let sweep = json!({
+            "channel": [
+                { "model": "markov", "fd_t": 0.01 },
+                { "model": "markov", "fd_t": 0.08 },
+                { "model": "iid" },
+            ],
+            "tcp.w_max,tcp.dupthresh": [[6, 1], [24, 3], [24, 4]],
+        });
+        let left = |fixed: &[(&str, Value)]| {
+            let fixed: Vec<_> = fixed.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+            let axes = axes(Some(sweep.clone()), &[], &fixed);
+            axes.map(|axes| axes.into_iter().map(|axis| axis.steps).collect::<Vec<_>>())
+                .map_err(|error| error.to_string())
+        };
+        let steps = left(&[("channel.fd_t", json!(0.08)), ("tcp.w_max", json!(24.0))]).unwrap();
+        assert_eq!(json!(steps), json!([[[{ "model": "markov", "fd_t": 0.08 }]], [[24, 3], [24, 4]]]));
+        let models = left(&[("channel.model", json!("markov"))]).unwrap();
+        assert_eq!(models[0].len(), 2);
+        assert_eq!(
+            left(&[("channel.fd_t", json!(0.3))]).unwrap_err(),
+            "channel.fd_t (set) contradicts axis \"channel\": none of its values has that; set one of 0.01, 0.08, \
+             or replace the axis with --over"
+        );
+        // Two that no step has together.
+        assert!(left(&[("channel.fd_t", json!(0.08)), ("channel.model", json!("iid"))]).is_err());
+    }
+
+    #[test]
+    fn a_step_may_be_set_by_the_words_that_tables_show() {
+        let sweep = json!({ "channel": [{ "model": "markov", "fd_t": 0.01 }, { "model": "iid" }] });
+        let set = |value: &str| with_labels(Some(&sweep), &[("channel".to_owned(), json!(value))]);
+        assert_eq!(set("markov fd_t=0.01")[0].1, json!({ "model": "markov", "fd_t": 0.01 }));
+        assert_eq!(set("iid")[0].1, json!({ "model": "iid" }));
+        assert_eq!(set("markov")[0].1, json!("markov"));
+        assert_eq!(with_labels(None, &[("title".to_owned(), json!("x"))])[0].1, json!("x"));
     }
 
     #[test]
