@@ -81,7 +81,7 @@ impl MatrixFading {
         self.moving.is_none()
     }
 
-    /// Makes moving gains step at each transmission, whatever the time.
+    /// Makes moving gains advance with each transmission instead of with time.
     #[must_use]
     pub fn per_transmission(mut self) -> Self {
         if let Some((clock, _)) = &mut self.moving {

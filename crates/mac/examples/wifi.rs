@@ -70,7 +70,7 @@ impl Station {
         self.originator.on_block_ack(|number| self.recipient.has(number), &mut Settled::default());
     }
 
-    /// No answer came: a BAR asks for it, or what was in flight is sent again at once.
+    /// No answer came: a BAR asks for it, or what was in flight is retransmitted at once.
     fn unanswered(&mut self, asks: bool) {
         self.bars += 1;
         if !asks || self.bars > BARS {
