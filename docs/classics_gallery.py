@@ -140,7 +140,7 @@ def ack_path() -> Records:
         bound = min(acks_per_s * (1 if name == "0 s" else 2) * 1448 * 8, 10e6 * 1448 / 1500)
         return {f"{words[name]} (Mbit/s)": _mbit(point), f"bound, {words[name]}": f"{bound / 1e6:.3g}"}
 
-    return _beside(_run("ack-path"), "tcp.rfc.delayed_ack", {"reverse.rate": "way back"}, cells)
+    return _beside(_run("ack-path"), "tcp.rfc.delayed_ack", {"reverse.rate": "reverse path"}, cells)
 
 
 def ack_loss() -> Records:

@@ -52,7 +52,7 @@ NAMES = {
     "access_delay": ("Access delay, one way", ""),
     "link.queue.limit": ("Queue limit", ""),
     "link.rate": ("Rate of the link", ""),
-    "reverse.rate": ("Rate of the way back", ""),
+    "reverse.rate": ("Rate of the reverse path", ""),
 }
 # Columns of papers that are a metric by one method.
 METRICS_OF_COLUMNS = {"throughput_sim": "throughput_per_slot", "throughput_exact": "throughput_per_slot"}

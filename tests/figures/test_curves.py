@@ -163,7 +163,7 @@ def test_metrics_in_words(column: str, words: str, unit: str) -> None:
 
 def test_keys_in_words() -> None:
     assert axis_name("channel.snr_db") == ("SNR", "dB")
-    assert axis_name("reverse.rate") == ("Rate of the way back", "")
+    assert axis_name("reverse.rate") == ("Rate of the reverse path", "")
     assert axis_name("flows.far.access_delay") == ("Access delay, one way", "")
     assert axis_name("cell.some_key") == ("Some key", "")
 

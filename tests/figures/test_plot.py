@@ -112,7 +112,7 @@ def size(tmp_path: Path, table: Table, **options: Any) -> tuple[int, int]:
 
 def test_axes_are_named_and_counted_in_short_numbers(tmp_path: Path) -> None:
     words = drawn(tmp_path, QUANTITIES, y="a.goodput_bps/b.goodput_bps")
-    assert {"Goodput, a / b", "Rate of the way back (Mbit/s)"} <= set(words)
+    assert {"Goodput, a / b", "Rate of the reverse path (Mbit/s)"} <= set(words)
     fast = Table(["p_e", "method", "near.goodput_bps"], [[p, "simulation", p * 9e6] for p in (0.1, 0.2)])
     words = drawn(tmp_path, fast, y="near.goodput_bps")
     assert {"Goodput, near (Mbit/s)", "Packet error probability $P_E$", "1.50"} <= set(words)

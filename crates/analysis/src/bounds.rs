@@ -3,7 +3,7 @@
 //! Bounds that count the paper's events, each exactly: transmissions and slots for every variant
 //! (`NewReno`'s recovery needs no second chain), and as surely new each packet of the run right behind a
 //! hole. The retransmission of the hole acknowledges the run, and it stays alone (W = 1) until it succeeds:
-//! none of the run is ever sent again.
+//! none of the run is ever retransmitted.
 
 use crate::embedded::{Endings, Event, Outcome, rates};
 use crate::model::{AnalysisError, Model};
@@ -185,7 +185,7 @@ impl SecondPart {
     }
 
     /// (16), (23): the K-th success is in slot `i` and all holes are filled in a row. What was acknowledged
-    /// is never sent again, so that all of it is surely new.
+    /// is never retransmitted, so that all of it is surely new.
     pub(crate) fn recovered(&self, i: u32) -> Event {
         let holes = i - self.k + 1;
         Event {

@@ -11,7 +11,7 @@ pub struct AirFrame {
     pub at: SimTime,
     /// When it ended.
     pub end: SimTime,
-    /// Which one of an exchange.
+    /// Kind of the frame: RTS, CTS, DATA or ACK.
     pub kind: AirKind,
     /// Who sent it.
     pub from: u16,

@@ -300,7 +300,7 @@ impl Flow {
     /// Adds a packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
     ///
     /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by
-    /// the delay of the way back; a sender cannot tell such clocks from others.
+    /// the delay of the reverse path; a sender cannot tell such clocks from others.
     fn control(
         &mut self,
         pcap: &mut Pcap,

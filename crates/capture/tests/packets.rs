@@ -226,7 +226,7 @@ fn explicit_congestion_notification_is_shown() {
         capture.on_segment_sent(MS, 0, &Segment { ecn_capable: true, ..segment(0, MS) });
         capture.on_ack_received(MS * 2, 0, &Ack { next_expected: 1, ece: true, ..Ack::default() });
         capture.on_segment_sent(MS * 3, 0, &Segment { ecn_capable: true, cwr: true, ..segment(1, MS * 3) });
-        // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
+        // RFC 3168 section 6.1.5: what is retransmitted is not ECN-capable.
         capture.on_segment_sent(MS * 3, 0, &Segment { retransmission: true, ..segment(0, MS * 3) });
         let seen: Vec<_> = packets(&capture)[3..].iter().map(|it| (it.ecn, flags(&it.tcp))).collect();
         let seen: Vec<_> = seen.iter().map(|(ecn, flags)| (*ecn, flags.as_str())).collect();

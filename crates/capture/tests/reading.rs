@@ -49,7 +49,7 @@ fn every_transmission_has_its_time_and_size() {
         assert_eq!(record.packets.len(), sent(&log));
         let headers = if config.ip == IpVersion::V4 { 52 } else { 72 };
         assert!(record.packets.iter().all(|packet| packet.bytes == 1448 + headers));
-        // 2 % of the packets are lost; with SACK, nothing else is sent again.
+        // 2 % of the packets are lost; with SACK, nothing else is retransmitted.
         let lost = record.packets.iter().filter(|packet| packet.fate == Fate::Lost).count();
         let again =
             log.iter().filter(|(_, seen)| matches!(seen, Seen::Sent(of) if of.retransmission)).count();
@@ -168,7 +168,7 @@ fn a_stall_loses_nothing() {
     let file = capture(V4, &[(run.connection, run.log())]);
     let record = read(file.bytes(), 1 << 16).unwrap();
     let of = |fate| record.packets.iter().filter(|packet| packet.fate == fate).count();
-    // What was sent again in the stall is acknowledged by what was under way.
+    // What was retransmitted in the stall is acknowledged by what was under way.
     assert!(of(Fate::Lost) <= 1, "{} lost", of(Fate::Lost));
     assert!(of(Fate::Unknown) > 10);
 }
@@ -202,7 +202,7 @@ fn a_capture_at_the_receiver_is_refused_and_both_ends_are_joined() {
     let run = Run { ack_loss: 0.0, ..lossy(Variant::Sack, 2000, 7) };
     let log = run.log();
     let sender = capture(V4, &[(run.connection, log.clone())]);
-    // What arrives a queue later is dated by its acknowledgement, half of the way back.
+    // What arrives a queue later is dated by its acknowledgement, half of the reverse path.
     let record = read(sender.bytes(), 1 << 16).unwrap();
     let mut arrivals = record.packets.iter();
     let mut late = 0;

@@ -1,5 +1,5 @@
 //! tshark reads the captures of lossy runs: no malformed packet, no wrong checksum, and its view of what was
-//! sent again is the sender's own.
+//! retransmitted is the sender's own.
 //!
 //! Wireshark looks at sequence numbers. A segment below the highest one sent is, in this order (4.0's
 //! `tcp_analyze_sequence_number`): a *spurious retransmission* if it was acknowledged already; a *fast
@@ -127,7 +127,7 @@ fn tshark(name: &str, capture: &Capture, checksums_are_seen: bool) -> Vec<Row> {
     rows
 }
 
-/// Which of the segments of a flow tshark calls sent again, and the counts of its kinds.
+/// Which of the segments of a flow tshark calls retransmitted, and the counts of its kinds.
 fn sent_again(rows: &[Row], port: &str) -> (Vec<bool>, BTreeMap<&'static str, usize>) {
     let data: Vec<&Row> = rows.iter().filter(|row| row.get("tcp.srcport") == port && row.is_data()).collect();
     let mut kinds = BTreeMap::new();

@@ -77,7 +77,7 @@ pub struct UserConfig {
     pub fd_t: f64,
     /// The normalised mean square error of its predictions.
     pub nmse: f64,
-    /// Which modulation is used when.
+    /// Levels of the SNR at which the modulation changes.
     pub levels: Arc<Levels>,
     /// What was recorded in place of a channel, with the mean of it above; nothing of the profile, shadowing, speed and
     /// error of predictions applies then.

@@ -35,7 +35,7 @@ pub enum LevelRule {
     Custom(Vec<f64>),
 }
 
-/// What the transmitter takes for the signal-to-noise ratio.
+/// The estimate that the transmitter compares with the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictedSinr {
     /// G (|p|^2 + e): right in the mean (Ekman, Sternad and Ahlen 2002).

@@ -3,7 +3,7 @@
 //! A failure in slot i comes back in slot i + delay, if the user is served then, and goes before all else; then come the
 //! rests of frames that had to be split, then bits that were never sent. A frame of f bits a symbol for which the
 //! modulation is now k < f is sent in two: the k part now, the f - k part as a frame of its own that heads the rests and
-//! keeps the count of failures. At k >= f it is sent again as it was.
+//! keeps the count of failures. At k >= f it is retransmitted as it was.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub struct ArqConfig {
     /// A failure can be repeated so many slots later.
     pub delay_slots: u64,
-    /// After so many repetitions bits are given up; `None` never.
+    /// After so many retransmissions bits are given up; `None` never.
     pub max_retransmissions: Option<u32>,
     /// Whether frames are split when the modulation must go down.
     pub split: bool,

@@ -113,7 +113,7 @@ fn reports_serve_late_and_until_the_next() {
     {
         let quantiser = step_db.map(|step_db| Quantiser { lowest_db: 0.0, step_db, bits: 3 });
         let feedback = Some(FeedbackConfig { period_slots, delay_slots, quantiser });
-        // What is sent again keeps a modulation that could go up: here all is new.
+        // What is retransmitted keeps a modulation that could go up: here all is new.
         let arq = ArqConfig { max_retransmissions: Some(0), ..ArqConfig::default() };
         let (_, events, _) = saturate(CellConfig { feedback, arq, ..config(Some(&text)) }, 200);
         let mut frames = 0;

@@ -203,7 +203,7 @@ fn packets_both_ways_leave_once_and_in_order() {
         config.uplink.as_mut().unwrap().allocation = allocation;
         let (_, report) = both_ways(config, seed);
         let back = report.back.unwrap();
-        // Some are lost: repetitions are bounded, and users are received worse.
+        // Some are lost: retransmissions are bounded, and users are received worse.
         assert!(report.statistics.losses > 0 && back.statistics.losses > 0, "{allocation:?}");
         assert!(back.frames.unwrap().frame_errors > 0);
     }

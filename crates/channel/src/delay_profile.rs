@@ -10,7 +10,7 @@ pub const MOST_TAPS: usize = 32;
 /// A path of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
-    /// By how much it comes later than the first, in seconds.
+    /// Delay behind the first path, in seconds.
     pub delay_s: f64,
     /// Its share of the power.
     pub power: f64,

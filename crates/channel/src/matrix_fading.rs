@@ -102,7 +102,7 @@ impl MatrixFading {
         matches!(self.process, Process::Independent)
     }
 
-    /// Makes gains step at each transmission, whatever the time.
+    /// Makes gains advance with each transmission instead of with time.
     #[must_use]
     pub fn per_transmission(mut self) -> Self {
         match &mut self.process {

@@ -81,7 +81,7 @@ pub struct Needs {
     pub ect_1: bool,
     /// The control sets a pacing rate, perhaps later: one without a rate at the start is paced only if it says so.
     pub paced: bool,
-    /// Call `seed` ([`crate::Control::seed`]) once, before anything else.
+    /// Call `seed` once, before anything else ([`crate::Control::seed`]).
     pub random: bool,
 }
 

@@ -105,7 +105,7 @@ pub trait Control: Send + Sized + 'static {
     /// A segment is about to leave.
     fn on_send(&mut self, _send: &SendEvent) {}
 
-    /// A segment was found lost, a repetition or not.
+    /// A segment was found lost, a retransmission or not.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
     /// A tail loss probe has repaired the loss of a segment, of which nothing else tells. `app_limited`: the application had

@@ -283,7 +283,7 @@ impl<E: Copy> EventQueue<E> {
         self.today.pop()
     }
 
-    /// Goes to the next day of what was too far for the wheel.
+    /// Moves the wheel to the next span of events that were beyond it.
     #[cold]
     fn begin_far_day(&mut self, is_busy: bool) -> Option<Item<E>> {
         self.day = self.far_day;

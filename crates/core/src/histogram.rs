@@ -161,7 +161,7 @@ impl DelayHistogram {
         self.combine(other, |count, other| *count += other);
     }
 
-    /// What was counted since this histogram was `earlier`.
+    /// Counts added since `earlier`, a former state of this histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut since = self.clone();

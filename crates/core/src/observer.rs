@@ -28,9 +28,9 @@ pub enum EventKind {
     Timeout,
     /// Loss recovery ended successfully.
     RecoveryEnd,
-    /// The channel of the way back lost an acknowledgement.
+    /// The channel of the reverse path lost an acknowledgement.
     AckLost,
-    /// A queue of the way back dropped an acknowledgement.
+    /// A queue of the reverse path dropped an acknowledgement.
     AckQueueDrop,
     /// A flow began.
     FlowStart,

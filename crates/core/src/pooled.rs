@@ -97,12 +97,12 @@ impl<'a> Times<'a> {
         self.all.ranked(self.rank(level))
     }
 
-    /// The number of times up to that, the shortest being the first.
+    /// Rank of the quantile of `level` among all times, from the shortest on.
     fn rank(&self, level: f64) -> u64 {
         ((level * self.count as f64).ceil() as u64).clamp(1, self.count.max(1))
     }
 
-    /// The number of the bucket in which that is.
+    /// Number of the bucket that holds the quantile of `level`.
     fn bucket(&self, level: f64) -> Option<u32> {
         let (rank, mut up_to) = (self.rank(level), 0);
         let is_here = |&(_, count): &(u32, u64)| {

@@ -37,7 +37,7 @@ pub(crate) struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The way back and the wired parts around a hop of that delay.
+    /// The reverse path and the wired parts around a hop of that delay.
     pub(crate) fn around(around: &'a Around, delay: SimTime) -> Self {
         let wired = || around.wired.iter().flatten();
         let delays = wired().map(|hop| hop.delay).chain([delay, longest_delay(&around.reverse)]);

@@ -19,7 +19,7 @@ fn queue(limit: &str, is_codel: bool) -> Value {
     }
 }
 
-/// A scenario but for its queues, and their limits: of the wireless link, the wired one, the way back.
+/// A scenario but for its queues, and their limits: of the wireless link, the wired one, the reverse path.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) tables: Value,

@@ -33,7 +33,7 @@ fn bbr_bears_over_quic_what_it_bears_over_tcp() {
     }
 }
 
-/// RFC 6675 does not see that a repetition is lost: at 5 % one of 20 is, and the timer runs for a second. The window of the receiver
+/// RFC 6675 does not see that a retransmission is lost: at 5 % one of 20 is, and the timer runs for a second. The window of the receiver
 /// is what stops the sender meanwhile, so that a larger one helps; RACK needs no timer.
 #[test]
 fn a_lost_repetition_costs_rfc_6675_a_timeout() {

@@ -214,7 +214,7 @@ impl EventLog {
         self.is_kept = keep;
     }
 
-    /// Whether events are kept.
+    /// Whether this trace keeps events.
     #[inline]
     pub fn is_kept(&self) -> bool {
         self.is_kept

@@ -64,7 +64,7 @@ pub enum Departure {
 }
 
 impl Departure {
-    /// Which packet left.
+    /// The packet that left.
     pub fn parcel(self) -> Parcel {
         let (Self::Arrived(parcel) | Self::Lost(parcel) | Self::QueueDrop(parcel)) = self;
         parcel

@@ -7,7 +7,7 @@ use std::fs::read_to_string;
 /// Counters of a host's TCP since it was made (`/proc/net/snmp`, `/proc/net/netstat`); 0 where a kernel has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounters {
-    /// Segments sent again (`RetransSegs`).
+    /// Segments retransmitted (`RetransSegs`).
     pub retransmissions: u64,
     /// Expiries of retransmission timers (`TCPTimeouts`).
     pub timeouts: u64,

@@ -3,7 +3,7 @@
 use std::io;
 use thiserror::Error;
 
-/// Something that the operating system would not do, and why.
+/// A call that the operating system refused, and why.
 #[derive(Debug, Error)]
 #[error("cannot {action}: {cause}")]
 pub struct LiveError {

@@ -36,7 +36,7 @@ pub fn new_mount_namespace() -> Result<(), LiveError> {
     mount_change("/", private).trying_to("keep mounts private")
 }
 
-/// Puts one file in the place of another: in a mount namespace of one's own, or all of the system sees it.
+/// Puts one file in the place of another: in a mount namespace of your own, or all of the system sees it.
 ///
 /// # Errors
 /// The system does not allow it; there is no such file.

@@ -40,7 +40,7 @@ pub struct PumpConfig {
     /// Links make a report at this time, before what comes after it; none at zero.
     pub warmup: SimTime,
     /// Losses concern what a simulation sends: on the way from the first host the TCP segments with data, on
-    /// the way back all but handshakes; see [`Parcel::spared`].
+    /// the reverse path all but handshakes; see [`Parcel::spared`].
     pub data_only: bool,
     /// The largest receive window in bytes that the second host tells the first one of; as it likes without.
     pub receive_window: Option<u32>,

@@ -45,7 +45,7 @@ pub struct TcpSample {
     pub sacked: u32,
     /// Of these, taken for lost.
     pub lost: u32,
-    /// Of these, sent again and on their way.
+    /// Of these, retransmitted and on their way.
     pub retransmitted: u32,
     /// The retransmission timeout.
     pub rto_us: u32,
@@ -55,11 +55,11 @@ pub struct TcpSample {
     pub rttvar_us: u32,
     /// The least round trip.
     pub min_rtt_us: u32,
-    /// Segments sent again since it was opened.
+    /// Segments retransmitted since it was opened.
     pub retransmissions: u32,
     /// Expiries of the retransmission timer (since Linux 6.7).
     pub timeouts: u16,
-    /// Segments with data sent, those sent again included.
+    /// Segments with data sent, those retransmitted included.
     pub data_segments_out: u32,
     /// Segments with data that came.
     pub data_segments_in: u32,

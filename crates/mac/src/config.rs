@@ -13,7 +13,7 @@ use crossfade_core::{SimTime, to_db};
 pub struct MeshConfig {
     /// Where the nodes stand ([`Topology::positions`](crate::Topology::positions)).
     pub positions: Vec<Position>,
-    /// How routes are found.
+    /// Rule by which routes are found.
     pub routing: Routing,
     /// Up to here a frame can be understood, in metres.
     pub range_m: f64,
@@ -66,7 +66,7 @@ pub struct NullingConfig {
     pub rule: NullingRule,
     /// What a node does that would have to null too many.
     pub overload: Overload,
-    /// How a node knows of the exchanges nearby.
+    /// Source of a node's knowledge of exchanges nearby: overheard frames, or all at once.
     pub knowledge: Knowledge,
     /// Start from the weights of the exchange before instead of the first antenna alone.
     pub sticky: bool,

@@ -12,9 +12,9 @@ pub const MAX_NODES: usize = 1024;
 /// A place in the plane, in metres.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Position {
-    /// To the east.
+    /// Distance to the east, in metres.
     pub x_m: f64,
-    /// To the north.
+    /// Distance to the north, in metres.
     pub y_m: f64,
 }
 

@@ -43,7 +43,7 @@ pub struct AttemptCounts {
 impl MonteCarlo {
     /// Attempt l of frame f is transmission f x `attempts` + l of channel and noise; moving gains make a step
     /// at each. `rho` is a ratio, not
-    /// dB. With `stop_when_accepted` a frame is not sent again once it was accepted: then later attempts
+    /// dB. With `stop_when_accepted` a frame is not retransmitted once it was accepted: then later attempts
     /// count only frames that needed them.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ struct Printed {
     channel: &'static [Row],
 }
 
-/// How a pair of matrices does without noise.
+/// Errors of a code's pair of matrices, sent and matched, without noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The code.

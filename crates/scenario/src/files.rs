@@ -106,7 +106,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.opportunities, name.to_owned(), key, name, formats::opportunities)
     }
 
-    /// What the file says of that way of a link.
+    /// The rates that the file has for one direction of a link.
     pub(crate) fn rates(
         &self,
         key: &str,

@@ -95,8 +95,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Something happens in a fabric, and in others at the same time: in the order of their places, whichever event was
-    /// scheduled first. That depends on how often a queue wants to be asked, and must not show.
+    /// Handles simultaneous events of several fabrics in the order of the fabrics, whichever event was scheduled first:
+    /// how often a queue asks for events must not change results.
     pub(crate) fn on_fabrics(&mut self, flows: &mut [Flow], fabric: u32) {
         if !self.queue.has_another(self.now, Kind::Fabric as u8) {
             return self.on_fabric(flows, fabric);

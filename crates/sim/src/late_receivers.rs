@@ -34,7 +34,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
             return;
         }
-        // Later than all that could be scheduled on the way back, or by a receiver that waits.
+        // Later than all that could be scheduled on the reverse path, or by a receiver that waits.
         let way_back = self.reverse.entries[LINE].delay().saturating_add(self.reverse.links[0].delay());
         let most = waits.flatten().fold(way_back, SimTime::min).saturating_sub(NANOSECOND);
         let keeps_sent = matches!(self.stop, StopRule::Delivered(_));

@@ -22,7 +22,7 @@ pub struct OneHop {
     pub ack_size: u32,
     /// Bytes that each SACK block adds to an acknowledgement.
     pub sack_block_size: u32,
-    /// How the sender meets the forward link.
+    /// Whether the sender gives its whole window to the link, or one segment a packet time.
     pub gate: SenderGate,
     /// The way of the data.
     pub forward: HopConfig,

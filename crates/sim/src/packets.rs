@@ -52,7 +52,7 @@ pub(crate) struct Packets<P> {
 
 struct Place<P> {
     packet: P,
-    /// The next place where no packet is.
+    /// The first free place for a packet.
     free: u32,
 }
 

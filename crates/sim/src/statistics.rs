@@ -55,9 +55,9 @@ pub struct FlowStatistics {
     pub ecn_reductions: u64,
     /// Packets that the sender found lost and whose acknowledgement came after all. Flavour `quic` alone knows.
     pub spurious_losses: u64,
-    /// Acknowledgements lost by the channels of the way back.
+    /// Acknowledgements lost by the channels of the reverse path.
     pub acks_lost: u64,
-    /// Acknowledgements dropped by the queues of the way back.
+    /// Acknowledgements dropped by the queues of the reverse path.
     pub ack_queue_drops: u64,
     /// The sum of the round trips that the sender measured, in seconds; of n it is off by n 1.2e-16 of it at the most.
     pub rtt_sum_s: f64,

@@ -65,7 +65,7 @@ fn reno_follows_the_square_root_law_at_low_loss() {
         average_window(Arc::new(|| Box::new(Reno::new(10.0, 10.0))), Box::new(iid), 100, 1100)
     });
     let law = 1.3098 / p.sqrt();
-    // A recovery is one or two of the 76 round trips between losses. Now and then a repetition is lost, too,
+    // A recovery is one or two of the 76 round trips between losses. Now and then a retransmission is lost, too,
     // and waited for: once in 10,000 losses, of which a run has 130.
     runs.assert_mean_near(law, 0.02 * law, "average window of Reno, p = 0.0001");
 }

@@ -70,7 +70,7 @@ fn a_single_loss_costs_the_slot_of_its_repetition() {
 
 /// At 0.1 % of losses a sender that waits for its timer after each loss has 0.9 of the link. Where none does, two
 /// losses within the window of 24 are 2.4 % of all, and cost the timer at most: 2.4 slots a loss, and some more of
-/// halved windows and repetitions. Ten are 5 standard errors away (100 losses; 2.4 timeouts expected, 9 allowed).
+/// halved windows and retransmissions. Ten are 5 standard errors away (100 losses; 2.4 timeouts expected, 9 allowed).
 #[test]
 fn no_pair_of_recovery_and_gate_waits_for_the_timer_after_every_loss() {
     const LOSS: f64 = 0.001;

@@ -66,7 +66,7 @@ fn cells() -> Vec<(usize, f64, Vec<f64>)> {
     GOLDEN.lines().skip(1).filter_map(cell).collect()
 }
 
-/// Goodput in bit/s, mean queueing delay in milliseconds and the share of repetitions, in runs of 20 s.
+/// Goodput in bit/s, mean queueing delay in milliseconds and the share of retransmissions, in runs of 20 s.
 fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     let flows: Vec<FlowStatistics> =
         (0..count).map(|number| run(queue, loss, number, 20, &mut Vec::new())).collect();
@@ -79,7 +79,7 @@ fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     ]
 }
 
-/// Goodput within 5 %, repetitions within half a percent of what is sent, and the mean queueing delay within
+/// Goodput within 5 %, retransmissions within half a percent of what is sent, and the mean queueing delay within
 /// 2 ms where there are losses. Without losses it misses: the kernel's queue is 2.1 and, in a deep buffer,
 /// 3.2 ms longer. Its runs on record had packets that the emulator was late with; how much that explains is
 /// in the two tests that follow.

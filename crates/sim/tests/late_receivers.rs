@@ -71,7 +71,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
         Variant::Sack,
         Variant::Sack,
     ];
-    // From shorter than the way back to longer than timers.
+    // From shorter than the reverse path to longer than timers.
     let waits = vec![None, Some(MS), Some(MS * 7), Some(MS * 40), Some(MS * 300)];
     let rtos = vec![None, None, Some(MS * 9), Some(MS * 60)];
     (

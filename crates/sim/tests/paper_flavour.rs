@@ -129,7 +129,7 @@ fn a_lost_retransmission_waits_for_the_original_timer() {
         let (sends, _) = simulate(tcp(variant, 24, 3), &bad, 200);
         assert_eq!(sends_from(&sends, 54)[..2], [(54, 50), (50 + T_O, 50)], "{variant:?}");
     }
-    // Tahoe's repetition starts a cycle of its own, and so a timer of its own.
+    // Tahoe's retransmission starts a cycle of its own, and so a timer of its own.
     let (sends, _) = simulate(tcp(Variant::Tahoe, 24, 3), &bad, 200);
     assert_eq!(sends_from(&sends, 54)[..2], [(54, 50), (54 + T_O, 50)]);
 }

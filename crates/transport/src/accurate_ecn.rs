@@ -59,7 +59,7 @@ impl AccEcn {
     }
 }
 
-/// The receiver's half: what has come.
+/// The receiver's counters of marked packets and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksReceived {
     packets: u32,

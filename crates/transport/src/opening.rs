@@ -9,11 +9,11 @@ pub struct Opening {
     pub handshake: Option<SimTime>,
     /// The way of the packet with which the receiver asks for the data, where it does.
     pub request: Option<SimTime>,
-    /// Where packets on the way back wait to be released together.
+    /// Where packets on the reverse path wait to be released together.
     pub releases: Option<Releases>,
 }
 
-/// Packets on the way back wait for the next multiple of a period.
+/// Packets on the reverse path wait for the next multiple of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Releases {
     /// The period, above zero.

@@ -151,7 +151,7 @@ fn what_the_application_limits_lowers_no_bandwidth() {
     }
 }
 
-/// The acknowledgement of a repetition that comes in less than any round trip answers the original.
+/// The acknowledgement of a retransmission that comes in less than any round trip answers the original.
 #[test]
 fn nothing_is_learnt_in_less_than_a_round_trip() {
     let conditions = Conditions { loss: 0.02, ..Conditions::p10() };

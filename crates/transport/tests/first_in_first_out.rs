@@ -1,4 +1,4 @@
-//! On a path that loses segments and does nothing else, no repetition is without cause.
+//! On a path that loses segments and does nothing else, no retransmission is without cause.
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
@@ -87,7 +87,7 @@ proptest! {
     ) {
         let rfc = RfcConfig { timestamps, ..RfcConfig::default() };
         let (_, duplicates, counts) = run(&config(variant, rfc), &lost);
-        // Without SACK a sender repeats what has arrived; only such a repetition may be taken back.
+        // Without SACK a sender repeats what has arrived; only such a retransmission may be taken back.
         let taken_back = counts.spurious_timeouts + counts.spurious_fast_retransmits;
         prop_assert!(taken_back <= duplicates, "{duplicates} arrived twice, {counts:?}");
     }

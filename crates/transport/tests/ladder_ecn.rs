@@ -9,7 +9,7 @@ fn ecn(variant: Variant) -> TcpConfig {
     TcpConfig { rfc: RfcConfig { ecn: true, ..config.rfc }, ..config }
 }
 
-/// `ecn/ecn-uses-ect0`: data is ECN-capable; repetitions are not (RFC 3168 section 6.1.5).
+/// `ecn/ecn-uses-ect0`: data is ECN-capable; retransmissions are not (RFC 3168 section 6.1.5).
 #[test]
 fn new_data_is_ecn_capable_and_repetitions_are_not() {
     let mut tcp = Ladder::new(&ecn(Variant::NewReno));

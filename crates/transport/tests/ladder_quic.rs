@@ -82,7 +82,7 @@ fn pairs(numbers: Range<u64>, first_seq: u64) -> Vec<(u64, u64)> {
     numbers.zip(first_seq..).collect()
 }
 
-/// Section 6.1.1: three numbers behind; what is sent again has a new number. Section 7.3.2: half of the window, and it grows by
+/// Section 6.1.1: three numbers behind; what is retransmitted has a new number. Section 7.3.2: half of the window, and it grows by
 /// what leaves after that (appendix B.5): 1/5 for each packet, the second a little less.
 #[test]
 fn the_packet_threshold() {

@@ -44,7 +44,7 @@ fn reordering_is_waited_for_and_in_linux_for_whole_ticks() {
     }
 }
 
-/// RFC 6298 section 5: only acknowledgements of new data restart the timer, (5.3). Linux gives a repetition of the
+/// RFC 6298 section 5: only acknowledgements of new data restart the timer, (5.3). Linux gives a retransmission of the
 /// oldest segment a whole timeout of its own.
 #[test]
 fn a_second_repetition_of_the_oldest_restarts_the_timer_in_linux() {
@@ -57,7 +57,7 @@ fn a_second_repetition_of_the_oldest_restarts_the_timer_in_linux() {
         let sent = tcp.poll();
         assert_eq!(sent[0].seq, 0);
         let before = tcp.sender.next_timeout().unwrap();
-        // New data that left with the repetition has arrived, the repetition has not: it is repeated once more.
+        // New data that left with the retransmission has arrived, the retransmission has not: it is repeated once more.
         let newest = sent.last().unwrap().seq;
         ack!(tcp, +100, 0, sack newest..newest + 1, 1..4);
         assert_eq!(tcp.poll()[0].seq, 0);
@@ -86,8 +86,8 @@ fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
     }
 }
 
-/// RFC 8985 section 6.2 step 2: a repetition has arrived unless the echoed timestamp is older than it. The echo is that of
-/// the last segment in order (RFC 7323 section 4.3), so that a report of a repetition beyond a hole never counts; Linux asks
+/// RFC 8985 section 6.2 step 2: a retransmission has arrived unless the echoed timestamp is older than it. The echo is that of
+/// the last segment in order (RFC 7323 section 4.3), so that a report of a retransmission beyond a hole never counts; Linux asks
 /// for the echo only where the acknowledgement is cumulative.
 #[test]
 fn a_reported_repetition_has_arrived_in_linux() {
@@ -98,14 +98,14 @@ fn a_reported_repetition_has_arrived_in_linux() {
         // The first two are lost, and repeated at once: 8 are reported.
         ack!(tcp, +100, 0, echo 0, sack 2..10);
         send!(tcp, 0..2);
-        // Of the two repetitions the second arrives; the echo is that of the warm-up.
+        // Of the two retransmissions the second arrives; the echo is that of the warm-up.
         ack!(tcp, +100, 0, echo 0, sack 1..10);
         let again: Vec<u64> = tcp.poll().iter().map(|segment| segment.seq).collect();
         assert_eq!(again.contains(&0), finds, "{rules:?}: {again:?}");
     }
 }
 
-/// RFC 6298 (5.4) to (5.7) and RFC 5681 section 3.1 know slow start after a timeout and no more; in Linux a repetition that
+/// RFC 6298 (5.4) to (5.7) and RFC 5681 section 3.1 know slow start after a timeout and no more; in Linux a retransmission that
 /// is lost there is a loss like any other, and begins a fast recovery.
 #[test]
 fn a_repetition_lost_after_a_timeout_begins_a_recovery_in_linux() {
@@ -117,7 +117,7 @@ fn a_repetition_lost_after_a_timeout_begins_a_recovery_in_linux() {
         send!(tcp, 0..1);
         ack!(tcp, +100, 1);
         send!(tcp, 1..3);
-        // The repetition of 2 has arrived, that of 1 has not.
+        // The retransmission of 2 has arrived, that of 1 has not.
         ack!(tcp, +100, 1, sack 2..3);
         assert!(tcp.poll().iter().any(|segment| segment.seq == 1));
         assert_eq!(tcp.counts().fast_retransmits, recoveries, "{rules:?}");

@@ -50,7 +50,7 @@ fn a_lost_repetition_is_repeated_while_the_rate_is_reduced() {
     // Progress: slow start (SSRB).
     ack!(tcp, +10, 1, sack 4..12);
     send!(tcp, 14..16);
-    // The repetition of 1 was overtaken by that of 2: RACK repeats it again.
+    // The retransmission of 1 was overtaken by that of 2: RACK repeats it again.
     ack!(tcp, +2, 1, sack 2..12);
     send!(tcp, 1..2, 16..17);
     ack!(tcp, +2, 1, sack 2..13);

@@ -71,7 +71,7 @@ fn reports_from_before_a_timeout_may_be_forgotten() {
     assert_eq!(repeated(false), [1, 2]);
 }
 
-/// RFC 6298 section 3 (Karn): an acknowledgement of a repetition measures nothing, and the back-off stays.
+/// RFC 6298 section 3 (Karn): an acknowledgement of a retransmission measures nothing, and the back-off stays.
 #[test]
 fn a_repetition_measures_no_round_trip_without_timestamps() {
     let mut tcp = Ladder::new(&config(Variant::NewReno)).warm_up(100);
@@ -129,7 +129,7 @@ fn f_rto_sees_a_delay_spike() {
         timer!(tcp, +300, Retransmission);
         send!(tcp, 0..1);
         assert_eq!((tcp.cwnd(), tcp.ssthresh()), (1.0, 5.0));
-        // The original of 0 was only late: two new segments instead of repetitions.
+        // The original of 0 was only late: two new segments instead of retransmissions.
         ack!(tcp, +50, 1);
         send!(tcp, 10..12);
         ack!(tcp, +1, 2);
@@ -195,7 +195,7 @@ fn eifel_sees_a_delay_spike_at_once() {
     }
 }
 
-/// RFC 3522: the echo of the repetition itself says that the timeout was due.
+/// RFC 3522: the echo of the retransmission itself says that the timeout was due.
 #[test]
 fn eifel_sees_a_loss() {
     let mut tcp = Ladder::new(&with_timestamps(config(Variant::NewReno))).warm_up(100);
@@ -210,8 +210,8 @@ fn eifel_sees_a_loss() {
 }
 
 /// RFC 3522 section 3.2 step 5: all originals arrived and all acknowledgements were lost, so that what answers the
-/// repetition acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate before
-/// would have reported this one; and what reports one is about the repetition.
+/// retransmission acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate before
+/// would have reported this one; and what reports one is about the retransmission.
 #[test]
 fn eifel_leaves_a_timeout_after_lost_acknowledgements() {
     for (reported_before, reports, spurious) in [(false, false, 0), (true, false, 1), (true, true, 0)] {
@@ -290,7 +290,7 @@ fn eifel_takes_a_spurious_fast_retransmit_back() {
     }
 }
 
-/// RFC 2883 with RFC 3708: the repetition was reported as a duplicate.
+/// RFC 2883 with RFC 3708: the retransmission was reported as a duplicate.
 #[test]
 fn a_reported_duplicate_takes_a_fast_retransmit_back() {
     let mut tcp = Ladder::new(&config(Variant::Sack)).warm_up(100);

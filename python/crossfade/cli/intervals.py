@@ -55,7 +55,7 @@ class _Lines:
 
 
 def _line(sample: dict[str, str]) -> str:
-    """Of a flow: goodput, round trip, window, what was sent again. Of a link: what came out, its queue."""
+    """Columns: goodput, RTT, window and retransmissions of a flow; output and queue of a link."""
     time = f"{float(sample['time_s']):9.2f} s"
     rate = rate_text(float(sample["goodput_bps"]))
     if sample["flow"]:

@@ -20,7 +20,7 @@ from crossfade.papers import readings as judged_by_readings
 
 @dataclass(frozen=True)
 class AskedOfFigures(Asked):
-    """What is asked for of the figures of a paper, which name axes as their columns."""
+    """Options of a paper's figures, whose axes have the names of their columns."""
 
     over: Annotated[
         list[str] | None,

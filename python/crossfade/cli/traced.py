@@ -76,7 +76,7 @@ def failed_decision(found: Best, at: Decision, gate: str, traced: Traced) -> str
 
 
 def worst_decision(found: Best, traced: Traced) -> str:
-    """The worst run of the decision whose choice is least ahead; nothing where no runs differ."""
+    """The worst run of the closest decision, in words; empty if no runs differ."""
     known = [at for at in found.decisions if at.worst_run is not None and at.margin is not None]
     least = min(known, key=lambda at: (at.margin or 0.0) / (abs(at.value or 0.0) or 1.0), default=None)
     return "" if least is None else _worst_of(found, least, traced)

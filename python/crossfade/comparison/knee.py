@@ -88,7 +88,7 @@ def knee(
 
 
 def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None) -> Knee:
-    """The knee of one curve."""
+    """The smallest abscissa of one curve within a share of its best value."""
     import numpy as np  # here: it takes a while, and starts threads
 
     places = sorted(curve)

@@ -42,7 +42,7 @@ class Period:
 
     @classmethod
     def read(cls, text: str) -> Period:
-        """``"15 s"``, or ``"15 s from 8.76 s"``."""
+        """The period that a text such as ``"15 s"`` or ``"15 s from 8.76 s"`` names."""
         first, _, second = text.partition(" from ")
         seconds, offset = _seconds(first), _seconds(second or "0 s")
         if seconds is None or offset is None or seconds <= 0.0 or offset < 0.0:
@@ -184,7 +184,7 @@ def _series(table: Table, y: Sequence[str] | None) -> Iterator[Series]:
 
 
 def _counted(table: Table, y: Sequence[str] | None) -> Iterator[tuple[Key, str, list[float]]]:
-    """When segments went missing, and when some were sent again that had not."""
+    """Times of losses, and of needless retransmissions."""
     wanted = [name for name in y or COUNTED if name in COUNTED]
     place = {name: index for index, name in enumerate(table.columns)}
     losses: dict[Key, list[float]] = {}

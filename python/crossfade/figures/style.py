@@ -129,7 +129,7 @@ Width = str | float | Page
 
 
 def page_of(width: Width) -> Page:
-    """The page of a width."""
+    """The page for a width, with defaults for the rest."""
     return width if isinstance(width, Page) else Page(width)
 
 

@@ -273,7 +273,7 @@ def _seen(xs: Sequence[float], ys: Sequence[float], seen: Window) -> Iterator[fl
 
 
 def _draw_sequence(axes: Axes, timelines: Sequence[Timeline], seen: Window) -> None:
-    """What is sent, what is sent again, what goes missing, and what is acknowledged."""
+    """Transmissions, retransmissions, losses and acknowledgements of a flow."""
     for index, timeline in enumerate(timelines):
         color = PALETTE[index % len(PALETTE)]
         first: list[tuple[float, float]] = []

@@ -64,7 +64,7 @@ def of_known(
 def of_groups(
     what: Mapping[str, Any], plan: _crossfade.Plan, groups: Sequence[Sequence[Row]], complete: bool
 ) -> Results:
-    """Likewise, from the rows of each point of a plan by each method, in order."""
+    """The results of a plan, from the rows of each point by each method, in order."""
     summary: list[dict[str, Any]] = []
     plan.summarise_groups(groups, lambda text: summary.extend(json.loads(text)))
     points = [

@@ -2,7 +2,7 @@
 //!
 //! An acknowledgement is triggered by the segment that arrived last. Of those that it is the first to acknowledge, this is
 //! the one that was sent last, as the path keeps the order. Its time belongs to that segment; of the others it is known
-//! that they arrived. A range that was sent again and is acknowledged sooner than a round trip after that had arrived the
+//! that they arrived. A range that was retransmitted and is acknowledged sooner than a round trip after that had arrived the
 //! first time.
 
 use super::headers::{FlowKey, Kind, Packet, Tcp};

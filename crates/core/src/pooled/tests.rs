@@ -48,7 +48,7 @@ fn one_bad_run_decides_the_quantiles_of_all_as_in_one_long_run() {
 fn quantiles_of_mixtures_with_gaps_are_within_one_part_in_64() {
     let mut uniform = uniform("mixtures");
     let mut noise = move |from: f64, to: f64| from + (to - from) * uniform();
-    // ARQ: each repetition takes 200 ms. Outages of 2 s that 3 % of the packets wait for. A handover in one run of ten, to a path
+    // ARQ: each retransmission takes 200 ms. Outages of 2 s that 3 % of the packets wait for. A handover in one run of ten, to a path
     // of 600 ms. Delays without noise at all.
     let mut kinds: Vec<(&str, Vec<Vec<f64>>)> = Vec::new();
     let arq = |u: f64| 0.02 + 0.2 * (u.ln() / 0.1_f64.ln()).floor();

@@ -51,7 +51,7 @@ pub(crate) fn run(
     Some(session.end().map(|(ended, _)| metrics(&point.setup, &ended, &warm)))
 }
 
-/// What was known as the warm-up ended.
+/// Counters at the end of the warm-up.
 #[derive(Default)]
 struct Warm {
     /// Bytes delivered of each flow.

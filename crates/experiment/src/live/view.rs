@@ -22,7 +22,7 @@ pub struct SocketView {
     pub srtt_s: f64,
     /// The delivery rate in bit/s, as the kernel estimates it.
     pub delivery_rate_bps: u64,
-    /// Segments sent again since it was opened.
+    /// Segments retransmitted since it was opened.
     pub retransmissions: u32,
 }
 
@@ -41,7 +41,7 @@ pub struct LinkView {
     pub inside: [u64; 2],
 }
 
-/// What a watch has seen since somebody looked.
+/// Counters and windows of a live run since the watch was last read.
 #[derive(Clone, Debug, Serialize)]
 pub struct View {
     /// The sockets that have sent data.

@@ -77,7 +77,7 @@ fn metrics(hop: &HopSetup, radio: &RadioConfig, counts: &Counts) -> Metrics {
     let first = counts.attempts[0];
     let bits = counts.frames * u64::from(radio.phy.frame_bits);
     let (sent, lost) = counts.attempts.iter().fold((0, counts.frames), |(sent, left), attempt| {
-        // What was accepted need not be sent again.
+        // What was accepted need not be retransmitted.
         (sent + left, attempt.residual)
     });
     let accepted = counts.frames - lost;

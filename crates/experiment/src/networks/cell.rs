@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for CellSetup {
-    /// The cell, without an uplink the links on the way back of its users, and the wired segment that they share.
+    /// The cell, without an uplink the links on the reverse path of its users, and the wired segment that they share.
     fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
         let [_, forward, reverse, _] = PATH;
         let cell = Cell::new(self.model.config.clone(), seed).expect("checked");
@@ -67,7 +67,7 @@ impl NetworkKind for CellSetup {
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
         let [_, forward, reverse, _] = PATH;
         let mut values = cell_metrics(setup, run, forward, &[]);
-        // Links of their own on the way back have no users.
+        // Links of their own on the reverse path have no users.
         values.extend(of_users(setup, run, reverse, &[UPLINK_METRICS, UPLINK_KEPT], &[]));
         values
     }
@@ -78,7 +78,7 @@ impl NetworkKind for CellSetup {
     }
 }
 
-/// A cell whose users each have a link of their own on the way back (`has_links`) or go back through it, and the wired segment that
+/// A cell whose users each have a link of their own on the reverse path (`has_links`) or go back through it, and the wired segment that
 /// they share.
 pub(super) fn cell_with_links_back(
     cell: NamedMedium,

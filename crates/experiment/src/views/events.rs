@@ -13,7 +13,7 @@ const SAMPLE_COLUMNS: &str = ",link,goodput_bps,rtt_mean_s,queue_packets,capacit
 pub(crate) enum Lines {
     /// Of events.
     Events,
-    /// Of samples.
+    /// The columns of samples.
     Samples,
     /// Of both, in order of time.
     Both,

@@ -165,7 +165,7 @@ fn seed_of(experiment: &Experiment, run: u64) -> Result<RunSeed, ScenarioError> 
     Ok(RunSeed { seed: experiment.seed, run })
 }
 
-/// A text about each point.
+/// Writes a text for each point of a plan to the sink.
 fn of_all_points(
     experiment: &Experiment,
     sink: &mut (dyn FnMut(usize, &str) + Send),

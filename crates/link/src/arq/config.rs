@@ -29,7 +29,7 @@ pub struct ArqLinkConfig {
     pub header: FrameHeader,
     /// What the receiver keeps of spoiled frames, where the channel lets it combine copies.
     pub soft_buffer: SoftBufferConfig,
-    /// The way back for acknowledgements and requests.
+    /// The reverse path for acknowledgements and requests.
     pub reverse: ReverseConfig,
     /// Who repeats lost frames.
     pub protocol: ArqProtocol,

@@ -1,4 +1,4 @@
-//! Go back N: after a loss everything is sent again from there.
+//! Go back N: after a loss everything is retransmitted from there.
 
 use super::{ArqError, ArqSender, Content, Feedback, InOrderReceiver, Patience, Pdu, Protocol, Sdu};
 use crossfade_core::SimTime;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub struct GoBackNConfig {
     /// N: how many frames may be unacknowledged.
     pub window: u32,
-    /// How long after the start of its transmission the oldest frame is sent again, with all that followed.
+    /// How long after the start of its transmission the oldest frame is retransmitted, with all that followed.
     pub timeout: SimTime,
     /// After so many expiries in a row for one frame it is given up (the N2 of HDLC); `None` never gives up.
     pub max_retransmissions: Option<u32>,
@@ -124,7 +124,7 @@ impl ArqSender for GoBackNSender {
 
     fn on_feedback(&mut self, _now: SimTime, feedback: Feedback) {
         let Feedback::Ack { next, .. } = feedback else { return };
-        // Also frames that wait to be sent again may be acknowledged: those that the timer was too quick for.
+        // Also frames that wait to be retransmitted may be acknowledged: those that the timer was too quick for.
         let end = self.base + self.window.len() as u64;
         if next > end {
             return;

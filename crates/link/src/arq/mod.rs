@@ -111,7 +111,7 @@ pub enum Feedback {
         /// Which.
         seq: u64,
     },
-    /// All frames before one, and another, need not be sent again.
+    /// All frames before one, and another, need not be retransmitted.
     Ack {
         /// The first frame that is still waited for.
         next: u64,
@@ -142,7 +142,7 @@ pub enum Delivery {
 
 /// The sending end of an ARQ protocol.
 pub trait ArqSender: Send {
-    /// Whether it would send a new payload at `now`: its window is open, and nothing has to be sent again
+    /// Whether it would send a new payload at `now`: its window is open, and nothing has to be retransmitted
     /// first. (Timers that have expired are acted on: giving a frame up may open the window.)
     fn wants_sdu(&mut self, now: SimTime) -> bool;
 

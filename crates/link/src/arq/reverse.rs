@@ -1,4 +1,4 @@
-//! The way back for acknowledgements and requests.
+//! The reverse path for acknowledgements and requests.
 
 use super::{ArqError, ArqStatistics, Feedback};
 use crossfade_channel::{Iid, LossProcess};
@@ -82,7 +82,7 @@ impl ReverseChannel {
         }
     }
 
-    /// When the next reaches the sender; [`SimTime::MAX`] if none is on the way.
+    /// Time at which the next message reaches the sender; [`SimTime::MAX`] if none is on the way.
     #[inline]
     pub(super) fn next_arrival(&self) -> SimTime {
         self.on_the_way.front().map_or(SimTime::MAX, |(at, _)| *at)

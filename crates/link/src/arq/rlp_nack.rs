@@ -1,7 +1,7 @@
 //! The radio link protocol of Toledo and Wang: "TCP performance over wireless MIMO channels with ARQ and
 //! packet combining" (IEEE Trans. Mobile Computing 5(3), 2006), sections 5.1 and 5.2.
 //!
-//! That of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time; and
+//! It is the protocol of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time; and
 //! periodic acknowledgements, which free the sender's buffer.
 
 use super::resequencer::{HALF, Place, Resequencer};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// The parameters of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpNackConfig {
-    /// The limit n: after so many expiries of its timer a frame is given up. With 0 nothing is sent again.
+    /// The limit n: after so many expiries of its timer a frame is given up. With 0 nothing is retransmitted.
     pub max_retransmissions: u32,
     /// How long to wait for an answer to a NACK: the time of four frames in the paper.
     pub timeout: SimTime,
@@ -75,7 +75,7 @@ pub struct RlpNackSender {
     oldest: u64,
     /// The paper's `nextseq`, without a modulus.
     next_seq: u64,
-    /// The frames that are not acknowledged, by their number modulo 256, and how often each was sent again.
+    /// The frames that are not acknowledged, by their number modulo 256, and how often each was retransmitted.
     sent: Box<[(Sdu, u32); 256]>,
     next: Option<Sdu>,
     /// What to send again.
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_loss_of_everything_on_the_way_is_noticed() {
-        // The timer of four frames would give up what waits to be sent again.
+        // The timer of four frames would give up what waits to be retransmitted.
         let mut ladder = ladder(&RlpNackConfig { timeout: SLOT * 200, ..config(3) });
         ladder.run("o");
         // The buffer of 128 frames is full after 127 more.
@@ -405,7 +405,7 @@ mod tests {
         }
         assert!(!sender.wants_sdu(NOW));
         assert_eq!(sender.poll_transmit(NOW).map(|pdu| pdu.content), Some(Content::Idle));
-        // What is acknowledged need not be sent again, and what was never sent cannot be acknowledged.
+        // What is acknowledged need not be retransmitted, and what was never sent cannot be acknowledged.
         sender.on_feedback(NOW, Feedback::Nak { seq: 2 });
         sender.on_feedback(NOW, Feedback::Ack { next: 9, last: 8 });
         assert_eq!(sender.again, [2]);

@@ -1,4 +1,4 @@
-//! Selective repeat: only what was lost is sent again.
+//! Selective repeat: only what was lost is retransmitted.
 
 use super::{
     ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,
@@ -21,7 +21,7 @@ pub struct SelectiveRepeatConfig {
     /// How many frames from the oldest unacknowledged one on may be on the way, and how many the receiver
     /// keeps.
     pub window: u32,
-    /// How long after the start of its transmission a frame is sent again.
+    /// How long after the start of its transmission a frame is retransmitted.
     pub timeout: SimTime,
     /// After so many retransmissions a frame is given up; `None` never gives up.
     pub max_retransmissions: Option<u32>,
@@ -114,7 +114,7 @@ impl SelectiveRepeatSender {
         self.drop_stale_timers();
     }
 
-    /// Timers of frames that are done, or were sent again, must not wake anybody.
+    /// Timers of frames that are done, or were retransmitted, must not wake anybody.
     fn drop_stale_timers(&mut self) {
         while let Some(&(_, seq, transmissions)) = self.timers.front() {
             if self.frame(seq).is_some_and(|frame| !frame.is_done && frame.transmissions == transmissions) {
@@ -124,7 +124,7 @@ impl SelectiveRepeatSender {
         }
     }
 
-    /// What waits to be sent again may have been acknowledged after all.
+    /// What waits to be retransmitted may have been acknowledged after all.
     fn drop_stale_requests(&mut self) {
         while let Some(&seq) = self.again.front() {
             if self.frame(seq).is_some_and(|frame| !frame.is_done) {
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(immediate.up, [0, 2, 3, 1, 4, 5, 6]);
     }
 
-    /// Where several wait to be sent again, the oldest goes first, and all of them before anything new.
+    /// Where several wait to be retransmitted, the oldest goes first, and all of them before anything new.
     #[test]
     fn the_oldest_is_repeated_first() {
         let mut ladder = ladder(8, None, Release::InOrder);

@@ -7,7 +7,7 @@ use crossfade_core::{DelayHistogram, SimTime, counters};
 pub struct ArqStatistics {
     /// Payloads sent for the first time, each counted once it has been sent to its end, as retransmissions and errors are.
     pub frames: u64,
-    /// Payloads sent again.
+    /// Payloads retransmitted.
     pub retransmissions: u64,
     /// Frames without payload.
     pub idle_frames: u64,

@@ -6,7 +6,7 @@ use crossfade_core::SimTime;
 /// The parameters of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopAndWaitConfig {
-    /// How long after the start of its transmission a frame is sent again: at least a frame, the delays of
+    /// How long after the start of its transmission a frame is retransmitted: at least a frame, the delays of
     /// both directions and the acknowledgement.
     pub timeout: SimTime,
     /// After so many retransmissions a frame is given up; `None` never gives up.

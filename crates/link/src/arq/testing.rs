@@ -62,7 +62,7 @@ pub(super) struct Ladder<S, R> {
     pub(super) sender: S,
     pub(super) receiver: R,
     pub(super) slot: u64,
-    /// What was sent in each slot: `+n` a new frame, `*n` one sent again, `.` an idle frame, `-` nothing.
+    /// What was sent in each slot: `+n` a new frame, `*n` one retransmitted, `.` an idle frame, `-` nothing.
     pub(super) sent: Vec<String>,
     /// What was passed up.
     pub(super) up: Vec<i64>,

@@ -1,4 +1,4 @@
-//! No repetition: each frame is sent once.
+//! No retransmission: each frame is sent once.
 
 use super::{
     ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,

@@ -50,7 +50,7 @@ impl Recording {
     pub(crate) fn recorder(&self, lane: u8, is_shared: bool) -> Recorder {
         let journal = self.journal.as_ref().map(|journal| Lane::new(Arc::clone(journal), lane));
         let captures = self.captures.as_ref().map(|[first, second]| {
-            // A shared medium has the ports 0 and 1 of both hosts; a link of the way back enters at the second.
+            // A shared medium has the ports 0 and 1 of both hosts; a link of the reverse path enters at the second.
             let mut files = [Arc::clone(first), Arc::clone(second)];
             if !is_shared && lane == 1 {
                 files.reverse();

@@ -22,7 +22,7 @@ pub(crate) const ALL: &[Case] = &[
     ("nothing_is_left", nothing_is_left),
 ];
 
-/// The way back is passed by the thread of both ways, by one of its own while much passes, and by the first again;
+/// The reverse path is passed by the thread of both ways, by one of its own while much passes, and by the first again;
 /// what passes meanwhile is neither lost nor doubled nor changed.
 fn one_thread_passes_little_and_two_pass_much() {
     let (link, threads) = attended(hop(None, SimTime::ZERO));

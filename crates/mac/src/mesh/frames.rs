@@ -167,7 +167,7 @@ impl Mesh {
         }
         let node = self.node(from);
         node.radio.transmit(false);
-        // What comes after a frame of one's own is a wait, or nothing.
+        // What comes after a frame of your own is a wait, or nothing.
         let _nothing = node.station.on_time(now);
         self.settle(from);
     }

@@ -1,4 +1,4 @@
-//! What stands around the hop that carries the data: the way back, and a wired segment.
+//! What stands around the hop that carries the data: the reverse path, and a wired segment.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -14,7 +14,7 @@ use crossfade_transport::Releases;
 pub struct Around {
     /// The wireless link, on the way of the acknowledgements.
     pub reverse: HopSetup,
-    /// The wired segment before the wireless link, and on the way back.
+    /// The wired segment before the wireless link, and on the reverse path.
     pub wired: Option<[HopSetup; 2]>,
 }
 
@@ -49,13 +49,13 @@ impl Around {
         self.reverse.transit(answer_bytes) + wired.unwrap_or_default()
     }
 
-    /// The wireless link on the way back.
+    /// The wireless link on the reverse path.
     pub(super) fn wireless_link(&self) -> WirelessLink<'_> {
         WirelessLink { table: "reverse", channel: "reverse.channel", hop: &self.reverse }
     }
 }
 
-/// Fills in the defaults of the way back and of the wired parts, over which flows shake hands.
+/// Fills in the defaults of the reverse path and of the wired parts, over which flows shake hands.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     flows: &mut [FlowSetup],

@@ -10,12 +10,12 @@ use crate::tables::{CellModel, Channel, FlowSetup, Link, Phy, Queue, Radio, Reve
 use crossfade_cell::{CellConfig, UplinkConfig};
 use crossfade_core::SimTime;
 
-/// A cell, in which acknowledgements take its uplink, or each user has a link of its own on the way back.
+/// A cell, in which acknowledgements take its uplink, or each user has a link of its own on the reverse path.
 #[derive(Clone, Debug)]
 pub struct CellSetup {
     /// The downlink.
     pub model: CellModel,
-    /// The way back, which with an uplink loses nothing and takes no time, and the wired segment that users share.
+    /// The reverse path, which with an uplink loses nothing and takes no time, and the wired segment that users share.
     pub around: Around,
 }
 
@@ -30,7 +30,7 @@ impl CellSetup {
         way_of_acks(&self.model.config)
     }
 
-    /// The links on the way back of users, where there is no uplink.
+    /// The links on the reverse path of users, where there is no uplink.
     pub fn reverse(&self) -> Option<&HopSetup> {
         self.model.config.uplink.is_none().then_some(&self.around.reverse)
     }

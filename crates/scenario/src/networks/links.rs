@@ -19,7 +19,7 @@ pub struct LinksSetup {
     pub gate: Gate,
     /// The wireless link, on the way of the data.
     pub forward: HopSetup,
-    /// The way back, and the wired segment.
+    /// The reverse path, and the wired segment.
     pub around: Around,
     /// How many frames a run of method phy has.
     pub frames: u64,

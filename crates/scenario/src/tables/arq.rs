@@ -248,7 +248,7 @@ pub struct Feedback {
 
 absent!(Arq, Feedback);
 
-/// The way back for acknowledgements and NAKs, with checked parameters.
+/// The reverse path for acknowledgements and NAKs, with checked parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackSetup {
     /// Bit rate in bit/s; `None` takes no time to transmit.

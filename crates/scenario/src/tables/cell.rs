@@ -62,7 +62,7 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_spread: Option<Span>,
 
-    /// Delays of a profile of one's own in nanoseconds, in rising order. Contradicts cell.profile.
+    /// Delays of a profile of your own in nanoseconds, in rising order. Contradicts cell.profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_ns: Option<Vec<f64>>,
 

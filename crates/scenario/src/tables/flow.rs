@@ -239,7 +239,7 @@ impl FlowSetup {
         }
     }
 
-    /// How it begins over a shared path whose idle round trip is `rtt`, whose way back takes `back` for the request, and where
+    /// How it begins over a shared path whose idle round trip is `rtt`, whose reverse path takes `back` for the request, and where
     /// packets on that way wait for `releases`.
     pub(crate) fn open(&mut self, rtt: SimTime, back: SimTime, releases: Option<Releases>) {
         let rtt = rtt.saturating_add(self.access_delay * 2);

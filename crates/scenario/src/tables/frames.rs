@@ -93,7 +93,7 @@ pub struct FrameSetup {
     pub header: arq::FrameHeader,
     /// Who repeats it.
     pub protocol: ArqProtocol,
-    /// The way back for acknowledgements and NAKs.
+    /// The reverse path for acknowledgements and NAKs.
     pub feedback: FeedbackSetup,
 }
 
@@ -113,7 +113,7 @@ impl FrameSetup {
         self.frame_time.saturating_add(delay).saturating_add(self.feedback.time())
     }
 
-    /// For how long a frame may be repeated, at this loss rate.
+    /// Longest time for which the link may retransmit a frame, at this loss rate.
     pub(crate) fn longest_recovery(&self, loss_rate: Option<f64>) -> SimTime {
         self.protocol.longest_recovery(self.frame_time, loss_rate)
     }

@@ -397,7 +397,7 @@ impl Hop<'_> {
 }
 
 impl Wired {
-    /// The segment on the way of the data and on the way back, if there is one.
+    /// The segment on the way of the data and on the reverse path, if there is one.
     pub(crate) fn resolve(
         &mut self,
         packets: Packets,

@@ -224,7 +224,7 @@ pub enum Arrangement {
     Grid,
     /// Around node 0.
     Star,
-    /// Anywhere, uniformly, in a square.
+    /// Uniformly at random in a square.
     Random,
 }
 

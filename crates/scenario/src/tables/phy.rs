@@ -315,7 +315,7 @@ impl Phy {
         Ok(config)
     }
 
-    /// The rate of the symbols and that of the link are one.
+    /// Derives `link.rate` from the symbol rate, or the symbol rate from `link.rate`.
     fn resolve_rate(&mut self, config: &PhyConfig, rate: &mut Option<Rate>) -> Result<(), ScenarioError> {
         let bits = config.bits_per_use();
         match (self.symbol_rate, *rate) {

@@ -29,7 +29,7 @@ enum SendLoop {
     /// The sender was asked in vain; the next that asks starts it again, such as what the application writes.
     Rests,
     /// The last acknowledgement does not start it: it was a duplicate that counted, outside recovery. That includes the one that
-    /// triggers a fast retransmit, which is followed by the repetition and nothing else.
+    /// triggers a fast retransmit, which is followed by the retransmission and nothing else.
     Silent,
 }
 
@@ -104,7 +104,7 @@ impl Sack1 {
 
     /// What leaves whether or not the last acknowledgement starts the loop.
     fn next_repetition(&mut self, state: &mut SendState) -> Option<u64> {
-        // The first repetition is not counted into the pipe.
+        // The first retransmission is not counted into the pipe.
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }

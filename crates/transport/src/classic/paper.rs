@@ -12,7 +12,7 @@
 //! ```
 //!
 //! In recovery nothing but the repeated segment is sent until it is acknowledged, although the inflated window would
-//! allow more: the text of section II differs here from the analysis, and the analysis is followed. A repetition that
+//! allow more: the text of section II differs here from the analysis, and the analysis is followed. A retransmission that
 //! is lost leaves the sender silent until the timer that its segment got when it was first sent.
 
 use super::recovery::LossRecovery;
@@ -134,7 +134,7 @@ impl LossRecovery for PaperRecovery {
             return state.retransmit.take();
         }
         let duplicates = state.dupacks.min(state.dupthresh - 1);
-        // New data alone (RFC 3042): what is sent again beyond the window comes back as duplicates, without an end.
+        // New data alone (RFC 3042): what is retransmitted beyond the window comes back as duplicates, without an end.
         let is_new = state.snd_nxt == state.snd_max;
         let extra = if state.limited_transmit && is_new { u64::from(duplicates) } else { 0 };
         let usable = state.window(extra) as u64;

@@ -6,7 +6,7 @@ use crate::outcome::AckOutcome;
 use crate::segment::Ack;
 use crossfade_core::SimTime;
 
-/// A rule for repeating segments.
+/// Loss recovery: which segments the sender retransmits, and when.
 pub trait LossRecovery: Send {
     /// An acknowledgement arrived.
     fn on_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome;

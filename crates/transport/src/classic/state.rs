@@ -113,7 +113,7 @@ impl SendState {
         let acked = next_expected - self.snd_una;
         self.retransmit = None;
         self.snd_una = next_expected;
-        // After a timeout the receiver may hold more than was sent again.
+        // After a timeout the receiver may hold more than was retransmitted.
         self.snd_nxt = self.snd_nxt.max(next_expected);
         self.timer.on_acked(acked);
         match self.timed {
@@ -145,7 +145,7 @@ impl SendState {
         }
     }
 
-    /// A segment will be sent again: the round trip being measured would be ambiguous (Karn and Partridge
+    /// A segment will be retransmitted: the round trip being measured would be ambiguous (Karn and Partridge
     /// 1987).
     pub fn stop_timing(&mut self) {
         self.timed = None;

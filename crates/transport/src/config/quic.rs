@@ -34,7 +34,7 @@ pub struct QuicConfig {
     pub time_threshold: f64,
     /// Losses in a row are persistent congestion from so many probe timeouts on (section 7.6.1); at least 1.
     pub persistent_threshold: u32,
-    /// The round trip before the first is measured (section 6.2.2).
+    /// RTT assumed before the first sample (section 6.2.2).
     pub initial_rtt: SimTime,
     /// How many packets a probe timeout sends (section 6.2.4): one or two.
     pub probes: u32,

@@ -53,7 +53,7 @@ impl CongestionControlKind {
 /// Rules of a mechanism where Linux differs from the RFC (docs/kernel.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// The RFC's.
+    /// Rules of the RFC.
     Rfc,
     /// Linux's.
     Linux,
@@ -66,7 +66,7 @@ pub struct Pacing {
     pub slow_start_ratio: f64,
     /// Pacing rate in windows per RTT for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
     pub ratio: f64,
-    /// How many segments leave back to back; `None`: what congestion control says, or segmentation offload would take.
+    /// Number of segments that leave back to back; `None` leaves it to congestion control, or to segmentation offload.
     pub quantum: Option<u64>,
 }
 
@@ -93,12 +93,12 @@ pub struct RfcConfig {
     /// How long the receiver may hold back an acknowledgement, less than 500 ms; `None` acknowledges every
     /// segment at once (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: Option<SimTime>,
-    /// So many acknowledgements at the start, and after a duplicate, are not held back, while `delayed_ack` holds others
-    /// (RFC 5681 section 4.2 allows it).
+    /// Number of acknowledgements at the start, and after a duplicate, that `delayed_ack` does not delay (RFC 5681
+    /// section 4.2 allows it).
     pub quick_acks: u32,
-    /// So are those of segments by which a receive window like that of Linux grows; the bytes of a segment, which decide
-    /// how it does. Without [`Self::handshake_rtt`] it grows at the start alone; with it, its round trip follows timestamps and
-    /// it bounds the sender, as does `w_max`, if a segment fits into a page.
+    /// Bytes of a segment, from which the receive window grows as in Linux; acknowledgements of segments by which it grows are
+    /// not delayed. Without [`Self::handshake_rtt`] it grows only at the start; with it, its RTT follows timestamps and the
+    /// window bounds the sender, as `w_max` does, if a segment fits into a page.
     pub growth_acks: Option<u32>,
     /// Segments that end a burst of the sender carry PSH, and the receiver acknowledges them at once.
     pub push_acks: bool,
@@ -125,7 +125,7 @@ pub struct RfcConfig {
     pub rate_reduction: RateReduction,
     /// Find losses by the time of transmission (RFC 8985); needs SACK.
     pub rack: bool,
-    /// Linux: a repetition that is reported has arrived, whatever timestamp is echoed; a repetition lost after a timeout
+    /// Linux: a retransmission that is reported has arrived, whatever timestamp is echoed; a retransmission lost after a timeout
     /// begins a fast recovery; a recovery that ends while something lost and repeated is out is followed by another;
     /// after a timeout there is no reordering window.
     pub rack_rules: Rules,
@@ -213,7 +213,7 @@ impl RfcConfig {
             rack_rules: Rules::Linux,
             prr_without_sack: true,
             tail_loss_probe: true,
-            // Its timer starts again with every repetition of the oldest segment, whatever RFC 6582 calls that.
+            // Its timer starts again with every retransmission of the oldest segment, whatever RFC 6582 calls that.
             impatient: false,
             ..Self::default()
         }

@@ -53,7 +53,7 @@ impl SenderConfig {
         }
     }
 
-    /// This connection with so many segments to send.
+    /// This configuration for a transfer of so many segments.
     #[must_use]
     pub fn with_segments(self, segments: u64) -> Self {
         let segments = Some(segments);

@@ -140,7 +140,7 @@ impl Cubic {
     fn begin_epoch(&self, now: SimTime) -> Epoch {
         let cwnd_epoch = self.state.cwnd;
         // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss,
-        // the plateau is here and K is 0. Nor is there a way back to a plateau below.
+        // the plateau is here and K is 0. Nor is there a reverse path to a plateau below.
         let w_max = self.state.w_max.unwrap_or(cwnd_epoch).max(cwnd_epoch);
         // Section 4.2.
         let k = libm::cbrt((w_max - cwnd_epoch) / self.c);

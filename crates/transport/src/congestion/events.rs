@@ -13,7 +13,7 @@ pub struct Needs {
     /// The window is the congestion control's alone, also in recovery, after a timeout and after idle time: the sender neither inflates it
     /// nor reduces it by PRR, and never calls `set_cwnd`. Which segments to repeat stays the sender's business.
     pub own_window: bool,
-    /// The sender is scalable (RFC 9331): its segments, repetitions as well, say ECT(1), and marks are its own business, told by
+    /// The sender is scalable (RFC 9331): its segments, retransmissions as well, say ECT(1), and marks are its own business, told by
     /// [`RateSample::ce`]; `on_ecn` is not called.
     pub ect_1: bool,
     /// The congestion control sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
@@ -77,7 +77,7 @@ pub struct RateSample {
     /// The time in which the difference was sent, or arrived, whichever is longer.
     pub interval: SimTime,
     /// The delivery rate in segments a second. `None` where nothing has arrived, or in less than the shortest round trip:
-    /// then the acknowledgement of a repetition answers the original.
+    /// then the acknowledgement of a retransmission answers the original.
     pub rate: Option<f64>,
     /// The round trip of the newest segment that it shows to have arrived and that was not repeated; else that of the
     /// timestamp that it echoes.

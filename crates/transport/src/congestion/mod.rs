@@ -81,8 +81,8 @@ pub trait CongestionControl: Send {
     /// An acknowledgement outside loss recovery covered new segments.
     fn on_ack(&mut self, ack: &AckSample);
 
-    /// Duplicate acknowledgements showed a loss while `window` segments were allowed under way. Once for each
-    /// recovery.
+    /// Called once for each recovery: duplicate acknowledgements showed a loss while `window` segments were allowed in
+    /// flight.
     fn on_loss(&mut self, now: SimTime, window: f64);
 
     /// The retransmission timer expired while `window` segments were allowed under way. Under RFC 5681
@@ -131,7 +131,7 @@ pub trait CongestionControl: Send {
     /// A segment is about to leave.
     fn on_send(&mut self, _send: &SendEvent) {}
 
-    /// A segment was found lost, a repetition or not.
+    /// A segment was found lost, a retransmission or not.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
     /// A tail loss probe has repaired the loss of a segment, which no recovery and no `on_segment_lost` tells of (RFC 8985 section

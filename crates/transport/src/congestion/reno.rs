@@ -40,7 +40,7 @@ impl Reno {
         Self { state, before: None, counting: AckCounting::PerSegment }
     }
 
-    /// Replaces the slow start.
+    /// Takes another slow start, such as HyStart++.
     #[must_use]
     pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;

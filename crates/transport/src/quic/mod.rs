@@ -155,7 +155,7 @@ impl QuicSender {
     }
 
     /// RFC 9002 appendix A.8: one timer, for the time threshold if a packet waits for it, else for a probe. None when all has
-    /// arrived that there was: the last repetitions need no answer.
+    /// arrived that there was: the last retransmissions need no answer.
     fn deadline(&self) -> Option<SimTime> {
         let last = self.last_sent.filter(|_| self.in_flight() > 0 && !self.is_done());
         self.loss_time.or_else(|| Some(last?.saturating_add(self.round_trip.probe_timeout())))

@@ -1,4 +1,4 @@
-//! The sending end of the stream: which segments have arrived, and which must be sent again, under a new number.
+//! The sending end of the stream: which segments have arrived, and which must be retransmitted, under a new number.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 enum Piece {
     /// In flight, last in the packet of this number.
     Sent(u64),
-    /// To be sent again.
+    /// To be retransmitted.
     Lost,
     Arrived,
 }
@@ -17,7 +17,7 @@ pub(super) struct SendStream {
     una: u64,
     /// From `una` on.
     pieces: VecDeque<Piece>,
-    /// To be sent again, lowest first; entries that are no longer so are skipped.
+    /// To be retransmitted, lowest first; entries that are no longer so are skipped.
     lost: BinaryHeap<Reverse<u64>>,
 }
 

@@ -26,7 +26,7 @@ impl QuicSender {
             number,
             retransmission,
             timestamp: now,
-            // RFC 9000 section 13.4.1: every packet, also what is sent again.
+            // RFC 9000 section 13.4.1: every packet, also what is retransmitted.
             ecn_capable: ecn,
             l4s: ecn && self.needs.ect_1,
             ..Segment::default()

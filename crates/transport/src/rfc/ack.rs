@@ -196,7 +196,7 @@ impl RfcSender {
             && self.config.rfc.timestamps
             && news.acked > 0
             && episode.answers_original(ack.timestamp_echo)
-            // RFC 3522 section 3.2 step 5: what acknowledges everything may answer a repetition whose original arrived
+            // RFC 3522 section 3.2 step 5: what acknowledges everything may answer a retransmission whose original arrived
             // and was acknowledged in vain; a receiver that reports duplicates would say so.
             && (!self.policy.undo.eifel_asks_d_sack || !reports_duplicate && (saw_d_sack || leaves_some));
         let by_d_sack = self.config.rfc.d_sack

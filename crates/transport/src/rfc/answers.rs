@@ -16,8 +16,8 @@ pub(crate) struct Answers {
     config: RfcConfig,
     timers: TimerPolicy,
     sends_sack: bool,
-    /// For how long an acknowledgement is held back, where nothing is asked of a segment in order but whether one is: marks are
-    /// not counted, no window grows, no PSH is looked at.
+    /// Delay of an acknowledgement, for receivers that only check whether a segment is in order: marks are not counted, no
+    /// window grows, PSH is ignored.
     plain_delay: Option<SimTime>,
     /// How many acknowledgements still leave at once.
     quick: u32,

@@ -159,7 +159,7 @@ impl Deliveries {
         sample.ce_since_sent = self.ce - newest.ce;
         sample.tx_in_flight = newest.in_flight;
         sample.app_limited = newest.app_limited;
-        // What came sooner than any round trip answers an original, not the repetition that is taken for it.
+        // What came sooner than any round trip answers an original, not the retransmission that is taken for it.
         if sample.interval > SimTime::ZERO && self.min_rtt.is_none_or(|min_rtt| sample.interval >= min_rtt) {
             let delivered = (self.delivered - newest.delivered) as f64;
             sample.rate = Some(delivered / sample.interval.as_secs_f64());
@@ -175,7 +175,7 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     /// A round trip of 40 ms is known; then everything is late and is repeated, and the acknowledgement of each original comes a
-    /// millisecond behind its repetition. The first sample spans the outage. The second has a repetition that left 1 ms after the last
+    /// millisecond behind its retransmission. The first sample spans the outage. The second has a retransmission that left 1 ms after the last
     /// one that is thought to have arrived: 1000 segments a second, if it were believed.
     #[test]
     fn an_original_that_is_taken_for_its_repetition_gives_no_sample() {

@@ -29,7 +29,7 @@ pub(super) struct Episode {
 }
 
 impl Episode {
-    /// `was_repeated` if the oldest segment was, before this: then the timestamp of that repetition would be taken for
+    /// `was_repeated` if the oldest segment was, before this: then the timestamp of that retransmission would be taken for
     /// the original's. After a timeout that is no mistake: the timeout had no cause either way.
     pub(super) fn new(
         cause: Cause,
@@ -66,7 +66,7 @@ impl Episode {
         timestamp.zip(self.first_repetition).is_some_and(|(echo, repeated)| echo < repeated)
     }
 
-    /// `segments` from `start` on were reported to have arrived twice. Whether every repetition was (RFC 3708 section
+    /// `segments` from `start` on were reported to have arrived twice. Whether every retransmission was (RFC 3708 section
     /// 3 (A)).
     pub(super) fn all_were_duplicates(&mut self, start: u64, segments: u64) -> bool {
         if start >= self.snd_una {

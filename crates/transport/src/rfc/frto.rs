@@ -17,7 +17,7 @@ pub(super) enum Frto {
     Off,
     /// Section 2.1 step 2: waits for the acknowledgement of what was repeated.
     WaitNew,
-    /// Section 2.1 step 3: new segments were sent instead of repetitions, which would blur the answer.
+    /// Section 2.1 step 3: new segments were sent instead of retransmissions, which would blur the answer.
     WaitProof {
         /// `RecoveryPoint`: one past the highest segment sent before those.
         recovery_point: u64,
@@ -73,7 +73,7 @@ impl Frto {
                     return Verdict::Open;
                 }
             }
-            // Section 2.1 step 3a: a duplicate; step 3b: the window moves again without a repetition.
+            // Section 2.1 step 3a: a duplicate; step 3b: the window moves again without a retransmission.
             Self::WaitProof { .. } if news.acked == 0 => Verdict::Lost,
             Self::WaitProof { .. } => Verdict::Spurious,
         };
@@ -81,7 +81,7 @@ impl Frto {
         verdict
     }
 
-    /// Whether new segments take the place of repetitions now; then how many more.
+    /// Whether new segments take the place of retransmissions now; then how many more.
     pub(super) fn budget(&mut self) -> Option<&mut u8> {
         match self {
             Self::WaitProof { budget, .. } => Some(budget),

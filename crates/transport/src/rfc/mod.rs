@@ -108,7 +108,7 @@ pub(crate) struct RfcSender {
     /// One past the highest segment sent when the last loss was found: RFC 6582's `recover`, RFC 6675's
     /// `RecoveryPoint`.
     recover: Option<u64>,
-    /// A repetition that the window can't hold back.
+    /// A retransmission that the window can't hold back.
     force: Option<u64>,
     /// `NewReno` has seen a partial acknowledgement in this recovery.
     seen_partial: bool,

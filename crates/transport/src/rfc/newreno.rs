@@ -10,7 +10,7 @@ impl RfcSender {
     /// Whether `dupthresh` duplicates show a new loss.
     pub(super) fn duplicates_show_loss(&self) -> bool {
         // RFC 6582 section 3.2 step 2: only if more was acknowledged than was under way at the last loss; otherwise
-        // the duplicates answer repetitions of what had arrived.
+        // the duplicates answer retransmissions of what had arrived.
         self.dupacks == self.config.dupthresh
             && self.recover.is_none_or(|recover| self.flight.snd_una() > recover)
     }

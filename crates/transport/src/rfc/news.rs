@@ -10,13 +10,13 @@ pub(super) struct Arrival {
     pub(super) sent_at: SimTime,
 }
 
-/// What tells whether an acknowledgement answers a repetition or its original (RFC 8985 section 6.2 step 2).
+/// What tells whether an acknowledgement answers a retransmission or its original (RFC 8985 section 6.2 step 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     pub(super) now: SimTime,
     pub(super) timestamp_echo: Option<SimTime>,
     pub(super) min_rtt: Option<SimTime>,
-    /// A repetition that is reported has arrived, whatever timestamp is echoed (Linux): the echo is that of the last
+    /// A retransmission that is reported has arrived, whatever timestamp is echoed (Linux): the echo is that of the last
     /// segment in order, which is always older.
     pub(super) trusts_sack: bool,
     /// Somebody asks when what has arrived was sent: RACK, or the policies of round trips and timers.

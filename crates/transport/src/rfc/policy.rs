@@ -116,7 +116,7 @@ policy! {
         waits_longer: false, true;
         /// A report of what left before the oldest segment restarts the retransmission timer.
         report_restarts: false, true;
-        /// So does a repetition of the oldest segment (RFC 6298 section 5 restarts it by acknowledgements only).
+        /// A retransmission of the oldest segment restarts the timer; RFC 6298 section 5 restarts it by acknowledgements only.
         repetition_restarts: false, true;
     }
 }
@@ -124,9 +124,9 @@ policy! {
 policy! {
     /// How losses are found by time.
     RackPolicy {
-        /// A repetition that is reported has arrived, whatever timestamp is echoed.
+        /// A retransmission that is reported has arrived, whatever timestamp is echoed.
         trusts_reports: false, true;
-        /// A repetition lost in slow start after a timeout begins a fast recovery.
+        /// A retransmission lost in slow start after a timeout begins a fast recovery.
         recovers_after_timeout: false, true;
         /// A recovery that ends while something lost and repeated is out is followed by another (`tcp_time_to_recover`).
         repairs_begin_recovery: false, true;

@@ -10,7 +10,7 @@ const REO_WND_PERSIST: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// When the segment that was sent last among those that have arrived was sent, and its number.
+    /// Sending time and number of the segment sent last among those that have arrived.
     newest: Option<(SimTime, u64)>,
     /// The round trip of the segment that has arrived last.
     rtt: SimTime,
@@ -60,7 +60,7 @@ impl Rack {
 
     /// Takes what an acknowledgement told, which came at `now` (section 6.2, steps 1 to 3).
     pub(super) fn on_ack(&mut self, now: SimTime, news: &News) {
-        // Step 2; repetitions that may be answered by the original were sorted out before.
+        // Step 2; retransmissions that may be answered by the original were sorted out before.
         if let Some(Arrival { seq, sent_at }) = news.latest {
             let rtt = now.saturating_sub(sent_at);
             self.newest = self.newest.max(Some((sent_at, seq)));

@@ -68,7 +68,7 @@ impl RfcSender {
             self.prr = Some(Prr::start(self.config.rfc.rate_reduction, &entry));
             self.reduce_rate(news.delivered, safe);
         }
-        // The repetition gets a whole timeout, as in BSD and Linux; RFC 6298 section 5 does not ask for it.
+        // The retransmission gets a whole timeout, as in BSD and Linux; RFC 6298 section 5 does not ask for it.
         self.rto.restart(now, true);
     }
 

@@ -64,7 +64,7 @@ impl RfcSender {
             self.phase == Phase::Open || is_again
         };
         if is_again {
-            // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
+            // RFC 5681 section 3.1: ssthresh is held constant when a retransmission times out.
             self.set_cwnd(1.0);
         } else if !self.policy.window.timeout_in_recovery_reduces && self.phase == Phase::Recovery {
             // Once in a window of data, whatever finds the losses.

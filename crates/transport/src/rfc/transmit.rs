@@ -44,7 +44,7 @@ impl RfcSender {
             prr.on_sent();
         }
         if self.policy.timers.repetition_restarts && retransmission && seq == self.flight.snd_una() {
-            // The repetition gets a whole timeout.
+            // The retransmission gets a whole timeout.
             self.rto.restart(now, true);
         } else {
             self.rto.on_sent(now);
@@ -65,7 +65,7 @@ impl RfcSender {
             retransmission,
             timestamp: now,
             echo: self.echo,
-            // RFC 3168 section 6.1.5: repetitions are not ECN-capable; those of a scalable sender are (RFC 8311 section 4.3).
+            // RFC 3168 section 6.1.5: retransmissions are not ECN-capable; those of a scalable sender are (RFC 8311 section 4.3).
             ecn_capable: self.ecn.enabled() && (!retransmission || self.fixed.needs.ect_1),
             l4s: self.ecn.enabled() && self.fixed.needs.ect_1,
             cwr: !retransmission && self.ecn.take_cwr(),
@@ -190,7 +190,7 @@ impl RfcSender {
         if self.policy.undo.proof_asks_window && self.pipe() >= cwnd {
             return None;
         }
-        // RFC 5682 section 2.1 step 2b: up to two new segments, and no repetition.
+        // RFC 5682 section 2.1 step 2b: up to two new segments, and no retransmission.
         let budget = self.frto.budget()?;
         *budget = budget.checked_sub(1)?;
         self.next_new()

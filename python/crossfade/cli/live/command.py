@@ -30,7 +30,7 @@ OWN_FAILURE = 125
 """The exit code where COMMAND could not be run; every other one is COMMAND's."""
 
 UNLIMITED = "10000 Gbit/s"
-"""What stands for a link that only delays or loses: a packet of 1500 bytes takes a nanosecond."""
+"""Rate that stands for a link which only delays or loses: a packet of 1500 bytes takes a nanosecond."""
 
 CONGESTION = re.compile(r"[\w-]{1,15}", re.ASCII)
 """What the kernel may call a congestion control (``TCP_CA_NAME_MAX`` of its ``include/net/tcp.h``)."""

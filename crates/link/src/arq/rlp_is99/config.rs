@@ -45,7 +45,7 @@ pub enum TimerCheck {
 /// The parameters of the protocol. The default is reading `f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpIs99Config {
-    /// The limit n, after which a frame is given up; 3 in IS-99. With 0 nothing is ever sent again.
+    /// The limit n, after which a frame is given up; 3 in IS-99. With 0 nothing is ever retransmitted.
     pub max_retransmissions: u32,
     /// What the limit counts.
     pub persistence: Persistence,

@@ -11,7 +11,7 @@ pub struct RlpIs99Sender {
     /// V(S), without a modulus.
     v_s: u64,
     buffer: u64,
-    /// The frames last sent, by their number modulo 256, and how often each was sent again.
+    /// The frames last sent, by their number modulo 256, and how often each was retransmitted.
     sent: Box<[(Sdu, u32); 256]>,
     next: Option<Sdu>,
     /// What NAKs have asked for, one entry for each NAK.

@@ -203,7 +203,7 @@ fn what_follows_a_burst_longer_than_half_the_numbers_looks_old_unless_it_is_flag
         assert_eq!(first_is_seen, retransmissions_are_flagged);
         // An idle frame tells in any case: V(S) never lies behind V(R).
         ladder.run("O");
-        // What the buffer of 128 frames does not hold is lost; the rest is sent again.
+        // What the buffer of 128 frames does not hold is lost; the rest is retransmitted.
         let told: Vec<i64> = [0].into_iter().chain((1..).map(|n| -1 - n).take(lost + 1 - 128)).collect();
         assert_eq!(ladder.up, told);
         ladder.run(&"O".repeat(300));

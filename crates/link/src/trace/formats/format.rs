@@ -62,7 +62,7 @@ impl Format {
         self.row().1
     }
 
-    /// Whether it is written too.
+    /// Whether `crossfade trace` also writes this format.
     pub fn is_written(self) -> bool {
         self.row().2
     }

@@ -3,7 +3,7 @@
 use crate::trace::TraceError;
 use crossfade_core::excerpt;
 
-/// Lists within lists, and tables within tables.
+/// Greatest depth of nested lists and tables.
 const DEEPEST: usize = 64;
 /// Bytes of a text, a name or a number.
 const LONGEST: usize = 1 << 20;

@@ -53,7 +53,7 @@ pub(super) const SLEEPS: Units = &[("", 1e9), ("s", 1e9), ("m", 60e9), ("h", 360
 pub(super) const NS3_TIMES: Units =
     &[("", 1e9), ("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
 
-/// Of ns-3: `B` is a byte, `b` a bit.
+/// Units of rates in ns-3: `B` is a byte, `b` a bit.
 pub(super) const NS3_RATES: Units = &[
     ("bps", 1.0),
     ("b/s", 1.0),

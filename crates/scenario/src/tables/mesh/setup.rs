@@ -22,7 +22,7 @@ impl MeshSetup {
         [0, self.config.positions.len() as u32 - 1]
     }
 
-    /// Refuses a flow of `table` between nodes that there are not, or that no route joins.
+    /// Refuses a flow of `table` whose nodes do not exist or have no route between them.
     pub(crate) fn check_ends(&self, table: &str, [from, to]: [u32; 2]) -> Result<(), ScenarioError> {
         let [_, last] = self.outermost();
         for (key, node) in [("from", from), ("to", to)] {

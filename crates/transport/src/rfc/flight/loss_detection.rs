@@ -25,7 +25,7 @@ impl Flight {
             match fate {
                 Fate::Sacked => self.sacked_above -= 1,
                 Fate::InFlight => self.mark_lost(seq),
-                // The original is gone, the repetition may be under way.
+                // The original is gone, the retransmission may be under way.
                 Fate::Doubled => self.set_fate(seq, Fate::Repeated),
                 Fate::Lost | Fate::Repeated => {}
             }
@@ -33,7 +33,7 @@ impl Flight {
         }
     }
 
-    /// A segment under way is gone, and its repetition if there is one.
+    /// A segment under way is gone, and its retransmission if there is one.
     pub(in crate::rfc) fn mark_lost(&mut self, seq: u64) {
         if let Some(fate) = self.fate(seq).filter(|fate| !matches!(fate, Fate::Lost | Fate::Sacked)) {
             self.lost_repetitions += u64::from(fate != Fate::InFlight);

@@ -20,7 +20,7 @@ pub(super) enum Fate {
     InFlight,
     /// Gone, not yet repeated \[0\].
     Lost,
-    /// Gone, its repetition is under way \[1\].
+    /// Gone, its retransmission is under way \[1\].
     Repeated,
     /// Repeated although perhaps not gone: both are under way \[2\].
     Doubled,
@@ -63,7 +63,7 @@ pub(super) struct Flight {
     /// Lost and not yet repeated, lowest first; entries that are no longer so are skipped.
     lost: BinaryHeap<Reverse<u64>>,
     lost_count: u64,
-    /// Of these, repetitions.
+    /// Of these, retransmissions.
     lost_repetitions: u64,
     /// Transmissions in the order of time, if that is of use; those that no longer matter are skipped.
     by_time: Option<VecDeque<(SimTime, u64)>>,
@@ -104,7 +104,7 @@ impl Flight {
         self.lost_count
     }
 
-    /// How many of these were repetitions.
+    /// How many of these were retransmissions.
     pub(super) fn lost_repetitions(&self) -> u64 {
         self.lost_repetitions
     }
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(flight.next_lost(), Some(1));
         flight.on_sent(1, NOW);
         assert_eq!((flight.next_lost(), flight.pipe()), (Some(2), 5));
-        // A repetition of what is not known to be lost counts beside the original, until that is lost.
+        // A retransmission of what is not known to be lost counts beside the original, until that is lost.
         flight.on_sent(4, NOW);
         assert_eq!(flight.pipe(), 6);
         ack(&mut flight, 1, &[(7, 8)]);
