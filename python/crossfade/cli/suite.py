@@ -17,7 +17,9 @@ from crossfade.suite import baseline as baselines
 from crossfade.suite.cases import load_suite
 from crossfade.suite.junit import junit as junit_text
 from crossfade.suite.page import page
+from crossfade.suite.programs import run_programs
 from crossfade.suite.running import SuiteResult, read_rows, run_suite
+from crossfade.suite.stacks import PORT, Stack, known_stack, own_stack
 from crossfade.tables import Cell, Table
 
 
@@ -36,6 +38,45 @@ def suite(
             "--control",
             metavar="LIST",
             help="Simulated congestion controls, by commas: cubic, bbr-v3, mine.rs, mine.py, quic:cubic.",
+        ),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(
+            "--client",
+            metavar="COMMAND",
+            help="A real client, as a shell command; with --server. It fetches $CROSSFADE_FILE from "
+            "$CROSSFADE_SERVER:$CROSSFADE_PORT into $CROSSFADE_DOWNLOAD.",
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="COMMAND",
+            help="Its server, which listens on $CROSSFADE_PORT and serves the folder $CROSSFADE_ROOT.",
+        ),
+    ] = None,
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            metavar="NAME",
+            help="A client and a server that are known by name: curl, iperf3, aioquic, quinn, quic-go.",
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", parser=whole, help="$CROSSFADE_PORT, with --server.")
+    ] = PORT,
+    qlog: Annotated[
+        bool, typer.Option("--qlog", help="Client and server write a qlog into $QLOGDIR; none is an error.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="Where journals, logs and qlogs of real programs go: a new folder (default: suite-SUITE).",
         ),
     ] = None,
     case: Annotated[
@@ -81,36 +122,43 @@ def suite(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Run a suite of named conditions with targets: pass, fail, or too close to call.
+    """Run named conditions with targets: pass, fail, or too close to call.
 
     Each target is judged by the 95 % interval of its mean over the runs, all of a suite together. The exit
     code is 1 where a case fails, or is worse than the baseline; a case that is too close to call fails
     nothing. For a target that fails, the worst run is named with the command that repeats it.
 
     \b
-    crossfade suite bbr-draft --control bbr-v3
-    crossfade suite interop --control cubic,bbr-v1,mine.rs --junit verdicts.xml --report verdicts.html
-    crossfade suite radio --control old.rs --json > old.json
-    crossfade suite radio --control new.rs --baseline old.json
+    crossfade suite interop --control cubic
+    crossfade suite interop --control cubic,mine.rs --junit verdicts.xml --report verdicts.html
+    crossfade suite interop --control mine.rs --json > old.json
+    crossfade suite interop --control new.rs --baseline old.json
+    crossfade suite interop --stack curl --case goodput
+    crossfade suite interop --server "my-server -p $CROSSFADE_PORT" --client my-client
     """
     found = load_suite(name)
     check_outputs([junit, report])
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise ScenarioError(f"--report {shortened(report)}: must end in .html")
-    if control is None:
-        raise ScenarioError("suite: give --control, such as --control cubic,bbr-v3")
+    real = _stack(control, client, server, stack, port, qlog)
     share = _share(margin)
     old = None if baseline is None else read_rows(read_text(baseline, ScenarioError), str(baseline))
-    result = run_suite(
-        found,
-        control,
-        cases=case or (),
-        runs=runs,
-        seed=seed,
-        jobs=jobs,
-        cache=not no_cache,
-        tell=None if quiet else terminal.say,
-    )
+    tell = None if quiet else terminal.say
+    if real is None:
+        assert control is not None
+        result = run_suite(
+            found,
+            control,
+            cases=case or (),
+            runs=runs,
+            seed=seed,
+            jobs=jobs,
+            cache=not no_cache,
+            tell=tell,
+        )
+    else:
+        folder = out or Path(f"suite-{found.name}")
+        result = run_programs(found, real, folder, cases=case or (), runs=runs, seed=seed, tell=tell)
     pairs = [] if old is None else baselines.compare_with(result, old, share)
     _show(result, pairs, json, quiet)
     for file, text in ((junit, junit_text), (report, page)):
@@ -118,6 +166,24 @@ def suite(
             write_text(file, text(result, pairs))
             terminal.say(f"wrote {os.fspath(file)}")
     return 1 if result.failed or any(pair.verdict == "worse" for pair in pairs) else 0
+
+
+def _stack(
+    control: str | None, client: str | None, server: str | None, stack: str | None, port: int, qlog: bool
+) -> Stack | None:
+    """The real transport that is asked for; None where a simulated control is."""
+    given = [name for name, value in (("--control", control), ("--stack", stack)) if value is not None]
+    given += ["--client and --server"] if client is not None or server is not None else []
+    if len(given) != 1:
+        what = " and ".join(given) or "nothing"
+        raise ScenarioError(f"suite: one of --control, --stack, --client with --server; {what} given")
+    if control is not None:
+        return None
+    if stack is not None:
+        return known_stack(stack)
+    if client is None or server is None:
+        raise ScenarioError("suite: --client and --server go together")
+    return own_stack(client, server, port, qlog)
 
 
 def _show(result: SuiteResult, pairs: list[baselines.Pair], json: bool, quiet: bool) -> None:

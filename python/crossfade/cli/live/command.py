@@ -104,6 +104,7 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
 
     return Config(
         plan={"name": plan.name, "text": plan.text, "overrides": plan.overrides, "files": plan.files},
+        run=asked.run,
         bulk=asked.workload is not None,
         command=[] if asked.workload else command or [shell],
         is_shell=not command and asked.workload is None,
@@ -170,6 +171,8 @@ def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
         raise ScenarioError(f"--serve {shortened(asked.serve)}: no such folder")
     if asked.mtu is not None and not 576 <= asked.mtu <= 65535:
         raise ScenarioError(f"--mtu {asked.mtu}: must be at least 576 and at most 65535")
+    if not 0 <= asked.run < 1 << 32:
+        raise ScenarioError(f"--run {asked.run}: must be the number of a run, counted from 0")
     if asked.page is not None and not 0 <= asked.page <= 65535:
         raise ScenarioError(f"--page {asked.page}: must be a port, at most 65535, or 0 for any that is free")
     if asked.watch and not (command or asked.workload):

@@ -36,6 +36,7 @@ class Config(Hosts):
     """All that is asked for. Files and folders have whole names where another process opens them."""
 
     plan: Source
+    run: int
     command: list[str]
     is_shell: bool
     far: str | None

@@ -61,7 +61,7 @@ class _Run:
         asked = config.hosts() | {
             "journal": journal,
             "watch": watch,
-            "run": 0,
+            "run": config.run,
             "source": given,
             "version": version(),
         }

@@ -57,6 +57,15 @@ class AskedLive:
             help="Let COMMAND reach this machine's network through the link, by slirp4netns on the far host.",
         ),
     ] = False
+    run: Annotated[
+        int,
+        typer.Option(
+            "--run",
+            metavar="N",
+            parser=whole,
+            help="The link's random numbers are those of this run of the scenario, counted from 0.",
+        ),
+    ] = 0
     duration: Annotated[
         str | None,
         typer.Option("--duration", metavar="TIME", help="End COMMAND after this time (exit code 124)."),

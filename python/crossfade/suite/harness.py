@@ -1,0 +1,251 @@
+"""One run of real programs behind the links of a case: certificates, ports, logs, qlog, limits in time.
+
+``crossfade live`` makes two network namespaces with the links between them. The server runs on the far host,
+the client on the near one, each in a shell under :mod:`crossfade.suite.watched`. Both find in their
+environment ``CROSSFADE_SERVER`` (the server's address), ``CROSSFADE_PORT``, ``CROSSFADE_FILE`` (a name in
+``CROSSFADE_ROOT``), ``CROSSFADE_SIZE`` (its bytes), ``CROSSFADE_DOWNLOAD`` (where the client leaves it),
+``CROSSFADE_CERTIFICATE`` and ``CROSSFADE_KEY`` (PEM), ``QLOGDIR`` and ``SSLKEYLOGFILE``. When ``crossfade
+live`` ends, the kernel ends all processes and hosts with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crossfade.errors import ScenarioError, shortened
+from crossfade.suite import watched
+from crossfade.suite.captures import Transfer, transfer
+from crossfade.suite.cases import Case, Live
+from crossfade.suite.stacks import Stack
+
+NEAR = "10.77.0.2"
+"""The client's address, as ``crossfade live`` has it."""
+
+FILE = "file"
+EVERY_S = 0.1
+MORE_S = 30.0
+"""What a run may take beyond the client's limit: starting, waiting for the server, and ending."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run: the transfer as the client's host saw it, and the report of the links.
+
+    ``problem`` says in a line why the client did not do what it was to; empty where it did. ``files`` are
+    what was kept.
+    """
+
+    transfer: Transfer | None
+    report: Mapping[str, Any]
+    problem: str
+    files: dict[str, str] = field(default_factory=dict)
+
+
+class Harness:
+    """Runs a stack again and again, each time in a folder of its own."""
+
+    def __init__(self, stack: Stack, folder: Path, keep_captures: bool = False) -> None:
+        self.stack = stack
+        self.folder = folder
+        self._keeps_captures = keep_captures
+        self._root = folder / "root"
+        self._root.mkdir()
+        self._certificate, self._key = _certificate(folder)
+
+    def run(self, case: Case, run: int, seed: int | None, scenario: Path) -> Outcome:
+        """Carry out run ``run`` of a case over the links of a ``scenario``.
+
+        Raises :class:`ScenarioError` with one line where the server does not serve, the client cannot be
+        started, a qlog that was promised is missing, or ``crossfade live`` itself fails.
+        """
+        assert case.live is not None
+        here = self.folder / case.name / f"run{run}"
+        here.mkdir(parents=True)
+        data = self._content(case.live.size)
+        kept = {name: here / file for name, file in _FILES.items()}
+        command = self._command(case.live, here, kept, run, seed, scenario)
+        done = self._carry_out(command, case.live, here)
+        where = f"case {case.name}, run {run}"
+        found = self._judge(where, done, here, kept, case.live, data)
+        captured = transfer(kept["capture"], NEAR, EVERY_S) if kept["capture"].exists() else None
+        (here / "download").unlink(missing_ok=True)
+        kept["far capture"].unlink(missing_ok=True)
+        if not self._keeps_captures:
+            kept["capture"].unlink(missing_ok=True)
+        files = {name: str(file) for name, file in kept.items() if file.exists()}
+        files |= {f"{role} qlog": str(log) for role in ("client", "server") for log in _qlogs(here, role)}
+        report = json.loads(kept["report"].read_text()) if kept["report"].exists() else {}
+        if found == "" and captured is None:
+            found = "nothing came through the link"
+        return Outcome(captured, report, found and f"{where}: {found}", files)
+
+    def _content(self, size: int) -> bytes:
+        """The bytes of the file that is fetched, the same in every run."""
+        path = self._root / FILE
+        if not path.exists() or path.stat().st_size != size:
+            path.write_bytes(random.Random(size).randbytes(size))
+        return path.read_bytes()
+
+    def _command(
+        self,
+        live: Live,
+        here: Path,
+        kept: Mapping[str, Path],
+        run: int,
+        seed: int | None,
+        scenario: Path,
+    ) -> list[str]:
+        words = [sys.executable, "-m", "crossfade", "live", str(scenario), "--quiet", "--run", str(run)]
+        words += ["--seed", str(seed)] if seed is not None else []
+        words += ["--record", str(kept["journal"]), "--json", str(kept["report"])]
+        words += ["--pcap", f"{kept['capture']},{kept['far capture']}"]
+        far = self._under("server", here, live.limit_s, self.stack.server)
+        near = self._under("client", here, live.limit_s, self.stack.client)
+        return [*words, "--far", f"exec {shlex.join(far)}", "--", *near]
+
+    def _under(self, role: str, here: Path, limit_s: float, command: str) -> list[str]:
+        """A command under :mod:`watched`, with a log of its own."""
+        own = here / role
+        own.mkdir()
+        log = shlex.quote(str(own / "log"))
+        qlogs = shlex.quote(str(own / "qlog"))
+        (own / "qlog").mkdir()
+        script = f"exec >{log} 2>&1; export QLOGDIR={qlogs} SSLKEYLOGFILE={shlex.quote(str(own / 'keys'))}\n"
+        program = [sys.executable, "-I", str(watched.__file__), role, str(own / "status")]
+        return [*program, f"{limit_s:g}", script + command]
+
+    def _carry_out(self, command: list[str], live: Live, here: Path) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {
+            "CROSSFADE_PORT": str(self.stack.port),
+            "CROSSFADE_ROOT": str(self._root),
+            "CROSSFADE_FILE": FILE,
+            "CROSSFADE_SIZE": str(live.size),
+            "CROSSFADE_DOWNLOAD": str(here / "download"),
+            "CROSSFADE_CERTIFICATE": str(self._certificate),
+            "CROSSFADE_KEY": str(self._key),
+            "CROSSFADE_SERVER_STATUS": str(here / "server" / "status"),
+        }
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        try:
+            out, _ = process.communicate(timeout=live.limit_s + MORE_S)
+        except BaseException as error:
+            process.kill()  # the kernel ends its hosts and their processes with it
+            out, _ = process.communicate()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            out = f"crossfade live did not end; {out}"
+        return subprocess.CompletedProcess(command, process.returncode, out)
+
+    def _judge(
+        self,
+        where: str,
+        done: subprocess.CompletedProcess[str],
+        here: Path,
+        kept: Mapping[str, Path],
+        live: Live,
+        data: bytes,
+    ) -> str:
+        """What is wrong with the client's transfer, in words; what makes runs pointless is raised."""
+        server, client = _status(here, "server"), _status(here, "client")
+        if server is None and client is None:
+            said = " ".join(done.stdout.split()) or f"exit code {done.returncode}"
+            raise ScenarioError(f"{where}: crossfade live failed: {shortened(said)}")
+        if server is None or not server["ready"]:
+            raise ScenarioError(f"{where}: {self._no_server(server, here)}")
+        if client is None:
+            raise ScenarioError(f"{where}: the client was not started (see {here / 'client' / 'log'})")
+        code = client.get("code")
+        if code in (126, 127):
+            what = shortened(self.stack.client)
+            raise ScenarioError(f"{where}: the client cannot be started (exit code {code}): {what}")
+        if self.stack.has_qlog:
+            for role in ("client", "server"):
+                if not _qlogs(here, role):
+                    raise ScenarioError(f"{where}: the {role} wrote no qlog into $QLOGDIR")
+        log = here / "client" / "log"
+        if code is None:
+            return f"the client did not end within {live.limit_s:g} s, and was ended (see {log})"
+        if code != 0:
+            how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            return f"the client ended {how} after {client['took_s']:.2g} s (see {log})"
+        if not self.stack.has_file:
+            return ""
+        download = here / "download"
+        got = download.read_bytes() if download.is_file() else b""
+        if hashlib.sha256(got).digest() != hashlib.sha256(data).digest():
+            what = f"not the {live.size:,} of the file"
+            return f"the client left {len(got):,} bytes in $CROSSFADE_DOWNLOAD, {what}"
+        return ""
+
+    def _no_server(self, status: Mapping[str, Any] | None, here: Path) -> str:
+        if status is None:
+            return f"the server was not started (see {here / 'server' / 'log'})"
+        port, there = self.stack.port, ", ".join(map(str, status["listening"]))
+        if status["code"] in (126, 127):
+            return (
+                f"the server cannot be started (exit code {status['code']}): {shortened(self.stack.server)}"
+            )
+        if status["code"] is not None:
+            log = here / "server" / "log"
+            return f"the server ended with exit code {status['code']} before it listened (see {log})"
+        what = f"it listens on {there}" if there else "it listens nowhere"
+        return f"the server does not listen on port {port} after {watched.STARTS_S:g} s ({what})"
+
+
+_FILES = {"journal": "run.cfj", "report": "report.json", "capture": "near.pcap", "far capture": "far.pcap"}
+
+
+def _status(here: Path, role: str) -> Mapping[str, Any] | None:
+    path = here / role / "status"
+    if not path.exists():
+        return None
+    found: Mapping[str, Any] = json.loads(path.read_text())
+    return found if found.get("started", True) else None
+
+
+def _qlogs(here: Path, role: str) -> list[Path]:
+    """The qlogs that a program wrote: JSON, or the sequence of JSON texts of draft-ietf-quic-qlog."""
+    folder = here / role / "qlog"
+    ends = (".qlog", ".sqlog", ".json")
+    return sorted(path for path in folder.rglob("*") if path.suffix in ends and path.stat().st_size)
+
+
+_CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+_REQUEST = ["req", "-x509", *_CURVE, "-nodes", "-days", "30"]
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for this suite alone, and its key, made by openssl."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        raise ScenarioError("suite: openssl is not installed, which makes the certificate of the server")
+    name = ["-subj", "/CN=crossfade", "-addext", "subjectAltName=DNS:crossfade,IP:10.77.0.1"]
+    made = subprocess.run(
+        [openssl, *_REQUEST, *name, "-keyout", str(key), "-out", str(certificate)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode != 0:
+        raise ScenarioError(f"suite: openssl made no certificate: {shortened(made.stderr.strip())}")
+    return certificate, key

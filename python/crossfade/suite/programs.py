@@ -1,0 +1,181 @@
+"""Cases under real programs: each run behind live links, measured by what its hosts saw."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from crossfade import plans
+from crossfade.comparison.paired import Sample
+from crossfade.errors import ScenarioError, shortened
+from crossfade.files import toml
+from crossfade.plans.options import Options
+from crossfade.suite.cases import Case, Suite, load_suite
+from crossfade.suite.harness import Harness, Outcome
+from crossfade.suite.running import SuiteResult, Tell, carry_out
+from crossfade.suite.stacks import Stack
+from crossfade.suite.targets import Target
+
+# Metrics of a report of the links, by the name that targets have for them.
+OF_LINKS = {
+    "one_way_delay_p50_s": "transit_p50_s",
+    "one_way_delay_p95_s": "transit_p95_s",
+    "queueing_delay_mean_s": "queueing_delay_mean_s",
+}
+OF_TRANSFERS = ("completion_time_s", "goodput_bps", "recovery_s", "segment_loss_rate")
+GIVES_UP = 2
+"""A case whose first runs all end without a transfer is not run again."""
+
+
+class Programs:
+    """A real transport as a source of metrics."""
+
+    def __init__(self, harness: Harness, runs: int, seed: int | None, tell: Tell | None = None) -> None:
+        self.runs = runs
+        self._harness = harness
+        self._seed = seed
+        self._tell = tell
+        self._outcomes: dict[str, dict[int, Outcome]] = {}
+        self._warnings: list[str] = []
+
+    def names(self) -> list[str]:
+        return [self._harness.stack.name]
+
+    def why_not(self, case: Case) -> str:
+        return case.not_live
+
+    def why_no_target(self, target: Target) -> str:
+        if target.beside is not None:
+            return "beside a simulated control"
+        if "/" in target.metric or target.metric.rpartition(".")[0] not in ("", "main", "forward"):
+            return "of flows that are simulated"
+        name = target.metric.rpartition(".")[2]
+        if name in (*OF_TRANSFERS, *OF_LINKS):
+            return ""
+        return "no host of a live run can tell it"
+
+    def warnings(self) -> list[str]:
+        return self._warnings
+
+    def measure(self, case: Case, tested: str) -> list[Sample]:
+        outcomes = self._run(case)
+        return [self._sample(case, target, outcomes) for target in case.targets]
+
+    def replay(self, case: Case, tested: str, run: int) -> tuple[str, dict[str, str]]:
+        files = self._outcomes[case.name][run].files
+        journal = files.get("journal")
+        return shlex.join(["crossfade", "run", "--replay", journal]) if journal else "", files
+
+    def _run(self, case: Case) -> dict[int, Outcome]:
+        found: dict[int, Outcome] = {}
+        scenario = live_scenario(case, self._harness.folder / case.name)
+        for run in range(self.runs):
+            outcome = self._harness.run(case, run, self._seed, scenario)
+            found[run] = outcome
+            if outcome.problem and self._tell is not None:
+                self._tell(outcome.problem)
+            for flag in outcome.report.get("flags", []):
+                self._warnings.append(f"case {case.name}, run {run}: {flag}")
+            if len(found) == GIVES_UP and all(one.problem for one in found.values()):
+                break
+        self._outcomes[case.name] = found
+        return found
+
+    def _sample(self, case: Case, target: Target, outcomes: Mapping[int, Outcome]) -> Sample:
+        assert case.live is not None
+        values: dict[int, float] = {}
+        unfinished: set[int] = set()
+        for run, outcome in outcomes.items():
+            value, is_bound = _value(case.live.size, case.live.limit_s, target, outcome)
+            if math.isfinite(value):
+                values[run] = value
+            if is_bound:
+                unfinished.add(run)
+        return Sample(values, unfinished=frozenset(unfinished & values.keys()))
+
+
+def _value(size: int, limit_s: float, target: Target, outcome: Outcome) -> tuple[float, bool]:
+    """A metric of one run, NaN where it is undefined; and whether it is a lower bound."""
+    name = target.metric.rpartition(".")[2]
+    done = outcome.transfer if not outcome.problem else None
+    if target.needs_samples:
+        # What never arrived is seen as long as it was waited for.
+        return (limit_s, True) if done is None else done.line.value(target)
+    if name == "completion_time_s":
+        return (limit_s, True) if done is None else (done.took_s, False)
+    if name == "goodput_bps":
+        return (0.0, False) if done is None else (8.0 * size / done.took_s, False)
+    if not outcome.report:
+        return math.nan, False
+    forward = outcome.report["directions"][0]
+    if name == "segment_loss_rate":
+        packets = forward["packets"]
+        return ((forward["lost"] + forward["dropped"]) / packets if packets else math.nan), False
+    value = forward[OF_LINKS[name]]
+    return (math.nan if value is None else float(value)), False
+
+
+def live_scenario(case: Case, folder: Path) -> Path:
+    """A case's scenario for real programs, written into a folder with the files that it names.
+
+    The flow under test is theirs (``traffic = "outside"``), and all others are simulated; a flow that is
+    alone is left out.
+    """
+    plan = plans.load(case.scenario, Options(set=case.set))
+    document = tomllib.loads(plan.text)
+    for key, value in case.set.items():
+        _set(document, key.split("."), value)
+    flows = document.get("flows", {})
+    mine = [key.split(".")[1] for key in case.under_test if key.startswith("flows.")] or list(flows)[:1]
+    if len(flows) > len(mine):
+        document["flows"] = {**flows, **{flow: {"traffic": "outside"} for flow in mine}}
+    else:
+        document.pop("flows", None)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in plan.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "scenario.toml"
+    path.write_text(toml.document(document), encoding="utf-8")
+    return path
+
+
+def _set(table: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    for name in path[:-1]:
+        table = table.setdefault(name, {})
+    if isinstance(value, Mapping) and isinstance(table.get(path[-1]), dict):
+        table[path[-1]] |= value
+    else:
+        table[path[-1]] = value
+
+
+def run_programs(
+    suite: str | Suite,
+    stack: Stack,
+    out: Path,
+    *,
+    cases: Sequence[str] = (),
+    runs: int | None = None,
+    seed: int | None = None,
+    tell: Tell | None = None,
+) -> SuiteResult:
+    """Run a suite with a real transport, and judge each target by its interval.
+
+    What is kept of the runs goes to the new folder ``out``: journals, logs, qlogs, reports of the links. The
+    seed and the number of a run decide what the links do, so that two builds meet the same losses. Raises
+    :class:`ScenarioError` with one line where a program does not do its part.
+    """
+    found = (load_suite(suite) if isinstance(suite, str) else suite).chosen(cases)
+    number = found.runs if runs is None else runs
+    if number < 1:
+        raise ScenarioError(f"runs = {number}: must be at least 1")
+    if out.exists():
+        raise ScenarioError(f"{shortened(out)}: is there already; --out gives another folder")
+    if not out.parent.is_dir():
+        raise ScenarioError(f"{shortened(out)}: cannot be made (there is no folder {shortened(out.parent)})")
+    out.mkdir()
+    source = Programs(Harness(stack, out.resolve()), number, seed, tell)
+    return carry_out(found, source, 1 if seed is None else seed, tell)

@@ -1,0 +1,117 @@
+"""A program of a run, watched from outside: ``python watched.py server|client STATUS LIMIT COMMAND``.
+
+It stands on a host of a live run as a process of its own, so it imports nothing of the package, and tells
+what it saw in the file STATUS as JSON. A server is ready once it listens on $CROSSFADE_PORT. A client starts
+when the status of the server says so, and is ended with all its processes after LIMIT seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+STARTS_S = 10.0
+"""A server that does not listen so long after its start never will."""
+GRACE_S = 1.0
+LOOK_S = 0.005
+
+
+def tell(status: str, **found: Any) -> None:
+    """Write a status whole, so that nobody reads half of it."""
+    draft = f"{status}.draft"
+    Path(draft).write_text(json.dumps(found))
+    os.replace(draft, status)
+
+
+def listening() -> list[int]:
+    """The ports on which sockets of this host wait, TCP and UDP."""
+    found = set()
+    for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
+        try:
+            lines = Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        found |= {int(line.split()[1].rpartition(":")[2], 16) for line in lines if line.split()[3] == state}
+    return sorted(found)
+
+
+def start(command: str) -> subprocess.Popen[bytes]:
+    """A shell command in a process group of its own, with nothing to read."""
+    return subprocess.Popen(
+        ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, start_new_session=True, close_fds=True
+    )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a command and all of its group."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            return
+        until = time.monotonic() + GRACE_S
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(LOOK_S)
+
+
+def serve(status: str, command: str) -> int:
+    """Start a server, and last as long as it does."""
+    port = int(os.environ["CROSSFADE_PORT"])
+    process = start(command)
+
+    def stop(*_: object) -> None:
+        end(process)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    until = time.monotonic() + STARTS_S
+    while True:
+        code, there = process.poll(), listening()
+        if port in there:
+            tell(status, ready=True)
+            break
+        if code is not None or time.monotonic() > until:
+            tell(status, ready=False, code=code, listening=there)
+            end(process)
+            return 1
+        time.sleep(LOOK_S)
+    code = process.wait()
+    tell(status, ready=True, code=code)
+    return code
+
+
+def fetch(status: str, limit_s: float, command: str) -> int:
+    """Wait for the server, and run a client."""
+    of_server = Path(os.environ["CROSSFADE_SERVER_STATUS"])
+    until = time.monotonic() + STARTS_S + 2.0 * GRACE_S
+    while not of_server.exists() and time.monotonic() < until:
+        time.sleep(LOOK_S)
+    if not of_server.exists() or not json.loads(of_server.read_text())["ready"]:
+        tell(status, started=False)
+        return 1
+    began = time.monotonic()
+    process = start(command)
+    try:
+        code: int | None = process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        code = None
+    took_s = time.monotonic() - began
+    end(process)
+    tell(status, started=True, code=code, took_s=took_s)
+    return 0
+
+
+def main() -> int:
+    """Be what the first argument says."""
+    role, status, limit_s, command = sys.argv[1:]
+    return serve(status, command) if role == "server" else fetch(status, float(limit_s), command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
