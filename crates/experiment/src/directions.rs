@@ -57,7 +57,9 @@ impl Direction {
             | "receive_share"
             | "busy_share"
             | "bins_per_slot"
-            | "uplink_bins_per_slot" => None,
+            | "uplink_bins_per_slot"
+            | "rlc_status_pdus"
+            | "scheduling_requests" => None,
             _ if metric.starts_with("modulation_share_") => None,
             // Losses, delays, errors, what is in vain.
             _ => Some(Self::Lower),

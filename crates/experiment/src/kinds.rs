@@ -35,7 +35,11 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "interface_drops"
         | "duplicates"
         | "flows_unfinished"
-        | "deferrals" => MetricKind::Count,
+        | "deferrals"
+        | "rlc_status_pdus"
+        | "radio_link_failures"
+        | "pdcp_discards"
+        | "scheduling_requests" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
         "jain_fairness"

@@ -40,6 +40,9 @@ impl Ratio {
             "uplink_queueing_delay_mean_s" => mean(&["uplink_packets_sent"]),
             "retransmissions_per_piece" => mean(&["cell_frames_delivered"]),
             "below_levels_share" => mean(&["cell_frames_sent"]),
+            "rlc_retransmissions_per_packet" => mean(&["bearer_packets"]),
+            _ if metric.starts_with("delay_") => mean(&["bearer_delays"]),
+            _ if metric.starts_with("uplink_delay_") => mean(&["uplink_bearer_delays"]),
             _ if metric.starts_with("modulation_share_") => mean(&["cell_frames_sent"]),
             _ => None,
         }

@@ -139,6 +139,23 @@ const ELSEWHERE: [&str; 82] = [
     "uplink_bins_per_slot",
     "uplink_initial_frame_error_rate",
     "uplink_queueing_delay_mean_s",
+    "delay_queue_mean_s",
+    "delay_grant_mean_s",
+    "delay_air_mean_s",
+    "delay_harq_mean_s",
+    "delay_rlc_mean_s",
+    "delay_reordering_mean_s",
+    "rlc_retransmissions_per_packet",
+    "rlc_status_pdus",
+    "radio_link_failures",
+    "pdcp_discards",
+    "uplink_delay_queue_mean_s",
+    "uplink_delay_grant_mean_s",
+    "uplink_delay_air_mean_s",
+    "uplink_delay_harq_mean_s",
+    "uplink_delay_rlc_mean_s",
+    "uplink_delay_reordering_mean_s",
+    "scheduling_requests",
 ];
 
 #[test]

@@ -69,4 +69,4 @@ pub use station::StationStatistics;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};
-pub use user::{MOST_BITS, UserStatistics};
+pub use user::{BearerStatistics, MOST_BITS, UserStatistics};

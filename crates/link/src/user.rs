@@ -7,6 +7,28 @@ use crossfade_core::counters;
 /// Modulations are counted up to so many bits a symbol.
 pub const MOST_BITS: usize = 8;
 
+/// What happened above the frames of a user whose packets are cut, numbered and sent again there.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct BearerStatistics {
+    /// Packets whose delay was taken apart.
+    pub delays: u64,
+    /// Seconds of their delays together: behind other packets, first in the queue until the first byte is sent, until the last byte is
+    /// sent, in retransmissions of frames, in retransmissions above frames, and behind missing packets.
+    pub delay_parts_s: [f64; 6],
+    /// Segments that were sent again.
+    pub retransmissions: u64,
+    /// Reports of what is missing.
+    pub reports: u64,
+    /// Times that the link failed.
+    pub failures: u64,
+    /// Packets that waited too long to be sent.
+    pub discards: u64,
+    /// Scheduling requests.
+    pub requests: u64,
+}
+
+counters!(BearerStatistics { delays, delay_parts_s, retransmissions, reports, failures, discards, requests });
+
 /// What happened to one user of a slotted radio: packets, and the frames that carry their bits.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct UserStatistics {
@@ -25,6 +47,8 @@ pub struct UserStatistics {
     pub below_levels: u64,
     /// Frames by the bits of a symbol, from 1 on.
     pub frames_by_bits: [u64; MOST_BITS],
+    /// What is counted above frames.
+    pub bearer: BearerStatistics,
 }
 
 counters!(UserStatistics {
@@ -34,7 +58,8 @@ counters!(UserStatistics {
     splits,
     failures_before,
     below_levels,
-    frames_by_bits
+    frames_by_bits,
+    bearer
 });
 
 impl UserStatistics {

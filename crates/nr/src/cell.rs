@@ -1,61 +1,38 @@
 //! The fabric: a base station and its users, slot by slot.
 
-use crate::config::{Fidelity, NrConfig, Scheduler};
+use crate::config::NrConfig;
+use crate::direction::Direction;
 use crate::error_rates::ErrorRates;
 use crate::link_adaptation::Adaptation;
-use crate::user::{Grant, Told, User};
+use crate::upper::Upper;
+use crate::user::User;
 use crossfade_cell::CellError;
-use crossfade_channel::{FrequencyResponse, simd::Simd};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{
-    Departure, EventLog, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push,
-    Verdict,
+    Departure, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push, UserStatistics,
 };
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Where the base station is.
 const BASE: Port = 0;
 
-/// The downlink of an NR cell as a fabric. Packets go in at port 0, the base station, and come out at a user's, 1 and up; the other
-/// way it carries nothing.
+/// An NR cell as a fabric. Packets go in at port 0, the base station, and come out at a user's, 1 and up; with a
+/// [stack](NrConfig::stack) also in at a user's and out at the base station's. From user to user, and up without a stack, it carries
+/// nothing. It reports the downlink, with the uplink as [`LinkReport::back`].
 ///
-/// At the beginning of a slot the blocks of the slot before have arrived, acknowledgements act, then groups of resource blocks go
-/// to users and their blocks begin, one a user and slot. Equal configuration, seed and pushes give equal departures, bit for bit.
+/// At the beginning of a slot the blocks of the slot before have arrived, timers and acknowledgements act, then groups of resource blocks
+/// go to users and their blocks begin, one a user, direction and slot. Equal configuration, seed and pushes give equal departures, bit
+/// for bit.
 pub struct NrCell {
-    config: NrConfig,
     slot: SimTime,
-    users: Vec<User>,
-    adaptation: Adaptation,
-    rates: ErrorRates,
-    /// What each user had in the mean, in bits a slot with data.
-    had: Vec<f64>,
-    /// Slots with data so far.
-    turn: u64,
-    /// Used resource blocks of slots.
-    used: f64,
-    /// In the mean, the probability that each user sends something new, and the resource blocks for that (fidelity `rate`).
-    shares: Vec<f64>,
-    free: f64,
+    downlink: Direction,
+    upper: Option<Upper>,
     is_busy: bool,
     /// The next slot that begins.
     next_slot: u64,
     departures: VecDeque<(Port, Departure)>,
-    log: EventLog,
     now: SimTime,
-    scratch: Scratch,
-}
-
-/// Kept for its memory.
-#[derive(Default)]
-struct Scratch {
-    /// Groups that nobody has.
-    free: Vec<usize>,
-    /// Users with new data, and the bits of it that no group is meant for.
-    active: Vec<(usize, f64)>,
-    /// The groups of each of these.
-    groups: Vec<Vec<usize>>,
 }
 
 impl NrCell {
@@ -65,33 +42,15 @@ impl NrCell {
     /// A configuration that cannot be ([`NrConfig::check`]).
     pub fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
         config.check()?;
-        let simd = Simd::chosen()?;
-        let width_hz = config.numerology.block_hz() * f64::from(config.group_prbs);
-        let response = config
-            .profile
-            .as_ref()
-            .map(|profile| Arc::new(FrequencyResponse::new(profile, config.groups(), width_hz, simd)));
-        let users: Result<Vec<User>, CellError> = (0..config.users.len())
-            .map(|number| User::new(number, &config, response.as_ref(), seed, simd))
-            .collect();
-        let mut rates = ErrorRates::new(config.implementation_loss_db);
+        let upper = config.stack.clone().map(|stack| Upper::new(&config, stack, seed)).transpose()?;
         Ok(Self {
             slot: config.numerology.slot(),
-            adaptation: Adaptation::new(&config, &mut rates),
-            rates,
-            had: vec![1e-3; config.users.len()],
-            users: users?,
-            turn: 0,
-            used: 0.0,
-            shares: Vec::new(),
-            free: 0.0,
+            downlink: Direction::new(config, seed)?,
+            upper,
             is_busy: false,
             next_slot: 0,
             departures: VecDeque::new(),
-            log: EventLog::default(),
             now: SimTime::ZERO,
-            scratch: Scratch::default(),
-            config,
         })
     }
 
@@ -109,226 +68,77 @@ impl NrCell {
     /// Ends the slot before `slot` and begins `slot`.
     fn begin(&mut self, slot: u64) {
         self.now = self.start(slot);
-        let (now, reordering, most) = (self.now, self.config.reordering, self.config.harq.transmissions);
-        for (number, user) in self.users.iter_mut().enumerate() {
-            user.land(now, reordering, |departure| {
-                self.departures.push_back((number as Port + 1, departure));
-            });
-            user.acknowledge(slot, most);
-        }
-        let symbols = self.config.data_symbols(slot);
-        if symbols > 0 {
-            self.send(slot, symbols);
-            self.turn += 1;
+        let Self { downlink, upper, departures, now, .. } = self;
+        let most = downlink.config.harq.transmissions;
+        if let Some(upper) = upper {
+            upper.begin(*now, slot, downlink, |port, departure| departures.push_back((port, departure)));
+        } else {
+            let reordering = downlink.config.reordering;
+            for (number, user) in downlink.users.iter_mut().enumerate() {
+                user.land(*now, reordering, |departure| {
+                    departures.push_back((number as Port + 1, departure));
+                });
+                user.acknowledge(slot, most);
+            }
+            downlink.send(*now, slot, None);
         }
         self.next_slot = slot + 1;
-        self.is_busy = self.users.iter().any(User::is_busy);
+        self.is_busy =
+            self.downlink.users.iter().any(User::is_busy) || self.upper.as_ref().is_some_and(Upper::is_busy);
     }
 
-    /// Gives the groups of `slot` to users, whose blocks begin.
-    fn send(&mut self, slot: u64, symbols: u32) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.free.clear();
-        scratch.free.extend(0..self.config.groups());
-        scratch.active.clear();
-        let count = self.users.len();
-        if self.config.fidelity == Fidelity::Rate {
-            self.send_means(slot, symbols, &mut scratch);
-            self.scratch = scratch;
-            return;
+    /// What a direction reports whose users have counted that.
+    fn report_of(
+        now: SimTime,
+        direction: &Direction,
+        users: Vec<UserStatistics>,
+        [unsent, sent]: [Vec<Parcel>; 2],
+    ) -> LinkReport {
+        let mut statistics = LinkStatistics::default();
+        let mut frames = ArqStatistics::default();
+        for user in &users {
+            statistics.add(&user.packets);
+            frames.add(&user.arq);
         }
-        let first = (self.turn % count as u64) as usize;
-        for place in 0..count {
-            let number = (first + place) % count;
-            let user = &self.users[number];
-            if let Some(prbs) = user.failed_prbs() {
-                let Some(groups) = self.take(&mut scratch.free, prbs) else { continue };
-                let grant = Grant { slot, symbols, groups: &groups, prbs };
-                self.used += f64::from(prbs);
-                let told = self.users[number].send_again(&grant, &self.config, &mut self.rates);
-                self.tell(number, told);
-            } else if user.can_begin() {
-                scratch.active.push((number, user.backlog() as f64 * 8.0));
-            }
-        }
-        if !scratch.active.is_empty() && !scratch.free.is_empty() {
-            self.share(slot, symbols, &mut scratch);
-        }
-        self.scratch = scratch;
-    }
-
-    /// Retransmissions in the mean go first, and users with new data have the rest.
-    fn send_means(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
-        let mut free = f64::from(self.config.prbs);
-        let count = self.users.len();
-        self.shares.resize(count, 1.0);
-        for place in 0..count {
-            // Who is first changes from slot to slot.
-            let number = (self.turn as usize + place) % count;
-            let retransmissions = self.users[number].retransmissions(slot);
-            if retransmissions.share > 0.0 {
-                let prbs = (retransmissions.prbs / retransmissions.share).round().max(1.0) as u32;
-                let mut all = (0..self.config.groups()).collect();
-                let groups = self.take(&mut all, prbs).unwrap_or_default();
-                let grant = Grant { slot, symbols, groups: &groups, prbs };
-                self.users[number].repeat(&retransmissions, &grant, &self.config, &mut self.rates);
-                free -= retransmissions.prbs;
-                self.used += retransmissions.prbs;
-            }
-            self.shares[number] = 1.0 - retransmissions.share;
-            if self.users[number].backlog() > 0 && retransmissions.share < 1.0 {
-                scratch.active.push((number, self.users[number].backlog() as f64 * 8.0));
-            }
-        }
-        self.free = free.max(0.0);
-        if !scratch.active.is_empty() && free > 0.0 {
-            self.share(slot, symbols, scratch);
-        }
-    }
-
-    /// Takes free groups with so many resource blocks, if there are enough.
-    fn take(&self, free: &mut Vec<usize>, prbs: u32) -> Option<Vec<usize>> {
-        let mut sum = 0;
-        let enough = free.iter().position(|group| {
-            sum += self.prbs(*group);
-            sum >= prbs
-        })?;
-        Some(free.drain(..=enough).collect())
-    }
-
-    /// Resource blocks of a group.
-    fn prbs(&self, group: usize) -> u32 {
-        self.config.group_prbs.min(self.config.prbs - group as u32 * self.config.group_prbs)
-    }
-
-    /// Shares the free groups among users with new data.
-    fn share(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
-        let Scratch { free, active, groups } = scratch;
-        groups.resize_with(groups.len().max(active.len()), Vec::new);
-        groups.iter_mut().for_each(Vec::clear);
-        let config = &self.config;
-        let elements =
-            f64::from(12 * symbols - config.dmrs_re - config.overhead_re) * f64::from(config.layers);
-        // A rough rate of a group, in bits.
-        let rate =
-            |ratio: f64, prbs: u32| libm::log2(1.0 + ratio * 0.7).min(10.0) * elements * f64::from(prbs);
-        if active.len() == 1 {
-            groups[0].append(free);
-        } else {
-            let mut next = 0;
-            for group in free.drain(..) {
-                let prbs = config.group_prbs.min(config.prbs - group as u32 * config.group_prbs);
-                let users = &mut self.users;
-                let mut ratio = |number: usize| {
-                    let reported = users[number].reported(slot, config);
-                    reported[group.min(reported.len() - 1)]
-                };
-                let open = (0..active.len()).filter(|place| active[*place].1 > 0.0);
-                let chosen = match config.scheduler {
-                    Scheduler::RoundRobin => {
-                        let count = active.len();
-                        let mut in_turn = (0..count).map(|step| (next + step) % count);
-                        in_turn.find(|place| active[*place].1 > 0.0)
-                    }
-                    Scheduler::MaxSinr => {
-                        let scored = open.map(|place| (place, ratio(active[place].0)));
-                        scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
-                    }
-                    Scheduler::ProportionalFair { .. } => {
-                        let scored = open.map(|place| {
-                            let number = active[place].0;
-                            (place, rate(ratio(number), prbs) / self.had[number])
-                        });
-                        scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
-                    }
-                };
-                let Some(place) = chosen else { break };
-                next = place + 1;
-                active[place].1 -= rate(ratio(active[place].0), prbs);
-                groups[place].push(group);
-            }
-        }
-        let mut got = vec![0.0; self.users.len()];
-        // In the mean, groups of users that send again are free for others.
-        let sizes: Vec<u32> =
-            groups.iter().map(|groups| groups.iter().map(|group| self.prbs(*group)).sum()).collect();
-        let wanted = active
-            .iter()
-            .zip(&sizes)
-            .map(|((number, _), prbs)| f64::from(*prbs) * self.shares.get(*number).copied().unwrap_or(1.0));
-        let scale = self.free / wanted.sum::<f64>().max(1e-9);
-        for ((&(number, _), groups), &prbs) in active.iter().zip(&*groups).zip(&sizes) {
-            if groups.is_empty() {
-                continue;
-            }
-            let grant = Grant { slot, symbols, groups, prbs };
-            let (now, config) = (self.now, &self.config);
-            let (adaptation, rates) = (&self.adaptation, &mut self.rates);
-            match config.fidelity {
-                Fidelity::Rate => {
-                    let share = self.shares[number];
-                    let scale = scale.min(1.0 / share);
-                    self.used += f64::from(prbs) * share * scale;
-                    got[number] =
-                        self.users[number].flow(now, &grant, (share, scale), config, adaptation, rates);
-                }
-                Fidelity::Slot => {
-                    self.used += f64::from(prbs);
-                    let told = self.users[number].send(now, &grant, config, adaptation, rates);
-                    got[number] = told.as_ref().map_or(0.0, |told| f64::from(told.bits));
-                    self.tell(number, told);
-                }
-            }
-        }
-        if let Scheduler::ProportionalFair { window_slots } = self.config.scheduler {
-            for (had, got) in self.had.iter_mut().zip(&got) {
-                *had = (*had + (got - *had) / window_slots).max(1e-3);
-            }
-        }
-    }
-
-    fn tell(&mut self, number: usize, told: Option<Told>) {
-        let Some(told) = told else { return };
-        let at = self.now;
-        self.log.push(|| LinkEvent::Frame {
-            at,
-            user: number as u16,
-            frame: told.block,
-            attempt: told.attempt,
-            scheme: Some(told.scheme.modulation()),
-            snr_db: Some(told.snr_db),
-            verdict: match (told.is_good, told.attempt) {
-                (true, 0) => Verdict::Good,
-                (true, _) => Verdict::Combined,
-                (false, _) => Verdict::Lost,
-            },
-        });
+        let config = &direction.config;
+        let busy = config.numerology.slot().as_secs_f64() * direction.used / f64::from(config.prbs);
+        let report = LinkReport::new(now, statistics, Occupancy::Time(SimTime::from_secs_f64(busy)));
+        LinkReport { frames: Some(frames), users, unsent, sent, ..report }
     }
 }
 
 impl Fabric for NrCell {
     fn ports(&self) -> Port {
-        self.users.len() as Port + 1
+        self.downlink.users.len() as Port + 1
     }
 
     fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
         self.now = self.now.max(now);
-        if from != BASE || to == BASE || to as usize > self.users.len() {
+        let user = from.max(to).wrapping_sub(1) as usize;
+        if from.min(to) != BASE || user >= self.downlink.users.len() {
             return Push::Lost;
         }
-        let user = &mut self.users[to as usize - 1];
-        let (packets, bytes) = user.waiting();
-        if self.config.queue.is_some_and(|limit| !limit.admits(packets, bytes, parcel.bytes())) {
-            user.statistics.packets.queue_drops += 1;
-            return Push::QueueDrop;
-        }
-        user.push(self.now, parcel, self.config.header_bytes);
-        if !self.is_busy {
+        let pushed = match &mut self.upper {
+            Some(upper) => upper.push(self.now, user, to == BASE, parcel, &self.downlink.config),
+            None if to == BASE => return Push::Lost,
+            None => {
+                let config = &self.downlink.config;
+                let user = &mut self.downlink.users[user];
+                let (packets, bytes) = user.waiting();
+                if config.queue.is_some_and(|limit| !limit.admits(packets, bytes, parcel.bytes())) {
+                    user.statistics.packets.queue_drops += 1;
+                    return Push::QueueDrop;
+                }
+                user.push(self.now, parcel, config.header_bytes);
+                Push::Accepted
+            }
+        };
+        if pushed == Push::Accepted && !self.is_busy {
             self.is_busy = true;
             let reached = self.now.as_nanos().div_ceil(self.slot.as_nanos());
             self.next_slot = self.next_slot.max(reached);
         }
-        Push::Accepted
+        pushed
     }
 
     fn next_event(&self) -> Option<SimTime> {
@@ -352,25 +162,36 @@ impl Fabric for NrCell {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        let users: Vec<_> = self.users.iter().map(|user| user.report(now)).collect();
-        let unsent = self.users.iter().flat_map(User::unsent_parcels).collect();
-        let sent = self.users.iter().flat_map(User::sent_parcels).collect();
-        let mut statistics = LinkStatistics::default();
-        let mut frames = ArqStatistics::default();
-        for user in &users {
-            statistics.add(&user.packets);
-            frames.add(&user.arq);
+        let users: Vec<_> = self.downlink.users.iter().map(|user| user.report(now)).collect();
+        match &self.upper {
+            None => {
+                let unsent = self.downlink.users.iter().flat_map(User::unsent_parcels).collect();
+                let sent = self.downlink.users.iter().flat_map(User::sent_parcels).collect();
+                Self::report_of(now, &self.downlink, users, [unsent, sent])
+            }
+            Some(upper) => {
+                let [(down, of_down), (up, of_up)] = upper.report(now, users);
+                let back = Self::report_of(now, &upper.uplink, up, of_up);
+                LinkReport {
+                    back: Some(Box::new(back)),
+                    ..Self::report_of(now, &self.downlink, down, of_down)
+                }
+            }
         }
-        let busy = self.slot.as_secs_f64() * self.used / f64::from(self.config.prbs);
-        let report = LinkReport::new(now, statistics, Occupancy::Time(SimTime::from_secs_f64(busy)));
-        LinkReport { frames: Some(frames), users, unsent, sent, ..report }
     }
 
     fn trace(&mut self, keep: bool) {
-        self.log.keep(keep);
+        self.downlink.log.keep(keep);
+        if let Some(upper) = &mut self.upper {
+            upper.uplink.log.keep(keep);
+        }
     }
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.log.pop()
+        self.downlink.log.pop()
+    }
+
+    fn next_trace_back(&mut self) -> Option<LinkEvent> {
+        self.upper.as_mut()?.uplink.log.pop()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::awgn::Combining;
 use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
-use crate::{Allocation, Duplex, McsTable, NrCell, Numerology};
+use crate::{Allocation, Duplex, McsTable, NrCell, Numerology, Way};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};
 use crossfade_core::{RunSeed, SimTime};
@@ -37,12 +37,16 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
             k1: 4,
             processing_slots: 4,
             combining: Combining::IncrementalRedundancy,
+            has_feedback: true,
             nack_to_ack: 0.0,
             ack_to_nack: 0.0,
         },
         reordering: SimTime::from_millis(50),
         queue: None,
         fidelity: Fidelity::Slot,
+        way: Way::Down,
+        propagation: SimTime::ZERO,
+        stack: None,
     }
 }
 
@@ -117,7 +121,7 @@ fn too_few_processes_carry_exactly_their_share() {
 }
 
 /// The middle of the curve of some scheme: a half fails at first.
-fn half_failing() -> NrConfig {
+pub(crate) fn half_failing() -> NrConfig {
     let mut config = config(10.0);
     config.target_error_rate = 0.5;
     config.users[0].mean_snr_db = NrCell::thresholds_db(&config)[10] + 1e-9;

@@ -1,6 +1,7 @@
 //! The channel of a user: constant, fading, or recorded.
 
 use crate::config::{NrConfig, NrUser};
+use crate::stack_config::Way;
 use crossfade_cell::{CellError, SinrTrace};
 use crossfade_channel::{FrequencyResponse, PredictedFading, TravelledShadowing, simd::Simd};
 use crossfade_core::{RunSeed, SimTime, from_db};
@@ -34,7 +35,8 @@ enum Kind {
 }
 
 impl Channel {
-    /// Its streams are called `channel.nr.N` and `shadowing.nr.N`.
+    /// Its streams are called `channel.nr.N` and `shadowing.nr.N`. Time division has the same channel both ways; with frequency division
+    /// the uplink has its own, `channel.nr.up.N`, behind the same shadows.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -43,7 +45,10 @@ impl Channel {
         simd: Simd,
     ) -> Result<Self, CellError> {
         let NrUser { mean_snr_db, speed_mps, fd_t, trace } = &config.users[number];
-        let stream = |of: &str| seed.stream(&format!("{of}.nr.{number}"));
+        let stream = |of: &str| {
+            let is_apart = config.way != Way::Down && config.duplex.is_frequency() && of != "shadowing";
+            seed.stream(&format!("{of}.nr.{}{number}", if is_apart { "up." } else { "" }))
+        };
         let kind = match (trace, &config.profile, response) {
             (Some(trace), ..) => Kind::Recorded { trace: trace.clone(), slot_time: config.numerology.slot() },
             (None, Some(profile), Some(response)) => {

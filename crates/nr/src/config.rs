@@ -3,6 +3,7 @@
 use crate::awgn::Combining;
 use crate::mcs::{CodedModulation, McsTable};
 use crate::numerology::{Duplex, Numerology};
+use crate::stack_config::{StackConfig, UplinkConfig, Way};
 use crate::transport_block::Allocation;
 use crossfade_cell::{CellError, OuterLoopConfig, SinrTrace};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
@@ -61,6 +62,12 @@ pub struct NrConfig {
     pub queue: Option<QueueLimit>,
     /// Each transmission is an event; or closed forms stand for retransmissions.
     pub fidelity: Fidelity,
+    /// Which way it goes.
+    pub way: Way,
+    /// From the base station to users, and back.
+    pub propagation: SimTime,
+    /// RLC, PDCP and the uplink; `None` has the downlink alone, whose packets wait for missing ones as PDCP lets them.
+    pub stack: Option<StackConfig>,
 }
 
 /// Who gets which group of resource blocks of a slot. Retransmissions come first.
@@ -101,6 +108,8 @@ pub struct HarqConfig {
     pub processing_slots: u64,
     /// What copies carry.
     pub combining: Combining,
+    /// Whether blocks are acknowledged at all; otherwise each is sent once.
+    pub has_feedback: bool,
     /// The probability that a negative acknowledgement is read as a positive one: the block is lost.
     pub nack_to_ack: f64,
     /// The probability that a positive one is read as a negative one, or not at all: the block is sent in vain.
@@ -129,7 +138,7 @@ pub struct NrUser {
     pub trace: Option<SinrTrace>,
 }
 
-fn out_of_range<T>(
+pub(crate) fn out_of_range<T>(
     parameter: &'static str,
     value: impl std::fmt::Display,
     allowed: impl Into<std::borrow::Cow<'static, str>>,
@@ -145,15 +154,70 @@ impl NrConfig {
 
     /// OFDM symbols of a slot that carry data.
     pub fn data_symbols(&self, slot: u64) -> u32 {
-        let symbols = self.duplex.downlink_symbols(slot).saturating_sub(self.control_symbols);
+        let symbols = match self.way {
+            Way::Down => self.duplex.downlink_symbols(slot).saturating_sub(self.control_symbols),
+            Way::Up { symbols, .. } if self.duplex.is_uplink(slot) => symbols,
+            Way::Up { .. } => 0,
+        };
         // A slot whose reference signals leave nothing carries none.
         if 12 * symbols > self.dmrs_re + self.overhead_re { symbols } else { 0 }
     }
 
     /// The first slot in which a block of `slot` can be sent again.
     pub fn again(&self, slot: u64) -> u64 {
-        let HarqConfig { k1, processing_slots, .. } = self.harq;
-        self.duplex.again(slot, k1, processing_slots, |slot| self.data_symbols(slot) > 0)
+        let HarqConfig { k1, processing_slots, has_feedback, .. } = self.harq;
+        let carries = |slot: u64| self.data_symbols(slot) > 0;
+        if !has_feedback {
+            // Its process is free at once.
+            return slot + 1;
+        }
+        match self.way {
+            Way::Down => self.duplex.again(slot, k1 + self.way_slots(), processing_slots, carries),
+            Way::Up { k2, .. } => {
+                let decoded = slot + self.hop_slots() + processing_slots;
+                let granted = (decoded..decoded + self.duplex.period())
+                    .find(|slot| self.duplex.downlink_symbols(*slot) > 0)
+                    .unwrap_or(decoded);
+                let ready = granted + self.hop_slots() + k2;
+                (ready..ready + self.duplex.period()).find(|slot| carries(*slot)).unwrap_or(ready)
+            }
+        }
+    }
+
+    /// Slots of the way from the base station to a user, and of both ways.
+    pub(crate) fn hop_slots(&self) -> u64 {
+        self.propagation.as_nanos().div_ceil(self.numerology.slot().as_nanos())
+    }
+
+    fn way_slots(&self) -> u64 {
+        (self.propagation * 2).as_nanos().div_ceil(self.numerology.slot().as_nanos())
+    }
+
+    /// The last slot in which a transmission of the uplink in `slot` can be granted; `None` before the first.
+    pub(crate) fn granted(&self, slot: u64, k2: u64) -> Option<u64> {
+        let last = slot.checked_sub(k2 + self.hop_slots())?;
+        (0..=last).rev().find(|slot| self.duplex.downlink_symbols(*slot) > 0)
+    }
+
+    /// The radio of the uplink, of which base stations make no mistake about acknowledgements.
+    pub(crate) fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
+        let user =
+            |user: &NrUser| NrUser { mean_snr_db: user.mean_snr_db + uplink.snr_offset_db, ..user.clone() };
+        Self {
+            way: Way::Up { symbols: uplink.symbols, k2: uplink.k2 },
+            layers: uplink.layers,
+            table: uplink.table,
+            users: self.users.iter().map(user).collect(),
+            feedback: QualityReports { is_indicator: false, ..self.feedback },
+            harq: HarqConfig {
+                processing_slots: uplink.processing_slots,
+                nack_to_ack: 0.0,
+                ack_to_nack: 0.0,
+                ..self.harq
+            },
+            queue: uplink.queue,
+            ..self.clone()
+        }
     }
 
     /// The largest transport block of a slot, in bits.
@@ -276,6 +340,15 @@ impl NrConfig {
         }
         if (0..self.duplex.period()).all(|slot| self.data_symbols(slot) == 0) {
             return out_of_range("pattern", &self.duplex, "with a slot that has symbols left for data");
+        }
+        if self.propagation > SimTime::from_millis(1000) {
+            return out_of_range("ntn.round_trip", self.propagation * 2, "at most 2 s");
+        }
+        if let Some(stack) = &self.stack {
+            stack.check(self)?;
+            if self.fidelity == Fidelity::Rate {
+                return out_of_range("fidelity", "rate", "\"slot\" with nr.uplink");
+            }
         }
         for user in &self.users {
             if let Some(trace) = &user.trace {

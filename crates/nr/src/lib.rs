@@ -19,6 +19,7 @@ mod cell;
 mod cell_tests;
 mod channel;
 mod config;
+mod direction;
 mod error_rates;
 #[cfg(test)]
 mod fidelity_tests;
@@ -29,8 +30,16 @@ mod mcs;
 mod mean_blocks;
 mod normal_approximation;
 mod numerology;
+pub mod pdcp;
 mod reassembly;
+mod requests;
+pub mod rlc;
+mod stack;
+mod stack_config;
+#[cfg(test)]
+mod stack_tests;
 mod transport_block;
+mod upper;
 mod user;
 
 pub use awgn::{Awgn, Combining, stream};
@@ -40,4 +49,5 @@ pub use harq::closed_form;
 pub use mcs::{CodedModulation, McsTable};
 pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
 pub use numerology::{Duplex, LONGEST_PATTERN, Numerology, SLOT_SYMBOLS};
+pub use stack_config::{Drx, Grants, Handover, StackConfig, UplinkConfig, Way};
 pub use transport_block::{Allocation, CodeBlocks};

@@ -111,6 +111,11 @@ impl Duplex {
             .then_some(Self { pattern: slots, special })
     }
 
+    /// Whether every slot is one of both directions.
+    pub fn is_frequency(&self) -> bool {
+        self.pattern.is_empty()
+    }
+
     fn kind(&self, slot: u64) -> Option<Slot> {
         (!self.pattern.is_empty()).then(|| self.pattern[(slot % self.pattern.len() as u64) as usize])
     }
@@ -132,6 +137,13 @@ impl Duplex {
     /// Whether acknowledgements go up in a slot.
     pub fn is_uplink(&self, slot: u64) -> bool {
         matches!(self.kind(slot), None | Some(Slot::Uplink))
+    }
+
+    /// Whether a slot is the first of the uplink from some multiple of `period` slots on.
+    pub fn begins_period(&self, slot: u64, period: u64) -> bool {
+        let before = slot.saturating_sub(self.period())..slot;
+        let earlier = before.rev().find(|earlier| self.is_uplink(*earlier));
+        self.is_uplink(slot) && earlier.is_none_or(|earlier| slot / period > earlier / period)
     }
 
     /// The first slot in which data of `slot` can be sent again: its acknowledgement goes up in the first slot of the uplink that

@@ -8,6 +8,7 @@ use crate::link_adaptation::{Adaptation, effective_db, modulation};
 use crate::mcs::CodedModulation;
 use crate::mean_blocks::{MeanBlocks, Retransmissions};
 use crate::reassembly::Reassembly;
+use crate::stack_config::Way;
 use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_cell::{CellError, OuterLoop};
 use crossfade_channel::{FrequencyResponse, simd::Simd};
@@ -57,8 +58,12 @@ pub(crate) struct User {
     /// Decides which acknowledgements are misread, a draw each.
     feedback: Stream,
     processes: Vec<Process>,
-    /// What arrives at the end of the slot: the part of the stream.
-    in_air: Option<(u64, u64)>,
+    /// What is on its way: when it arrives, the block, and its part of the stream.
+    in_air: VecDeque<(SimTime, u64, (u64, u64))>,
+    /// Blocks that were given up.
+    given_up: Vec<u64>,
+    /// Where bytes are not those of the stream, how many the scheduler knows of.
+    pub(crate) wanted: Option<u64>,
     /// Blocks that have arrived and wait for earlier ones: up to where, since when.
     waits: Vec<(u64, SimTime)>,
     /// Blocks in the mean (fidelity `rate`).
@@ -78,7 +83,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// Its streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`.
+    /// Its streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`; of the uplink `error.nr.up.N`.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -88,15 +93,18 @@ impl User {
     ) -> Result<Self, CellError> {
         let channel = Channel::new(number, config, response, seed, simd)?;
         let schemes = config.table.schemes().len() as u32;
+        let way = if config.way == Way::Down { "" } else { "up." };
         Ok(Self {
             reporter: channel.clone(),
             channel,
             reported: None,
             outer_loop: config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1))),
-            errors: seed.stream(&format!("error.nr.{number}")),
-            feedback: seed.stream(&format!("feedback.nr.{number}")),
+            errors: seed.stream(&format!("error.nr.{way}{number}")),
+            feedback: seed.stream(&format!("feedback.nr.{way}{number}")),
             processes: vec![Process::Idle; config.harq.processes as usize],
-            in_air: None,
+            in_air: VecDeque::new(),
+            given_up: Vec::new(),
+            wanted: None,
             waits: Vec::new(),
             mean_blocks: MeanBlocks::default(),
             mean_counts: [0.0; 5],
@@ -127,13 +135,13 @@ impl User {
 
     /// Bytes that were not sent yet.
     pub(crate) fn backlog(&self) -> u64 {
-        self.appended - self.sent_until
+        self.wanted.unwrap_or(self.appended - self.sent_until)
     }
 
     /// Whether something is to be sent, in the air, or waited for.
     pub(crate) fn is_busy(&self) -> bool {
         self.backlog() > 0
-            || self.in_air.is_some()
+            || !self.in_air.is_empty()
             || !self.mean_blocks.is_empty()
             || self.order.expiry().is_some()
             || self.processes.iter().any(|process| *process != Process::Idle)
@@ -180,7 +188,8 @@ impl User {
 
     /// What was in the air has arrived by `now`, and what waited too long is given up; the packets that leave are handed to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
-        if let Some(part) = self.in_air.take() {
+        while let Some(&(_, _, part)) = self.in_air.front().filter(|(at, ..)| *at <= now) {
+            self.in_air.pop_front();
             self.order.receive(now, part, reordering);
             self.waits.push((part.1, now));
         }
@@ -217,6 +226,26 @@ impl User {
         }
     }
 
+    /// A block that has arrived by `now`.
+    pub(crate) fn arrived(&mut self, now: SimTime) -> Option<u64> {
+        let &(_, number, _) = self.in_air.front().filter(|(at, ..)| *at <= now)?;
+        self.in_air.pop_front();
+        Some(number)
+    }
+
+    /// A block that was given up.
+    pub(crate) fn given_up(&mut self) -> Option<u64> {
+        self.given_up.pop()
+    }
+
+    /// All processes are free, what was on its way is lost, and the outer loop begins anew.
+    pub(crate) fn flush(&mut self, config: &NrConfig) {
+        self.processes.fill(Process::Idle);
+        self.in_air.clear();
+        let schemes = config.table.schemes().len() as u32;
+        self.outer_loop = config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1)));
+    }
+
     /// Acknowledgements act that are there in `slot`.
     pub(crate) fn acknowledge(&mut self, slot: u64, most: u32) {
         for process in &mut self.processes {
@@ -226,6 +255,9 @@ impl User {
             }
             *process = if is_acknowledged || block.sent >= most {
                 self.statistics.arq.frames_lost += u64::from(!block.is_received);
+                if !block.is_received && self.wanted.is_some() {
+                    self.given_up.push(block.number);
+                }
                 Process::Idle
             } else {
                 Process::Failed { block }
@@ -251,6 +283,17 @@ impl User {
         adaptation.choose(reported, grant.groups, grant.symbols, offset_db)
     }
 
+    /// How many bytes a new block on these groups would hold.
+    pub(crate) fn holds_bytes(
+        &mut self,
+        grant: &Grant<'_>,
+        config: &NrConfig,
+        adaptation: &Adaptation,
+    ) -> u32 {
+        let scheme = config.table.schemes()[self.choose(grant, config, adaptation)];
+        allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0) / 8
+    }
+
     /// Sends a block that failed, on these groups.
     pub(crate) fn send_again(
         &mut self,
@@ -274,6 +317,7 @@ impl User {
         config: &NrConfig,
         adaptation: &Adaptation,
         rates: &mut ErrorRates,
+        fill: Option<&mut dyn FnMut(u64, u32) -> bool>,
     ) -> Option<Told> {
         let place = self.processes.iter().position(|process| *process == Process::Idle)?;
         let index = self.choose(grant, config, adaptation);
@@ -282,7 +326,7 @@ impl User {
             allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
         let start = self.sent_until;
         let end = (start + u64::from(bits / 8)).min(self.appended);
-        if start == end {
+        if fill.map_or(start == end, |fill| !fill(self.blocks, bits / 8)) {
             return None;
         }
         self.sent_until = end;
@@ -320,7 +364,8 @@ impl User {
             outer.learn(due, block.scheme as u32, is_acknowledged);
         }
         if block.is_received && !was_received {
-            self.in_air = Some((block.start, block.end));
+            let at = config.numerology.slot() * (grant.slot + 1) + config.propagation;
+            self.in_air.push_back((at, block.number, (block.start, block.end)));
         }
         self.processes[place] = Process::Waiting { block, due, is_acknowledged };
         Told {

@@ -127,7 +127,7 @@ pub(super) fn queue_bytes(limit: Option<QueueLimit>) -> f64 {
 }
 
 /// The metrics of users of a link, but for those of these names.
-fn of_users(
+pub(super) fn of_users(
     setup: &Setup,
     run: &NetworkStatistics,
     link: &str,
@@ -370,7 +370,7 @@ fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
 
 /// What users of a cell did, alone or together.
 pub(crate) struct UsersMeasured {
-    counts: UserStatistics,
+    pub(super) counts: UserStatistics,
     /// Of each of them, the bit/s of packets that came through.
     goodputs_bps: Vec<f64>,
     /// The time that was measured, in slots.
@@ -434,7 +434,7 @@ impl UsersMeasured {
 }
 
 /// A quotient of counts; NaN of nothing.
-fn of_some(count: u64, of: u64) -> f64 {
+pub(super) fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
 

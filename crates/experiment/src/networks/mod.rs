@@ -1,5 +1,6 @@
 //! The kinds of networks, a room each.
 
+mod bearer;
 mod cell;
 mod doubts;
 mod hop;
@@ -29,11 +30,14 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
 /// What rows keep beside those of [`metrics`].
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
-    cell::KEPT.iter().chain(cell::UPLINK_KEPT).map(|metric| &metric.info)
+    let of_bearers = bearer::BEARER_KEPT.iter().chain(bearer::UPLINK_BEARER_KEPT);
+    cell::KEPT.iter().chain(cell::UPLINK_KEPT).chain(of_bearers).map(|metric| &metric.info)
 }
 
 /// The published metrics that only some kind has, in the order of tables.
 pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
-    of_meshes.chain(cell::METRICS.iter().chain(cell::UPLINK_METRICS).map(|metric| &metric.info))
+    let of_bearers = bearer::BEARER_METRICS.iter().chain(bearer::UPLINK_BEARER_METRICS);
+    let of_cells = cell::METRICS.iter().chain(cell::UPLINK_METRICS).chain(of_bearers);
+    of_meshes.chain(of_cells.map(|metric| &metric.info))
 }

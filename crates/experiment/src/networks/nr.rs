@@ -1,12 +1,14 @@
 //! The downlink of a 5G NR cell: how it is made, and what is said of its slots, schemes and retransmissions.
 
-use super::cell::{cell_metrics, cell_with_links_back, queue_bytes};
+use super::bearer::{BEARER_KEPT, BEARER_METRICS, UPLINK_BEARER_KEPT, UPLINK_BEARER_METRICS};
+use super::cell::{UPLINK_KEPT, UPLINK_METRICS, cell_metrics, cell_with_links_back, of_users, queue_bytes};
 use super::doubts;
 use super::kind::NetworkKind;
 use crate::memory::{PACKET, Path, packets, radio};
 use crate::parts::{LINK, PATH, Part, USER};
-use crossfade_core::RunSeed;
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::QueueLimit;
+use crossfade_nr::rlc::RlcMode;
 use crossfade_nr::{NrCell, NrConfig};
 use crossfade_scenario::{NrSetup, Scenario, ScenarioError, Setup};
 use crossfade_sim::{Medium, NetworkStatistics, Topology};
@@ -14,12 +16,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for NrSetup {
-    /// The cell, the links on the way back of its users, and the wired segment that they share.
+    /// The cell, without an uplink the links on the way back of its users, and the wired segment that they share.
     fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
-        let [_, forward, ..] = PATH;
+        let [_, forward, reverse, _] = PATH;
         let cell = NrCell::new(self.model.config.clone(), seed).expect("checked");
         let medium = Medium::Fabric(Box::new(cell)).named(forward);
-        cell_with_links_back(medium, self.model.config.users.len() as u32, &self.around, true, seed)
+        let has_links = self.model.config.stack.is_none();
+        let medium = if has_links { medium } else { medium.and_back(reverse) };
+        cell_with_links_back(medium, self.model.config.users.len() as u32, &self.around, has_links, seed)
     }
 
     fn parts(&self) -> Vec<Part> {
@@ -31,11 +35,13 @@ impl NetworkKind for NrSetup {
         ("nr", json!(facts(&self.model.config)))
     }
 
-    /// Of the users blocks of two fading processes, and a queue.
+    /// Of the users blocks of two fading processes, and a queue; with an uplink twice.
     fn memory(&self, setup: &Setup) -> f64 {
-        let path = Path::around(&self.around, self.way_of_data());
+        let config = &self.model.config;
+        let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
         let under_way = packets(setup, &path) * PACKET + radio(&self.around.reverse);
-        under_way + self.model.config.users.len() as f64 * (2e6 + queue_bytes(self.model.config.queue))
+        let uplink = config.stack.as_ref().map_or(0.0, |stack| 2e6 + queue_bytes(stack.uplink.queue));
+        under_way + config.users.len() as f64 * (2e6 + queue_bytes(config.queue) + uplink)
     }
 
     fn warnings(&self, setup: &Setup) -> Vec<String> {
@@ -43,15 +49,29 @@ impl NetworkKind for NrSetup {
         let there = self.around.wired.as_ref().map(|[there, _]| there);
         let of_cell =
             [few_processes(config), short_reordering(config), small_queue(config), wide_groups(config)];
+        let of_stack = [short_reassembly(config), eager_polls(config), short_way_of_order(config)];
         let of_path = doubts::in_phase(setup, there.into_iter());
-        of_path.into_iter().chain(doubts::of_links(setup)).chain(of_cell.into_iter().flatten()).collect()
+        let of_cell = of_cell.into_iter().chain(of_stack).flatten();
+        of_path.into_iter().chain(doubts::of_links(setup)).chain(of_cell).collect()
     }
 
     fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
         // Blocks are frames; there are no bins for single users, and nothing is split.
         const NOT_OF_NR: [&str; 3] = ["bins_per_slot", "retransmissions_per_piece", "below_levels_share"];
-        let [_, forward, ..] = PATH;
-        cell_metrics(setup, run, forward, &NOT_OF_NR)
+        let [_, forward, reverse, _] = PATH;
+        let mut values = cell_metrics(setup, run, forward, &NOT_OF_NR);
+        if self.model.config.stack.is_some() {
+            values.extend(of_users(setup, run, forward, &[BEARER_METRICS, BEARER_KEPT], &[]));
+            values.extend(of_users(
+                setup,
+                run,
+                reverse,
+                &[UPLINK_METRICS, UPLINK_KEPT],
+                &["uplink_bins_per_slot"],
+            ));
+            values.extend(of_users(setup, run, reverse, &[UPLINK_BEARER_METRICS, UPLINK_BEARER_KEPT], &[]));
+        }
+        values
     }
 
     fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
@@ -116,14 +136,63 @@ fn few_processes(config: &NrConfig) -> Option<String> {
 
 /// Packets are given up that are still being sent again.
 fn short_reordering(config: &NrConfig) -> Option<String> {
-    let (trips, _) = config.round_trips();
-    let longest = trips.iter().max().copied().unwrap_or(0);
-    let persists = config.numerology.slot() * (longest * u64::from(config.harq.transmissions - 1));
+    let persists = persists(config);
     (config.reordering < persists).then(|| {
         format!(
             "nr.reordering = {} is shorter than HARQ persists ({} transmissions take up to {persists}): packets are given up \
              that are still being sent again",
             config.reordering, config.harq.transmissions
+        )
+    })
+}
+
+/// How long hybrid ARQ may send a block again.
+fn persists(config: &NrConfig) -> SimTime {
+    let (trips, _) = config.round_trips();
+    let longest = trips.iter().max().copied().unwrap_or(0);
+    config.numerology.slot() * (longest * u64::from(config.harq.transmissions - 1))
+}
+
+/// RLC reports, or gives up, what hybrid ARQ still sends again.
+fn short_reassembly(config: &NrConfig) -> Option<String> {
+    let (stack, persists) = (config.stack.as_ref()?, persists(config));
+    (stack.rlc.reassembly < persists).then(|| {
+        format!(
+            "nr.rlc.t_reassembly = {} is shorter than HARQ persists ({} transmissions take up to {persists}): RLC takes for lost what \
+             is still being sent again",
+            stack.rlc.reassembly, config.harq.transmissions
+        )
+    })
+}
+
+/// Polls are repeated before their answer can be there.
+fn eager_polls(config: &NrConfig) -> Option<String> {
+    let rlc = &config.stack.as_ref().filter(|stack| stack.rlc.mode == RlcMode::Acknowledged)?.rlc;
+    let needed = rlc.status_prohibit + config.propagation * 2;
+    (rlc.poll_retransmit < needed).then(|| {
+        format!(
+            "nr.rlc.t_poll_retransmit = {} is shorter than t_status_prohibit and the round trip ({needed}): polls are repeated in vain",
+            rlc.poll_retransmit
+        )
+    })
+}
+
+/// PDCP gives up packets that RLC, or another cell, still sends again.
+fn short_way_of_order(config: &NrConfig) -> Option<String> {
+    let stack = config.stack.as_ref()?;
+    let reordering = stack.reordering?;
+    let gap = stack.handover.filter(|handover| handover.is_lossless).map(|handover| handover.interruption);
+    if let Some(gap) = gap.filter(|gap| reordering <= *gap) {
+        return Some(format!(
+            "nr.reordering = {reordering} is no longer than nr.handover.interruption = {gap}: packets are given up that are sent again \
+             behind the gap"
+        ));
+    }
+    let needed = stack.rlc.reassembly + persists(config);
+    (stack.rlc.mode == RlcMode::Acknowledged && reordering < needed).then(|| {
+        format!(
+            "nr.reordering = {reordering} is shorter than nr.rlc.t_reassembly and what HARQ takes ({needed}): packets are given up that \
+             RLC still sends again"
         )
     })
 }

@@ -5,9 +5,9 @@ use super::users::Users;
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::OnNetwork;
-use crate::tables::{Channel, FlowSetup, Link, NrModel, Phy, Queue, Radio, Scenario};
+use crate::tables::{Channel, FlowSetup, Link, NrModel, Phy, Queue, Radio, Reverse, Scenario};
 use crossfade_core::SimTime;
-use crossfade_nr::NrConfig;
+use crossfade_nr::{Grants, NrConfig};
 
 /// An NR downlink; each user has a link of its own on the way back.
 #[derive(Clone, Debug)]
@@ -24,9 +24,14 @@ impl NrSetup {
         way_of_data(&self.model.config)
     }
 
+    /// How long a packet takes on the uplink that waits for an occasion, its grant and a slot alone; no time without an uplink.
+    pub fn way_of_acks(&self) -> SimTime {
+        way_of_acks(&self.model.config)
+    }
+
     pub(super) fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let around = self.around.transit(flow.packet_size, flow.ack_size());
-        self.way_of_data() + around + flow.access_delay * 2
+        self.way_of_data() + self.way_of_acks() + around + flow.access_delay * 2
     }
 }
 
@@ -35,7 +40,22 @@ fn way_of_data(config: &NrConfig) -> SimTime {
     let period = config.duplex.period();
     let with_data: Vec<u64> = (0..2 * period).filter(|slot| config.data_symbols(*slot) > 0).collect();
     let gap = with_data.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(period);
-    config.numerology.slot() * (gap + 1)
+    config.numerology.slot() * (gap + 1) + config.propagation
+}
+
+/// The longest wait for an occasion of a request, for the grant that it is answered with, for a slot of the uplink, and that.
+fn way_of_acks(config: &NrConfig) -> SimTime {
+    let Some(stack) = &config.stack else { return SimTime::ZERO };
+    let uplink = &stack.uplink;
+    let period = config.duplex.period();
+    let of_uplink: Vec<u64> = (0..2 * period).filter(|slot| config.duplex.is_uplink(*slot)).collect();
+    let gap = of_uplink.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(period);
+    let (slots, ways) = match uplink.grants {
+        Grants::Requested => (uplink.request_period_slots + uplink.processing_slots + uplink.k2 + 2 * gap, 3),
+        Grants::Proactive => (gap, 1),
+        Grants::Configured { period_slots, .. } => (period_slots.max(gap), 1),
+    };
+    config.numerology.slot() * (slots + 1) + config.propagation * ways
 }
 
 /// Fills in the defaults of an NR cell, which stands in the place of the link.
@@ -58,6 +78,10 @@ pub(super) fn resolve(
             return Err(ScenarioError::contradiction(key, "nr", reason));
         }
     }
+    if !scenario.nr.uplink.is_absent() && scenario.reverse != Reverse::default() {
+        let reason = "acknowledgements take the uplink of the cell";
+        return Err(ScenarioError::contradiction("reverse", "nr.uplink", reason));
+    }
     let numerology = scenario.nr.resolve_numerology()?;
     let slot = numerology.slot();
     let mut users = Users::resolve(scenario, slot, files)?;
@@ -67,7 +91,7 @@ pub(super) fn resolve(
     // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let ahead = Forward {
-        ways: [way_of_data(&model.config), SimTime::ZERO],
+        ways: [way_of_data(&model.config), way_of_acks(&model.config)],
         limit: users.limit,
         data: users.packets(),
         satellite: None,

@@ -2,7 +2,9 @@
 
 use super::base::{absent, json, named, positive_time, time};
 use super::nr_harq::NrHarq;
+use super::nr_interruptions::{NrDrx, NrHandover, NrNtn};
 use super::nr_link_adaptation::{NrFeedback, NrOuterLoop};
+use super::nr_stack::{NrRlc, NrUplink};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
 use crate::error::ScenarioError;
@@ -11,7 +13,8 @@ use crate::quantity::{Frequency, Share, Size, Span};
 use crossfade_channel::DelayProfile;
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
-use crossfade_nr::{Duplex, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler};
+use crossfade_nr::rlc::RlcMode;
+use crossfade_nr::{Duplex, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler, StackConfig, Way};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +90,7 @@ pub struct Nr {
     pub implementation_loss_db: Option<f64>,
 
     /// Headers of PDCP, RLC and MAC of a packet.
-    #[schemars(extend("x-default" = "9 B"))]
+    #[schemars(extend("x-default" = "9 B, without uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
 
@@ -133,9 +136,39 @@ pub struct Nr {
     pub harq: NrHarq,
 
     /// Time that packets wait for missing earlier ones (t-Reordering of PDCP). Then these are given up.
-    #[schemars(extend("x-default" = "100 ms"))]
+    #[schemars(extend("x-default" = "100 ms; 220 ms with uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<Span>,
+
+    /// Uplink of the cell, with RLC and PDCP in both directions. Without this table ACKs take the links of `reverse`.
+    #[serde(skip_serializing_if = "NrUplink::is_absent")]
+    pub uplink: NrUplink,
+
+    /// Radio link control (RLC) of both directions, with uplink.
+    #[serde(skip_serializing_if = "NrRlc::is_absent")]
+    pub rlc: NrRlc,
+
+    /// Longest wait of a packet of which nothing was sent; then it is dropped (discardTimer of PDCP).
+    #[schemars(extend("x-default" = "infinity, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discard: Option<Span>,
+
+    /// Outage after a radio link failure, until the link is back.
+    #[schemars(extend("x-default" = "200 ms, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Span>,
+
+    /// Handover of users at regular times, with uplink. Without this table there is none.
+    #[serde(skip_serializing_if = "NrHandover::is_absent")]
+    pub handover: NrHandover,
+
+    /// Discontinuous reception (DRX) of users, with uplink. Without this table they always listen.
+    #[serde(skip_serializing_if = "NrDrx::is_absent")]
+    pub drx: NrDrx,
+
+    /// Non-terrestrial network: a long way between base station and users. Without this table it takes no time.
+    #[serde(skip_serializing_if = "NrNtn::is_absent")]
+    pub ntn: NrNtn,
 
     /// Fidelity: each transmission of a block, or its mean rate and delay in closed form.
     #[schemars(extend("x-default" = "slot"))]
@@ -243,6 +276,23 @@ impl Nr {
                 });
             }
         }
+        let (propagation, has_feedback) = self.ntn.resolve(slot)?;
+        if !has_feedback {
+            self.harq.transmissions.get_or_insert(1);
+        }
+        let mut harq = self.harq.resolve(slot)?;
+        if !has_feedback {
+            if self.harq.transmissions != Some(1) {
+                let reason = "blocks without acknowledgement are sent once: leave it out, or say 1";
+                return Err(ScenarioError::contradiction(
+                    "nr.harq.transmissions",
+                    "nr.ntn.harq_feedback",
+                    reason,
+                ));
+            }
+            harq.has_feedback = false;
+        }
+        let stack = self.resolve_stack(slot)?;
         let target = *self.target_bler.get_or_insert(Share(0.1));
         let reordering = *self.reordering.get_or_insert(Span::exactly(SimTime::from_millis(100)));
         let config = NrConfig {
@@ -256,7 +306,7 @@ impl Nr {
             layers: *self.layers.get_or_insert(2),
             table,
             implementation_loss_db: *self.implementation_loss_db.get_or_insert(0.0),
-            header_bytes: self.headers.get_or_insert(Size(9)).0,
+            header_bytes: if stack.is_some() { 0 } else { self.headers.get_or_insert(Size(9)).0 },
             profile,
             shadowing,
             users,
@@ -264,16 +314,55 @@ impl Nr {
             feedback: self.feedback.resolve(slot)?,
             target_error_rate: target.0,
             outer_loop: self.outer_loop.resolve(target.0),
-            harq: self.harq.resolve(slot)?,
+            harq,
             reordering: positive_time("nr.reordering", reordering, slot)?,
             queue,
             fidelity: match *self.fidelity.get_or_insert(NrFidelity::Slot) {
                 NrFidelity::Slot => Fidelity::Slot,
                 NrFidelity::Rate => Fidelity::Rate,
             },
+            way: Way::Down,
+            propagation,
+            stack,
         };
         config.check().map_err(|error| named("nr", &error))?;
         Ok(NrModel { config })
+    }
+
+    /// What stands above hybrid ARQ, if there is an uplink.
+    fn resolve_stack(&mut self, slot: SimTime) -> Result<Option<StackConfig>, ScenarioError> {
+        if self.uplink.is_absent() {
+            for (key, is_given) in [
+                ("nr.rlc", !self.rlc.is_absent()),
+                ("nr.discard", self.discard.is_some()),
+                ("nr.outage", self.outage.is_some()),
+                ("nr.handover", !self.handover.is_absent()),
+                ("nr.drx", !self.drx.is_absent()),
+            ] {
+                if is_given {
+                    return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
+                }
+            }
+            return Ok(None);
+        }
+        if self.headers.is_some() {
+            let reason = "RLC and PDCP have headers of their own";
+            return Err(ScenarioError::contradiction("nr.headers", "nr.uplink", reason));
+        }
+        let uplink = self.uplink.resolve(slot, self.mcs_table.unwrap_or(2))?;
+        let rlc = self.rlc.resolve(slot)?;
+        let outage = *self.outage.get_or_insert(Span::exactly(SimTime::from_millis(200)));
+        let reordering = *self.reordering.get_or_insert(Span::exactly(SimTime::from_millis(220)));
+        let discard = self.discard.map(|discard| positive_time("nr.discard", discard, slot)).transpose()?;
+        Ok(Some(StackConfig {
+            rlc,
+            reordering: Some(positive_time("nr.reordering", reordering, slot)?),
+            discard,
+            outage: positive_time("nr.outage", outage, slot)?,
+            uplink,
+            handover: self.handover.resolve(rlc.mode == RlcMode::Acknowledged, slot)?,
+            drx: self.drx.resolve(slot)?,
+        }))
     }
 
     fn resolve_blocks(&mut self, numerology: Numerology) -> Result<u32, ScenarioError> {

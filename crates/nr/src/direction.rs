@@ -1,0 +1,296 @@
+//! One direction of a cell: which users have which groups of resource blocks, slot by slot.
+
+use crate::config::{Fidelity, NrConfig, Scheduler};
+use crate::error_rates::ErrorRates;
+use crate::link_adaptation::Adaptation;
+use crate::stack_config::Way;
+use crate::user::{Grant, Told, User};
+use crossfade_cell::CellError;
+use crossfade_channel::{FrequencyResponse, simd::Simd};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{EventLog, LinkEvent, Verdict};
+use std::sync::Arc;
+
+/// Fills a block of a user: its number among those of the user, and its bytes. Whether there was anything for it.
+pub(crate) type Fill<'a> = dyn FnMut(usize, u64, u32) -> bool + 'a;
+
+/// The downlink or the uplink.
+pub(crate) struct Direction {
+    pub(crate) config: NrConfig,
+    pub(crate) users: Vec<User>,
+    adaptation: Adaptation,
+    rates: ErrorRates,
+    /// Whether a user can be given anything, and anything new.
+    pub(crate) is_open: Vec<[bool; 2]>,
+    /// What each user had in the mean, in bits a slot with data.
+    had: Vec<f64>,
+    /// Slots with data so far.
+    turn: u64,
+    /// Used resource blocks of slots.
+    pub(crate) used: f64,
+    /// In the mean, the probability that each user sends something new, and the resource blocks for that (fidelity `rate`).
+    shares: Vec<f64>,
+    free: f64,
+    pub(crate) log: EventLog,
+    now: SimTime,
+    scratch: Scratch,
+}
+
+/// Kept for its memory.
+#[derive(Default)]
+struct Scratch {
+    /// Groups that nobody has.
+    free: Vec<usize>,
+    /// Users with new data, and the bits of it that no group is meant for.
+    active: Vec<(usize, f64)>,
+    /// The groups of each of these.
+    groups: Vec<Vec<usize>>,
+}
+
+impl Direction {
+    /// A direction in which nothing has been sent.
+    pub(crate) fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
+        let simd = Simd::chosen()?;
+        let width_hz = config.numerology.block_hz() * f64::from(config.group_prbs);
+        let response = config
+            .profile
+            .as_ref()
+            .map(|profile| Arc::new(FrequencyResponse::new(profile, config.groups(), width_hz, simd)));
+        let users: Result<Vec<User>, CellError> = (0..config.users.len())
+            .map(|number| User::new(number, &config, response.as_ref(), seed, simd))
+            .collect();
+        let mut rates = ErrorRates::new(config.implementation_loss_db);
+        Ok(Self {
+            adaptation: Adaptation::new(&config, &mut rates),
+            rates,
+            is_open: vec![[true; 2]; config.users.len()],
+            had: vec![1e-3; config.users.len()],
+            users: users?,
+            turn: 0,
+            used: 0.0,
+            shares: Vec::new(),
+            free: 0.0,
+            log: EventLog::default(),
+            now: SimTime::ZERO,
+            scratch: Scratch::default(),
+            config,
+        })
+    }
+
+    /// Gives the groups of `slot` to users, whose blocks begin.
+    pub(crate) fn send(&mut self, now: SimTime, slot: u64, fill: Option<&mut Fill<'_>>) {
+        self.now = now;
+        let symbols = self.config.data_symbols(slot);
+        if symbols > 0 {
+            self.give(slot, symbols, fill);
+            self.turn += 1;
+        }
+    }
+
+    fn give(&mut self, slot: u64, symbols: u32, fill: Option<&mut Fill<'_>>) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.free.clear();
+        scratch.free.extend(0..self.config.groups());
+        scratch.active.clear();
+        let count = self.users.len();
+        if self.config.fidelity == Fidelity::Rate {
+            self.send_means(slot, symbols, &mut scratch);
+            self.scratch = scratch;
+            return;
+        }
+        let first = (self.turn % count as u64) as usize;
+        for place in 0..count {
+            let number = (first + place) % count;
+            let user = &self.users[number];
+            let [can_send, can_begin] = self.is_open[number];
+            if !can_send {
+                continue;
+            }
+            if let Some(prbs) = user.failed_prbs() {
+                let Some(groups) = self.take(&mut scratch.free, prbs) else { continue };
+                let grant = Grant { slot, symbols, groups: &groups, prbs };
+                self.used += f64::from(prbs);
+                let told = self.users[number].send_again(&grant, &self.config, &mut self.rates);
+                self.tell(number, told);
+            } else if can_begin && user.can_begin() {
+                scratch.active.push((number, user.backlog() as f64 * 8.0));
+            }
+        }
+        if !scratch.active.is_empty() && !scratch.free.is_empty() {
+            self.share(slot, symbols, &mut scratch, fill);
+        }
+        self.scratch = scratch;
+    }
+
+    /// Retransmissions in the mean go first, and users with new data have the rest.
+    fn send_means(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
+        let mut free = f64::from(self.config.prbs);
+        let count = self.users.len();
+        self.shares.resize(count, 1.0);
+        for place in 0..count {
+            // Who is first changes from slot to slot.
+            let number = (self.turn as usize + place) % count;
+            let retransmissions = self.users[number].retransmissions(slot);
+            if retransmissions.share > 0.0 {
+                let prbs = (retransmissions.prbs / retransmissions.share).round().max(1.0) as u32;
+                let mut all = (0..self.config.groups()).collect();
+                let groups = self.take(&mut all, prbs).unwrap_or_default();
+                let grant = Grant { slot, symbols, groups: &groups, prbs };
+                self.users[number].repeat(&retransmissions, &grant, &self.config, &mut self.rates);
+                free -= retransmissions.prbs;
+                self.used += retransmissions.prbs;
+            }
+            self.shares[number] = 1.0 - retransmissions.share;
+            if self.users[number].backlog() > 0 && retransmissions.share < 1.0 {
+                scratch.active.push((number, self.users[number].backlog() as f64 * 8.0));
+            }
+        }
+        self.free = free.max(0.0);
+        if !scratch.active.is_empty() && free > 0.0 {
+            self.share(slot, symbols, scratch, None);
+        }
+    }
+
+    /// Takes free groups with so many resource blocks, if there are enough.
+    fn take(&self, free: &mut Vec<usize>, prbs: u32) -> Option<Vec<usize>> {
+        let mut sum = 0;
+        let enough = free.iter().position(|group| {
+            sum += self.prbs(*group);
+            sum >= prbs
+        })?;
+        Some(free.drain(..=enough).collect())
+    }
+
+    /// Resource blocks of a group.
+    fn prbs(&self, group: usize) -> u32 {
+        self.config.group_prbs.min(self.config.prbs - group as u32 * self.config.group_prbs)
+    }
+
+    /// Shares the free groups among users with new data.
+    fn share(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch, mut fill: Option<&mut Fill<'_>>) {
+        let Scratch { free, active, groups } = scratch;
+        groups.resize_with(groups.len().max(active.len()), Vec::new);
+        groups.iter_mut().for_each(Vec::clear);
+        let config = &self.config;
+        let elements =
+            f64::from(12 * symbols - config.dmrs_re - config.overhead_re) * f64::from(config.layers);
+        // A rough rate of a group, in bits.
+        let rate =
+            |ratio: f64, prbs: u32| libm::log2(1.0 + ratio * 0.7).min(10.0) * elements * f64::from(prbs);
+        if active.len() == 1 {
+            groups[0].append(free);
+        } else {
+            let mut next = 0;
+            for group in free.drain(..) {
+                let prbs = config.group_prbs.min(config.prbs - group as u32 * config.group_prbs);
+                let users = &mut self.users;
+                let mut ratio = |number: usize| {
+                    let reported = users[number].reported(slot, config);
+                    reported[group.min(reported.len() - 1)]
+                };
+                let open = (0..active.len()).filter(|place| active[*place].1 > 0.0);
+                let chosen = match config.scheduler {
+                    Scheduler::RoundRobin => {
+                        let count = active.len();
+                        let mut in_turn = (0..count).map(|step| (next + step) % count);
+                        in_turn.find(|place| active[*place].1 > 0.0)
+                    }
+                    Scheduler::MaxSinr => {
+                        let scored = open.map(|place| (place, ratio(active[place].0)));
+                        scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
+                    }
+                    Scheduler::ProportionalFair { .. } => {
+                        let scored = open.map(|place| {
+                            let number = active[place].0;
+                            (place, rate(ratio(number), prbs) / self.had[number])
+                        });
+                        scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
+                    }
+                };
+                let Some(place) = chosen else { break };
+                next = place + 1;
+                active[place].1 -= rate(ratio(active[place].0), prbs);
+                groups[place].push(group);
+            }
+        }
+        if self.config.way != Way::Down {
+            self.trim(slot, symbols, active, groups);
+        }
+        let mut got = vec![0.0; self.users.len()];
+        // In the mean, groups of users that send again are free for others.
+        let sizes: Vec<u32> =
+            groups.iter().map(|groups| groups.iter().map(|group| self.prbs(*group)).sum()).collect();
+        let wanted = active
+            .iter()
+            .zip(&sizes)
+            .map(|((number, _), prbs)| f64::from(*prbs) * self.shares.get(*number).copied().unwrap_or(1.0));
+        let scale = self.free / wanted.sum::<f64>().max(1e-9);
+        for ((&(number, _), groups), &prbs) in active.iter().zip(&*groups).zip(&sizes) {
+            if groups.is_empty() {
+                continue;
+            }
+            let grant = Grant { slot, symbols, groups, prbs };
+            let (now, config) = (self.now, &self.config);
+            let (adaptation, rates) = (&self.adaptation, &mut self.rates);
+            match config.fidelity {
+                Fidelity::Rate => {
+                    let share = self.shares[number];
+                    let scale = scale.min(1.0 / share);
+                    self.used += f64::from(prbs) * share * scale;
+                    got[number] =
+                        self.users[number].flow(now, &grant, (share, scale), config, adaptation, rates);
+                }
+                Fidelity::Slot => {
+                    self.used += f64::from(prbs);
+                    let mut of_user = fill.as_mut().map(|fill| |block, bytes| fill(number, block, bytes));
+                    let fill = of_user.as_mut().map(|fill| fill as &mut dyn FnMut(u64, u32) -> bool);
+                    let told = self.users[number].send(now, &grant, config, adaptation, rates, fill);
+                    got[number] = told.as_ref().map_or(0.0, |told| f64::from(told.bits));
+                    self.tell(number, told);
+                }
+            }
+        }
+        if let Scheduler::ProportionalFair { window_slots } = self.config.scheduler {
+            for (had, got) in self.had.iter_mut().zip(&got) {
+                *had = (*had + (got - *had) / window_slots).max(1e-3);
+            }
+        }
+    }
+
+    /// No user has more groups than what is known of its data takes.
+    fn trim(&mut self, slot: u64, symbols: u32, active: &[(usize, f64)], groups: &mut [Vec<usize>]) {
+        for (&(number, _), groups) in active.iter().zip(groups) {
+            let wanted = self.users[number].backlog();
+            let mut holds = |count: usize, groups: &[usize]| {
+                let groups = &groups[..count];
+                let prbs = groups.iter().map(|group| self.prbs(*group)).sum();
+                let grant = Grant { slot, symbols, groups, prbs };
+                u64::from(self.users[number].holds_bytes(&grant, &self.config, &self.adaptation))
+            };
+            let (mut low, mut high) = (1, groups.len());
+            while low < high {
+                let middle = usize::midpoint(low, high);
+                if holds(middle, groups) >= wanted { high = middle } else { low = middle + 1 }
+            }
+            groups.truncate(high);
+        }
+    }
+
+    fn tell(&mut self, number: usize, told: Option<Told>) {
+        let Some(told) = told else { return };
+        let at = self.now;
+        self.log.push(|| LinkEvent::Frame {
+            at,
+            user: number as u16,
+            frame: told.block,
+            attempt: told.attempt,
+            scheme: Some(told.scheme.modulation()),
+            snr_db: Some(told.snr_db),
+            verdict: match (told.is_good, told.attempt) {
+                (true, 0) => Verdict::Good,
+                (true, _) => Verdict::Combined,
+                (false, _) => Verdict::Lost,
+            },
+        });
+    }
+}

@@ -1,0 +1,137 @@
+//! The receiving side of PDCP: order, duplicates, and the timer behind which what is missing is given up (3GPP TS 38.323
+//! section 5.2.2.2).
+
+use crossfade_core::SimTime;
+use std::collections::BTreeMap;
+
+/// What came of an SDU, in the order of their counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    /// It arrived; it has been there since then.
+    Arrived {
+        /// Its count.
+        count: u64,
+        /// When it came.
+        since: SimTime,
+    },
+    /// It is given up.
+    Lost {
+        /// Its count.
+        count: u64,
+    },
+}
+
+/// The receiving side, of which counts never wrap around.
+#[derive(Clone, Debug, Default)]
+pub struct PdcpReceiver {
+    /// `RX_DELIV`.
+    deliver: u64,
+    /// `RX_NEXT`.
+    next: u64,
+    /// SDUs behind a gap, and since when they are there.
+    stored: BTreeMap<u64, SimTime>,
+    /// `t-Reordering` and `RX_REORD`.
+    timer: Option<(SimTime, u64)>,
+}
+
+impl PdcpReceiver {
+    /// When [`expire`](Self::expire) has something to do.
+    pub fn expiry(&self) -> Option<SimTime> {
+        self.timer.map(|(expiry, _)| expiry)
+    }
+
+    /// An SDU has come; those that leave are handed to `leave`. Without `reordering` it waits for ever.
+    pub fn receive(
+        &mut self,
+        now: SimTime,
+        count: u64,
+        reordering: Option<SimTime>,
+        leave: impl FnMut(Delivered),
+    ) {
+        if count < self.deliver || self.stored.contains_key(&count) {
+            return;
+        }
+        self.stored.insert(count, now);
+        self.next = self.next.max(count + 1);
+        self.go_on(leave);
+        self.restart(now, reordering);
+    }
+
+    /// The timer has expired by `now`, or not: what is missing before its count is given up.
+    pub fn expire(&mut self, now: SimTime, reordering: Option<SimTime>, mut leave: impl FnMut(Delivered)) {
+        let Some((_, until)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
+        self.timer = None;
+        while self.deliver < until {
+            match self.stored.remove(&self.deliver) {
+                Some(since) => leave(Delivered::Arrived { count: self.deliver, since }),
+                None => leave(Delivered::Lost { count: self.deliver }),
+            }
+            self.deliver += 1;
+        }
+        self.go_on(leave);
+        self.restart(now, reordering);
+    }
+
+    /// What follows on what was delivered is.
+    fn go_on(&mut self, mut leave: impl FnMut(Delivered)) {
+        while let Some(since) = self.stored.remove(&self.deliver) {
+            leave(Delivered::Arrived { count: self.deliver, since });
+            self.deliver += 1;
+        }
+    }
+
+    fn restart(&mut self, now: SimTime, reordering: Option<SimTime>) {
+        if self.timer.is_some_and(|(_, until)| self.deliver >= until) {
+            self.timer = None;
+        }
+        if let (None, true, Some(wait)) = (self.timer, self.deliver < self.next, reordering) {
+            self.timer = Some((now + wait, self.next));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAIT: Option<SimTime> = Some(SimTime::from_millis(100));
+
+    fn ms(count: u64) -> SimTime {
+        SimTime::from_millis(count)
+    }
+
+    fn receive(pdcp: &mut PdcpReceiver, now: u64, count: u64) -> Vec<u64> {
+        let mut out = Vec::new();
+        pdcp.receive(ms(now), count, WAIT, |delivered| match delivered {
+            Delivered::Arrived { count, .. } => out.push(count),
+            Delivered::Lost { count } => panic!("{count}"),
+        });
+        out
+    }
+
+    #[test]
+    fn order_is_restored_and_duplicates_vanish() {
+        let mut pdcp = PdcpReceiver::default();
+        assert_eq!(receive(&mut pdcp, 0, 0), [0]);
+        assert!(receive(&mut pdcp, 1, 2).is_empty() && receive(&mut pdcp, 2, 2).is_empty());
+        assert_eq!(pdcp.expiry(), Some(ms(101)));
+        assert_eq!(receive(&mut pdcp, 3, 1), [1, 2]);
+        assert_eq!(pdcp.expiry(), None);
+        assert!(receive(&mut pdcp, 4, 1).is_empty());
+    }
+
+    #[test]
+    fn what_is_missing_is_given_up_up_to_the_count_of_the_timer() {
+        let mut pdcp = PdcpReceiver::default();
+        receive(&mut pdcp, 0, 1);
+        receive(&mut pdcp, 50, 3);
+        let mut out = Vec::new();
+        pdcp.expire(ms(99), WAIT, |delivered| out.push(delivered));
+        assert!(out.is_empty());
+        pdcp.expire(ms(100), WAIT, |delivered| out.push(delivered));
+        assert_eq!(out, [Delivered::Lost { count: 0 }, Delivered::Arrived { count: 1, since: ms(0) }]);
+        // For the gap before 3 it starts again.
+        assert_eq!(pdcp.expiry(), Some(ms(200)));
+        assert_eq!(receive(&mut pdcp, 150, 2), [2, 3]);
+    }
+}

@@ -1,0 +1,206 @@
+//! The receiving side of acknowledged mode: 38.322 sections 5.2.3 and 5.3.4.
+//!
+//! ```text
+//!                 RX_Next            RX_Highest_Status     RX_Next_Highest
+//!   all received  |  gaps reported   |  gaps that HARQ may |  nothing yet
+//!                                    |  still fill         |
+//! ```
+
+use super::partial::Partial;
+use super::{DataPdu, Nack, RlcConfig, Status};
+use crossfade_core::SimTime;
+use std::collections::BTreeMap;
+
+/// An SDU of which something has come.
+#[derive(Clone, Debug)]
+enum Sdu {
+    Partial(Partial),
+    Complete,
+}
+
+/// The receiving side. Numbers are counted on: those of PDUs are taken modulo the number space from `RX_Next` on.
+#[derive(Clone, Debug)]
+pub struct AmReceiver {
+    config: RlcConfig,
+    /// From `RX_Next` on.
+    sdus: BTreeMap<u64, Sdu>,
+    /// `RX_Next`.
+    next: u64,
+    /// `RX_Highest_Status`.
+    highest_status: u64,
+    /// `RX_Next_Highest`.
+    next_highest: u64,
+    /// `t-Reassembly` and `RX_Next_Status_Trigger`.
+    timer: Option<(SimTime, u64)>,
+    /// Polls whose report waits until their SDU is below `RX_Highest_Status`.
+    delayed_polls: Vec<u64>,
+    is_triggered: bool,
+    /// When `t-StatusProhibit` ends.
+    prohibited: SimTime,
+}
+
+impl AmReceiver {
+    /// One that has received nothing.
+    pub fn new(config: RlcConfig) -> Self {
+        Self {
+            config,
+            sdus: BTreeMap::new(),
+            next: 0,
+            highest_status: 0,
+            next_highest: 0,
+            timer: None,
+            delayed_polls: Vec::new(),
+            is_triggered: false,
+            prohibited: SimTime::ZERO,
+        }
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub fn expiry(&self) -> Option<SimTime> {
+        self.timer.map(|(expiry, _)| expiry)
+    }
+
+    /// From when on a report can be sent; `None` where none is triggered.
+    pub fn status_from(&self) -> Option<SimTime> {
+        self.is_triggered.then_some(self.prohibited)
+    }
+
+    /// A PDU has come; the SDU that is complete with it.
+    pub fn receive(&mut self, now: SimTime, pdu: &DataPdu) -> Option<u64> {
+        let numbers = self.config.numbers();
+        let offset = (u64::from(pdu.sn?) + numbers - self.next % numbers) % numbers;
+        let x = self.next + offset;
+        if offset >= self.config.window() {
+            // Outside of the window: it was received.
+            self.is_triggered |= pdu.poll;
+            return None;
+        }
+        let mut done = None;
+        let sdu = self.sdus.entry(x).or_insert_with(|| Sdu::Partial(Partial::default()));
+        let is_new = match sdu {
+            Sdu::Complete => false,
+            Sdu::Partial(partial) => {
+                let is_new = partial.add(pdu.start, pdu.end, pdu.is_end);
+                if partial.is_complete() {
+                    *sdu = Sdu::Complete;
+                    done = Some(pdu.sdu);
+                }
+                is_new
+            }
+        };
+        if is_new {
+            self.next_highest = self.next_highest.max(x + 1);
+            if done.is_some() {
+                if x == self.highest_status {
+                    self.highest_status = self.first_incomplete(x);
+                }
+                if x == self.next {
+                    self.next = self.first_incomplete(x);
+                    self.sdus = self.sdus.split_off(&self.next);
+                }
+            }
+            let has_ended = self.timer.is_some_and(|(_, trigger)| {
+                trigger <= self.next || (trigger == self.next + 1 && !self.has_gap(self.next))
+            });
+            if has_ended {
+                self.timer = None;
+            }
+            if self.timer.is_none() && self.is_missing(self.next) {
+                self.timer = Some((now + self.config.reassembly, self.next_highest));
+            }
+        }
+        if pdu.poll {
+            if is_new {
+                self.delayed_polls.push(x);
+            } else {
+                self.is_triggered = true;
+            }
+        }
+        self.answer_polls();
+        done
+    }
+
+    /// A poll is answered once its PDU is below `RX_Highest_Status`, or outside of the window.
+    fn answer_polls(&mut self) {
+        let (from, until) = (self.highest_status, self.next + self.config.window());
+        let before = self.delayed_polls.len();
+        self.delayed_polls.retain(|x| (from..until).contains(x));
+        self.is_triggered |= self.delayed_polls.len() < before;
+    }
+
+    /// The timer has expired by `now`, or not: the gaps before its trigger are reported.
+    pub fn expire(&mut self, now: SimTime) {
+        let Some((_, trigger)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
+        self.timer = None;
+        self.highest_status = self.first_incomplete(trigger.max(self.next));
+        self.is_triggered = true;
+        if self.is_missing(self.highest_status) {
+            self.timer = Some((now + self.config.reassembly, self.next_highest));
+        }
+        self.answer_polls();
+    }
+
+    /// The first number from `from` on that is not complete.
+    fn first_incomplete(&self, from: u64) -> u64 {
+        let mut number = from;
+        while matches!(self.sdus.get(&number), Some(Sdu::Complete)) {
+            number += 1;
+        }
+        number
+    }
+
+    fn has_gap(&self, number: u64) -> bool {
+        matches!(self.sdus.get(&number), Some(Sdu::Partial(partial)) if partial.has_gap())
+    }
+
+    /// Whether something is missing before the last that has come, from `number` on.
+    fn is_missing(&self, number: u64) -> bool {
+        self.next_highest > number + 1 || (self.next_highest == number + 1 && self.has_gap(number))
+    }
+
+    /// The report that is due, of at most `room` bytes, and its bytes.
+    pub fn build_status(&mut self, now: SimTime, room: u32) -> Option<(Status, u32)> {
+        if !self.is_triggered || now < self.prohibited || room < 3 {
+            return None;
+        }
+        let mut status = Status::default();
+        let mut bytes = 3;
+        let mut until = self.highest_status;
+        'numbers: for number in self.next..self.highest_status {
+            let sn = (number % self.config.numbers()) as u32;
+            let nacks = match self.sdus.get(&number) {
+                Some(Sdu::Complete) => continue,
+                None => vec![Nack { sn, count: 1, bytes: None }],
+                Some(Sdu::Partial(partial)) => {
+                    let missing = partial.missing().into_iter();
+                    missing.map(|part| Nack { sn, count: 1, bytes: Some(part) }).collect()
+                }
+            };
+            let before = (status.nacks.len(), bytes);
+            for nack in nacks {
+                let last = status.nacks.last_mut().filter(|last| {
+                    let follows = (last.sn + last.count) % self.config.numbers() as u32 == nack.sn;
+                    follows && last.bytes.is_none() && nack.bytes.is_none() && last.count < 255
+                });
+                let longer = last
+                    .as_ref()
+                    .map_or_else(|| nack.bytes(self.config.sn_bits), |last| u32::from(last.count == 1));
+                if bytes + longer > room {
+                    status.nacks.truncate(before.0);
+                    bytes = before.1;
+                    until = number;
+                    break 'numbers;
+                }
+                bytes += longer;
+                match last {
+                    Some(last) => last.count += 1,
+                    None => status.nacks.push(nack),
+                }
+            }
+        }
+        status.ack_sn = (until % self.config.numbers()) as u32;
+        self.is_triggered = false;
+        self.prohibited = now + self.config.status_prohibit;
+        Some((status, bytes))
+    }
+}

@@ -1,0 +1,261 @@
+//! The transmitting side of acknowledged mode: 38.322 sections 5.3.1 to 5.3.3.
+//!
+//! ```text
+//!                 ACK_SN                TX_Next
+//!   acknowledged  |  sent, some NACKed  |  not numbered
+//!                 TX_Next_Ack           (at most TX_Next_Ack + window)
+//! ```
+//! Retransmissions go before new data. A PDU polls after `pollPDU` PDUs or `pollByte` bytes of new data, when nothing is left to send, and
+//! when the window is full; the timer that starts with it repeats the last SDU with a poll.
+
+use super::{DataPdu, RlcConfig, Source, Status};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// An SDU that was sent, or begun, and not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Unconfirmed {
+    sdu: u64,
+    length: u32,
+    /// Bytes of it that were sent.
+    sent: u32,
+    /// `RETX_COUNT`, once it was considered for retransmission.
+    retransmissions: Option<u32>,
+}
+
+/// Bytes that are to be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Again {
+    /// The number of the SDU, counted on.
+    number: u64,
+    start: u32,
+    end: u32,
+}
+
+/// The transmitting side.
+#[derive(Clone, Debug)]
+pub struct AmTransmitter {
+    config: RlcConfig,
+    /// `TX_Next_Ack`, counted on.
+    acknowledged: u64,
+    /// SDUs from there on, some acknowledged.
+    sdus: VecDeque<Option<Unconfirmed>>,
+    again: VecDeque<Again>,
+    pdus_without_poll: u32,
+    bytes_without_poll: u64,
+    /// `POLL_SN`, counted on, and `t-PollRetransmit`.
+    poll: Option<(u64, SimTime)>,
+    /// The timer has expired: the next PDU polls.
+    must_poll: bool,
+    has_failed: bool,
+    /// SDUs, or parts, that were sent again.
+    retransmissions: u64,
+}
+
+impl AmTransmitter {
+    /// One that has sent nothing.
+    pub fn new(config: RlcConfig) -> Self {
+        Self {
+            config,
+            acknowledged: 0,
+            sdus: VecDeque::new(),
+            again: VecDeque::new(),
+            pdus_without_poll: 0,
+            bytes_without_poll: 0,
+            poll: None,
+            must_poll: false,
+            has_failed: false,
+            retransmissions: 0,
+        }
+    }
+
+    /// Whether some SDU has had as many retransmissions as are allowed.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// PDUs that were sent again.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmissions
+    }
+
+    /// Whether something was sent that is not acknowledged.
+    pub fn waits(&self) -> bool {
+        !self.sdus.is_empty()
+    }
+
+    /// SDUs that were begun and are not acknowledged, in order.
+    pub fn unconfirmed(&self) -> impl Iterator<Item = u64> + '_ {
+        self.sdus.iter().flatten().map(|sdu| sdu.sdu)
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub fn expiry(&self) -> Option<SimTime> {
+        self.poll.map(|(_, expiry)| expiry)
+    }
+
+    /// Bytes to be sent, those of new SDUs apart.
+    pub fn buffered(&self) -> u64 {
+        let again: u64 = self.again.iter().map(|again| u64::from(again.end - again.start)).sum();
+        let open = self.sdus.back().copied().flatten().map_or(0, |sdu| u64::from(sdu.length - sdu.sent));
+        again + open
+    }
+
+    /// Whether the window lets a new SDU begin.
+    pub fn may_begin(&self) -> bool {
+        (self.sdus.len() as u64) < self.config.window()
+    }
+
+    fn number_of_next(&self) -> u64 {
+        self.acknowledged + self.sdus.len() as u64
+    }
+
+    fn sn(&self, number: u64) -> u32 {
+        (number % self.config.numbers()) as u32
+    }
+
+    fn at(&mut self, number: u64) -> Option<&mut Unconfirmed> {
+        self.sdus.get_mut(number.checked_sub(self.acknowledged)? as usize)?.as_mut()
+    }
+
+    /// Whether nothing is to be sent, with or without new SDUs that the window lets begin.
+    fn is_drained(&self, source: &impl Source) -> bool {
+        self.buffered() == 0 && (source.next_bytes().is_none() || !self.may_begin())
+    }
+
+    /// A PDU that takes at most `room` bytes with its header, and its bytes.
+    pub fn build(&mut self, now: SimTime, room: u32, source: &mut impl Source) -> Option<(DataPdu, u32)> {
+        let (number, start, end, is_new) = match self.again.front() {
+            Some(again) => (again.number, again.start, again.end, false),
+            None => self.next_new(source)?,
+        };
+        let header = self.config.header_bytes(start, false);
+        let end = end.min(start + room.checked_sub(header + 1)? + 1);
+        if is_new && number == self.number_of_next() {
+            let length = source.next_bytes()?;
+            self.sdus.push_back(Some(Unconfirmed {
+                sdu: source.take(),
+                length,
+                sent: 0,
+                retransmissions: None,
+            }));
+        }
+        let sdu = self.at(number)?;
+        let (identity, length) = (sdu.sdu, sdu.length);
+        if is_new {
+            sdu.sent = end;
+            self.pdus_without_poll += 1;
+            self.bytes_without_poll += u64::from(end - start);
+        } else {
+            self.retransmissions += 1;
+            let front = self.again.front_mut()?;
+            front.start = end;
+            if front.start == front.end {
+                self.again.pop_front();
+            }
+        }
+        let poll = std::mem::take(&mut self.must_poll)
+            || (is_new
+                && (self.config.poll_pdus.is_some_and(|most| self.pdus_without_poll >= most)
+                    || self.config.poll_bytes.is_some_and(|most| self.bytes_without_poll >= most)))
+            || self.is_drained(source);
+        if poll {
+            (self.pdus_without_poll, self.bytes_without_poll) = (0, 0);
+            self.poll = Some((self.number_of_next() - 1, now + self.config.poll_retransmit));
+        }
+        let sn = Some(self.sn(number));
+        let is_end = end == length;
+        let pdu = DataPdu { sdu: identity, sn, start, end, is_end, poll, is_retransmission: !is_new };
+        Some((pdu, end - start + header))
+    }
+
+    /// The bytes that are new: the rest of the last SDU, or a new one.
+    fn next_new(&self, source: &impl Source) -> Option<(u64, u32, u32, bool)> {
+        if let Some(sdu) = self.sdus.back().copied().flatten().filter(|sdu| sdu.sent < sdu.length) {
+            return Some((self.number_of_next() - 1, sdu.sent, sdu.length, true));
+        }
+        let length = source.next_bytes().filter(|_| self.may_begin())?;
+        Some((self.number_of_next(), 0, length, true))
+    }
+
+    /// A report has come; the SDUs that it acknowledges are handed to `confirm`.
+    pub fn on_status(&mut self, status: &Status, mut confirm: impl FnMut(u64)) {
+        let numbers = self.config.numbers();
+        let base = self.acknowledged;
+        let counted_on = |sn: u32| base + (u64::from(sn) + numbers - base % numbers) % numbers;
+        let until = counted_on(status.ack_sn);
+        if until > self.number_of_next() {
+            return;
+        }
+        if self.poll.is_some_and(|(number, _)| number < until) {
+            self.poll = None;
+        }
+        let mut missing = Vec::new();
+        for nack in &status.nacks {
+            let first = counted_on(nack.sn);
+            let (start, end) = nack.bytes.unwrap_or((0, u32::MAX));
+            missing.extend((first..first + u64::from(nack.count)).map(|number| (number, start, end)));
+        }
+        let mut place = 0;
+        for number in base..until {
+            while missing.get(place).is_some_and(|(of, ..)| *of < number) {
+                place += 1;
+            }
+            if missing.get(place).is_some_and(|(of, ..)| *of == number) {
+                continue;
+            }
+            if let Some(Some(sdu)) = self.sdus.get_mut((number - base) as usize).map(Option::take) {
+                confirm(sdu.sdu);
+                self.again.retain(|again| again.number != number);
+            }
+        }
+        let mut counted = None;
+        for (number, start, end) in missing {
+            self.consider(number, start, end, counted != Some(number));
+            counted = Some(number);
+        }
+        while matches!(self.sdus.front(), Some(None)) {
+            self.sdus.pop_front();
+            self.acknowledged += 1;
+        }
+    }
+
+    /// Bytes of an SDU are to be sent again; `is_counted` unless the same report has named it before.
+    fn consider(&mut self, number: u64, start: u32, end: u32, is_counted: bool) {
+        let Some(sdu) = self.at(number) else { return };
+        // What was not sent yet cannot be missing.
+        let end = end.min(sdu.sent);
+        if start >= end {
+            return;
+        }
+        let is_pending = self.again.iter().any(|again| again.number == number);
+        if is_counted && !is_pending {
+            let most = self.config.max_retransmissions;
+            let Some(sdu) = self.at(number) else { return };
+            let count = sdu.retransmissions.map_or(0, |count| count + 1);
+            sdu.retransmissions = Some(count);
+            self.has_failed |= count >= most;
+        }
+        if self.again.iter().any(|again| again.number == number && again.start <= start && end <= again.end) {
+            return;
+        }
+        self.again.retain(|again| again.number != number || again.end <= start || end <= again.start);
+        let place = self.again.partition_point(|again| (again.number, again.start) < (number, start));
+        self.again.insert(place, Again { number, start, end });
+    }
+
+    /// The timer has expired by `now`, or not: the next PDU polls, the last SDU again where nothing else is to be sent.
+    pub fn expire(&mut self, now: SimTime, source: &impl Source) {
+        if self.poll.is_none_or(|(_, expiry)| expiry > now) {
+            return;
+        }
+        self.poll = None;
+        self.must_poll = true;
+        if self.is_drained(source)
+            && let Some(place) = self.sdus.iter().rposition(Option::is_some)
+        {
+            let number = self.acknowledged + place as u64;
+            self.consider(number, 0, u32::MAX, true);
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The bearer of a user: packets, PDCP and RLC at both ends, in both directions.
+//!
+//! ```text
+//!   packets -> queue -> PDCP number -> RLC -> blocks of hybrid ARQ ~~~> RLC -> PDCP order -> packets
+//!                                       ^                               |
+//!                                       +------- STATUS PDUs <----------+   in blocks of the other direction
+//! ```
+
+use crate::pdcp::{Delivered, PdcpReceiver};
+use crate::rlc::{
+    AmReceiver, AmTransmitter, DataPdu, RlcConfig, RlcMode, Source, Status, UmReceiver, UmTransmitter,
+};
+use crate::stack_config::StackConfig;
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Parcel, UserStatistics};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The two directions of a stack.
+pub(crate) const DOWN: usize = 0;
+pub(crate) const UP: usize = 1;
+
+/// Bytes of PDCP's header with 18 bits of number (38.323 section 6.2.2.3).
+const PDCP_HEADER: u32 = 3;
+
+/// Bytes of the header that MAC puts before an SDU (38.321 section 6.1.2).
+fn mac_header(bytes: u32) -> u32 {
+    if bytes < 256 { 2 } else { 3 }
+}
+
+/// A packet that has not come out.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    parcel: Parcel,
+    since: SimTime,
+    /// When it became the first of the queue, when its first and its last byte were sent for the first time, and when the segment was sent
+    /// that completed it.
+    head: SimTime,
+    first: SimTime,
+    last: SimTime,
+    completing: SimTime,
+}
+
+/// What a block carries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Payload {
+    pdus: Vec<DataPdu>,
+    status: Option<Status>,
+    sent: SimTime,
+}
+
+#[derive(Clone, Debug)]
+enum Transmitter {
+    Um(UmTransmitter),
+    Am(AmTransmitter),
+}
+
+#[derive(Clone, Debug)]
+enum Receiver {
+    Um(UmReceiver),
+    Am(AmReceiver),
+}
+
+/// Packets that wait, as RLC takes them.
+struct Queue<'a> {
+    packets: &'a mut VecDeque<Packet>,
+    base: u64,
+    begun: &'a mut u64,
+    bytes: &'a mut u64,
+    now: SimTime,
+    statistics: &'a mut UserStatistics,
+}
+
+impl Source for Queue<'_> {
+    fn next_bytes(&self) -> Option<u32> {
+        let packet = self.packets.get((*self.begun - self.base) as usize)?;
+        Some(packet.parcel.bytes() + PDCP_HEADER)
+    }
+
+    fn take(&mut self) -> u64 {
+        let count = *self.begun;
+        let place = (count - self.base) as usize;
+        let packet = &mut self.packets[place];
+        let bytes = packet.parcel.bytes();
+        *self.bytes -= u64::from(bytes);
+        *self.begun += 1;
+        // A packet that is sent anew after a change of cell has begun before.
+        if packet.first == SimTime::MAX {
+            packet.first = self.now;
+            self.statistics.packets.on_transmission(bytes, self.now - packet.since);
+            if let Some(next) = self.packets.get_mut(place + 1) {
+                next.head = next.head.max(self.now);
+            }
+        }
+        count
+    }
+}
+
+/// One direction.
+pub(crate) struct Bearer {
+    rlc: RlcConfig,
+    packets: VecDeque<Packet>,
+    /// The count of the first of these, that of the first that was not begun, and the bytes of those.
+    base: u64,
+    begun: u64,
+    waiting_bytes: u64,
+    transmitter: Transmitter,
+    receiver: Receiver,
+    pdcp: PdcpReceiver,
+    /// What blocks carry that have not come.
+    payloads: BTreeMap<u64, Payload>,
+    pub(crate) statistics: UserStatistics,
+}
+
+impl Bearer {
+    fn new(rlc: RlcConfig) -> Self {
+        let (transmitter, receiver) = Self::ends(rlc);
+        Self {
+            rlc,
+            packets: VecDeque::new(),
+            base: 0,
+            begun: 0,
+            waiting_bytes: 0,
+            transmitter,
+            receiver,
+            pdcp: PdcpReceiver::default(),
+            payloads: BTreeMap::new(),
+            statistics: UserStatistics::default(),
+        }
+    }
+
+    fn ends(rlc: RlcConfig) -> (Transmitter, Receiver) {
+        match rlc.mode {
+            RlcMode::Unacknowledged => {
+                (Transmitter::Um(UmTransmitter::new(rlc)), Receiver::Um(UmReceiver::new(rlc)))
+            }
+            RlcMode::Acknowledged => {
+                (Transmitter::Am(AmTransmitter::new(rlc)), Receiver::Am(AmReceiver::new(rlc)))
+            }
+        }
+    }
+
+    /// Packets of which nothing was sent, and their bytes.
+    pub(crate) fn waiting(&self) -> (usize, u64) {
+        (self.packets.len() - (self.begun - self.base) as usize, self.waiting_bytes)
+    }
+
+    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) {
+        let never = SimTime::MAX;
+        // Behind others it becomes the first when the one before begins.
+        let packet = Packet { parcel, since: now, head: now, first: never, last: never, completing: never };
+        self.packets.push_back(packet);
+        self.waiting_bytes += u64::from(parcel.bytes());
+    }
+
+    /// Bytes that could be sent now, with their headers about; those of a report of the other direction apart.
+    fn buffered(&self) -> u64 {
+        let (open, may_begin) = match &self.transmitter {
+            Transmitter::Um(um) => (um.buffered(), true),
+            Transmitter::Am(am) => (am.buffered(), am.may_begin()),
+        };
+        let (packets, bytes) = self.waiting();
+        let headers = u64::from(PDCP_HEADER + 6) * packets as u64;
+        open + if open > 0 { 8 } else { 0 } + if may_begin { bytes + headers } else { 0 }
+    }
+
+    /// Bytes of the report that is due, at least; 0 if none is.
+    fn report_bytes(&self, now: SimTime) -> u64 {
+        match &self.receiver {
+            Receiver::Am(am) if am.status_from().is_some_and(|from| from <= now) => 5,
+            _ => 0,
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        let (timers, waits) = match (&self.transmitter, &self.receiver) {
+            (Transmitter::Am(tx), Receiver::Am(rx)) => (
+                tx.expiry().is_some() || rx.expiry().is_some() || rx.status_from().is_some(),
+                tx.buffered() > 0,
+            ),
+            (Transmitter::Um(tx), Receiver::Um(rx)) => (rx.expiry().is_some(), tx.buffered() > 0),
+            _ => (false, false),
+        };
+        timers || waits || self.pdcp.expiry().is_some() || self.waiting().0 > 0 || !self.payloads.is_empty()
+    }
+
+    /// Fills `room` bytes with PDUs.
+    fn fill(&mut self, now: SimTime, mut room: u32, payload: &mut Payload) {
+        let Self { packets, base, begun, waiting_bytes, transmitter, statistics, .. } = self;
+        let mut queue = Queue { packets, base: *base, begun, bytes: waiting_bytes, now, statistics };
+        while room > 3 {
+            let within = room - mac_header(room);
+            let built = match transmitter {
+                Transmitter::Um(um) => um.build(within, &mut queue),
+                Transmitter::Am(am) => am.build(now, within, &mut queue),
+            };
+            let Some((pdu, bytes)) = built else { break };
+            if pdu.is_retransmission {
+                queue.statistics.bearer.retransmissions += 1;
+            } else if pdu.is_end
+                && let Some(packet) =
+                    pdu.sdu.checked_sub(*base).and_then(|i| queue.packets.get_mut(i as usize))
+                && packet.last == SimTime::MAX
+            {
+                packet.last = now;
+            }
+            room -= (bytes + mac_header(bytes)).min(room);
+            payload.pdus.push(pdu);
+        }
+    }
+
+    /// What leaves PDCP does so; `propagation` and the slot of a packet's last segment are on its way in any case.
+    fn leave(&mut self, now: SimTime, air: SimTime, delivered: Delivered, leave: &mut impl FnMut(Departure)) {
+        let Some(packet) = self.packets.pop_front() else { return };
+        if self.begun == self.base {
+            self.begun += 1;
+            self.waiting_bytes -= u64::from(packet.parcel.bytes());
+        }
+        self.base += 1;
+        match delivered {
+            Delivered::Lost { .. } => {
+                self.statistics.packets.losses += 1;
+                leave(Departure::Lost(packet.parcel));
+            }
+            Delivered::Arrived { since, .. } => {
+                self.statistics.packets.on_arrival(packet.parcel.bytes());
+                self.statistics.arq.on_release(now - since);
+                let Packet { since: pushed, head, first, last, completing, .. } = packet;
+                if completing != SimTime::MAX && last != SimTime::MAX {
+                    let head = head.max(pushed);
+                    // The last byte and the block that completed it may be earlier than one another, if blocks overtook.
+                    let sent = last.max(first);
+                    let again = completing.max(sent);
+                    let arrived = (again + air).min(since);
+                    let parts = [
+                        head.min(first) - pushed,
+                        first.saturating_sub(head),
+                        (sent - first) + (arrived - again),
+                        since - arrived,
+                        again - sent,
+                        now - since,
+                    ];
+                    let bearer = &mut self.statistics.bearer;
+                    bearer.delays += 1;
+                    for (sum, part) in bearer.delay_parts_s.iter_mut().zip(parts) {
+                        *sum += part.as_secs_f64();
+                    }
+                }
+                leave(Departure::Arrived(packet.parcel));
+            }
+        }
+    }
+
+    /// What was begun is sent anew or lost, and both ends of RLC begin anew.
+    fn begin_anew(&mut self, is_lossless: bool) {
+        if let (true, Transmitter::Am(am)) = (is_lossless, &self.transmitter) {
+            let first = am.unconfirmed().next().unwrap_or(self.begun).max(self.base);
+            for count in first..self.begun {
+                self.waiting_bytes += u64::from(self.packets[(count - self.base) as usize].parcel.bytes());
+            }
+            self.begun = first;
+        }
+        (self.transmitter, self.receiver) = Self::ends(self.rlc);
+        self.payloads.clear();
+    }
+}
+
+/// Both directions of a user.
+pub(crate) struct Stack {
+    pub(crate) bearers: [Bearer; 2],
+    reordering: Option<SimTime>,
+    discard: Option<SimTime>,
+    /// From the beginning of a transmission to its arrival.
+    air: SimTime,
+}
+
+impl Stack {
+    pub(crate) fn new(config: &StackConfig, air: SimTime) -> Self {
+        Self {
+            bearers: [Bearer::new(config.rlc), Bearer::new(config.rlc)],
+            reordering: config.reordering,
+            discard: config.discard,
+            air,
+        }
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.bearers.iter().any(Bearer::is_busy)
+    }
+
+    /// Bytes that wait at an end, a report of the other direction among them.
+    pub(crate) fn wanted(&self, now: SimTime, way: usize) -> u64 {
+        self.bearers[way].buffered() + self.bearers[1 - way].report_bytes(now)
+    }
+
+    /// Whether a block of so many bytes has something to carry, which is kept under its number.
+    pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
+        let mut payload = Payload { sent: now, ..Payload::default() };
+        let mut room = bytes;
+        if let Receiver::Am(am) = &mut self.bearers[1 - way].receiver
+            && let Some((status, taken)) = am.build_status(now, room.saturating_sub(3))
+        {
+            room -= taken + mac_header(taken);
+            payload.status = Some(status);
+            self.bearers[1 - way].statistics.bearer.reports += 1;
+        }
+        self.bearers[way].fill(now, room, &mut payload);
+        let is_used = !payload.pdus.is_empty() || payload.status.is_some();
+        if is_used {
+            self.bearers[way].payloads.insert(number, payload);
+        }
+        is_used
+    }
+
+    /// A block has arrived.
+    pub(crate) fn receive(
+        &mut self,
+        now: SimTime,
+        way: usize,
+        number: u64,
+        mut leave: impl FnMut(usize, Departure),
+    ) {
+        let Some(payload) = self.bearers[way].payloads.remove(&number) else { return };
+        if let Some(status) = &payload.status
+            && let Transmitter::Am(am) = &mut self.bearers[1 - way].transmitter
+        {
+            am.on_status(status, |_| ());
+        }
+        let (reordering, air) = (self.reordering, self.air);
+        let bearer = &mut self.bearers[way];
+        for pdu in &payload.pdus {
+            let complete = match &mut bearer.receiver {
+                Receiver::Um(um) => um.receive(now, pdu),
+                Receiver::Am(am) => am.receive(now, pdu),
+            };
+            let Some(count) = complete else { continue };
+            if let Some(packet) =
+                count.checked_sub(bearer.base).and_then(|i| bearer.packets.get_mut(i as usize))
+                && packet.completing == SimTime::MAX
+            {
+                // Hybrid ARQ alone was late unless the segment was sent again above it.
+                packet.completing =
+                    if pdu.is_retransmission { payload.sent } else { packet.last.min(payload.sent) };
+            }
+            let mut out = Vec::new();
+            bearer.pdcp.receive(now, count, reordering, |delivered| out.push(delivered));
+            for delivered in out {
+                bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
+            }
+        }
+    }
+
+    /// A block was given up.
+    pub(crate) fn give_up(&mut self, way: usize, number: u64) {
+        self.bearers[way].payloads.remove(&number);
+    }
+
+    /// Timers act that have expired by `now`.
+    pub(crate) fn expire(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
+        let (reordering, discard, air) = (self.reordering, self.discard, self.air);
+        for way in [DOWN, UP] {
+            let bearer = &mut self.bearers[way];
+            match &mut bearer.receiver {
+                Receiver::Um(um) => um.expire(now),
+                Receiver::Am(am) => am.expire(now),
+            }
+            let mut out = Vec::new();
+            bearer.pdcp.expire(now, reordering, |delivered| out.push(delivered));
+            for delivered in out {
+                bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
+            }
+            let Bearer { packets, base, begun, waiting_bytes, transmitter, statistics, .. } = bearer;
+            if let Some(most) = discard {
+                let mut place = (*begun - *base) as usize;
+                while let Some(packet) = packets.get(place).filter(|packet| packet.since + most <= now) {
+                    // Of packets that wait to be sent anew the number is used.
+                    if packet.first == SimTime::MAX {
+                        leave(way, Departure::Lost(packet.parcel));
+                        *waiting_bytes -= u64::from(packet.parcel.bytes());
+                        statistics.bearer.discards += 1;
+                        statistics.packets.losses += 1;
+                        packets.remove(place);
+                        if let Some(next) = packets.get_mut(place) {
+                            next.head = next.head.max(now);
+                        }
+                    } else {
+                        place += 1;
+                    }
+                }
+            }
+            if let Transmitter::Am(am) = transmitter {
+                let queue = Queue { packets, base: *base, begun, bytes: waiting_bytes, now, statistics };
+                am.expire(now, &queue);
+            }
+        }
+    }
+
+    /// Whether a transmitter has retransmitted as often as it may.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.bearers
+            .iter()
+            .any(|bearer| matches!(&bearer.transmitter, Transmitter::Am(am) if am.has_failed()))
+    }
+
+    /// Both directions begin anew in another cell, or after a failure.
+    pub(crate) fn begin_anew(&mut self, is_lossless: bool) {
+        self.bearers.iter_mut().for_each(|bearer| bearer.begin_anew(is_lossless));
+    }
+
+    /// The packets of a direction of which nothing was sent, and the others that have not come out.
+    pub(crate) fn parcels(&self, way: usize) -> [Vec<Parcel>; 2] {
+        let bearer = &self.bearers[way];
+        let begun = (bearer.begun - bearer.base) as usize;
+        let of =
+            |range: std::ops::Range<usize>| bearer.packets.range(range).map(|packet| packet.parcel).collect();
+        [of(begun..bearer.packets.len()), of(0..begun)]
+    }
+
+    /// What was counted of a direction by `now`.
+    pub(crate) fn report(&self, now: SimTime, way: usize) -> UserStatistics {
+        let bearer = &self.bearers[way];
+        let mut statistics = bearer.statistics.clone();
+        let begun = (bearer.begun - bearer.base) as usize;
+        let unsent = bearer.packets.range(begun..).filter(|packet| packet.first == SimTime::MAX);
+        statistics.packets.add_waits(unsent.map(|packet| now.saturating_sub(packet.since)));
+        statistics
+    }
+}

@@ -1,0 +1,293 @@
+//! What stands above the radio of both directions: bearers, grants of the uplink, and what interrupts them.
+
+use crate::config::NrConfig;
+use crate::direction::Direction;
+use crate::requests::Requests;
+use crate::stack::{DOWN, Stack, UP};
+use crate::stack_config::{Drx, Grants, StackConfig};
+use crate::user::User;
+use crossfade_cell::CellError;
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{Departure, Parcel, Port, Push, UserStatistics};
+use std::collections::BTreeMap;
+
+/// A user above its radio.
+struct Above {
+    stack: Stack,
+    requests: Requests,
+    /// Buffer status reports that blocks carry: the slot, and the bytes.
+    reports: BTreeMap<u64, (u64, u64)>,
+    /// Until when nothing is sent, and whether what was not confirmed is then sent anew.
+    interrupted: Option<(SimTime, bool)>,
+    /// When the cell changes next.
+    handover: SimTime,
+    /// Until when it listens after a grant.
+    awake: SimTime,
+    failures: u64,
+    /// Whether nothing waited on the uplink when that was last looked at.
+    was_empty: bool,
+}
+
+/// Bearers of all users, and the uplink.
+pub(crate) struct Upper {
+    config: StackConfig,
+    pub(crate) uplink: Direction,
+    users: Vec<Above>,
+}
+
+impl Upper {
+    pub(crate) fn new(config: &NrConfig, stack: StackConfig, seed: RunSeed) -> Result<Self, CellError> {
+        let uplink = Direction::new(config.of_uplink(&stack.uplink), seed)?;
+        let air = config.numerology.slot() + config.propagation;
+        let count = config.users.len() as u64;
+        let user = |number: u64| Above {
+            stack: Stack::new(&stack, air),
+            requests: Requests::default(),
+            reports: BTreeMap::new(),
+            interrupted: None,
+            // Not all users change at once.
+            handover: stack.handover.map_or(SimTime::MAX, |handover| {
+                handover.every + SimTime::from_nanos(handover.every.as_nanos() / count * number)
+            }),
+            awake: SimTime::ZERO,
+            failures: 0,
+            was_empty: true,
+        };
+        Ok(Self { users: (0..count).map(user).collect(), uplink, config: stack })
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        let of_user =
+            |user: &Above| user.stack.is_busy() || user.requests.is_busy() || user.interrupted.is_some();
+        self.uplink.users.iter().any(User::is_busy) || self.users.iter().any(of_user)
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        now: SimTime,
+        user: usize,
+        is_up: bool,
+        parcel: Parcel,
+        downlink: &NrConfig,
+    ) -> Push {
+        let limit = if is_up { self.config.uplink.queue } else { downlink.queue };
+        let user = &mut self.users[user];
+        let bearer = &mut user.stack.bearers[if is_up { UP } else { DOWN }];
+        let (packets, bytes) = bearer.waiting();
+        if limit.is_some_and(|limit| !limit.admits(packets, bytes, parcel.bytes())) {
+            bearer.statistics.packets.queue_drops += 1;
+            return Push::QueueDrop;
+        }
+        let is_first = is_up && user.stack.wanted(now, UP) == 0;
+        user.stack.bearers[if is_up { UP } else { DOWN }].push(now, parcel);
+        if is_up {
+            user.requests.on_data(now, is_first, &self.config.uplink);
+        }
+        Push::Accepted
+    }
+
+    /// Ends the slot before `slot` and begins `slot` in both directions.
+    pub(crate) fn begin(
+        &mut self,
+        now: SimTime,
+        slot: u64,
+        downlink: &mut Direction,
+        mut leave: impl FnMut(Port, Departure),
+    ) {
+        for number in 0..self.users.len() {
+            self.land(now, number, downlink, &mut leave);
+            self.interrupt(now, number, downlink);
+            downlink.users[number].acknowledge(slot, downlink.config.harq.transmissions);
+            self.uplink.users[number].acknowledge(slot, self.uplink.config.harq.transmissions);
+            let Above { stack, .. } = &mut self.users[number];
+            for (way, radio) in [(DOWN, &mut downlink.users[number]), (UP, &mut self.uplink.users[number])] {
+                while let Some(block) = radio.given_up() {
+                    stack.give_up(way, block);
+                }
+            }
+        }
+        self.ask(now, slot);
+        self.send_down(now, slot, downlink);
+        self.send_up(now, slot);
+    }
+
+    /// What has arrived at either end of a user, and timers.
+    fn land(
+        &mut self,
+        now: SimTime,
+        number: usize,
+        downlink: &mut Direction,
+        leave: &mut impl FnMut(Port, Departure),
+    ) {
+        let port = number as Port + 1;
+        let mut leave = |way, departure| leave(if way == DOWN { port } else { 0 }, departure);
+        let Above { stack, requests, reports, .. } = &mut self.users[number];
+        while let Some(block) = downlink.users[number].arrived(now) {
+            stack.receive(now, DOWN, block, &mut leave);
+        }
+        let uplink = &self.config.uplink;
+        while let Some(block) = self.uplink.users[number].arrived(now) {
+            stack.receive(now, UP, block, &mut leave);
+            if let Some((slot, bytes)) = reports.remove(&block) {
+                let arrived = now.as_nanos() / self.uplink.config.numerology.slot().as_nanos();
+                requests.on_report(slot, bytes, arrived - 1 + uplink.processing_slots);
+            }
+        }
+        stack.expire(now, &mut leave);
+    }
+
+    /// Changes of the cell, failures, and their ends.
+    fn interrupt(&mut self, now: SimTime, number: usize, downlink: &mut Direction) {
+        let user = &mut self.users[number];
+        let next = match self.config.handover {
+            Some(handover) if now >= user.handover => {
+                while user.handover <= now {
+                    user.handover += handover.every;
+                }
+                Some((now + handover.interruption, handover.is_lossless))
+            }
+            _ if user.interrupted.is_none() && user.stack.has_failed() => {
+                user.failures += 1;
+                Some((now + self.config.outage, true))
+            }
+            _ => None,
+        };
+        if let Some(next) = next {
+            user.interrupted = Some(next);
+            user.stack.begin_anew(next.1);
+            user.reports.clear();
+            user.requests.begin_anew();
+            for direction in [downlink, &mut self.uplink] {
+                direction.users[number].flush(&direction.config);
+            }
+        }
+        if user.interrupted.is_some_and(|(end, _)| end <= now) {
+            user.interrupted = None;
+            if user.stack.wanted(now, UP) > 0 {
+                user.requests.on_data(now, true, &self.config.uplink);
+            }
+        }
+    }
+
+    /// Users with data that nothing is known of send requests where there is an occasion.
+    fn ask(&mut self, now: SimTime, slot: u64) {
+        let config = &self.config.uplink;
+        let radio = &self.uplink.config;
+        let is_occasion = radio.duplex.begins_period(slot, config.request_period_slots);
+        for user in &mut self.users {
+            if user.interrupted.is_some() {
+                continue;
+            }
+            let wanted = user.stack.wanted(now, UP);
+            let was_empty = std::mem::replace(&mut user.was_empty, wanted == 0);
+            if wanted == 0 {
+                user.requests.on_empty();
+                continue;
+            }
+            user.requests.on_time(now, config);
+            // What came due is a report of RLC.
+            user.requests.on_data(now, was_empty, config);
+            if is_occasion && config.grants == Grants::Requested {
+                let known = slot + radio.hop_slots() + config.processing_slots;
+                let before = user.requests.asked;
+                user.requests.on_occasion(slot, known, config);
+                if user.requests.asked > before {
+                    // A request wakes a user.
+                    user.awake =
+                        user.awake.max(now + self.config.drx.map_or(SimTime::ZERO, |drx| drx.inactivity));
+                }
+            }
+        }
+    }
+
+    fn send_down(&mut self, now: SimTime, slot: u64, downlink: &mut Direction) {
+        for (number, user) in self.users.iter().enumerate() {
+            let is_there = user.interrupted.is_none();
+            let listens = self.config.drx.is_none_or(|drx| drx.listens(now) || now < user.awake);
+            downlink.is_open[number] = [is_there, is_there && listens];
+            downlink.users[number].wanted = Some(user.stack.wanted(now, DOWN));
+        }
+        let (users, inactivity) = (&mut self.users, self.config.drx.map(|drx| drx.inactivity));
+        let mut fill = |number: usize, block, bytes| {
+            let user = &mut users[number];
+            let is_used = user.stack.fill(now, DOWN, block, bytes);
+            if let (true, Some(inactivity)) = (is_used, inactivity) {
+                user.awake = user.awake.max(now + inactivity);
+            }
+            is_used
+        };
+        downlink.send(now, slot, Some(&mut fill));
+    }
+
+    fn send_up(&mut self, now: SimTime, slot: u64) {
+        let uplink = &self.config.uplink;
+        let radio = &self.uplink.config;
+        if radio.data_symbols(slot) == 0 {
+            return;
+        }
+        let granted = radio.granted(slot, uplink.k2);
+        let unasked =
+            match uplink.grants {
+                Grants::Requested => 0,
+                Grants::Proactive => uplink.request_grant_bytes,
+                Grants::Configured { period_slots, bytes } => {
+                    if radio.duplex.begins_period(slot, period_slots) { bytes } else { 0 }
+                }
+            };
+        for (number, user) in self.users.iter_mut().enumerate() {
+            let is_there = user.interrupted.is_none();
+            self.uplink.is_open[number] = [is_there; 2];
+            let wanted =
+                if is_there { user.requests.wanted(granted, uplink).max(u64::from(unasked)) } else { 0 };
+            self.uplink.users[number].wanted = Some(wanted);
+        }
+        let users = &mut self.users;
+        let mut fill = |number: usize, block, bytes: u32| {
+            let Above { stack, requests, reports, .. } = &mut users[number];
+            stack.fill(now, UP, block, bytes);
+            let rest = stack.wanted(now, UP);
+            if requests.on_block(now, slot, (u64::from(bytes), rest), uplink) {
+                reports.insert(block, (slot, rest));
+                while reports.len() > 64 {
+                    reports.pop_first();
+                }
+            }
+            // What is granted is sent, if need be with padding alone.
+            true
+        };
+        self.uplink.send(now, slot, Some(&mut fill));
+    }
+
+    /// What each direction has counted whose radios have counted `down`, and its packets.
+    pub(crate) fn report(
+        &self,
+        now: SimTime,
+        down: Vec<UserStatistics>,
+    ) -> [(Vec<UserStatistics>, [Vec<Parcel>; 2]); 2] {
+        let up = self.uplink.users.iter().map(|user| user.report(now)).collect();
+        [(DOWN, down), (UP, up)].map(|(way, radios)| {
+            let mut parcels = [Vec::new(), Vec::new()];
+            let counted = self.users.iter().zip(radios).map(|(user, mut radio): (&Above, UserStatistics)| {
+                radio.add(&user.stack.report(now, way));
+                if way == UP {
+                    radio.bearer.requests = user.requests.asked;
+                } else {
+                    radio.bearer.failures = user.failures;
+                }
+                for (all, own) in parcels.iter_mut().zip(user.stack.parcels(way)) {
+                    all.extend(own);
+                }
+                radio
+            });
+            let counted = counted.collect();
+            (counted, parcels)
+        })
+    }
+}
+
+impl Drx {
+    /// Whether it is within an on-duration.
+    fn listens(&self, now: SimTime) -> bool {
+        SimTime::from_nanos(now.as_nanos() % self.cycle.as_nanos()) < self.on
+    }
+}

@@ -1,0 +1,290 @@
+//! The uplink of an NR cell, and radio link control of both directions.
+
+use super::base::{absent, json, positive_time, time};
+use crate::error::ScenarioError;
+use crate::quantity::{Limit, Room, Size, Span};
+use crossfade_core::SimTime;
+use crossfade_nr::rlc::{RlcConfig, RlcMode};
+use crossfade_nr::{Grants, McsTable, UplinkConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Uplink of an NR cell, with RLC and PDCP in both directions. Without this table ACKs take the links of `reverse`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NrUplink {
+    /// How users come by grants of the uplink.
+    #[schemars(extend("x-default" = "requested, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grants: Option<NrGrants>,
+
+    /// Time from one occasion of a scheduling request to the next, in whole slots.
+    #[schemars(extend("x-default" = "20 ms, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sr_period: Option<Span>,
+
+    /// Least time between two scheduling requests of a user (`sr-ProhibitTimer`).
+    #[schemars(extend("x-default" = "0 s, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sr_prohibit: Option<Span>,
+
+    /// Bytes that a scheduling request is granted, and a proactive grant holds.
+    #[schemars(extend("x-default" = "512 B, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sr_grant: Option<Size>,
+
+    /// Time from one buffer status report to the next while data wait (`periodicBSR-Timer`).
+    #[schemars(extend("x-default" = "10 ms, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bsr_period: Option<Span>,
+
+    /// Time without a grant after which a buffer status is reported anew (`retxBSR-Timer`).
+    #[schemars(extend("x-default" = "80 ms, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bsr_retransmission: Option<Span>,
+
+    /// Time from one configured grant to the next, in whole slots.
+    #[schemars(extend("x-default" = "10 ms, of configured grants"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configured_period: Option<Span>,
+
+    /// Bytes of a configured grant, at least.
+    #[schemars(extend("x-default" = "512 B, of configured grants"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configured_grant: Option<Size>,
+
+    /// Least number of slots from a grant to its transmission. That takes an uplink slot.
+    #[schemars(range(min = 0, max = 32), extend("x-default" = "4, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k2: Option<u32>,
+
+    /// Time that the base station takes for a request, a report or a block, in whole slots.
+    #[schemars(extend("x-default" = "4 slots, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processing: Option<Span>,
+
+    /// OFDM symbols of an uplink slot that carry data.
+    #[schemars(range(min = 1, max = 14), extend("x-default" = "13, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbols: Option<u32>,
+
+    /// Number of layers of the uplink.
+    #[schemars(range(min = 1, max = 4), extend("x-default" = "1, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<u32>,
+
+    /// MCS table of the uplink by its number.
+    #[schemars(range(min = 1, max = 4), extend("x-default" = "that of nr.mcs_table, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs_table: Option<u32>,
+
+    /// Mean SNR of the uplink over that of the downlink, in dB.
+    #[schemars(range(min = -60, max = 60), extend("x-default" = "0, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr_offset_db: Option<f64>,
+
+    /// Limit of the queue of each user.
+    #[schemars(extend("x-default" = "unlimited, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+}
+
+/// How users of an NR cell come by grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrGrants {
+    /// By scheduling requests and buffer status reports.
+    Requested,
+    /// Everybody has a grant in every uplink slot.
+    Proactive,
+    /// A grant recurs without a request.
+    Configured,
+}
+
+/// Radio link control (RLC) of an NR cell with an uplink, the same in both directions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NrRlc {
+    /// RLC mode: acknowledged (`am`) or unacknowledged (`um`).
+    #[schemars(extend("x-default" = "am, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<NrRlcMode>,
+
+    /// Bits of a sequence number. It is 12 or 18 (am), 6 or 12 (um).
+    #[schemars(extend("x-default" = "18 (am), 12 (um), with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sn_bits: Option<u32>,
+
+    /// Number of PDUs without a poll after which one is polled (`pollPDU`).
+    #[schemars(extend("x-default" = "16, of am"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_pdu: Option<u32>,
+
+    /// Bytes without a poll after which a PDU is polled (`pollByte`).
+    #[schemars(extend("x-default" = "infinity, of am"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_byte: Option<Size>,
+
+    /// Time from a poll to the next without an answer (`t-PollRetransmit`).
+    #[schemars(extend("x-default" = "100 ms, of am"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_poll_retransmit: Option<Span>,
+
+    /// Time from a gap to its report, in um to its end (`t-Reassembly`).
+    #[schemars(extend("x-default" = "50 ms, with uplink"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_reassembly: Option<Span>,
+
+    /// Least time between two reports (`t-StatusProhibit`).
+    #[schemars(extend("x-default" = "10 ms, of am"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_status_prohibit: Option<Span>,
+
+    /// Number of retransmissions of a packet after which the link fails (`maxRetxThreshold`).
+    #[schemars(extend("x-default" = "32, of am"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retransmissions: Option<u32>,
+}
+
+/// RLC mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrRlcMode {
+    /// Acknowledged: segments are sent again until they arrive.
+    Am,
+    /// Unacknowledged: what hybrid ARQ loses is lost.
+    Um,
+}
+
+absent!(NrUplink, NrRlc);
+
+impl NrUplink {
+    /// Fills in the defaults of an uplink, of which something is said.
+    pub(super) fn resolve(&mut self, slot: SimTime, mcs_table: u32) -> Result<UplinkConfig, ScenarioError> {
+        let in_slots = |time: SimTime| time.as_nanos().div_ceil(slot.as_nanos());
+        let ms = |count| Span::exactly(SimTime::from_millis(count));
+        let grants = match *self.grants.get_or_insert(NrGrants::Requested) {
+            NrGrants::Configured => {
+                let period = *self.configured_period.get_or_insert(ms(10));
+                let period = positive_time("nr.uplink.configured_period", period, slot)?;
+                let bytes = self.configured_grant.get_or_insert(Size(512)).0;
+                Grants::Configured { period_slots: in_slots(period), bytes }
+            }
+            other => {
+                // A sweep over the kinds of grants has these keys in all of its points.
+                (self.configured_period, self.configured_grant) = (None, None);
+                if other == NrGrants::Proactive { Grants::Proactive } else { Grants::Requested }
+            }
+        };
+        let number = *self.mcs_table.get_or_insert(mcs_table);
+        let table = McsTable::numbered(number).ok_or_else(|| {
+            ScenarioError::value("nr.uplink.mcs_table", &json(number), "must be between 1 and 4")
+        })?;
+        let room = *self.limit.get_or_insert(Limit(Room::Unlimited));
+        if matches!(room.0, Room::Time(_) | Room::Products(_)) {
+            let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
+            return Err(ScenarioError::value("nr.uplink.limit", &json(room), problem));
+        }
+        let period = *self.sr_period.get_or_insert(ms(20));
+        let prohibit = *self.sr_prohibit.get_or_insert(ms(0));
+        let processing = *self.processing.get_or_insert(Span::exactly(slot * 4));
+        let report_period = *self.bsr_period.get_or_insert(ms(10));
+        let report_again = *self.bsr_retransmission.get_or_insert(ms(80));
+        Ok(UplinkConfig {
+            grants,
+            symbols: *self.symbols.get_or_insert(13),
+            layers: *self.layers.get_or_insert(1),
+            table,
+            snr_offset_db: *self.snr_offset_db.get_or_insert(0.0),
+            k2: u64::from(*self.k2.get_or_insert(4)),
+            processing_slots: in_slots(time("nr.uplink.processing", processing, slot)?),
+            request_period_slots: in_slots(positive_time("nr.uplink.sr_period", period, slot)?),
+            request_prohibit_slots: in_slots(time("nr.uplink.sr_prohibit", prohibit, slot)?),
+            request_grant_bytes: self.sr_grant.get_or_insert(Size(512)).0,
+            report_period: positive_time("nr.uplink.bsr_period", report_period, slot)?,
+            report_again: positive_time("nr.uplink.bsr_retransmission", report_again, slot)?,
+            queue: room.0.limit(),
+        })
+    }
+}
+
+/// Ranges of whole numbers, each with its step.
+type Steps = &'static [(u64, u64, u64)];
+
+/// 3GPP TS 38.331, information element RLC-Config, in milliseconds.
+const POLL_RETRANSMIT: Steps =
+    &[(1, 4, 1), (5, 250, 5), (300, 500, 50), (800, 1000, 200), (2000, 4000, 2000)];
+const REASSEMBLY: Steps = &[(0, 100, 5), (110, 200, 10)];
+const STATUS_PROHIBIT: Steps =
+    &[(0, 250, 5), (300, 500, 50), (800, 1000, 200), (1200, 1600, 400), (2000, 2400, 400)];
+const POLL_PDU: [u32; 23] = [
+    4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 6144, 8192, 12288, 16384, 20480, 24576, 28672, 32768,
+    40960, 49152, 57344, 65536,
+];
+const RETRANSMISSIONS: [u32; 8] = [1, 2, 3, 4, 6, 8, 16, 32];
+
+/// A time in whole milliseconds of these steps.
+fn stepped(key: &str, span: Span, steps: Steps, slot: SimTime) -> Result<SimTime, ScenarioError> {
+    let time = time(key, span, slot)?;
+    let millis = time.as_nanos() / 1_000_000;
+    let is_one = |&(first, last, step): &(u64, u64, u64)| {
+        (first..=last).contains(&millis) && (millis - first).is_multiple_of(step)
+    };
+    if time.as_nanos() % 1_000_000 == 0 && steps.iter().any(is_one) {
+        return Ok(time);
+    }
+    let said = |&(first, last, step): &(u64, u64, u64)| format!("{first} to {last} by {step}");
+    let all: Vec<String> = steps.iter().map(said).collect();
+    Err(ScenarioError::value(key, &json(span), format!("must be one of TS 38.331: {} ms", all.join(", "))))
+}
+
+fn one_of(key: &str, value: u32, values: &[u32]) -> Result<u32, ScenarioError> {
+    if values.contains(&value) {
+        return Ok(value);
+    }
+    let all: Vec<String> = values.iter().map(u32::to_string).collect();
+    Err(ScenarioError::value(key, &json(value), format!("must be one of {}", all.join(", "))))
+}
+
+impl NrRlc {
+    /// Fills in the defaults.
+    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<RlcConfig, ScenarioError> {
+        let ms = |count| Span::exactly(SimTime::from_millis(count));
+        let word = *self.mode.get_or_insert(NrRlcMode::Am);
+        let reassembly = *self.t_reassembly.get_or_insert(ms(50));
+        let reassembly = stepped("nr.rlc.t_reassembly", reassembly, REASSEMBLY, slot)?;
+        let unacknowledged = RlcConfig {
+            mode: RlcMode::Unacknowledged,
+            sn_bits: 12,
+            poll_pdus: None,
+            poll_bytes: None,
+            poll_retransmit: SimTime::ZERO,
+            reassembly,
+            status_prohibit: SimTime::ZERO,
+            max_retransmissions: 1,
+        };
+        if word == NrRlcMode::Um {
+            // A sweep over the modes has these keys in all of its points.
+            (self.poll_pdu, self.poll_byte, self.t_poll_retransmit) = (None, None, None);
+            (self.t_status_prohibit, self.max_retransmissions) = (None, None);
+            return Ok(RlcConfig { sn_bits: *self.sn_bits.get_or_insert(12), ..unacknowledged });
+        }
+        let poll_pdu = *self.poll_pdu.get_or_insert(16);
+        let poll_retransmit = *self.t_poll_retransmit.get_or_insert(ms(100));
+        let prohibit = *self.t_status_prohibit.get_or_insert(ms(10));
+        let most = *self.max_retransmissions.get_or_insert(32);
+        if self.poll_byte == Some(Size(0)) {
+            return Err(ScenarioError::value("nr.rlc.poll_byte", &json(self.poll_byte), "must be above 0 B"));
+        }
+        Ok(RlcConfig {
+            mode: RlcMode::Acknowledged,
+            sn_bits: *self.sn_bits.get_or_insert(18),
+            poll_pdus: Some(one_of("nr.rlc.poll_pdu", poll_pdu, &POLL_PDU)?),
+            poll_bytes: self.poll_byte.map(|bytes| u64::from(bytes.0)),
+            poll_retransmit: stepped("nr.rlc.t_poll_retransmit", poll_retransmit, POLL_RETRANSMIT, slot)?,
+            status_prohibit: stepped("nr.rlc.t_status_prohibit", prohibit, STATUS_PROHIBIT, slot)?,
+            max_retransmissions: one_of("nr.rlc.max_retransmissions", most, &RETRANSMISSIONS)?,
+            ..unacknowledged
+        })
+    }
+}
