@@ -140,7 +140,7 @@ impl OverTime {
         let outages = over_time::outages(&gaps);
         let windows = over_time::windows(&gaps, &outages, start, window_s);
         let series = over_time::series(&windows, window_s);
-        let changes = Changes::new(&series);
+        let changes = Changes::new(&series, &windows);
         let has_outages = changes.is_some() && !outages.is_empty();
         let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);

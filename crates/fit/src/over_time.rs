@@ -16,6 +16,8 @@ pub struct Window {
     pub bits: f64,
     /// The packets that these are.
     pub packets: f64,
+    /// The standard error of its rate, as a share of it: by how the times between departures differ.
+    pub error: f64,
 }
 
 /// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share.
@@ -29,6 +31,9 @@ const NEARLY: f64 = 0.8;
 pub(crate) const FEWEST_WINDOWS: usize = 20;
 /// Rates that vary by less are constant.
 const CONSTANT: f64 = 0.02;
+/// Rates that vary by more, and whose deviation is so many times their errors, are followed in any case.
+const WIDE: f64 = 0.3;
+const ERRORS: f64 = 4.0;
 /// Change points must predict held-out windows with at most this share of a constant's squared error.
 const BETTER: f64 = 0.8;
 /// The price of a change point.
@@ -75,6 +80,19 @@ pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s
         };
         spread(&mut found, start, window_s, (from.max(start), gap.to_s), (gap.bits, gap.packets));
     }
+    // The ratio estimator's error, of the gaps that end in a window.
+    let mut sums = vec![(0.0, 0.0); found.len()];
+    for gap in gaps {
+        let index = ((gap.to_s - start) / window_s).floor() as usize;
+        let Some(of) = found.get(index).filter(|of| of.bits > 0.0) else { continue };
+        let rest = gap.bits - of.bits / of.busy_s * gap.lasts_s();
+        sums[index].0 += rest * rest;
+        sums[index].1 += 1.0;
+    }
+    for (of, (squares, count)) in found.iter_mut().zip(sums) {
+        let known = count > 1.0 && of.bits > 0.0;
+        of.error = if known { (squares * count / (count - 1.0)).sqrt() / of.bits } else { f64::INFINITY };
+    }
     found
 }
 
@@ -116,12 +134,14 @@ pub(crate) struct Changes {
     pub(crate) levels: Vec<(usize, f64)>,
     /// Whether the windows differ at all.
     pub(crate) spreads: bool,
+    /// Whether they differ by much, and far more than their errors.
+    pub(crate) is_wide: bool,
 }
 
 impl Changes {
     /// Of a series; none of one with too few windows. Every second window is held out, and predicted by the level of those
     /// beside it.
-    pub(crate) fn new(series: &[Option<f64>]) -> Option<Self> {
+    pub(crate) fn new(series: &[Option<f64>], windows: &[Window]) -> Option<Self> {
         let there: Vec<(usize, f64)> =
             series.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
         if there.len() < FEWEST_WINDOWS {
@@ -134,9 +154,13 @@ impl Changes {
             segments(&values(of), PENALTY).into_iter().map(|level| (of[level.from].0, level.mean)).collect()
         };
         let whole = levels(&there);
-        if quantile(&all, 0.95) - quantile(&all, 0.05) < CONSTANT {
-            return Some(Self { ratio: 1.0, levels: whole, spreads: false });
+        let spread = quantile(&all, 0.95) - quantile(&all, 0.05);
+        if spread < CONSTANT {
+            return Some(Self { ratio: 1.0, levels: whole, spreads: false, is_wide: false });
         }
+        // A standard deviation is 0.3 of that spread, of a normal distribution.
+        let error = median(&mut there.iter().map(|(at, _)| windows[*at].error).collect::<Vec<f64>>());
+        let is_wide = spread > WIDE && 0.3 * spread > ERRORS * error;
         let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
         let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();
         let of_even = levels(&even);
@@ -146,12 +170,13 @@ impl Changes {
             odd.iter().map(|(window, value)| (value - by(*window)) * (value - by(*window))).sum::<f64>()
         };
         let ratio = error(&at) / error(&|_| one).max(f64::MIN_POSITIVE);
-        Some(Self { ratio, levels: whole, spreads: true })
+        Some(Self { ratio, levels: whole, spreads: true, is_wide })
     }
 
-    /// Whether the change points pass the held-out test.
+    /// Whether the change points pass the held-out test. Rates that were seen seldom may be too far apart to tell each other: they
+    /// count if they differ by much.
     pub(crate) fn varies(&self) -> bool {
-        self.spreads && self.ratio < BETTER && self.levels.len() > 1
+        self.spreads && (self.is_wide || (self.ratio < BETTER && self.levels.len() > 1))
     }
 }
 
