@@ -31,7 +31,7 @@ CONTROLS = ("cubic", "reno", "bbr-v1", "quic")
 MODELS = ("M0", "M0", "M1", "M2", "M3")
 PACKET = 1500
 # A record has at most so many packets: of the fastest links it is shorter.
-MOST_PACKETS = 1_500_000
+MOST_PACKETS = 600_000
 
 
 def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def drawn(number: int, base: int = 1_000) -> dict[str, Any]:
         "loss": loss,
         "burst": of.uniform(2, 6) if model == "M1" else None,
         "udp": of.choice((0.5, 1.2)),
-        "seconds": min(60.0, max(20.0, MOST_PACKETS * 8 * PACKET / rate)),
+        "seconds": min(60.0, max(15.0, MOST_PACKETS * 8 * PACKET / rate)),
     }
 
 

@@ -97,11 +97,20 @@ impl Gap {
 }
 
 /// The times in which the link was busy. Between two departures that were seen it was if the second packet had come to the queue
-/// before the first left it. Then all between them is what the link sent in that time. The last packet of a train that is
-/// acknowledged alone says nothing: its acknowledgement may have waited for another packet.
-pub(crate) fn busy(record: &Record, departures: &[f64]) -> Vec<Gap> {
+/// before the first left it, by `margin_s` at least. Then all between them is what the link sent in that time. The last packet of a
+/// train that is acknowledged alone says nothing: its acknowledgement may have waited for another packet.
+pub(crate) fn busy(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Gap> {
     let packets = record.packets();
-    let slack = record.tick_s();
+    let slack = record.tick_s() + margin_s;
+    // When the next packet that arrived was sent.
+    let mut nexts = vec![f64::INFINITY; packets.len()];
+    let mut next = f64::INFINITY;
+    for (index, packet) in packets.iter().enumerate().rev() {
+        nexts[index] = next;
+        if packet.fate == Fate::Arrived {
+            next = packet.sent_s;
+        }
+    }
     let mut found: Vec<Gap> = Vec::new();
     let mut last: Option<f64> = None;
     let (mut bits, mut count) = (0.0, 0.0);
@@ -115,8 +124,7 @@ pub(crate) fn busy(record: &Record, departures: &[f64]) -> Vec<Gap> {
         if packet.seen_s.is_none() || packet.fate != Fate::Arrived {
             continue;
         }
-        let next = packets.get(index + 1).map_or(f64::INFINITY, |next| next.sent_s);
-        let is_alone = record.is_round_trip() && count < 2.0 && next >= at;
+        let is_alone = record.is_round_trip() && count < 2.0 && nexts[index] >= at;
         if let Some(before) = last
             && at > before
             && packet.sent_s + slack <= before
@@ -166,7 +174,7 @@ mod tests {
     #[test]
     fn gaps_are_those_of_a_busy_link() {
         let record = record();
-        let gaps = busy(&record, &departures(&record, 50e-3, |_| false));
+        let gaps = busy(&record, &departures(&record, 50e-3, |_| false), 1e-6);
         assert!(gaps.iter().all(|gap| gap.packets == 2.0));
         let usual: Vec<&Gap> = gaps.iter().filter(|gap| gap.lasts_s() < 50e-3).collect();
         assert!(usual.len() >= 90 && usual.iter().all(|gap| (gap.rate_bps() - 1e6).abs() < 1.0));

@@ -23,8 +23,9 @@ pub struct Draw {
 pub(crate) const DRAWS: usize = 200;
 /// A rate that is only bounded may be so many times higher.
 pub(crate) const BEYOND: f64 = 4.0;
-/// A queue that was never full may be so many times longer than what it held, or hold so many times what is under way.
-const LONGEST: [f64; 2] = [4.0, 4.0];
+/// A queue that was never full may be so many times longer than what it held, and holds between these shares of what is under way.
+const LONGEST: f64 = 4.0;
+const USUAL: [f64; 2] = [0.2, 5.0];
 
 /// Between which limits of the queue, in bytes, draws lie, and whether all orders of magnitude between them are as likely.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,29 +36,27 @@ pub(crate) struct QueueEnds {
 }
 
 impl QueueEnds {
-    /// Of a queue of which the record says this; `under_way` is the bandwidth-delay product in bytes. `is_whole` if what packets
-    /// found counts the one that is being sent as a whole.
-    pub(crate) fn new(limit: &QueueLimit, full: f64, under_way: f64, is_whole: bool) -> Self {
+    /// Of a queue of which the record says this.
+    pub(crate) fn new(limit: &QueueLimit, full: f64) -> Self {
         // A packet that came through found the one being sent and all others within the limit, itself too: what it found is at
-        // most the limit. One that was dropped found more than the limit less itself beside the one being sent.
-        let held = limit.held_bytes.max(full);
+        // most the limit. One that was dropped found more than the limit beside the one being sent, of which a part was left.
+        let low = limit.held_bytes.max(full);
         match limit.dropped_bytes {
-            Some(dropped) => {
-                let dropped = if is_whole { dropped - full } else { dropped };
-                let high = dropped.max(held + 0.01 * full).min(held + full);
-                Self { low: held, high, is_bound: false }
-            }
-            None => {
-                let high = (LONGEST[0] * held).max(LONGEST[1] * under_way);
-                Self { low: held, high, is_bound: true }
-            }
+            Some(dropped) => Self { low, high: (dropped - full).max(low), is_bound: false },
+            None => Self { low, high: LONGEST * low, is_bound: true },
         }
     }
 
-    fn draw(&self, random: &mut Stream) -> f64 {
+    /// Of a queue that was never full, the ends where so much is under way: those of usual queues, if it held less.
+    fn usual(&self, under_way: f64) -> (f64, f64) {
+        (self.low.max(USUAL[0] * under_way), self.high.max(USUAL[1] * under_way))
+    }
+
+    fn draw(&self, under_way: f64, random: &mut Stream) -> f64 {
         let uniform: f64 = random.random();
         if self.is_bound {
-            self.low * libm::pow(self.high / self.low, uniform)
+            let (low, high) = self.usual(under_way);
+            low * libm::pow(high / low, uniform)
         } else {
             self.low + uniform * (self.high - self.low)
         }
@@ -76,8 +75,9 @@ pub(crate) fn draws_of(
     let draw = |(rate_bps, delay_s): &(f64, f64)| {
         let uniform: f64 = random.random();
         let rate_bps = bound.map_or(*rate_bps, |bound| bound * libm::pow(BEYOND, uniform));
-        let queue_bytes = queue.draw(random);
-        Draw { rate_bps, delay_s: delay_s.max(0.0), queue_bytes, loss: losses.draw(random) }
+        let delay_s = delay_s.max(0.0);
+        let queue_bytes = queue.draw(rate_bps / 8.0 * delay_s, random);
+        Draw { rate_bps, delay_s, queue_bytes, loss: losses.draw(random) }
     };
     of_rate.iter().map(draw).collect()
 }

@@ -81,6 +81,8 @@ pub struct Fit {
     pub limit: QueueLimit,
     /// The rate over time, of M2 and M3: from when on, and bit/s.
     pub rates: Vec<(f64, f64)>,
+    /// The rate in the table where the link was faster than what was sent: a lower bound.
+    pub quiet_bps: Option<f64>,
     /// Windows of [`Self::window_s`] with what was seen of the rate.
     pub windows: Vec<Window>,
     /// How long these are.
@@ -123,24 +125,38 @@ struct OverTime {
     series: Vec<Option<f64>>,
     held_out: Option<f64>,
     varies: bool,
+    /// Of a link that was faster than what was sent for most of the time: at least this fast.
+    bound_bps: Option<f64>,
 }
+
+/// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
+const MOSTLY: f64 = 0.3;
 
 impl OverTime {
     /// Of a record whose packets left at these times.
-    fn new(record: &Record, left: &[f64], window_s: f64) -> Self {
+    fn new(record: &Record, left: &[f64], window_s: f64, margin_s: f64) -> Self {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-        let gaps = busy(record, left);
+        let gaps = busy(record, left, margin_s);
         let outages = over_time::outages(&gaps);
         let windows = over_time::windows(&gaps, &outages, start, window_s);
         let series = over_time::series(&windows, window_s);
-        let changes = Changes::new(&series);
+        let changes = Changes::new(&series, &windows);
         let has_outages = changes.is_some() && !outages.is_empty();
         let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
-        let rows = changes.as_ref().filter(|_| varies).map_or_else(Vec::new, |changes| {
-            over_time::table(&series, &changes.levels, window_s, start, &outages)
+        let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
+        let (quiets, seen) = (quiet.iter().filter(|of| **of).count(), series.iter().flatten().count());
+        let bound_bps = (quiets as f64 > MOSTLY * (quiets + seen) as f64).then(|| {
+            series.iter().flatten().map(|rate| libm::exp(*rate)).fold(most, f64::max)
         });
+        let mut filled = series.clone();
+        if let Some(bound) = bound_bps {
+            for (value, _) in filled.iter_mut().zip(&quiet).filter(|(value, quiet)| **quiet && value.is_none()) {
+                *value = Some(libm::log(bound));
+            }
+        }
+        let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
         let held_out = changes.map(|changes| changes.ratio);
-        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out }
+        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, bound_bps }
     }
 }
 
@@ -163,9 +179,11 @@ impl Fit {
         // Rates over time, where packets were sent before the one in front of them had left.
         let usual = if is_constant { rate.rate_bps } else { bound };
         let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(lasts / 20_000.0);
+        // Half of a packet: the base delay is hardly known better.
+        let margin_s = 0.5 * 8.0 * full / usual;
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let mut left = departures(record, base_s, |index| drops.dropped[index]);
-        let mut over = OverTime::new(record, &left, window_s);
+        let mut over = OverTime::new(record, &left, window_s, margin_s);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one.
         let adds_up = rate.deviation_s > 8.0 * full / rate.rate_bps;
         let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
@@ -185,7 +203,7 @@ impl Fit {
                 drops = Drops::new(record, &before);
                 left = departures(record, base_s, |index| drops.dropped[index]);
                 let varied = over.varies;
-                over = OverTime::new(record, &left, window_s);
+                over = OverTime::new(record, &left, window_s, margin_s);
                 over.varies |= varied && over.rows.len() > 1;
             }
             if over.rows.is_empty() {
@@ -196,8 +214,10 @@ impl Fit {
         let of_period =
             period(&over.series, window_s, PERIOD_S, &mut stream("period")).filter(|of| of.p_value <= 0.01);
         let by_windows = by_windows && !over.rows.is_empty();
-        let is_identified = is_constant || by_windows;
+        let mostly_quiet = by_windows && over.bound_bps.is_some();
+        let is_identified = (is_constant || by_windows) && !mostly_quiet;
         let value = if is_constant { rate.rate_bps } else { bound };
+        let bound = over.bound_bps.filter(|_| mostly_quiet).unwrap_or(bound);
         let mean_rate = if by_windows { over_time::mean_over_time(&over.rows, lasts) } else { None };
         let mean_rate = mean_rate.unwrap_or(value);
         let there_s = if by_windows { base_s } else { rate.base_s };
@@ -221,8 +241,7 @@ impl Fit {
             rate.draws(DRAWS, &mut stream("rate"))
         };
         let of_rate: Vec<(f64, f64)> = of_rate.into_iter().map(|(rate, there)| (rate, there + back_s)).collect();
-        let under_way = mean_rate / 8.0 * (there_s + back_s).max(0.0);
-        let ends = QueueEnds::new(&limit, full, under_way, by_windows);
+        let ends = QueueEnds::new(&limit, full);
         let most_rate = (!is_identified).then_some(bound);
         let draws = draws_of(&of_rate, most_rate, ends, &losses, &mut stream("draws"));
         let of =
@@ -231,9 +250,9 @@ impl Fit {
         // Where the queue is not known exactly, a standing one would pass for a longer path.
         let points = if by_windows { Vec::new() } else { residuals(record, &sent, rate.rate_bps, &dropped) };
         let queue = Parameter {
-            value: if ends.is_bound || by_windows { ends.low } else { f64::midpoint(ends.low, ends.high) },
+            value: if ends.is_bound { ends.low } else { ends.high },
             low: ends.low,
-            high: ends.high,
+            high: draws.iter().map(|draw| draw.queue_bytes).fold(ends.high, f64::max),
             verdict: if ends.is_bound { Verdict::Bounded } else { Verdict::Identified },
         };
         Self {
@@ -252,6 +271,7 @@ impl Fit {
             ),
             losses,
             limit,
+            quiet_bps: over.bound_bps.filter(|_| mostly_quiet),
             rates: if over.varies { over.rows } else { Vec::new() },
             busy_share: over.windows.iter().map(|window| window.busy_s).sum::<f64>() / lasts,
             windows: over.windows,

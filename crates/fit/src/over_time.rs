@@ -3,6 +3,7 @@
 use crate::bootstrap::{median, quantile};
 use crate::departures::Gap;
 use crate::levels::segments;
+use crate::record::Record;
 
 /// What the link did in a window of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,15 +16,24 @@ pub struct Window {
     pub bits: f64,
     /// The packets that these are.
     pub packets: f64,
+    /// The standard error of its rate, as a share of it: by how the times between departures differ.
+    pub error: f64,
 }
 
 /// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share.
 const FEWEST_PACKETS: f64 = 8.0;
 const SEEN: f64 = 0.3;
+/// A window in which fewer of the packets waited was quiet.
+const QUIET: f64 = 0.25;
+/// It carried this share of what a window nearby did.
+const NEARLY: f64 = 0.8;
 /// So many windows in which the link was seen tell whether the rate changes.
 pub(crate) const FEWEST_WINDOWS: usize = 20;
 /// Rates that vary by less are constant.
 const CONSTANT: f64 = 0.02;
+/// Rates that vary by more, and whose deviation is so many times their errors, are followed in any case.
+const WIDE: f64 = 0.3;
+const ERRORS: f64 = 4.0;
 /// Change points must predict held-out windows with at most this share of a constant's squared error.
 const BETTER: f64 = 0.8;
 /// The price of a change point.
@@ -47,8 +57,11 @@ pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
         let around = &gaps[index.saturating_sub(AROUND)..(index + AROUND + 1).min(gaps.len())];
         let rate = median(&mut around.iter().map(Gap::rate_bps).collect::<Vec<f64>>());
         let needed = gap.bits / rate;
+        // Others waited behind what came at its end, or with it: else the acknowledgement alone may have waited.
+        let follows = gap.packets >= 2.0 || gaps.get(index + 1).is_some_and(|next| next.from_s <= gap.to_s);
         // What came at its end was sent at the rate around it.
-        (around.len() > AROUND && gap.lasts_s() > OUTAGE * needed).then_some((gap.from_s, gap.to_s - needed))
+        let is_one = around.len() > AROUND && follows && gap.lasts_s() > OUTAGE * needed;
+        is_one.then_some((gap.from_s, gap.to_s - needed))
     };
     gaps.iter().enumerate().filter_map(of).collect()
 }
@@ -66,6 +79,19 @@ pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s
             _ => gap.from_s,
         };
         spread(&mut found, start, window_s, (from.max(start), gap.to_s), (gap.bits, gap.packets));
+    }
+    // The ratio estimator's error, of the gaps that end in a window.
+    let mut sums = vec![(0.0, 0.0); found.len()];
+    for gap in gaps {
+        let index = ((gap.to_s - start) / window_s).floor() as usize;
+        let Some(of) = found.get(index).filter(|of| of.bits > 0.0) else { continue };
+        let rest = gap.bits - of.bits / of.busy_s * gap.lasts_s();
+        sums[index].0 += rest * rest;
+        sums[index].1 += 1.0;
+    }
+    for (of, (squares, count)) in found.iter_mut().zip(sums) {
+        let known = count > 1.0 && of.bits > 0.0;
+        of.error = if known { (squares * count / (count - 1.0)).sqrt() / of.bits } else { f64::INFINITY };
     }
     found
 }
@@ -108,12 +134,14 @@ pub(crate) struct Changes {
     pub(crate) levels: Vec<(usize, f64)>,
     /// Whether the windows differ at all.
     pub(crate) spreads: bool,
+    /// Whether they differ by much, and far more than their errors.
+    pub(crate) is_wide: bool,
 }
 
 impl Changes {
     /// Of a series; none of one with too few windows. Every second window is held out, and predicted by the level of those
     /// beside it.
-    pub(crate) fn new(series: &[Option<f64>]) -> Option<Self> {
+    pub(crate) fn new(series: &[Option<f64>], windows: &[Window]) -> Option<Self> {
         let there: Vec<(usize, f64)> =
             series.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
         if there.len() < FEWEST_WINDOWS {
@@ -126,9 +154,13 @@ impl Changes {
             segments(&values(of), PENALTY).into_iter().map(|level| (of[level.from].0, level.mean)).collect()
         };
         let whole = levels(&there);
-        if quantile(&all, 0.95) - quantile(&all, 0.05) < CONSTANT {
-            return Some(Self { ratio: 1.0, levels: whole, spreads: false });
+        let spread = quantile(&all, 0.95) - quantile(&all, 0.05);
+        if spread < CONSTANT {
+            return Some(Self { ratio: 1.0, levels: whole, spreads: false, is_wide: false });
         }
+        // A standard deviation is 0.3 of that spread, of a normal distribution.
+        let error = median(&mut there.iter().map(|(at, _)| windows[*at].error).collect::<Vec<f64>>());
+        let is_wide = spread > WIDE && 0.3 * spread > ERRORS * error;
         let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
         let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();
         let of_even = levels(&even);
@@ -138,12 +170,13 @@ impl Changes {
             odd.iter().map(|(window, value)| (value - by(*window)) * (value - by(*window))).sum::<f64>()
         };
         let ratio = error(&at) / error(&|_| one).max(f64::MIN_POSITIVE);
-        Some(Self { ratio, levels: whole, spreads: true })
+        Some(Self { ratio, levels: whole, spreads: true, is_wide })
     }
 
-    /// Whether the change points pass the held-out test.
+    /// Whether the change points pass the held-out test. Rates that were seen seldom may be too far apart to tell each other: they
+    /// count if they differ by much.
     pub(crate) fn varies(&self) -> bool {
-        self.spreads && self.ratio < BETTER && self.levels.len() > 1
+        self.spreads && (self.is_wide || (self.ratio < BETTER && self.levels.len() > 1))
     }
 }
 
@@ -151,23 +184,58 @@ fn level_at(levels: &[(usize, f64)], window: usize) -> Option<f64> {
     levels.iter().rev().find(|level| level.0 <= window).or(levels.first()).map(|level| level.1)
 }
 
-/// The rate over time from 0 on: in windows in which it was seen what was seen, between them the level, and nothing in outages.
-/// Times count from the beginning of the first window.
+/// Which windows carried packets that hardly ever waited for one another, nearly as many as the link carried in a window nearby in which
+/// they did, or more, and the highest rate that any window carried. There the link was faster than what was sent, by how much is not
+/// known.
+pub(crate) fn quiet(
+    record: &Record,
+    left: &[f64],
+    (windows, series): (&[Window], &[Option<f64>]),
+    start: f64,
+    window_s: f64,
+) -> (Vec<bool>, f64) {
+    let mut through = vec![(0.0, 0.0); windows.len()];
+    for (packet, left) in record.packets().iter().zip(left) {
+        // A departure is not a number, or before the first window, of packets that say nothing.
+        if let Some(sum) = through.get_mut(((left - start) / window_s).floor() as usize).filter(|_| *left >= start) {
+            *sum = (sum.0 + 1.0, sum.1 + 8.0 * packet.bytes);
+        }
+    }
+    let most = through.iter().map(|(_, bits)| bits / window_s).fold(0.0, f64::max);
+    let (mut after, mut seen) = (vec![None; windows.len()], None);
+    for (index, value) in series.iter().enumerate().rev() {
+        seen = value.or(seen);
+        after[index] = seen;
+    }
+    let mut before = None;
+    let mut is_quiet = |index: usize| {
+        before = series[index].or(before);
+        let (packets, bits) = through[index];
+        let near = [before, after[index]].into_iter().flatten().fold(f64::INFINITY, f64::min);
+        let carries = !near.is_finite() || bits / window_s > NEARLY * libm::exp(near);
+        packets >= FEWEST_PACKETS && windows[index].packets < QUIET * packets && carries
+    };
+    ((0..windows.len()).map(&mut is_quiet).collect(), most)
+}
+
+/// The rate over time from 0 on: in windows in which it was seen what was seen, between them what was seen last and, from the middle
+/// on, next; nothing in outages. Times count from the beginning of the first window.
 pub(crate) fn table(
     series: &[Option<f64>],
-    levels: &[(usize, f64)],
     window_s: f64,
     start: f64,
     outages: &[(f64, f64)],
 ) -> Vec<(f64, f64)> {
     let mut rows: Vec<(f64, f64)> = Vec::new();
+    let mut before: Option<usize> = None;
     for (index, seen) in series.iter().enumerate() {
-        let Some(rate) = seen.or_else(|| level_at(levels, index)).map(libm::exp) else { continue };
-        let at = index as f64 * window_s;
+        let Some(rate) = seen.map(libm::exp) else { continue };
+        let from = before.map_or(0.0, |before| (before + 1 + index) as f64 / 2.0 * window_s);
         match rows.last() {
             Some((_, last)) if (rate / last - 1.0).abs() < ALIKE => {}
-            _ => rows.push((if rows.is_empty() { 0.0 } else { at }, rate)),
+            _ => rows.push((from, rate)),
         }
+        before = Some(index);
     }
     for (from, to) in outages {
         let (from, to) = (from - start, to - start);
@@ -219,7 +287,7 @@ mod tests {
         assert!((outages[0].0 - 0.5).abs() < 1e-6 && (outages[0].1 - 0.7).abs() < 1e-6, "{outages:?}");
         let windows = windows(&gaps, &outages, 0.0, 0.1);
         let series = series(&windows, 0.1);
-        let rows = table(&series, &[(0, libm::log(12e6))], 0.1, 0.0, &outages);
+        let rows = table(&series, 0.1, 0.0, &outages);
         assert_eq!(rows.len(), 3, "{rows:?}");
         assert!(rows.iter().zip([12e6, 0.0, 12e6]).all(|(row, rate)| (row.1 - rate).abs() < 1.0), "{rows:?}");
         assert!((mean_over_time(&rows, 1.0).unwrap() - 0.8 * 12e6).abs() < 1e3);

@@ -42,65 +42,130 @@ const NEAR: [f64; 14] =
     [0.0002, 0.0005, 0.001, 0.002, 0.0035, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08];
 /// A guess is this near.
 const GUESSED: f64 = 1.004;
+/// How near a coarse and a fine search come to the best rate.
+const COARSE: f64 = 2e-3;
+const FINE: f64 = 1e-5;
 /// Blocks of the record, of which the bootstrap draws.
 const BLOCKS: usize = 40;
 
-impl RateFit {
-    /// Fits the rate. Packets that `is_dropped` took nothing of the link. A rate that was seen otherwise, in `guess`, is
-    /// looked at closely: in a queue that is never empty errors add up, and rates that are off by little explain nothing.
-    pub fn new(record: &Record, guess: Option<f64>, is_dropped: impl Fn(usize) -> bool) -> Self {
-        let sent: Vec<(f64, f64)> =
-            record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect();
-        let seen: Vec<(usize, f64)> = record
-            .packets()
-            .iter()
-            .enumerate()
-            .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
-            .collect();
-        let start = sent[0].0;
-        let block_of = |at: f64| (((at - start) / record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1);
-        let mut counts = vec![0.0; BLOCKS];
-        for (index, _) in &seen {
-            counts[block_of(sent[*index].0)] += 1.0;
+/// What is looked for: the packets, and those of which the delay is known.
+struct Search<'a> {
+    record: &'a Record,
+    sent: Vec<(f64, f64)>,
+    seen: Vec<(usize, f64)>,
+    dropped: &'a [bool],
+    /// Stretches of the packets that stand for all, in a coarse search.
+    stretches: Vec<(usize, usize)>,
+}
+
+/// A longer record is searched coarsely in stretches: so many, of so many packets.
+const LONG: usize = 200_000;
+const STRETCHES: usize = 8;
+const STRETCH: usize = 20_000;
+
+impl Search<'_> {
+    fn block_of(&self, at: f64) -> usize {
+        let start = self.sent[0].0;
+        (((at - start) / self.record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1)
+    }
+
+    /// How well a rate explains the record.
+    fn attempt(&self, rate_bps: f64) -> Tried {
+        let of_queue = delays(&self.sent, rate_bps, |index| self.dropped[index]);
+        let mut rest: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
+        let base_s = median(&mut rest);
+        let mut blocks = vec![0.0; BLOCKS];
+        for (index, delay) in &self.seen {
+            blocks[self.block_of(self.sent[*index].0)] += (delay - of_queue[*index] - base_s).abs();
         }
-        let attempt = |rate_bps: f64| {
-            let of_queue = delays(&sent, rate_bps, &is_dropped);
-            let mut rest: Vec<f64> = seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
-            let base_s = median(&mut rest);
-            let mut blocks = vec![0.0; BLOCKS];
-            for (index, delay) in &seen {
-                blocks[block_of(sent[*index].0)] += (delay - of_queue[*index] - base_s).abs();
-            }
-            Tried { rate_bps, base_s, blocks }
+        Tried { rate_bps, base_s, blocks }
+    }
+
+    /// The sum of the deviations of the stretches, of one base delay.
+    fn coarse(&self, rate_bps: f64) -> f64 {
+        if self.stretches.len() == 1 {
+            return self.attempt(rate_bps).total();
+        }
+        let mut rest = Vec::with_capacity(STRETCHES * STRETCH);
+        for (from, to) in &self.stretches {
+            let of_queue = delays(&self.sent[*from..*to], rate_bps, |index| self.dropped[from + index]);
+            let first = self.seen.partition_point(|(index, _)| index < from);
+            let seen = self.seen[first..].iter().take_while(|(index, _)| index < to);
+            rest.extend(seen.map(|(index, delay)| delay - of_queue[index - from]));
+        }
+        let base_s = median(&mut rest);
+        rest.iter().map(|rest| (rest - base_s).abs()).sum()
+    }
+}
+
+impl RateFit {
+    /// Fits the rate. Packets that were `dropped` took nothing of the link. A rate that was seen otherwise, in `guess`, is
+    /// looked at closely: in a queue that is never empty errors add up, and rates that are off by little explain nothing. `near` is
+    /// what a search before this one found. A fit that is not `thorough` has no draws.
+    pub(crate) fn new(
+        record: &Record,
+        guess: Option<f64>,
+        near: Option<f64>,
+        dropped: &[bool],
+        thorough: bool,
+    ) -> Self {
+        let search = Search {
+            record,
+            sent: record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect(),
+            seen: record
+                .packets()
+                .iter()
+                .enumerate()
+                .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
+                .collect(),
+            dropped,
+            stretches: stretches(record.packets().len()),
         };
         let least = 0.5 * record.arrived_bps().max(1.0);
         let steps = (libm::log(2.0 * MOST) / libm::log(STEP)).ceil() as i32;
-        let mut tried: Vec<Tried> = Vec::new();
-        let mut rate = least;
-        for _ in 0..=steps {
-            tried.push(attempt(rate));
-            rate *= STEP;
+        let coarse: Vec<f64> = (0..=steps).map(|step| least * libm::pow(STEP, f64::from(step))).collect();
+        let middle = near.unwrap_or_else(|| {
+            let of = coarse.iter().map(|rate| (search.coarse(*rate), *rate));
+            of.fold((f64::INFINITY, least), |best, of| if of.0 < best.0 { of } else { best }).1
+        });
+        let (mut from, mut to) = (middle / STEP, middle * STEP);
+        if search.stretches.len() > 1 {
+            let found = golden(from, to, COARSE, |rate| search.coarse(rate));
+            (from, to) = (found / GUESSED, found * GUESSED);
         }
-        let without_queue_s = tried[tried.len() - 1].total() / seen.len() as f64;
-        let coarse = Tried::best(&tried);
-        let from = tried[coarse.saturating_sub(1)].rate_bps;
-        let to = tried[(coarse + 1).min(tried.len() - 1)].rate_bps;
-        let best = golden(from, to, |rate| attempt(rate).total());
-        let guessed =
-            guess.map(|guess| golden(guess / GUESSED, guess * GUESSED, |rate| attempt(rate).total()));
-        let best = match guessed {
-            Some(guessed) if attempt(guessed).total() <= attempt(best).total() => guessed,
-            _ => best,
-        };
-        let near = NEAR.iter().flat_map(|share| [best / (1.0 + share), best * (1.0 + share)]);
-        for rate in near.chain([best]) {
-            tried.push(attempt(rate));
+        let of = |rate: f64| search.attempt(rate).total();
+        let mut best = golden(from, to, FINE, of);
+        if let Some(guess) = guess {
+            let guessed = golden(guess / GUESSED, guess * GUESSED, FINE, of);
+            if of(guessed) <= of(best) {
+                best = guessed;
+            }
         }
+        let mut tried: Vec<Tried> = vec![search.attempt(best)];
+        let fastest = search.attempt(coarse[coarse.len() - 1]);
+        let seen = search.seen.len() as f64;
+        let mut counts = vec![0.0; BLOCKS];
+        for (index, _) in &search.seen {
+            counts[search.block_of(search.sent[*index].0)] += 1.0;
+        }
+        let (base_s, deviation_s, without_queue_s) =
+            (tried[0].base_s, tried[0].total() / seen, fastest.total() / seen);
+        let mut found = Self { rate_bps: best, base_s, deviation_s, without_queue_s, tried: Vec::new(), counts };
+        if !thorough {
+            return found;
+        }
+        // All rates are looked at where many explain the record.
+        if found.is_flat() {
+            tried.extend(coarse.iter().map(|rate| search.attempt(*rate)));
+        }
+        let around = NEAR.iter().flat_map(|share| [best / (1.0 + share), best * (1.0 + share)]);
+        tried.extend(around.map(|rate| search.attempt(rate)));
         tried.sort_by(|a, b| a.rate_bps.total_cmp(&b.rate_bps));
-        let found = &tried[Tried::best(&tried)];
-        let (rate_bps, base_s) = (found.rate_bps, found.base_s);
-        let deviation_s = found.total() / seen.len() as f64;
-        Self { rate_bps, base_s, deviation_s, without_queue_s, tried, counts }
+        let of_best = &tried[Tried::best(&tried)];
+        (found.rate_bps, found.base_s, found.deviation_s) =
+            (of_best.rate_bps, of_best.base_s, of_best.total() / seen);
+        found.tried = tried;
+        found
     }
 
     /// Rates and base delays of records of the same blocks drawn with replacement.
@@ -149,14 +214,22 @@ impl Tried {
     }
 }
 
-/// The least of a function with one minimum between two positive ends (golden section in the logarithm).
-fn golden(from: f64, to: f64, of: impl Fn(f64) -> f64) -> f64 {
+/// The stretches of so many packets that stand for all.
+fn stretches(packets: usize) -> Vec<(usize, usize)> {
+    if packets <= LONG {
+        return vec![(0, packets)];
+    }
+    (0..STRETCHES).map(|number| packets / STRETCHES * number).map(|from| (from, from + STRETCH)).collect()
+}
+
+/// The least of a function with one minimum between two positive ends (golden section in the logarithm), to a share of it.
+fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = (libm::log(from), libm::log(to));
     let at = |x: f64| of(libm::exp(x));
     let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
     let (mut of_a, mut of_b) = (at(a), at(b));
-    while high - low > 1e-5 {
+    while high - low > share {
         if of_a <= of_b {
             (high, b, of_b) = (b, a, of_a);
             a = high - ratio * (high - low);

@@ -9,6 +9,9 @@ use crate::record::{Fate, Record};
 /// So many rounds settle both.
 const ROUNDS: usize = 4;
 
+/// Times that differ by less are one.
+const ROUNDING_S: f64 = 1e-9;
+
 /// A constant link that explains a record.
 pub(crate) struct Settled {
     pub(crate) rate: RateFit,
@@ -22,14 +25,16 @@ impl Settled {
         // At first all losses count as drops at the queue, which take nothing of the link.
         let mut dropped: Vec<bool> =
             record.packets().iter().map(|packet| packet.fate == Fate::Lost).collect();
-        let mut rounds = 0;
+        let (mut rounds, mut near) = (0, None);
         loop {
             let guess = busy_rate(record, least_s, &dropped);
-            let rate = RateFit::new(record, guess, |index| dropped[index]);
+            let rate = RateFit::new(record, guess, near, &dropped, false);
+            near = (!rate.is_flat()).then_some(rate.rate_bps);
             let before = backlogs(record, rate.base_s, &[(0.0, rate.rate_bps)], |index| dropped[index]);
             let drops = Drops::new(record, &before);
             rounds += 1;
             if drops.dropped == dropped || rounds > ROUNDS {
+                let rate = RateFit::new(record, guess, near, &dropped, true);
                 return Self { rate, drops, before };
             }
             dropped.clone_from(&drops.dropped);
@@ -39,7 +44,7 @@ impl Settled {
 
 /// The rate of the link in all the time in which it was busy.
 pub(crate) fn busy_rate(record: &Record, least_s: f64, dropped: &[bool]) -> Option<f64> {
-    let gaps = busy(record, &departures(record, least_s, |index| dropped[index]));
+    let gaps = busy(record, &departures(record, least_s, |index| dropped[index]), -ROUNDING_S);
     let (time, bits) = gaps.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.lasts_s(), sum.1 + gap.bits));
     (time > 0.0).then(|| bits / time)
 }

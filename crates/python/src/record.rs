@@ -202,7 +202,7 @@ fn described(record: &Record, fit: &Fit) -> Value {
         Model::M2 => "M2",
         Model::M3 => "M3",
     };
-    let windows = fit.windows.iter().map(|window| json!([window.from_s, window.busy_s, window.bits]));
+    let windows = fit.windows.iter().map(|window| json!([window.from_s, window.busy_s, window.bits, window.packets]));
     let draws =
         fit.draws.iter().map(|draw| json!([draw.rate_bps, draw.delay_s, draw.queue_bytes, draw.loss]));
     let delays = fit.delays.iter().map(|level| json!([level.from_s, level.delay_s]));
@@ -221,6 +221,7 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "mean_burst": fit.losses.chain.as_ref().map(|chain| chain.mean_burst.value),
         "loss_grows_with_queue": fit.losses.grows_with_queue(),
         "rates": fit.rates,
+        "quiet_bps": fit.quiet_bps,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.window_s,
         "delays": delays.collect::<Vec<_>>(),

@@ -85,7 +85,8 @@ def _of_all(
     for number, link in enumerate(links):
         of_link = len(range(number, runs, len(links)))
         if of_link:
-            values = _values(_run(link, control, {**options, "runs": of_link}))
+            seed = (options.get("seed") or 1) + number
+            values = _values(_run(link, control, {**options, "runs": of_link, "seed": seed}))
             for metric in METRICS:
                 found[metric] += values[metric]
     return found

@@ -33,9 +33,11 @@ ARRIVED, LOST, UNKNOWN = 0, 1, 2
 RUNS = 50
 # Runs are as long as the record, or this long.
 SHORTEST_RUN_S = 10
-# Ways in which a link whose rate changes may have been, and windows to either side that tell what was not seen.
+# Ways in which a link whose rate changes may have been; windows with so many packets that waited tell the rate.
 VARIANTS = 8
-NEAR = 10
+SEEN_PACKETS = 8
+# A rate that is only bounded may be so many times higher.
+BEYOND = 4.0
 # A record that is shorter shows no slow process.
 SHORT_S = 30.0
 # What is said of a record beside its packets, where it does not say otherwise.
@@ -156,44 +158,37 @@ class LinkFit:
         if not self.found["rates"]:
             return [self.write(base / "link.toml")[0]]
         draw = random.Random(seed)
+        draws = self.found["draws"]
         found = []
         for number in range(count):
+            # Each takes draws of its own.
+            at = number * len(draws) // count
             rows = self._varied(draw, number) if number else self.found["rates"]
-            varied = replace(self, found={**self.found, "rates": rows})
+            varied = replace(self, found={**self.found, "rates": rows, "draws": draws[at:] + draws[:at]})
             found.append(varied.write(base / f"link-{number}.toml")[0])
         return found
 
     def _varied(self, draw: random.Random, number: int) -> list[list[float]]:
-        """A table of rates as it may have been: gaps filled by what was seen near them; of odd ones begun later."""
-        step, lasts = self.found["window_s"], self.found["lasts_s"]
-        rows = self.found["rates"]
-        count = max(1, round(lasts / step))
-        seen = {round(from_s / step): bits / busy for from_s, busy, bits in self.found["windows"] if bits > 0}
-        known = sorted(seen)
-        table: dict[float, float] = {}
-        for index in range(count):
-            if index in seen or not known:
-                continue
-            at = bisect.bisect(known, index)
-            near = known[max(0, at - NEAR) : at + NEAR]
-            table[index * step] = seen[draw.choice(near)]
-        times = [at for at, _ in rows]
-        for at in list(table):
-            # An outage, and what follows a gap, stay as they are.
-            if rows[max(0, bisect.bisect(times, at) - 1)][1] == 0.0:
-                del table[at]
-        follows = {at: rate for at, rate in rows}
-        for index in range(1, count):
-            at = index * step
-            if (index - 1) * step in table and at not in table and index in seen:
-                follows.setdefault(at, seen[index])
-        merged = sorted({**table, **follows}.items())
+        """A table of rates as it may have been; odd ones begin at another time of the record."""
+        step, lasts, quiet = self.found["window_s"], self.found["lasts_s"], self.found["quiet_bps"]
+        faster = BEYOND ** draw.random()
+        rows = [(at, rate * faster if rate == quiet else rate) for at, rate in self.found["rates"]]
+        # Between two windows in which the rate was seen it changed at some time: in the table in the middle.
+        known = sorted(round(row[0] / step) for row in self.found["windows"] if row[3] >= SEEN_PACKETS)
+        moved = []
+        for at, rate in rows:
+            next_one = bisect.bisect_left(known, at / step - 1e-6)
+            if moved and rate > 0.0 and moved[-1][1] > 0.0 and 0 < next_one < len(known):
+                from_s, to_s = (known[next_one - 1] + 1) * step, known[next_one] * step
+                at = draw.uniform(from_s, to_s) if from_s < at < to_s else at
+            moved.append((at, rate))
         if number % 2:
             start = draw.uniform(0.0, lasts)
-            at = max(0, bisect.bisect([row[0] for row in merged], start) - 1)
-            ahead = [(max(0.0, time - start), rate) for time, rate in merged[at:]]
-            merged = [*ahead, *((time - start + lasts, rate) for time, rate in merged[:at])]
-        return [[time, rate] for time, rate in _apart(merged) if time < lasts - 1e-3]
+            first = max(0, bisect.bisect([row[0] for row in moved], start) - 1)
+            ahead = [(max(0.0, time - start), rate) for time, rate in moved[first:]]
+            behind = [(time - start + lasts, rate) for time, rate in moved[: first + 1]]
+            moved = [*ahead, *behind]
+        return [[time, rate] for time, rate in _apart(sorted(moved)) if time < lasts - 1e-3]
 
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
         """Draw observed and fitted rates over time, and the delays, as PNG, PDF or SVG."""
