@@ -99,9 +99,9 @@ def main() -> int:
         text = scenario(link, chosen.seconds, 5)
         with tempfile.TemporaryDirectory() as folder:
             record = Path(folder) / "record.pcap"
-            record.write_bytes(cf.pcap(text, set=keys(recorder), snaplen=100))
+            record.write_bytes(cf.runs.pcap(text, set=keys(recorder), snaplen=100))
             try:
-                fit = cf.fit_link(record)
+                fit = cf.fit.link(record)
             except CrossfadeError as error:
                 print(f"link {number}: {recorder}: {error}", file=sys.stderr)
                 continue
