@@ -244,7 +244,7 @@ def ours(place: Place, frames: int) -> tuple[int, int]:
         "run.frames": 1000,
     }
     over = {"phy.scheme,phy.detector": [[place.scheme, place.detector]], "channel.snr_db": [place.snr_db]}
-    row = cf.phy("mimo-fer", set=keys, over=over, runs=frames // 1000, cache=False).iloc[0]
+    row = cf.runs.phy("mimo-fer", set=keys, over=over, runs=frames // 1000, cache=False).iloc[0]
     return int(str(row["frame_errors"])), int(str(row["frames"]))
 
 

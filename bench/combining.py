@@ -163,7 +163,7 @@ def ours(code: str, snr_db: float, receptions: int, frames: int) -> dict[How, tu
         over = {"phy.scheme,phy.detector": [[code, detector]], "channel.snr_db": [snr_db]}
         asked: dict[str, object] = {**keys, "phy.combining": combining}
         stage = "ml" if detector == "ml" else combining["stage"]
-        for row in cf.phy("mimo-arq", set=asked, over=over, runs=20, cache=False).to_dict("records"):
+        for row in cf.runs.phy("mimo-arq", set=asked, over=over, runs=20, cache=False).to_dict("records"):
             how = (combining.get("weights", ""), stage, int(str(row["transmissions"])))
             found[how] = (float(str(row["fer"])), float(str(row["residual"])))
     return found

@@ -92,7 +92,7 @@ def of_crossings(experiments: int) -> Coverage:
     return Coverage("crossing, 10 runs", 10, experiments, covered)
 
 
-def _compared(**options: object) -> cf.Comparison:
+def _compared(**options: object) -> cf.curves.Comparison:
     return cf.compare(LINK, "tcp.variant,tcp.dupthresh", over=LOSSES, cache=False, **options)  # type: ignore[arg-type]
 
 

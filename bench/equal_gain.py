@@ -90,7 +90,7 @@ def rust(frames: int) -> tuple[float, float]:
         "phy.combining": {"stage": "joint", "weights": "equal-gain"},
     }
     over = {"phy.scheme,phy.detector": [["blast", "mmse-osic"]], "channel.snr_db": [SNR_DB]}
-    for row in cf.phy("mimo-arq", set=keys, over=over, runs=20, cache=False).records():
+    for row in cf.runs.phy("mimo-arq", set=keys, over=over, runs=20, cache=False).records():
         if row["transmissions"] == 2:
             return float(str(row["fer"])), float(str(row["residual"]))
     raise RuntimeError("no row of two transmissions")

@@ -134,9 +134,9 @@ def truth(text: str, control: str) -> dict[str, float]:
 def record(text: str, link: dict[str, Any], recorder: str, folder: Path) -> Path:
     file = folder / ("record.csv" if recorder == "udp" else "record.pcap")
     if recorder == "udp":
-        cf.write_events(file, text, set=keys(recorder, link))
+        cf.runs.write_events(file, text, set=keys(recorder, link))
     else:
-        cf.write_pcap(file, text, set=keys(recorder), snaplen=100)
+        cf.runs.write_pcap(file, text, set=keys(recorder), snaplen=100)
     return file
 
 
@@ -161,7 +161,7 @@ def main() -> int:
             made = record(text, link, recorder, folder)
             begun = time.perf_counter()
             try:
-                fit = cf.fit_link(made)
+                fit = cf.fit.link(made)
             except CrossfadeError as error:
                 print(f"link {number}: {recorder}: {error}", file=sys.stderr)
                 continue

@@ -365,7 +365,7 @@ def simulated(name: str, seed: int) -> Seen:
     case = cases()[name]
     keys = {"run.duration": f"{case.seconds:g} s", **case.keys}
     [point] = cf.run(BASE, set=keys, seed=seed, methods=["simulation"], cache=False).points
-    text = cf.samples(BASE, f"{EVERY_S} s", set=keys, seed=seed).to_csv(index=False)
+    text = cf.runs.samples(BASE, f"{EVERY_S} s", set=keys, seed=seed).to_csv(index=False)
     records = list(csv.DictReader(io.StringIO(text)))
     first = [record for record in records if record["flow"] == "0"]
     forward = [record for record in records if record["link"] == "forward"]

@@ -26,7 +26,7 @@ WAYS = {
     "imports alone": "",
     "estimates": "cf.open_results(path)",
     "per run": "cf.open_results(path, per_run=True)",
-    "load_results": "cf.load_results(path)",
+    "load_results": "cf.store.load(path)",
 }
 MEASURE = """
 import os, resource, sys, time
@@ -64,7 +64,7 @@ def make(path: Path, points: int, runs: int, metrics: int) -> None:
         "seed": 1,
         "units": dict.fromkeys(names, "bit/s"),
         "version": cf.__version__,
-        "results_version": cf.RESULTS_VERSION,
+        "results_version": cf.reference.RESULTS_VERSION,
     }
     rng = random.Random(1)
     order = [(point, run) for point in range(side * side) for run in range(runs)]

@@ -53,7 +53,7 @@ class Found:
 
     counts: np.ndarray
     p_value: float
-    goodputs: list[cf.Estimate]
+    goodputs: list[cf.store.Estimate]
 
     @property
     def goodputs_overlap(self) -> bool:
@@ -62,7 +62,7 @@ class Found:
         return one[0] <= other[1] and other[0] <= one[1]
 
 
-def ends(found: cf.Estimate) -> tuple[float, float]:
+def ends(found: cf.store.Estimate) -> tuple[float, float]:
     """The interval of a goodput; of runs that are all the same it is their value."""
     value = found.value or 0.0
     return (
@@ -118,7 +118,9 @@ def compared(place: Place, number: int, *, frames: int, seconds: int, runs: int)
     }
     batches = {"run.frames": 10_000}
     asked = {**keys, **batches}
-    table = cf.phy("mimo-arq", set=asked, over=over, runs=frames // 10_000, seed=1000 + number, cache=False)
+    table = cf.runs.phy(
+        "mimo-arq", set=asked, over=over, runs=frames // 10_000, seed=1000 + number, cache=False
+    )
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "fer.csv").write_text(table.to_csv(index=False))
         path = Path(folder) / "scenario.toml"
@@ -132,7 +134,8 @@ def compared(place: Place, number: int, *, frames: int, seconds: int, runs: int)
             longer = {**asked, "run.duration": f"{seconds} s"}
             counts.append(
                 attempts(
-                    cf.link_events(str(path), set=longer, over=over, seed=seed).to_csv(index=False), place
+                    cf.runs.link_events(str(path), set=longer, over=over, seed=seed).to_csv(index=False),
+                    place,
                 )
             )
             point = cf.run(str(path), set=asked, over=over, runs=runs, seed=seed, cache=False).points[0]

@@ -104,7 +104,7 @@ def cluster(folder: Path) -> None:
         cf.sweep(SCENARIO.format(slots=slots, runs=runs), out=path, engine=engine)
         return time.perf_counter() - began, (cpu() - cpu_began - alone) / (POINTS * runs)
 
-    with cf.Cluster("local", 2) as two_workers:
+    with cf.store.Cluster("local", 2) as two_workers:
         while two_workers.workers < 2:
             time.sleep(0.1)
         extra = [1e6 * measure(two_workers, 300, 1000)[1] for _ in range(5)]

@@ -27,7 +27,7 @@ def make_classics(gallery: Path) -> None:
         _do("run", f"classics/{name}", "--quiet", "--plot", str(gallery / f"classics-{name}.png"))
     for name, make in TABLES.items():
         records = make()
-        (gallery / f"classics-{name}.csv").write_text(cf.Table.of(list(records[0]), records).to_csv())
+        (gallery / f"classics-{name}.csv").write_text(cf.store.Table.of(list(records[0]), records).to_csv())
 
 
 def _do(*arguments: str) -> None:
@@ -38,17 +38,17 @@ def _do(*arguments: str) -> None:
 Records = list[dict[str, float | str | None]]
 
 
-def _run(name: str, **options: Any) -> cf.Results:
+def _run(name: str, **options: Any) -> cf.store.Results:
     return cf.run(f"classics/{name}", **options)
 
 
-def _mbit(point: cf.Point, name: str = "goodput_bps") -> str:
+def _mbit(point: cf.store.Point, name: str = "goodput_bps") -> str:
     return f"{point.value(name) / 1e6:.3g}"
 
 
 def slow_start() -> Records:
     """The losses: the window that met each and what was left of it."""
-    table = cf.Table.of_frame(cf.events("classics/slow-start"))
+    table = cf.store.Table.of_frame(cf.events("classics/slow-start"))
     records: Records = []
     highest = 0.0
     for row in table.records():
@@ -77,7 +77,7 @@ def losses() -> Records:
 
 
 def bufferbloat() -> Records:
-    def cells(point: cf.Point, name: str) -> dict[str, float | str | None]:
+    def cells(point: cf.store.Point, name: str) -> dict[str, float | str | None]:
         return {
             f"page, {name} (s)": f"{point.value('page.completion_time_s'):.3g}",
             f"download, {name} (Mbit/s)": _mbit(point, "download.goodput_bps"),
@@ -98,7 +98,7 @@ def fairness() -> Records:
 def rtt_unfairness() -> Records:
     words = {"sack": "Reno", "cubic": "CUBIC"}
 
-    def cells(point: cf.Point, name: str) -> dict[str, float | str | None]:
+    def cells(point: cf.store.Point, name: str) -> dict[str, float | str | None]:
         rtt = point.value("far.rtt_mean_s") / point.value("near.rtt_mean_s")
         goodput = point.value("near.goodput_bps") / point.value("far.goodput_bps")
         power = math.log(goodput) / math.log(rtt) if rtt > 1.1 else math.nan
@@ -120,7 +120,7 @@ def cubic_against_reno() -> Records:
     words = {"sack": "Reno", "cubic": "CUBIC"}
     rtt = 0.1
 
-    def cells(point: cf.Point, name: str) -> dict[str, float | str | None]:
+    def cells(point: cf.store.Point, name: str) -> dict[str, float | str | None]:
         p = point.axes["channel.p_e"]
         window = point.value("goodput_bps") * point.value("rtt_mean_s") / (8 * 1448)
         # RFC 9438 section 5.1, one loss every 1/p segments; in the Reno-friendly region CUBIC's is Reno's.
@@ -134,7 +134,7 @@ def cubic_against_reno() -> Records:
 def ack_path() -> Records:
     words = {"0 s": "every segment", "200 ms": "every second"}
 
-    def cells(point: cf.Point, name: str) -> dict[str, float | str | None]:
+    def cells(point: cf.store.Point, name: str) -> dict[str, float | str | None]:
         rate = point.scenario["reverse"]["rate"]
         acks_per_s = float(rate.split()[0]) / (52 * 8)
         bound = min(acks_per_s * (1 if name == "0 s" else 2) * 1448 * 8, 10e6 * 1448 / 1500)
@@ -161,10 +161,10 @@ def ack_loss() -> Records:
 
 
 def _beside(
-    results: cf.Results,
+    results: cf.store.Results,
     across: str,
     rows: Mapping[str, str],
-    cells: Callable[[cf.Point, str], Mapping[str, float | str | None]],
+    cells: Callable[[cf.store.Point, str], Mapping[str, float | str | None]],
 ) -> Records:
     """A row for each value of the other axes: side by side, what ``cells`` says of each of ``across``."""
     found: dict[str, dict[str, float | str | None]] = {}

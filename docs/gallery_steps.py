@@ -176,13 +176,13 @@ def make_paper(key: str) -> None:
             outputs += ["--plot", str(GALLERY / f"{key}-{name}.png")]
         printed("paper", key, name, *(["--quick"] if key in SHORT else []), "--quiet", *outputs)
     for path in GALLERY.glob(f"{key}-table*.csv"):
-        path.write_text(rounded(cf.Table.from_csv(path.read_text())))
+        path.write_text(rounded(cf.store.Table.from_csv(path.read_text())))
     if kept(key):
         show(key, GALLERY)
         return
     # Of transports a run at full length is kept.
     file = kept_file(key)
-    claims = cf.Table.read(file) if file.exists() else verdict_table(cf.claims(key, quick=True))
+    claims = cf.store.Table.read(file) if file.exists() else verdict_table(cf.papers.claims(key, quick=True))
     (GALLERY / f"{key}-claims.csv").write_text(shown_claims(key, claims))
 
 
@@ -243,14 +243,14 @@ tcp = { flavour = "paper", variant = "tahoe", w_max = 24, rto = { fixed = "100 s
 """
 
 
-def energy() -> cf.Table:
+def energy() -> cf.store.Table:
     """The fading margin that a throughput of 0.9 takes, by window, channel and TCP."""
     records: list[dict[str, float | str]] = []
     for w_max, fd_t in product((6, 24), (0.01, 0.08, 0.64)):
         group: list[dict[str, float | str]] = []
         costs = []
         for variant in ("old-tahoe", "tahoe", "reno", "newreno"):
-            margin, point = cf.threshold(
+            margin, point = cf.curves.threshold(
                 ENERGY,
                 metric="throughput_per_slot",
                 level=0.9,
@@ -259,13 +259,13 @@ def energy() -> cf.Table:
                 set={"tcp.variant": variant, "tcp.w_max": w_max, "channel.fd_t": fd_t},
             )
             costs.append(margin + 10.0 * math.log10(point.value("energy_per_packet")))
-            p_e = cf.markov_from_rayleigh(fd_t, fading_margin_db=margin)["p_e"]
+            p_e = cf.fit.markov_from_rayleigh(fd_t, fading_margin_db=margin)["p_e"]
             shown = {"margin (dB)": f"{margin:.2f}", "P_E": f"{p_e:.3g}"}
             per_packet = {"transmissions a packet": f"{point.value('energy_per_packet'):.4f}"}
             group.append({"W_max": w_max, "fd_t": fd_t, "TCP": variant} | shown | per_packet)
         for record, cost in zip(group, costs, strict=True):
             records.append(record | {"energy over the thriftiest (dB)": f"{cost - min(costs):.2f}"})
-    return cf.Table.of(list(records[0]), records)
+    return cf.store.Table.of(list(records[0]), records)
 
 
 def make_comparisons() -> None:
@@ -291,7 +291,7 @@ def make_comparisons() -> None:
             record = records.setdefault(one.axes["channel.p_e"], {"P_E": f"{one.axes['channel.p_e']:.3g}"})
             record[f"Tahoe, {other}: paired (bit/s)"] = f"± {paired:,.0f}"
             record["unpaired" if other == "newreno" else "unpaired "] = f"± {unpaired:,.0f}"
-    table = cf.Table.of(list(next(iter(records.values()))), records.values())
+    table = cf.store.Table.of(list(next(iter(records.values()))), records.values())
     (GALLERY / "paired-widths.csv").write_text(table.to_csv())
 
 
@@ -304,12 +304,12 @@ def make_fits() -> None:
         lost = lost if rng.random() < (0.75 if lost else 0.99) else 1 - lost
     text = io.StringIO()
     with redirect_stdout(text):
-        terminal.print_fit(replace(cf.fit(trace), source="trace.txt"), terminal.console())
+        terminal.print_fit(replace(cf.fit.losses(trace), source="trace.txt"), terminal.console())
     (GALLERY / "fit-trace.txt").write_text(text.getvalue())
     records = []
     for fd_t in (0.01, 0.08, 0.64):
         for p_e in (0.01, 0.1, 0.3):
-            found = cf.fit_rayleigh(p_e, fd_t)
+            found = cf.fit.rayleigh(p_e, fd_t)
             worst = found.fit.bad_runs.distance
             records.append(
                 {
@@ -324,8 +324,8 @@ def make_fits() -> None:
                     "chain": f"{worst.fitted:.3f}",
                 }
             )
-    (GALLERY / "fit-rayleigh.csv").write_text(cf.Table.of(list(records[0]), records).to_csv())
-    cf.fit_rayleigh(0.1, 0.01).fit.plot(GALLERY / "fit-rayleigh.png")
+    (GALLERY / "fit-rayleigh.csv").write_text(cf.store.Table.of(list(records[0]), records).to_csv())
+    cf.fit.rayleigh(0.1, 0.01).fit.plot(GALLERY / "fit-rayleigh.png")
 
 
 def make_links() -> None:
@@ -335,16 +335,16 @@ def make_links() -> None:
         printed("run", name, "--quiet", "--y", "goodput_bps", "--plot", str(GALLERY / f"{name}.png"))
 
 
-def rounded(table: cf.Table) -> str:
+def rounded(table: cf.store.Table) -> str:
     """A table for people: numbers with six significant digits, as the papers print them."""
     records = [
         {name: f"{cell:.6g}" if isinstance(cell, float) else cell for name, cell in record.items()}
         for record in table.records()
     ]
-    return cf.Table.of(table.columns, records).to_csv()
+    return cf.store.Table.of(table.columns, records).to_csv()
 
 
-def shown_claims(key: str, claims: cf.Table) -> str:
+def shown_claims(key: str, claims: cf.store.Table) -> str:
     """The claims of a paper with the columns that a page has room for."""
     because = {claim["id"]: claim.get("because", "") for claim in PAPERS[key].SET.listed()}
     records = [
@@ -357,4 +357,4 @@ def shown_claims(key: str, claims: cf.Table) -> str:
         }
         for record in claims.records()
     ]
-    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], records).to_csv()
+    return cf.store.Table.of(["quote", "figure", "verdict", "points", "because"], records).to_csv()

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import crossfade as cf
-from crossfade.papers import PAPERS, Reading, Verdict, verdict_table
+from crossfade.papers import PAPERS, Verdict
 from crossfade.papers.figures import Figures
-from crossfade.papers.verdicts import RULES
+from crossfade.papers.reading import Reading
+from crossfade.papers.verdicts import RULES, verdict_table
 from crossfade.tables import Cell
 
 SEEDS = (1, 2, 3)
@@ -48,7 +49,7 @@ def kept_file(key: str) -> Path:
 def kept(key: str) -> dict[tuple[str, str], Row]:
     """The rows that are kept, by claim and reading."""
     file = kept_file(key)
-    rows = cf.Table.read(file).records() if file.exists() else []
+    rows = cf.store.Table.read(file).records() if file.exists() else []
     return {(str(row["claim"]), str(row["reading"])): row for row in rows if "digest" in row}
 
 
@@ -63,7 +64,7 @@ def digest(there: Figures, claim: Mapping[str, Any], reading: Reading) -> str:
     figures = {
         name: [_contents(scenarios[name]), reading.of(name)] for name in sorted(names & scenarios.keys())
     }
-    decides = [claim.get("checks", []), figures, reading.methods, cf.RESULTS_VERSION, RULES]
+    decides = [claim.get("checks", []), figures, reading.methods, cf.reference.RESULTS_VERSION, RULES]
     text = json.dumps(decides, sort_keys=True, default=str)
     # With a letter in front: 52e145937090 would be read as a number.
     return "d" + hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -109,7 +110,9 @@ def judge(key: str, seeds: Sequence[int] = SEEDS, jobs: int | None = None, progr
         ]
         if not only:
             continue
-        judged = cf.claims(key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress)
+        judged = cf.papers.claims(
+            key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress
+        )
         for verdict in judged:
             place = (verdict.claim, reading.name)
             if place in rows:
@@ -131,7 +134,7 @@ def _row(key: str, verdict: Verdict, reading: Reading, seed: int, new: str) -> R
         "reading": reading.name,
         "seeds": str(seed),
         "verdicts": verdict.verdict,
-        "results_version": cf.RESULTS_VERSION,
+        "results_version": cf.reference.RESULTS_VERSION,
         "digest": new,
         "command": f"crossfade paper {key} {asked}",
     }
@@ -141,7 +144,7 @@ def _write(key: str, rows: Mapping[tuple[str, str], Row]) -> None:
     """Write the rows of claims and readings that there are, in their order."""
     there = PAPERS[key].SET
     places = [(claim["id"], reading.name) for reading in there.readings().listed for claim in there.listed()]
-    table = cf.Table.of(COLUMNS, (rows[place] for place in places if place in rows))
+    table = cf.store.Table.of(COLUMNS, (rows[place] for place in places if place in rows))
     kept_file(key).write_text(table.to_csv(), encoding="utf-8")
 
 
@@ -162,7 +165,7 @@ def show(key: str, gallery: Path) -> None:
     (gallery / f"{key}-readings.csv").write_text(readings_table(key).to_csv(), encoding="utf-8")
 
 
-def claims_table(key: str) -> cf.Table:
+def claims_table(key: str) -> cf.store.Table:
     """The claims of a paper for its page, under the reading of its figures."""
     there, rows = PAPERS[key].SET, kept(key)
     first = there.readings().listed[0].name
@@ -179,7 +182,7 @@ def claims_table(key: str) -> cf.Table:
                 "because": because,
             }
         )
-    return cf.Table.of(["quote", "figure", "verdict", "points", "because"], shown)
+    return cf.store.Table.of(["quote", "figure", "verdict", "points", "because"], shown)
 
 
 def _by_seeds(row: Row) -> str:
@@ -200,7 +203,7 @@ def _points(row: Row) -> str:
     return "; ".join(parts + ([f"{row['unseen']} cannot be seen"] if row["unseen"] else []))
 
 
-def readings_table(key: str) -> cf.Table:
+def readings_table(key: str) -> cf.store.Table:
     """The claims of a paper by its readings: a star where the seeds do not agree; the last row are scores."""
     there, rows, names = PAPERS[key].SET, kept(key), kept_readings(key)
     shown: list[Row] = []
@@ -216,7 +219,7 @@ def readings_table(key: str) -> cf.Table:
             )
         shown.append(cells)
     shown.append({"claim": "hold / partly / not", **{name: _score(rows.values(), name) for name in names}})
-    return cf.Table.of(["claim", *names], shown)
+    return cf.store.Table.of(["claim", *names], shown)
 
 
 def _score(rows: Iterable[Row], reading: str) -> str:

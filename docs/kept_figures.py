@@ -14,7 +14,7 @@ from pathlib import Path
 
 import crossfade as cf
 from crossfade.figures.plot import plot
-from crossfade.papers import PAPERS
+from crossfade.papers import PAPERS, paper_table
 
 FOLDER = Path(__file__).parent / "papers" / "figures"
 MADE = FOLDER / "made.csv"
@@ -23,7 +23,7 @@ COLUMNS = ["paper", "figure", "digest", "command"]
 
 def made() -> dict[tuple[str, str], dict[str, str]]:
     """What is kept, by paper and figure: the digest, and the command."""
-    rows = cf.Table.read(MADE).records() if MADE.exists() else []
+    rows = cf.store.Table.read(MADE).records() if MADE.exists() else []
     found = [{name: str(row[name]) for name in COLUMNS} for row in rows]
     return {(row["paper"], row["figure"]): row for row in found}
 
@@ -36,7 +36,7 @@ def digest(key: str) -> str:
             with open(path, "rb") as file:
                 found = tomllib.load(file)
             scenarios[path.stem] = {name: part for name, part in found.items() if name != "title"}
-    text = json.dumps([scenarios, cf.RESULTS_VERSION], sort_keys=True, default=str)
+    text = json.dumps([scenarios, cf.reference.RESULTS_VERSION], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -47,24 +47,24 @@ def stale() -> list[tuple[str, str]]:
 
 def make(key: str, name: str, quick: bool = False, jobs: int | None = None) -> None:
     """Compute the table of a figure, and keep it."""
-    table = cf.paper(key, name, quick=quick, jobs=jobs)
+    table = paper_table(key, name, quick=quick, jobs=jobs)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{key}-{name}.csv").write_text(_rounded(table).to_csv(), encoding="utf-8")
     command = f"crossfade paper {key} {name}{' --quick' if quick else ''}"
     rows = made() | {(key, name): dict(zip(COLUMNS, (key, name, digest(key), command), strict=True))}
-    text = cf.Table.of(COLUMNS, (dict(rows[place]) for place in sorted(rows))).to_csv()
+    text = cf.store.Table.of(COLUMNS, (dict(rows[place]) for place in sorted(rows))).to_csv()
     MADE.write_text(text, encoding="utf-8")
 
 
-def _rounded(table: cf.Table) -> cf.Table:
+def _rounded(table: cf.store.Table) -> cf.store.Table:
     """Numbers with seven digits: beyond what a figure shows, and half the bytes."""
     rows = [[float(f"{cell:.7g}") if isinstance(cell, float) else cell for cell in row] for row in table.rows]
-    return cf.Table(table.columns, rows)
+    return cf.store.Table(table.columns, rows)
 
 
 def draw(key: str, name: str, folder: Path) -> None:
     """Draw a figure that is kept, as ``crossfade paper KEY NAME --plot`` does, and copy its table."""
-    table = cf.Table.read(FOLDER / f"{key}-{name}.csv")
+    table = cf.store.Table.read(FOLDER / f"{key}-{name}.csv")
     figure = PAPERS[key].FIGURES[name]
     (folder / f"{key}-{name}.csv").write_text(table.to_csv(), encoding="utf-8")
     plot(figure.to_draw(table), str(folder / f"{key}-{name}.png"), **figure.asked(table))

@@ -42,23 +42,23 @@ def fades() -> list[dict[str, float | str | None]]:
 
 
 def _write(records: list[dict[str, float | str | None]], file: Path) -> None:
-    file.write_text(cf.Table.of(list(records[0]), records).to_csv())
+    file.write_text(cf.store.Table.of(list(records[0]), records).to_csv())
 
 
-def _limit(point: cf.Point) -> str:
+def _limit(point: cf.store.Point) -> str:
     limit = point.axes["link.arq.max_retransmissions"]
     return "\N{INFINITY}" if limit == "unlimited" else str(limit)
 
 
-def _curves(results: cf.Results) -> dict[tuple[str, str], list[cf.Point]]:
-    curves: dict[tuple[str, str], list[cf.Point]] = {}
+def _curves(results: cf.store.Results) -> dict[tuple[str, str], list[cf.store.Point]]:
+    curves: dict[tuple[str, str], list[cf.store.Point]] = {}
     for point in results.points:
         key = (point.axes["tcp"]["variant"], point.axes["channel"]["model"])
         curves.setdefault(key, []).append(point)
     return curves
 
 
-def _draw(results: cf.Results, file: Path) -> None:
+def _draw(results: cf.store.Results, file: Path) -> None:
     from matplotlib.ticker import EngFormatter
 
     curves = _curves(results)
@@ -93,8 +93,8 @@ def _draw(results: cf.Results, file: Path) -> None:
         panels[-1].set_xlabel("Retransmissions before a frame is given up")
 
 
-def _table(results: cf.Results) -> list[dict[str, float | str | None]]:
-    def cells(point: cf.Point) -> dict[str, float | str | None]:
+def _table(results: cf.store.Results) -> list[dict[str, float | str | None]]:
+    def cells(point: cf.store.Point) -> dict[str, float | str | None]:
         return {
             "TCP": TCP_WORDS[point.axes["tcp"]["variant"]],
             "channel": CHANNEL_WORDS[point.axes["channel"]["model"]],

@@ -127,7 +127,7 @@ UNITS = {
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a scenario."""
-    found: dict[str, Any] = json.loads(cf.schema())
+    found: dict[str, Any] = json.loads(cf.reference.schema())
     return found
 
 

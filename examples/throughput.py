@@ -15,9 +15,9 @@ def main(folder: Path) -> None:
     over = {"channel.p_e": [0.01, 0.03, 0.1], "tcp.variant": ["tahoe", "reno"]}
     cf.sweep("quickstart", over=over, runs=20, out=results)
     cf.plot(results, folder / "throughput.png", y="throughput_per_slot")
-    cf.export(results, folder / "results.csv")
+    cf.store.export(results, folder / "results.csv")
     print(cf.best(results, "tcp.variant").table().to_csv())
-    print(cf.cite("text"))
+    print(cf.reference.cite("text"))
 
 
 if __name__ == "__main__":

@@ -220,17 +220,17 @@ def mount(tmp_path: Path) -> Iterator[Mount]:
 
 def events_text(scenario: Any, **options: Any) -> str:
     """The events of a run as ``crossfade run --events`` writes them."""
-    return _written(lambda file: cf.write_events(file, scenario, **options))
+    return _written(lambda file: cf.runs.write_events(file, scenario, **options))
 
 
 def link_events_text(scenario: Any, **options: Any) -> str:
     """The link events of a run as ``crossfade run --link-events`` writes them."""
-    return _written(lambda file: cf.write_events(file, scenario, of_links=True, **options))
+    return _written(lambda file: cf.runs.write_events(file, scenario, of_links=True, **options))
 
 
 def samples_text(scenario: Any, every: str | None = None, **options: Any) -> str:
     """The samples of a run as ``crossfade run --samples`` writes them."""
-    return _written(lambda file: cf.write_samples(file, scenario, every, **options))
+    return _written(lambda file: cf.runs.write_samples(file, scenario, every, **options))
 
 
 def _written(write: Callable[[Path], None]) -> str:

@@ -203,7 +203,7 @@ def test_how_users_differ_is_drawn(cli: Cli, tmp_path: Path) -> None:
     words = svg_words(figure)
     assert {"far", "near"} <= set(words)
     assert "Share (cumulative)" in words
-    table = pictures._users(cf.load_results(file), "user_goodput_bps")
+    table = pictures._users(cf.store.load(file), "user_goodput_bps")
     assert table.columns == ["run", "flow", "user", "user_goodput_bps"]
     assert [(row[1], row[2]) for row in table.rows[::2]] == [("far", 0), ("far", 1), ("near", 2), ("near", 3)]
     outcome = cli("plot", file, "--cdf", "goodput_bps")
@@ -239,7 +239,7 @@ def test_symbol_errors_are_those_of_the_constellations() -> None:
             "phy.modulation": name,
             "link.frame_size": f"{14 * bits} B",
         }
-        frames = cf.Table.of_frame(cf.phy(SISO, set=asked))
+        frames = cf.store.Table.of_frame(cf.runs.phy(SISO, set=asked))
         found, count = (float(str(frames.cells(column)[0])) for column in ("fer", "frames"))
         deviation = math.sqrt(expected * (1.0 - expected) / count)
         assert count == 20_000

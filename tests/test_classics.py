@@ -18,7 +18,7 @@ CLASSICS = [name for name in shipped_scenarios() if name.startswith("classics/")
 DOCS = Path(__file__).parents[1] / "docs" / "classics"
 
 
-def points(name: str, *axes: str, **options: object) -> dict[tuple[object, ...], cf.Point]:
+def points(name: str, *axes: str, **options: object) -> dict[tuple[object, ...], cf.store.Point]:
     """The points of a scenario by the values of some axes."""
     results = cf.run(f"classics/{name}", cache=False, **options)  # type: ignore[arg-type]
     return {tuple(point.axes[axis] for axis in axes): point for point in results.points}
@@ -74,7 +74,7 @@ def test_its_figure_is_drawn_without_a_word(
 
 
 def test_slow_start_overshoots_and_then_saws_between_the_path_and_its_queue() -> None:
-    rows = cf.Table.of_frame(cf.events("classics/slow-start")).records()
+    rows = cf.store.Table.of_frame(cf.events("classics/slow-start")).records()
     recovered = [row for row in rows if row["event"] == "recovery_end"]
     first, later = recovered[0], recovered[2:]
     peaks = []

@@ -276,7 +276,7 @@ def test_the_packetdrill_scripts_have_their_tests() -> None:
 def test_the_packetdrill_page_denies_nothing_that_can_be_asked_for() -> None:
     """What has a key is modelled: the page may say what is not compared, and names its tests."""
     page = (DOCS / "packetdrill.md").read_text(encoding="utf-8")
-    schema = json.loads(cf.schema())["properties"]["tcp"]["properties"]
+    schema = json.loads(cf.reference.schema())["properties"]["tcp"]["properties"]
     rfc = schema["rfc"]["properties"]
     for key, there, script, test in (
         ("tcp.pacing", schema, "slow-start-fq-ack-per-2pkt", "linux_does_not_pace_the_first_ten"),

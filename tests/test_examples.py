@@ -26,7 +26,7 @@ def test_the_shell_script_and_the_python_script_make_the_same(tmp_path: Path) ->
         )
         assert done.returncode == 0, done.stderr
         assert "tahoe" in done.stdout
-        assert done.stdout.rstrip().endswith(cf.cite("text"))
+        assert done.stdout.rstrip().endswith(cf.reference.cite("text"))
         shown[name] = (tmp_path / name / "results.csv").read_text()
         assert (tmp_path / name / "throughput.png").read_bytes().startswith(b"\x89PNG")
     assert shown["throughput.sh"] == shown["throughput.py"]

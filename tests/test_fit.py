@@ -44,7 +44,7 @@ def agrees(test: ChiSquareTest | None, statistic: float, freedom: int) -> bool:
 def test_a_fit_is_what_counting_says() -> None:
     trace = np.array(TRACE)
     first, second = trace[:-1], trace[1:]
-    fit = cf.fit(TRACE)
+    fit = cf.fit.losses(TRACE)
     assert (fit.packets, fit.losses, fit.format) == (20_000, sum(TRACE), "bits")
     assert fit.p_gg.value == np.mean(second[first == 0] == 0)
     assert fit.p_bb.value == np.mean(second[first == 1] == 1)
@@ -62,7 +62,7 @@ def test_a_fit_is_what_counting_says() -> None:
 
 def test_the_likelihood_ratio_tests_are_scipys() -> None:
     trace = np.array(TRACE)
-    fit = cf.fit(TRACE)
+    fit = cf.fit.losses(TRACE)
     pairs = np.histogram2d(trace[:-1], trace[1:], bins=2)[0]
     assert agrees(fit.independence, *likelihood_ratio(pairs))
     before, middle, after = trace[:-2], trace[1:-1], trace[2:]
@@ -75,7 +75,7 @@ def test_the_likelihood_ratio_tests_are_scipys() -> None:
 
 def test_run_lengths_are_those_of_the_trace() -> None:
     text = "".join(map(str, TRACE))
-    fit = cf.fit(TRACE)
+    fit = cf.fit.losses(TRACE)
     for runs, digit, other, stay in [
         (fit.good_runs, "0", "1", fit.p_gg.value),
         (fit.bad_runs, "1", "0", fit.p_bb.value),
@@ -96,7 +96,7 @@ def test_run_lengths_are_those_of_the_trace() -> None:
 
 
 def test_the_ways_to_give_a_trace_agree(tmp_path: Path) -> None:
-    expected = cf.fit(TRACE).to_dict()
+    expected = cf.fit.losses(TRACE).to_dict()
     bits = tmp_path / "trace.txt"
     bits.write_text("# a trace\n" + "\n".join(map(str, TRACE)))
     lost = tmp_path / "lost.txt.gz"
@@ -104,20 +104,20 @@ def test_the_ways_to_give_a_trace_agree(tmp_path: Path) -> None:
     with gzip.open(lost, "wt") as file:
         file.write("# packets 20000\n" + "\n".join(map(str, numbers)))
     for found in (
-        cf.fit(bits),
-        cf.fit(str(bits), "bits", 20_000),
-        cf.fit(np.array(TRACE)),
-        cf.fit(np.array(TRACE, dtype=bool)),
-        cf.fit(lost),
-        cf.fit(np.array(numbers), "lost", 20_000),
+        cf.fit.losses(bits),
+        cf.fit.losses(str(bits), "bits", 20_000),
+        cf.fit.losses(np.array(TRACE)),
+        cf.fit.losses(np.array(TRACE, dtype=bool)),
+        cf.fit.losses(lost),
+        cf.fit.losses(np.array(numbers), "lost", 20_000),
     ):
         assert {**found.to_dict(), "source": "trace", "format": "bits"} == expected
-    assumed = cf.fit(numbers, "lost")
+    assumed = cf.fit.losses(numbers, "lost")
     assert (assumed.packets, assumed.packets_assumed) == (numbers[-1] + 1, True)
 
 
 def test_json_reads_back() -> None:
-    fit = cf.fit(TRACE)
+    fit = cf.fit.losses(TRACE)
     assert json.loads(fit.to_json()) == fit.to_dict()
 
 
@@ -149,34 +149,34 @@ def test_what_is_no_trace_gets_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("trace.txt").write_text(text)
-    with pytest.raises(cf.TraceError) as caught:
-        cf.fit("trace.txt", **options)
+    with pytest.raises(cf.errors.TraceError) as caught:
+        cf.fit.losses("trace.txt", **options)
     assert str(caught.value) == message
 
 
 def test_arrays_that_are_no_trace_get_one_line() -> None:
     for array in ([[0, 1]], ["a"], [0.5], [None], [float("nan")]):
-        with pytest.raises(cf.TraceError, match="one-dimensional array of whole numbers"):
-            cf.fit(np.array(array))
-    with pytest.raises(cf.TraceError, match=r"trace\[2\] = 7: must be 0 .* format = \"lost\""):
-        cf.fit([0, 1, 7])
-    with pytest.raises(cf.TraceError, match=r"nowhere\.txt: cannot be read"):
-        cf.fit("nowhere.txt")
+        with pytest.raises(cf.errors.TraceError, match="one-dimensional array of whole numbers"):
+            cf.fit.losses(np.array(array))
+    with pytest.raises(cf.errors.TraceError, match=r"trace\[2\] = 7: must be 0 .* format = \"lost\""):
+        cf.fit.losses([0, 1, 7])
+    with pytest.raises(cf.errors.TraceError, match=r"nowhere\.txt: cannot be read"):
+        cf.fit.losses("nowhere.txt")
 
 
 def test_slow_fading_is_no_chain() -> None:
-    slow = cf.fit_rayleigh(0.1, 0.01)
+    slow = cf.fit.rayleigh(0.1, 0.01)
     assert slow.fit.verdict == "not-first-order"
     assert slow.fit.p_bb.value == pytest.approx(slow.p_bb, abs=0.002)
     assert 0.17 < slow.fit.bad_runs.distance.value < 0.23
-    closed_form = cf.markov_from_rayleigh(0.01, p_e=0.1)
+    closed_form = cf.fit.markov_from_rayleigh(0.01, p_e=0.1)
     assert (slow.p_gg, slow.p_bb) == (closed_form["p_gg"], closed_form["p_bb"])
-    with pytest.raises(cf.ScenarioError, match="fd_t"):
-        cf.fit_rayleigh(0.1, -1.0)
+    with pytest.raises(cf.errors.ScenarioError, match="fd_t"):
+        cf.fit.rayleigh(0.1, -1.0)
 
 
 def test_a_fit_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fit = cf.fit(TRACE)
+    fit = cf.fit.losses(TRACE)
     terminal.print_fit(fit, terminal.console())
     printed = capsys.readouterr().out
     for word in ("20000 packets", "p_gg", "mean_burst", "packet before last", "first-order chain describes"):
@@ -185,5 +185,5 @@ def test_a_fit_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixtur
     for file in files:
         fit.plot(file, title="Runs")
     assert files[0].read_bytes() == files[1].read_bytes()
-    with pytest.raises(cf.CrossfadeError, match="png"):
+    with pytest.raises(cf.errors.CrossfadeError, match="png"):
         fit.plot(tmp_path / "x.bmp")

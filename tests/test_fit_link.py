@@ -26,16 +26,16 @@ run = { duration = "60 s", runs = 1 }
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("record") / "cubic.pcap"
-    file.write_bytes(cf.pcap(TRUTH))
+    file.write_bytes(cf.runs.pcap(TRUTH))
     return file
 
 
 @pytest.fixture(scope="module")
-def fitted(record: Path) -> cf.LinkFit:
-    return cf.fit_link(record)
+def fitted(record: Path) -> cf.fit.LinkFit:
+    return cf.fit.link(record)
 
 
-def test_what_made_the_record_comes_back(fitted: cf.LinkFit) -> None:
+def test_what_made_the_record_comes_back(fitted: cf.fit.LinkFit) -> None:
     assert fitted.model == "M0"
     assert fitted.rate.verdict == "identified"
     assert fitted.rate.value == pytest.approx(20e6, rel=1e-3)
@@ -46,7 +46,7 @@ def test_what_made_the_record_comes_back(fitted: cf.LinkFit) -> None:
     assert fitted.found["arrived_bps"] < 10e6
 
 
-def test_predictions_hold_where_a_replay_does_not(fitted: cf.LinkFit, tmp_path: Path) -> None:
+def test_predictions_hold_where_a_replay_does_not(fitted: cf.fit.LinkFit, tmp_path: Path) -> None:
     """Of another control: within 5 % of the goodput, 10 % of the round trip, and inside the interval."""
     link, draws = fitted.write(tmp_path / "link.toml")
     assert draws.read_text().startswith("link.rate,link.delay,reverse.delay,link.queue.limit,channel.p_e\n")
@@ -63,8 +63,8 @@ def test_predictions_hold_where_a_replay_does_not(fitted: cf.LinkFit, tmp_path: 
 
 def test_a_flow_that_fills_the_queue_shows_its_limit(tmp_path: Path) -> None:
     file = tmp_path / "full.pcap"
-    file.write_bytes(cf.pcap(TRUTH, set={"channel.p_e": 0.0, "tcp.congestion": "reno"}))
-    fit = cf.fit_link(file)
+    file.write_bytes(cf.runs.pcap(TRUTH, set={"channel.p_e": 0.0, "tcp.congestion": "reno"}))
+    fit = cf.fit.link(file)
     assert fit.queue.verdict == "identified"
     assert fit.queue.value == pytest.approx(100, abs=1)
     assert fit.rate.value == pytest.approx(20e6, rel=1e-3)
@@ -75,8 +75,8 @@ def test_a_flow_that_fills_the_queue_shows_its_limit(tmp_path: Path) -> None:
 def test_a_flow_that_its_application_holds_back_gives_a_bound(tmp_path: Path) -> None:
     file = tmp_path / "held.pcap"
     offered = {"channel.p_e": 0.0, "flows": {"slow": {"traffic": "bulk", "rate": "2 Mbit/s"}}}
-    file.write_bytes(cf.pcap(TRUTH, set=offered))
-    fit = cf.fit_link(file)
+    file.write_bytes(cf.runs.pcap(TRUTH, set=offered))
+    fit = cf.fit.link(file)
     assert (fit.rate.verdict, fit.queue.verdict) == ("bounded", "bounded")
     assert 1.9e6 < fit.rate.value <= 20e6
     assert any("lower bound" in warning for warning in fit.warnings)
@@ -117,4 +117,4 @@ def test_what_contradicts_itself_is_one_line(record: Path, cli: Cli, tmp_path: P
     ):
         expect_one_line(cli(*words))
     with pytest.raises(TraceError, match="needs the record of one end"):
-        cf.fit_link()
+        cf.fit.link()

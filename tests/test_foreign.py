@@ -34,7 +34,7 @@ def test_names_and_headers_reach_no_terminal_raw(cli: Cli, tmp_path: Path) -> No
         assert is_clean(outcome.out + outcome.err), repr(outcome)
     assert r"\x1b]0;owned\x07\x9b31m\u202ered\x7f" in absent.err
     assert r"[bold]x[/] \u202e" in shown.out
-    with pytest.raises(cf.ScenarioError) as caught:
+    with pytest.raises(cf.errors.ScenarioError) as caught:
         cf.run(f"{EVIL}.toml")
     assert is_clean(str(caught.value))
 
@@ -185,12 +185,12 @@ def nested(depth: int, wrap: Callable[[object], object]) -> object:
 @pytest.mark.parametrize("how", ["set", "over"])
 def test_values_that_no_file_can_have_are_refused_in_one_line(value: object, how: str) -> None:
     given: dict[str, Any] = {how: {"channel.p_e": value}}
-    with pytest.raises(cf.ScenarioError) as raised:
+    with pytest.raises(cf.errors.ScenarioError) as raised:
         cf.check(SMALL, **given)
     assert len(str(raised.value)) < 400
     assert "\n" not in str(raised.value)
 
 
 def test_a_text_that_is_none_is_refused() -> None:
-    with pytest.raises(cf.ScenarioError):
+    with pytest.raises(cf.errors.ScenarioError):
         cf.check(SMALL.replace("A small", "\ud800"))

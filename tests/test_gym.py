@@ -100,7 +100,7 @@ def test_a_transfer_that_is_complete_terminates() -> None:
         _, _, done, truncated, info = env.step(np.zeros(1, np.float32))
         assert not truncated
     assert 1.0 < info["metrics"]["completion_time_s"] < 5.0
-    with pytest.raises(cf.CrossfadeError, match="reset the environment"):
+    with pytest.raises(cf.errors.CrossfadeError, match="reset the environment"):
         env.step(np.zeros(1, np.float32))
 
 
@@ -123,19 +123,19 @@ def test_an_episode_that_nobody_ends_leaves_no_thread() -> None:
 
 
 def test_what_is_wrong_is_one_line() -> None:
-    with pytest.raises(cf.ScenarioError, match="an environment is one point, not 27"):
+    with pytest.raises(cf.errors.ScenarioError, match="an environment is one point, not 27"):
         CongestionEnv("quickstart")
-    with pytest.raises(cf.ScenarioError, match="acts_on = 'rate': must be 'cwnd' or 'pacing_rate'"):
+    with pytest.raises(cf.errors.ScenarioError, match="acts_on = 'rate': must be 'cwnd' or 'pacing_rate'"):
         CongestionEnv(ONE, acts_on="rate").reset(seed=1)  # type: ignore[arg-type]
-    with pytest.raises(cf.ScenarioError, match=r"period = 0.0: must be"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"period = 0.0: must be"):
         CongestionEnv(ONE, period=0.0).reset(seed=1)
-    with pytest.raises(cf.ScenarioError, match="several connections have the agent"):
+    with pytest.raises(cf.errors.ScenarioError, match="several connections have the agent"):
         CongestionEnv(ONE, set={"flows": {"a": {}, "b": {}}}).reset(seed=1)
     env = CongestionEnv(ONE)
     env.reset(seed=1)
-    with pytest.raises(cf.ScenarioError, match=r"act gave 2.0: must be at least -1 and at most 1"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"act gave 2.0: must be at least -1 and at most 1"):
         env.step(np.array([2.0], np.float32))
-    with pytest.raises(cf.CrossfadeError, match="reset the environment"):
+    with pytest.raises(cf.errors.CrossfadeError, match="reset the environment"):
         CongestionEnv(ONE).step(np.zeros(1, np.float32))
 
 

@@ -49,7 +49,7 @@ def test_a_results_file_says_what_its_own_program_said_of_it(version: int) -> No
     path = KEPT / str(version) / "results.sqlite"
     before = rows(path)
     assert {row[0] for row in before} == {version}
-    results = cf.load_results(path)
+    results = cf.store.load(path)
     assert results.provenance["results_version"] == version
     assert results.axes == ["tcp.variant", "channel.p_e"]
     now = list(csv.DictReader(results.table().to_csv().splitlines()))
@@ -73,7 +73,7 @@ def test_a_scenario_means_what_it_meant(version: int, tmp_path: Path, cli: Cli) 
     new = rows(copy)
     assert set(old) <= set(new)
     assert {row[0] for row in new} == {version, _crossfade.RESULTS_VERSION}
-    results = cf.load_results(copy)
+    results = cf.store.load(copy)
     assert results.provenance["results_version"] == _crossfade.RESULTS_VERSION
     then = {(row["tcp.variant"], row["channel.p_e"], row["method"]): row for row in exported(folder)}
     now = list(csv.DictReader(results.table().to_csv().splitlines()))

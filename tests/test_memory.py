@@ -155,9 +155,9 @@ TCP = {{"flows.a": {{"traffic": "bulk", "rate": None}}, "link.queue.limit": "20 
 {PEAK}
 def write(duration):
     values = TCP | {{"run.duration": duration}}
-    cf.write_events({str(tmp_path / "e.csv")!r}, {FLOOD!r}, set=values)
-    cf.write_events({str(tmp_path / "l.csv")!r}, {FLOOD!r}, set=values, of_links=True)
-    cf.write_pcap({str(tmp_path / "p.pcap")!r}, {FLOOD!r}, set=values)
+    cf.runs.write_events({str(tmp_path / "e.csv")!r}, {FLOOD!r}, set=values)
+    cf.runs.write_events({str(tmp_path / "l.csv")!r}, {FLOOD!r}, set=values, of_links=True)
+    cf.runs.write_pcap({str(tmp_path / "p.pcap")!r}, {FLOOD!r}, set=values)
 write("0.1 s")
 before = used()
 write("3 s")
@@ -170,8 +170,8 @@ print(json.dumps(used() - before))
 
 
 def test_a_stream_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
-    with pytest.raises(cf.OutputError, match=r"cannot be written"):
-        cf.write_events("/dev/full", FLOOD, set={"run.duration": "1 s", "link.queue.limit": None})
+    with pytest.raises(cf.errors.OutputError, match=r"cannot be written"):
+        cf.runs.write_events("/dev/full", FLOOD, set={"run.duration": "1 s", "link.queue.limit": None})
 
 
 def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_check_says_what_needs_no_run(cli: Cli, tmp_path: Path) -> None:
 )
 def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, object], over: float) -> None:
     hops = [4, 8, 12]
-    table = cf.Table.of_frame(cf.reuse(CHAIN, set=mesh, over={"mesh.hops": hops}, simulated=False))
+    table = cf.store.Table.of_frame(cf.mesh.reuse(CHAIN, set=mesh, over={"mesh.hops": hops}, simulated=False))
     assert set(table.cells("exact")) == {"true"}
     found = [int(str(cell)) for cell in table.cells("exchanges")]
     # A pattern that repeats fits in whole or is cut: h over a number, within one.
@@ -197,13 +197,13 @@ def test_the_formula_says_what_it_assumes(changed: dict[str, object], expected: 
             cf.run(STAR, set=changed, methods=["formula"], cache=False).points[0].value("goodput_bps") > 0.0
         )
         return
-    with pytest.raises(cf.ScenarioError, match=expected.replace("(", r"\(")):
+    with pytest.raises(cf.errors.ScenarioError, match=expected.replace("(", r"\(")):
         cf.run(STAR, set=changed, methods=["formula"], cache=False)
 
 
 def test_other_methods_have_nothing_to_say_of_a_mesh() -> None:
     for method in ("analysis", "formula:square-root"):
-        with pytest.raises(cf.ScenarioError, match=r"mesh: .* assumes one"):
+        with pytest.raises(cf.errors.ScenarioError, match=r"mesh: .* assumes one"):
             cf.run(CHAIN, set={"flows.file.rate": None}, methods=[method], cache=False)
 
 
@@ -266,10 +266,10 @@ def test_tshark_sees_the_exchanges(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_air_is_drawn(tmp_path: Path) -> None:
-    table = cf.Table.of_frame(cf.link_events(CHAIN, set={"run.duration": "1.03 s"}))
+    table = cf.store.Table.of_frame(cf.runs.link_events(CHAIN, set={"run.duration": "1.03 s"}))
     assert {"air", "defer", "queue"} <= set(table.cells("event"))
     image = tmp_path / "air.svg"
-    cf.plot_events(table, image, y="node")
+    cf.pictures.plot_events(table, image, y="node")
     text = image.read_text()
     assert all(word in text for word in ("RTS", "CTS", "DATA", "ACK", "nulls", "defers"))
 
@@ -280,12 +280,12 @@ def test_a_knee_is_the_first_place_that_is_near_the_best() -> None:
     means = {point.axes["tcp.cwnd_limit"]: point.value("ip_goodput_bps") for point in results.points}
     best = max(means.values())
     for share in (0.0, 0.02, 0.05, 0.5):
-        (knee,) = cf.knee(results, x="tcp.cwnd_limit", metric="ip_goodput_bps", share=share)
+        (knee,) = cf.curves.knee(results, x="tcp.cwnd_limit", metric="ip_goodput_bps", share=share)
         assert knee.x == min(x for x, mean in means.items() if mean >= (1.0 - share) * best)
         assert knee.low is not None
         assert knee.high is not None
         assert knee.low <= knee.x <= knee.high
-    with pytest.raises(cf.ResultsError, match="no axis"):
-        cf.knee(results, x="mesh.hops")
-    with pytest.raises(cf.ResultsError, match="from 0 to below 1"):
-        cf.knee(results, x="tcp.cwnd_limit", share=1.0)
+    with pytest.raises(cf.errors.ResultsError, match="no axis"):
+        cf.curves.knee(results, x="mesh.hops")
+    with pytest.raises(cf.errors.ResultsError, match="from 0 to below 1"):
+        cf.curves.knee(results, x="tcp.cwnd_limit", share=1.0)

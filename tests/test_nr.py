@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).parent / "data" / "golden" / "nr"
 
 
 def test_transport_blocks_are_those_of_another_program() -> None:
-    cases = cf.verify(GOLDEN)
+    cases = cf.reference.verify(GOLDEN)
     assert len(cases) == 96
     assert all(case.difference is None for case in cases)
 
@@ -22,10 +22,12 @@ def test_transport_blocks_are_those_of_another_program() -> None:
 def test_an_altered_transport_block_is_found(tmp_path: Path) -> None:
     text = (GOLDEN / "transport-blocks.csv").read_text(encoding="utf-8")
     (tmp_path / "transport-blocks.csv").write_text(text.replace(",160\n", ",168\n", 1), encoding="utf-8")
-    assert sum(case.difference is not None for case in cf.verify(tmp_path)) == 1
+    assert sum(case.difference is not None for case in cf.reference.verify(tmp_path)) == 1
     (tmp_path / "transport-blocks.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(cf.CrossfadeError, match=r"transport-blocks\.csv: the first line must be symbols"):
-        cf.verify(tmp_path)
+    with pytest.raises(
+        cf.errors.CrossfadeError, match=r"transport-blocks\.csv: the first line must be symbols"
+    ):
+        cf.reference.verify(tmp_path)
 
 
 def test_check_says_rates_and_round_trips(cli: Cli) -> None:

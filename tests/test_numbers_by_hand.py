@@ -113,7 +113,7 @@ def test_cubic_has_its_own_formula() -> None:
     rtt = 1.0 + 1500 * 8 / 100e6
     by_hand = 0.97 * 1.054 * rtt**0.75 / 0.03**0.75 / rtt * 1448 * 8
     assert value(BULK, "goodput_bps", set=cubic, methods=["formula"]) == pytest.approx(by_hand, rel=1e-3)
-    with pytest.raises(cf.ScenarioError, match="square-root law is Reno's"):
+    with pytest.raises(cf.errors.ScenarioError, match="square-root law is Reno's"):
         cf.run(BULK, set=cubic, methods=["formula:square-root"])
 
 
@@ -231,9 +231,9 @@ def test_what_is_not_asked_for_leaves_the_key_of_a_row() -> None:
         for on in (False, True)
     ]
     assert cf.run(OPENED, cache=False).points[0].rows[0].key == keys[0] != keys[1]
-    with pytest.raises(cf.ScenarioError, match=r'flows.page.request = "0 B": must be at least 1 B'):
+    with pytest.raises(cf.errors.ScenarioError, match=r'flows.page.request = "0 B": must be at least 1 B'):
         cf.check(OPENED, set={"flows.page.request": "0 B"})
-    with pytest.raises(cf.ScenarioError, match=r"flows\.page\.handshake"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"flows\.page\.handshake"):
         cf.check(
             OPENED, set={"flows.page.traffic": "bulk", "flows.page.size": None, "flows.page.handshake": True}
         )

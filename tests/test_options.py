@@ -10,6 +10,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.plans.options import RunOptions
+from tests.test_docstrings import public
 
 # What functions with such arguments take before them; PATH is a file that must not come to be.
 PATH = "PATH"
@@ -26,10 +27,9 @@ BEFORE: dict[str, tuple[Any, ...]] = {
     "write_samples": (PATH, "quickstart"),
 }
 SHARING = {
-    name: function
-    for name in cf.__all__
-    if inspect.isfunction(function := getattr(cf, name))
-    and "options" in inspect.signature(function).parameters
+    name.rpartition(".")[2]: function
+    for name, function in public()
+    if inspect.isfunction(function) and "options" in inspect.signature(function).parameters
 }
 
 
@@ -56,11 +56,11 @@ def test_an_option_that_means_nothing_is_refused_by_name(name: str, tmp_path: Pa
 def test_results_take_no_options_of_runs() -> None:
     results = cf.run("quickstart", methods=["formula"], cache=False)
     for option, value in {"jobs": 2, "runs": 3, "seed": 4, "set": {"tcp.w_max": 6}}.items():
-        with pytest.raises(cf.ScenarioError, match=rf"^{option}: is for a scenario to be run"):
+        with pytest.raises(cf.errors.ScenarioError, match=rf"^{option}: is for a scenario to be run"):
             cf.compare(results, "tcp.variant", **{option: value})  # type: ignore[arg-type]
 
 
 def test_a_figure_over_time_refuses_what_it_cannot_show(tmp_path: Path) -> None:
     for option, value in {"cdf": "cwnd", "log_x": True, "intervals": "bands"}.items():
-        with pytest.raises(cf.ScenarioError, match=rf"^{option} = "):
-            cf.draw("classics/slow-start", tmp_path / "x.png", y="cwnd", **{option: value})  # type: ignore[arg-type]
+        with pytest.raises(cf.errors.ScenarioError, match=rf"^{option} = "):
+            cf.pictures.draw("classics/slow-start", tmp_path / "x.png", y="cwnd", **{option: value})  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def tshark(file: Path, display_filter: str) -> int:
 )
 def test_tshark_sees_what_we_counted(tcp: dict[str, object], tmp_path: Path) -> None:
     file = tmp_path / "run.pcap"
-    file.write_bytes(cf.pcap(LINK, set=tcp))
+    file.write_bytes(cf.runs.pcap(LINK, set=tcp))
     point = cf.run(LINK, set=tcp, cache=False).points[0]
     assert tshark(file, "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0") == 0
     assert tshark(file, "tcp.analysis.ack_lost_segment") == 0
@@ -80,7 +80,7 @@ traffic = "udp"
 rate = "64 kbit/s"
 """
     file = tmp_path / "flows.pcap"
-    file.write_bytes(cf.pcap(LINK + flows, ipv6=True))
+    file.write_bytes(cf.runs.pcap(LINK + flows, ipv6=True))
     assert tshark(file, "ipv6") > 1_000
     assert tshark(file, "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0") == 0
     opened = tshark(file, "tcp.flags.syn == 1 && tcp.flags.ack == 0")
@@ -105,8 +105,8 @@ def test_what_has_no_capture_is_one_line(cli: Cli, tmp_path: Path) -> None:
     assert (several.code, file.exists()) == (2, False)
     assert "a capture shows one run of one point; the plan has 27 points (--point N takes one)" in several.err
     udp = LINK + '[flows.voice]\ntraffic = "udp"\nrate = "64 kbit/s"\n'
-    with pytest.raises(cf.ScenarioError, match="there is no TCP to capture"):
-        cf.pcap(udp)
+    with pytest.raises(cf.errors.ScenarioError, match="there is no TCP to capture"):
+        cf.runs.pcap(udp)
 
 
 def test_a_recorded_flow_is_captured_at_its_recorded_times(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_recorded_flow_is_captured_at_its_recorded_times(tmp_path: Path) -> No
     scenario = tmp_path / "call.toml"
     flow = '[flows.call]\ntraffic = "recorded"\nrecord = "sends.csv"\nstart = "1 s"\n'
     scenario.write_text(LINK + flow)
-    data = cf.pcap(scenario)
+    data = cf.runs.pcap(scenario)
     place, found = 24, []
     while place < len(data):
         seconds, nanoseconds, kept, length = struct.unpack("<IIII", data[place : place + 16])

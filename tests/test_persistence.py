@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "persistence.md"
 
 
 @cache
-def points(name: str) -> dict[tuple[str, str, int | str], cf.Point]:
+def points(name: str) -> dict[tuple[str, str, int | str], cf.store.Point]:
     """The points of a scenario by TCP variant, channel and limit of retransmissions."""
     results = cf.run(name, cache=False)
     keys = ("tcp", "variant"), ("channel", "model")
@@ -23,21 +23,23 @@ def points(name: str) -> dict[tuple[str, str, int | str], cf.Point]:
     }
 
 
-def slow(variant: str, channel: str, limit: int | str) -> cf.Point:
+def slow(variant: str, channel: str, limit: int | str) -> cf.store.Point:
     return points("rlp-persistence")[variant, channel, limit]
 
 
-def fast(variant: str, channel: str, limit: int | str) -> cf.Point:
+def fast(variant: str, channel: str, limit: int | str) -> cf.store.Point:
     return points("wifi-persistence")[variant, channel, limit]
 
 
-def ends(point: cf.Point, metric: str) -> tuple[float, float]:
+def ends(point: cf.store.Point, metric: str) -> tuple[float, float]:
     """The 95 % interval of a metric."""
     width = point.metrics[metric].ci95 or 0.0
     return point.value(metric) - width, point.value(metric) + width
 
 
-def is_above(more: cf.Point, less: cf.Point, metric: str = "goodput_bps", factor: float = 1.0) -> bool:
+def is_above(
+    more: cf.store.Point, less: cf.store.Point, metric: str = "goodput_bps", factor: float = 1.0
+) -> bool:
     """Whether one is above a multiple of the other, intervals included."""
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
 

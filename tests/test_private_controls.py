@@ -84,17 +84,17 @@ def test_a_control_that_reads_more_than_its_file_is_refused(cache: Path, tmp_pat
 def test_a_folder_that_others_own_or_may_write_to_is_refused(cache: Path, tmp_path: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    with pytest.raises(cf.ScenarioError, match=r"controls: others may write to it \(mode 0777\)"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"controls: others may write to it \(mode 0777\)"):
         run(tmp_path, RENO)
     cache.chmod(0o755)
     cache.parent.chmod(0o757)
-    with pytest.raises(cf.ScenarioError, match=r"crossfade: others may write to it \(mode 0757\)"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"crossfade: others may write to it \(mode 0757\)"):
         run(tmp_path, RENO)
     cache.parent.chmod(0o755)
     assert rows(run(tmp_path, RENO))
     assert cache.stat().st_mode & 0o777 == 0o700
     other_owner(cache)
-    with pytest.raises(cf.ScenarioError, match=r"controls: belongs to another user \(uid 12345"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"controls: belongs to another user \(uid 12345"):
         run(tmp_path, RENO)
 
 
@@ -103,20 +103,20 @@ def test_a_library_of_somebody_else_is_not_loaded(cache: Path, tmp_path: Path) -
     for path in (library, compiled._hash_of(library)):
         path.chmod(0o666)
         compiled._checked.cache_clear()
-        with pytest.raises(cf.ScenarioError, match="others may write to it"):
+        with pytest.raises(cf.errors.ScenarioError, match="others may write to it"):
             run(tmp_path, RENO)
         path.chmod(0o600)
     elsewhere = tmp_path / "library.so"
     library.rename(elsewhere)
     library.symlink_to(elsewhere)
-    with pytest.raises(cf.ScenarioError, match="cannot be read"):
+    with pytest.raises(cf.errors.ScenarioError, match="cannot be read"):
         run(tmp_path, RENO)
     library.unlink()
     elsewhere.rename(library)
     assert rows(run(tmp_path, RENO))
     other_owner(library)
     compiled._checked.cache_clear()
-    with pytest.raises(cf.ScenarioError, match="belongs to another user"):
+    with pytest.raises(cf.errors.ScenarioError, match="belongs to another user"):
         run(tmp_path, RENO)
 
 

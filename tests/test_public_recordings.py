@@ -53,7 +53,7 @@ def leo_replayer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_a_public_example_says_what_its_tool_says(path: Path) -> None:
     format, way, rate, delay, loss = FACTS[path.name]
-    found = cf.trace(path)
+    found = cf.fit.trace(path)
     assert found.files[0].format == format
     row = next(row for row in found.summary() if row["direction"] in (way, "both"))
     for name, expected in (("rate_bps", rate), ("delay_s", delay), ("loss", loss)):
@@ -62,7 +62,7 @@ def test_a_public_example_says_what_its_tool_says(path: Path) -> None:
 
 
 def facts(path: Path, direction: str | None = None) -> pd.DataFrame:
-    frame = cf.trace(path).frame().drop(columns="file")
+    frame = cf.fit.trace(path).frame().drop(columns="file")
     if direction is not None:
         frame = frame[frame["direction"].isin([direction, "both"])].reset_index(drop=True)
     return frame
@@ -70,7 +70,7 @@ def facts(path: Path, direction: str | None = None) -> pd.DataFrame:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_a_public_example_comes_back_as_it_was(tmp_path: Path, path: Path) -> None:
-    found = cf.trace(path)
+    found = cf.fit.trace(path)
     format = FACTS[path.name][0]
     if format not in ("ibox", "picoquic-ns", "quic-interop"):
         (again,) = found.convert(format, tmp_path / "again")
@@ -90,7 +90,7 @@ def test_a_public_example_comes_back_as_it_was(tmp_path: Path, path: Path) -> No
 def test_the_example_of_leo_replayer_comes_back_byte_by_byte(
     tmp_path: Path, leo_replayer: tuple[Path, Path]
 ) -> None:
-    found = cf.trace(*leo_replayer)
+    found = cf.fit.trace(*leo_replayer)
     assert {way: [file.format for file in files] for way, files in found.ways.items()} == {
         "both": ["mahimahi", "leoreplayer"]
     }
@@ -98,7 +98,7 @@ def test_the_example_of_leo_replayer_comes_back_byte_by_byte(
     assert [path.read_bytes() for path in written] == [path.read_bytes() for path in leo_replayer]
     # Through a table of rates and delays: each opportunity becomes a rate over its ms and comes back.
     found.convert("theaterq", tmp_path / "table.csv", lossy=True)
-    back = cf.trace(tmp_path / "table.csv").convert("leoreplayer", tmp_path / "back.txt", lossy=True)
+    back = cf.fit.trace(tmp_path / "table.csv").convert("leoreplayer", tmp_path / "back.txt", lossy=True)
     assert back[0].read_bytes() == leo_replayer[0].read_bytes()
     # In one table the last delay holds until the capacity ends, 62 ms later.
     assert back[1].read_bytes() == leo_replayer[1].read_bytes() + b"9\n" * 7

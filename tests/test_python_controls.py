@@ -264,7 +264,7 @@ class Mine(BatchedCongestionControl):
 """
     (tmp_path / "mine.py").write_text(text.replace("MARK", str(tmp_path / "mark")))
     with pytest.raises(
-        cf.ScenarioError, match=r"^mine.py:5: .*needs tcp.rfc.ecn = true and tcp.rfc.accurate"
+        cf.errors.ScenarioError, match=r"^mine.py:5: .*needs tcp.rfc.ecn = true and tcp.rfc.accurate"
     ):
         run(tmp_path, runs=1)
     queue = 'queue = { discipline = "dualpi2", limit = "100 ms" }'
@@ -343,7 +343,7 @@ def test_what_is_no_info_is_one_line(tmp_path: Path, given: str, line: str) -> N
     text = f"class Mine(Reno):\n    def info(self):\n        return {given}\n"
     (tmp_path / "mine.py").write_text("from crossfade.teaching import Reno\n\n" + text)
     (tmp_path / "a.toml").write_text(LOSSY)
-    with pytest.raises(cf.ScenarioError, match=line) as caught:
+    with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
         events_text(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"})
     assert "\n" not in str(caught.value)
     assert run(tmp_path, text=LOSSY, runs=1).points, "nobody asks in a run for results"
@@ -401,7 +401,7 @@ BASE = "from crossfade.teaching import BatchedCongestionControl\nclass Mine(Batc
 )
 def test_what_no_sender_can_use_is_one_line(tmp_path: Path, text: str, line: str) -> None:
     (tmp_path / "mine.py").write_text(text)
-    with pytest.raises(cf.ScenarioError, match=line) as caught:
+    with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
         run(tmp_path, text=LOSSY)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("mine.py:")
@@ -413,7 +413,7 @@ def test_flavours_without_samples_refuse_who_needs_them(tmp_path: Path, flavour:
     text = LOSSY.replace('"sack", w_max = 500', tcp)
     for source in (LISTENER, PACED.format(rate=50.0, quantum=1), BASE + "    pass\n"):
         (tmp_path / "mine.py").write_text(source)
-        with pytest.raises(cf.ScenarioError, match=r"^mine.py:.*needs tcp.flavour = \"rfc\"$"):
+        with pytest.raises(cf.errors.ScenarioError, match=r"^mine.py:.*needs tcp.flavour = \"rfc\"$"):
             run(tmp_path, text=text)
 
 

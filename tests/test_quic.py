@@ -27,7 +27,7 @@ tcp = { flavour = "quic", w_max = 1000 }
 """
 
 
-def rows(**keys: Any) -> cf.Results:
+def rows(**keys: Any) -> cf.store.Results:
     return cf.run(LINK, set={key.replace("__", "."): value for key, value in keys.items()}, cache=False)
 
 
@@ -144,7 +144,7 @@ def test_it_goes_over_every_kind_of_link(name: str, keys: dict[str, Any], tmp_pa
 def test_captures_are_datagrams(ipv6: bool, tmp_path: Path) -> None:
     file = tmp_path / "run.pcap"
     keys = {"run.runs": 1, "run.duration": "5 s", "tcp.quic.ecn": True}
-    file.write_bytes(cf.pcap(LINK, set=keys, ipv6=ipv6))
+    file.write_bytes(cf.runs.pcap(LINK, set=keys, ipv6=ipv6))
     point = cf.run(LINK, set=keys, cache=False).points[0]
     assert TSHARK is not None
     fields = ["frame.len", "udp.length", "udp.dstport", "udp.payload", "ip.dsfield.ecn", "ipv6.tclass.ecn"]

@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("sweep.toml").write_text(SMALL + TWO_CURVES)
     cf.sweep("sweep.toml", out="my.sqlite")
     cf.sweep("sweep.toml", out="other.sqlite")
-    Path("table.csv").write_text(cf.load_results("my.sqlite").to_csv())
+    Path("table.csv").write_text(cf.store.load("my.sqlite").to_csv())
     Path("link.csv").symlink_to("my.sqlite")
     os.link("my.sqlite", "hard.csv")
     return tmp_path
@@ -154,14 +154,14 @@ def test_two_outputs_may_go_where_nothing_is_kept(cli: Cli, here: Path) -> None:
 
 
 def test_a_file_being_filled_is_a_record_before_its_first_checkpoint(here: Path) -> None:
-    with ResultsFile.create("new.sqlite"), pytest.raises(cf.OutputError, match="it is a results file"):
-        cf.export("my.sqlite", "new.sqlite", to="csv")
+    with ResultsFile.create("new.sqlite"), pytest.raises(cf.errors.OutputError, match="it is a results file"):
+        cf.store.export("my.sqlite", "new.sqlite", to="csv")
 
 
 def test_a_record_that_came_meanwhile_is_not_overwritten(here: Path) -> None:
     files.check_output(Path("late.csv"))
     os.link("my.sqlite", "late.csv")
-    with pytest.raises(cf.OutputError, match=r"late\.csv: not overwritten"):
+    with pytest.raises(cf.errors.OutputError, match=r"late\.csv: not overwritten"):
         files.write_text(Path("late.csv"), "text")
 
 
@@ -197,7 +197,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
 
 def test_a_merge_that_fails_deletes_nothing(here: Path, meanwhile: Meanwhile) -> None:
     other = SMALL.replace("0.01", "0.02")
-    for error in (cf.ResultsError("x: differs"), KeyboardInterrupt(), SystemExit(1)):
+    for error in (cf.errors.ResultsError("x: differs"), KeyboardInterrupt(), SystemExit(1)):
 
         def act(error: BaseException = error) -> None:
             cf.sweep(other, out="new.sqlite")
@@ -205,7 +205,7 @@ def test_a_merge_that_fails_deletes_nothing(here: Path, meanwhile: Meanwhile) ->
 
         meanwhile(act)
         with pytest.raises(type(error)):
-            cf.merge(["my.sqlite"], "new.sqlite")
+            cf.store.merge(["my.sqlite"], "new.sqlite")
         assert rows_of("new.sqlite") == 10
         assert sorted(path.name for path in here.glob("*new.sqlite*")) == ["new.sqlite"]
         assert not list(here.glob(".crossfade*"))
@@ -214,14 +214,14 @@ def test_a_merge_that_fails_deletes_nothing(here: Path, meanwhile: Meanwhile) ->
 
 def test_a_merge_adds_to_what_came_meanwhile(here: Path, meanwhile: Meanwhile) -> None:
     meanwhile(lambda: cf.sweep(SMALL.replace("0.01", "0.02"), out="new.sqlite"))
-    cf.merge(["my.sqlite"], "new.sqlite")
+    cf.store.merge(["my.sqlite"], "new.sqlite")
     assert rows_of("new.sqlite") == 10 + rows_of("my.sqlite")
     assert not list(here.glob(".crossfade*"))
 
 
 def test_a_merge_publishes_all_or_nothing(here: Path, meanwhile: Meanwhile) -> None:
     meanwhile(lambda: pytest.fail("it is there") if Path("new.sqlite").exists() else None)
-    cf.merge(["my.sqlite"], "new.sqlite")
+    cf.store.merge(["my.sqlite"], "new.sqlite")
     assert rows_of("new.sqlite") == rows_of("my.sqlite")
     assert os.stat("new.sqlite").st_nlink == 1
 
@@ -233,7 +233,7 @@ def test_where_there_are_no_hard_links_a_merge_writes_at_once(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    cf.merge(["my.sqlite"], "new.sqlite")
+    cf.store.merge(["my.sqlite"], "new.sqlite")
     assert rows_of("new.sqlite") == rows_of("my.sqlite")
 
 

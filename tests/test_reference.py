@@ -72,7 +72,7 @@ def test_every_key_has_an_entry() -> None:
                 return home(twin + table.removeprefix(outer))
         return table
 
-    all_keys = list(keys(json.loads(cf.schema())))
+    all_keys = list(keys(json.loads(cf.reference.schema())))
     assert len(all_keys) > 550
     missing = [
         f"{table}.{name}"
@@ -121,7 +121,7 @@ def test_every_command_and_option_has_an_entry() -> None:
 
 def test_every_metric_has_an_entry() -> None:
     page = (DOCS / "metrics.md").read_text(encoding="utf-8")
-    assert [metric.name for metric in cf.metrics() if f"| `{metric.name}` |" not in page] == []
+    assert [metric.name for metric in cf.reference.metrics() if f"| `{metric.name}` |" not in page] == []
 
 
 def columns(heading: str) -> set[str]:
@@ -147,11 +147,11 @@ size = "50 kB"
 def test_every_column_of_a_table_has_an_entry() -> None:
     events = list(cf.events(SCENARIO.replace('sample = "1 s"', "seed = 1")).columns)
     assert {*events, "info"} == columns("Events")
-    samples = list(cf.samples(SCENARIO).columns)
+    samples = list(cf.runs.samples(SCENARIO).columns)
     assert set(samples) - set(events) == columns("Samples")
-    assert set(cf.link_events(SCENARIO).columns) == columns("Link events")
-    assert set(cf.transfers(SCENARIO).columns) == columns("Transfers")
-    assert set(cf.delays(SCENARIO).columns) == columns("Delays")
+    assert set(cf.runs.link_events(SCENARIO).columns) == columns("Link events")
+    assert set(cf.runs.transfers(SCENARIO).columns) == columns("Transfers")
+    assert set(cf.runs.delays(SCENARIO).columns) == columns("Delays")
 
 
 def test_every_event_has_an_entry() -> None:
@@ -164,7 +164,7 @@ def test_every_event_has_an_entry() -> None:
 
 def test_columns_of_results_have_their_entries() -> None:
     table = next(csv.reader(io.StringIO(cf.run(SCENARIO).table().to_csv())))
-    metrics = {metric.name for metric in cf.metrics()}
+    metrics = {metric.name for metric in cf.reference.metrics()}
     ends = ("_ci95_low", "_ci95_high", "_ci95", "_runs", "_at_least", "")
     for column in table:
         last = column.rpartition(".")[2]
@@ -187,7 +187,7 @@ def test_versions_of_formats_are_those_of_the_code() -> None:
     assert f"`crossfade journal {number}`" in page
     for name in re.findall(r"pub\(super\) const \w+: u8 = b'(\w)';", journal):
         assert f"| `{name}` |" in page
-    schema = json.loads(cf.schema())["properties"]["schema"]["maximum"]
+    schema = json.loads(cf.reference.schema())["properties"]["schema"]["maximum"]
     assert f"`schema = {schema}`" in page
 
 
@@ -228,7 +228,7 @@ UDP UTF VALUE XOR
 def test_abbreviations_of_keys_and_metrics_are_in_the_glossary() -> None:
     pages = (page for page in REFERENCE.glob("*.md") if page.name != "commands.md")
     texts = [page.read_text(encoding="utf-8") for page in pages]
-    texts += [f"{metric.words} {metric.meaning}" for metric in cf.metrics()]
+    texts += [f"{metric.words} {metric.meaning}" for metric in cf.reference.metrics()]
     words = read("glossary.md")
     used: dict[str, int] = {}
     for text in texts:

@@ -61,7 +61,7 @@ class Halver(_Base):
 """
 
 
-def run(folder: Path, rule: str = "mine.py", text: str = FADING, **options: object) -> cf.Results:
+def run(folder: Path, rule: str = "mine.py", text: str = FADING, **options: object) -> cf.store.Results:
     (folder / "a.toml").write_text(text)
     values: Mapping[str, object] = {"tcp.congestion": rule}
     return cf.run(folder / "a.toml", set=values, cache=False, **options)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def test_the_other_flavours_take_one_as_well(tmp_path: Path, flavour: str) -> No
         '"sack"', f'"newreno", flavour = "{flavour}", w_max = 20, rto = {{ fixed = "2 s" }}'
     )
     assert (run(tmp_path, text=text).points[0].value("goodput_bps") or 0.0) > 1e5
-    with pytest.raises(cf.ScenarioError, match=r'tcp.congestion = "cubic": needs tcp.flavour = "rfc"'):
+    with pytest.raises(cf.errors.ScenarioError, match=r'tcp.congestion = "cubic": needs tcp.flavour = "rfc"'):
         run(tmp_path, "cubic", text=text)
 
 
@@ -117,7 +117,7 @@ def test_one_of_several_flows_has_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("class Halver:\n    pass\n")
     (tmp_path / "a.toml").write_text(FADING + flows)
     with pytest.raises(
-        cf.ScenarioError, match=r"mine.py:1: class Halver has no start, on_ack, .*derive it from"
+        cf.errors.ScenarioError, match=r"mine.py:1: class Halver has no start, on_ack, .*derive it from"
     ):
         cf.run(tmp_path / "a.toml", cache=False)
 
@@ -170,7 +170,7 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, lin
     store = Cache(tmp_path / "cache.sqlite")
     (tmp_path / "a.toml").write_text(FADING)
     for jobs in (1, 3):
-        with pytest.raises(cf.ScenarioError, match=line) as caught:
+        with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
             cf.run(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"}, cache=store, jobs=jobs)
         assert "\n" not in str(caught.value)
     plan = plans.load(tmp_path / "a.toml", Options()) if "Mine(:" in text or "x =" in text else None
@@ -195,7 +195,7 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, lin
 )
 def test_a_wrong_name_is_one_line(tmp_path: Path, rule: str, line: str) -> None:
     (tmp_path / "mine.py").write_text(RENO)
-    with pytest.raises(cf.ScenarioError, match=line):
+    with pytest.raises(cf.errors.ScenarioError, match=line):
         run(tmp_path, rule)
 
 
@@ -203,7 +203,9 @@ def test_a_wrong_name_is_one_line(tmp_path: Path, rule: str, line: str) -> None:
 def test_methods_that_know_no_such_rule_say_so(tmp_path: Path, method: str) -> None:
     (tmp_path / "mine.py").write_text(RENO)
     text = FADING.replace('"sack"', '"newreno", flavour = "paper", w_max = 20, rto = { fixed = "2 s" }')
-    with pytest.raises(cf.ScenarioError, match=r"^(flows\..*\.)?tcp.congestion.*use method simulation"):
+    with pytest.raises(
+        cf.errors.ScenarioError, match=r"^(flows\..*\.)?tcp.congestion.*use method simulation"
+    ):
         run(tmp_path, text=text if method == "analysis" else FADING, methods=[method])
 
 
@@ -241,9 +243,9 @@ def test_a_results_file_is_read_without_carrying_out_anything(tmp_path: Path) ->
     cf.check(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"})
     with ResultsFile.open(tmp_path / "b.sqlite") as file:
         assert len(list(file.plans())) == 1
-    cf.load_results(tmp_path / "b.sqlite")
-    cf.merge([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
-    assert len(cf.load_results(tmp_path / "a.sqlite").points[0].rows) == 3
+    cf.store.load(tmp_path / "b.sqlite")
+    cf.store.merge([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
+    assert len(cf.store.load(tmp_path / "a.sqlite").points[0].rows) == 3
     assert not mark.exists()
 
 
@@ -281,10 +283,10 @@ def test_a_class_is_taken_as_it_stands_in_a_program(tmp_path: Path) -> None:
             self.cwnd = local
 
     with pytest.raises(
-        cf.ScenarioError, match="Inner: uses the variable local around it; write Inner into a file"
+        cf.errors.ScenarioError, match="Inner: uses the variable local around it; write Inner into a file"
     ):
         cf.run(FADING, set={"tcp.congestion": Inner}, cache=False)
-    with pytest.raises(cf.ScenarioError, match="must be a number"):
+    with pytest.raises(cf.errors.ScenarioError, match="must be a number"):
         cf.run(FADING, set={"tcp.w_max": Taker}, cache=False)
 
 

@@ -31,13 +31,13 @@ pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc"
 
 def run(
     folder: Path, source: str, text: str = FADING, values: Mapping[str, object] | None = None
-) -> cf.Results:
+) -> cf.store.Results:
     (folder / "mine.rs").write_text(source)
     (folder / "a.toml").write_text(text)
     return cf.run(folder / "a.toml", set={"tcp.congestion": "mine.rs", **(values or {})}, cache=False)
 
 
-def rows(results: cf.Results) -> list[object]:
+def rows(results: cf.store.Results) -> list[object]:
     return [row.values for row in results.points[0].rows]
 
 
@@ -99,7 +99,7 @@ def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
         assert BBR.count(old) == 1
         source = BBR.replace(old, new)
         (tmp_path / "mine.rs").write_text(source)
-        with pytest.raises(cf.ScenarioError, match=line):
+        with pytest.raises(cf.errors.ScenarioError, match=line):
             cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.rs"}).to_csv(index=False)
         # Nobody asks in a run for results.
         assert rows(run(tmp_path, source))
@@ -231,7 +231,7 @@ RATE = "    fn pacing_rate(&self) -> Option<f64> { Some(RATE) }\n" + WINDOW
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path: Path, source: str, line: str) -> None:
-    with pytest.raises(cf.ScenarioError, match=line) as caught:
+    with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
         run(tmp_path, source, values={"channel.p_e": 0.1})
     assert "\n" not in str(caught.value)
 
@@ -247,7 +247,7 @@ def test_a_panic_ends_the_command_and_nothing_else(tmp_path: Path, cli: Cli) -> 
 def test_flavours_without_samples_refuse_what_needs_them(tmp_path: Path) -> None:
     text = FADING.replace('"sack"', '"newreno", flavour = "paper", w_max = 20, rto = { fixed = "2 s" }')
     assert rows(run(tmp_path, RENO, text))
-    with pytest.raises(cf.ScenarioError, match=r"^mine.rs: .*needs tcp.flavour = \"rfc\"$"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"^mine.rs: .*needs tcp.flavour = \"rfc\"$"):
         run(tmp_path, BBR, text)
 
 
@@ -258,13 +258,13 @@ def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) ->
     for data in (whole[: len(whole) // 2], whole[:100], b"", whole[:-1] + b"x"):
         path.write_bytes(data)
         compiled._checked.cache_clear()
-        with pytest.raises(cf.ScenarioError, match=r"damaged \([\d,]+ bytes, .*control build --anew"):
+        with pytest.raises(cf.errors.ScenarioError, match=r"damaged \([\d,]+ bytes, .*control build --anew"):
             run(tmp_path, RENO + "// damaged\n")
     # What somebody has put there with its hash, but is no library.
     path.write_bytes(b"no library")
     compiled._hash_of(path).write_text(hashlib.sha256(b"no library").hexdigest())
     compiled._checked.cache_clear()
-    with pytest.raises(cf.ScenarioError, match="cannot be loaded"):
+    with pytest.raises(cf.errors.ScenarioError, match="cannot be loaded"):
         run(tmp_path, RENO + "// damaged\n")
     rule.build(anew=True)
     compiled._checked.cache_clear()
@@ -300,7 +300,7 @@ def test_a_library_of_another_interface_is_refused(
     [ours_path] = rule._libraries(compiled._compiler())
     shutil.copy(other, ours_path)
     shutil.copy(compiled._hash_of(other), compiled._hash_of(ours_path))
-    with pytest.raises(cf.ScenarioError, match=rf"^mine.rs: {line}.*crossfade control build"):
+    with pytest.raises(cf.errors.ScenarioError, match=rf"^mine.rs: {line}.*crossfade control build"):
         run(tmp_path, source)
 
 
@@ -311,7 +311,7 @@ def test_without_a_compiler_a_line_says_what_to_do(tmp_path: Path, monkeypatch: 
     # What was compiled before, here or elsewhere, needs none.
     assert CompiledControl("mine.rs", RENO).build() == (path, False)
     with pytest.raises(
-        cf.ScenarioError, match=r"^mine.rs: needs a Rust compiler, .*https://rustup.rs.*mine.py"
+        cf.errors.ScenarioError, match=r"^mine.rs: needs a Rust compiler, .*https://rustup.rs.*mine.py"
     ):
         run(tmp_path, RENO + "// new\n")
 
@@ -328,7 +328,7 @@ def test_a_results_file_is_read_and_a_scenario_checked_without_a_compiler(
 
     monkeypatch.setattr(CompiledControl, "build", none)
     cf.check(tmp_path / "a.toml", set={"tcp.congestion": "mine.rs"})
-    assert len(cf.load_results(tmp_path / "a.sqlite").points[0].rows) == 3
+    assert len(cf.store.load(tmp_path / "a.sqlite").points[0].rows) == 3
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:

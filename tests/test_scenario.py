@@ -45,7 +45,7 @@ variant = "sack"
 """
 
 
-def rows(results: cf.Results) -> list[tuple[str, bytes]]:
+def rows(results: cf.store.Results) -> list[tuple[str, bytes]]:
     return [(row.key, row.values) for point in results.points for row in point.rows]
 
 
@@ -70,7 +70,7 @@ def test_a_mapping_may_hold_arrays_and_classes() -> None:
 
 def test_a_mapping_is_swept_into_a_file_that_is_read_again(tmp_path: Path) -> None:
     made = cf.sweep(LINK, out=tmp_path / "a.sqlite")
-    assert rows(cf.load_results(tmp_path / "a.sqlite")) == rows(made)
+    assert rows(cf.store.load(tmp_path / "a.sqlite")) == rows(made)
     assert tomllib.loads(cf.open_results(tmp_path / "a.sqlite").attrs["scenario"])["tcp"] == {
         "variant": "sack"
     }
@@ -107,7 +107,7 @@ def test_dotted_keys_are_those_of_tables_but_in_a_sweep() -> None:
     ],
 )
 def test_a_wrong_mapping_is_one_line(values: dict[str, Any], line: str) -> None:
-    with pytest.raises(cf.ScenarioError, match=line):
+    with pytest.raises(cf.errors.ScenarioError, match=line):
         cf.run(values)
 
 
@@ -189,7 +189,7 @@ def test_a_notebook_shows_axes_runs_and_text() -> None:
     ],
 )
 def test_another_kind_than_is_meant_is_one_line(call: Callable[[], object], line: str) -> None:
-    with pytest.raises(cf.CrossfadeError, match=line) as caught:
+    with pytest.raises(cf.errors.CrossfadeError, match=line) as caught:
         call()
     assert "\n" not in str(caught.value)
 

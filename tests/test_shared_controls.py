@@ -141,7 +141,7 @@ flows = { all = { count = 3 } }
 """
 
 
-def run(folder: Path, body: str, text: str = SMALL, kind: str = "Shared") -> cf.Results:
+def run(folder: Path, body: str, text: str = SMALL, kind: str = "Shared") -> cf.store.Results:
     """The rule whose class has this body."""
     head = f"import numpy as np\nfrom crossfade.teaching import {kind}CongestionControl\n\n\n"
     (folder / "mine.py").write_text(f"{head}class Mine({kind}CongestionControl):\n{body}")
@@ -182,7 +182,7 @@ def test_numbers_of_flows_that_are_gone_are_used_again(tmp_path: Path) -> None:
     ],
 )
 def test_a_period_is_asked_for(tmp_path: Path, body: str, line: str) -> None:
-    with pytest.raises(cf.ScenarioError, match=line) as caught:
+    with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
         run(tmp_path, body)
     assert "\n" not in str(caught.value)
 
@@ -211,7 +211,7 @@ def test_a_period_is_asked_for(tmp_path: Path, body: str, line: str) -> None:
     ],
 )
 def test_what_no_sender_can_use_is_one_line(tmp_path: Path, does: str, line: str) -> None:
-    with pytest.raises(cf.ScenarioError, match=line) as caught:
+    with pytest.raises(cf.errors.ScenarioError, match=line) as caught:
         run(tmp_path, f"    period = 0.1\n\n    def on_acks(self, batch):\n        {does}\n")
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("mine.py:")
@@ -232,7 +232,9 @@ def test_rows_are_bounded(tmp_path: Path, kind: str) -> None:
         .replace('"sack",', '"sack", w_max = 3000,')
         .replace("p_e = 0.01", "p_e = 0.0")
     )
-    with pytest.raises(cf.ScenarioError, match=r"period = 1000.0: must be shorter, it has more than 1048576"):
+    with pytest.raises(
+        cf.errors.ScenarioError, match=r"period = 1000.0: must be shorter, it has more than 1048576"
+    ):
         run(tmp_path, body, text, kind)
 
 
@@ -247,5 +249,5 @@ def test_what_can_be_used_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flavour", ["paper", "ns2"])
 def test_flavours_without_samples_refuse_it(tmp_path: Path, flavour: str) -> None:
     tcp = f'"newreno", flavour = "{flavour}", w_max = 20, rto = {{ fixed = "2 s" }}'
-    with pytest.raises(cf.ScenarioError, match=r"^mine.py:.*needs tcp.flavour = \"rfc\"$"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"^mine.py:.*needs tcp.flavour = \"rfc\"$"):
         run(tmp_path, "    period = 0.1\n", SMALL.replace('"sack"', tcp))

@@ -35,8 +35,12 @@ def check(name: str, text: str) -> None:
 
 
 def test_names_and_signatures_of_the_package() -> None:
-    """All of ``cf.__all__``: functions with their parameters, classes with theirs and what they offer."""
-    lines = [line for name in sorted(cf.__all__) for line in described(name, getattr(cf, name))]
+    """All that is published: functions with their parameters, classes with theirs and what they offer."""
+    names = {name: getattr(cf, name) for name in cf.__all__ if name not in cf.MODULES}
+    for module in cf.MODULES:
+        there = getattr(cf, module)
+        names |= {f"{module}.{name}": getattr(there, name) for name in there.__all__}
+    lines = [line for name in sorted(names) for line in described(name, names[name])]
     check("package.txt", "\n".join(lines) + "\n")
 
 
@@ -125,7 +129,7 @@ def test_the_page_of_the_metrics() -> None:
     page = FOLDER.parents[2] / "docs" / "metrics.md"
     introduction, mark, _ = page.read_text(encoding="utf-8").partition("| metric |")
     lines = ["| metric | in figures | unit | what it counts |", "|---|---|---|---|"]
-    lines += [f"| `{m.name}` | {m.words} | {m.unit} | {m.meaning} |" for m in cf.metrics()]
+    lines += [f"| `{m.name}` | {m.words} | {m.unit} | {m.meaning} |" for m in cf.reference.metrics()]
     assert mark
-    assert not any("|" in m.words + m.meaning for m in cf.metrics())
+    assert not any("|" in m.words + m.meaning for m in cf.reference.metrics())
     check(str(page), introduction + "\n".join(lines) + "\n")

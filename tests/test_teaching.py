@@ -107,7 +107,7 @@ def test_an_impossible_window_is_refused(cwnd: float) -> None:
             self.cwnd = cwnd
 
     with pytest.raises(
-        cf.ScenarioError, match=r"^Broken\.cwnd = \S+ after on_ack: must be finite and at least 1$"
+        cf.errors.ScenarioError, match=r"^Broken\.cwnd = \S+ after on_ack: must be finite and at least 1$"
     ):
         teaching.run(SMALL, Broken())
 
@@ -132,5 +132,5 @@ def test_what_is_no_congestion_control_is_refused() -> None:
 
 
 def test_one_point_alone_can_be_run() -> None:
-    with pytest.raises(cf.ScenarioError, match="the plan has 2 points"):
+    with pytest.raises(cf.errors.ScenarioError, match="the plan has 2 points"):
         teaching.run(SMALL, teaching.Reno(), over={"channel.p_e": [0.01, 0.1]})

@@ -74,7 +74,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 def test_a_file_is_known_by_its_content_and_comes_back_as_it_was(tmp_path: Path, format: str) -> None:
     # The name says another thing.
     path = written(tmp_path, "network.json", EXAMPLES[format])
-    found = cf.trace(path)
+    found = cf.fit.trace(path)
     assert [file.format for file in found.files] == [format]
     if not next(row["written"] for row in traces.formats() if row["name"] == format):
         with pytest.raises(TraceError, match="is read, not written"):
@@ -83,16 +83,16 @@ def test_a_file_is_known_by_its_content_and_comes_back_as_it_was(tmp_path: Path,
     assert found.losses(format) == []
     (again,) = found.convert(format, tmp_path / "again")
     assert again.read_text() == EXAMPLES[format]
-    assert cf.trace(again).frame().drop(columns="file").equals(found.frame().drop(columns="file"))
+    assert cf.fit.trace(again).frame().drop(columns="file").equals(found.frame().drop(columns="file"))
 
 
 def test_a_packed_file_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "cell.up.gz"
     path.write_bytes(gzip.compress(CAPACITY.encode()))
-    assert cf.trace(path).files[0].format == "mahimahi"
+    assert cf.fit.trace(path).files[0].format == "mahimahi"
     path.write_bytes(gzip.compress(CAPACITY.encode())[:-4])
     with pytest.raises(TraceError, match="damaged gzip file"):
-        cf.trace(path)
+        cf.fit.trace(path)
 
 
 def test_the_summary_is_what_counting_says(tmp_path: Path) -> None:
@@ -100,21 +100,21 @@ def test_the_summary_is_what_counting_says(tmp_path: Path) -> None:
     millis = np.sort(rng.integers(1, 60_000, 20_000))
     millis[-1] = 60_000
     path = written(tmp_path, "cell.up", "".join(f"{at}\n" for at in millis))
-    (row,) = cf.trace(path).summary()
+    (row,) = cf.fit.trace(path).summary()
     windows = np.bincount((millis - 1) // 100, minlength=600) * 12_000 / 0.1
     assert (row["facts"], row["lasts_s"], row["at_end"], row["clock_s"]) == (20_000, 60.0, "loop", 1e-3)
     assert row["rate_bps"]["mean"] == pytest.approx(20_000 * 12_000 / 60)
     assert row["rate_bps"]["max"] == pytest.approx(windows.max())
     for share, name in ((5, "p5"), (50, "p50"), (95, "p95")):
         assert row["rate_bps"][name] == pytest.approx(np.percentile(windows, share, method="inverted_cdf"))
-    frame = cf.trace(path).frame()
+    frame = cf.fit.trace(path).frame()
     assert isinstance(frame, pd.DataFrame)
     assert (frame["time_s"] * 1e3).round().astype(int).tolist() == millis.tolist()
     assert set(frame["bytes"]) == {1500}
 
 
 def test_both_ways_in_a_file(tmp_path: Path, cli: Cli) -> None:
-    found = cf.trace(written(tmp_path, "t", EXAMPLES["ibox"]))
+    found = cf.fit.trace(written(tmp_path, "t", EXAMPLES["ibox"]))
     assert list(found.ways) == ["up", "down"]
     up, down = found.summary()
     assert (up["direction"], up["queue_bytes"]) == ("up", [11961, 11961])
@@ -130,7 +130,7 @@ def test_both_ways_in_a_file(tmp_path: Path, cli: Cli) -> None:
     # The two ends of a tunnel are one way, and so are packets and their capacity.
     sent = written(tmp_path, "e", "# 'x' egress: 1000.250\n0.500 - 0 - 1500\n1.500 - 1 - 1500\n")
     arrived = written(tmp_path, "i", "# 'x' ingress: 1000.000\n31.500 - 0 - 1500\n")
-    assert list(cf.trace(sent, arrived).ways) == ["both"]
+    assert list(cf.fit.trace(sent, arrived).ways) == ["both"]
     assert "end: ingress" in cli("trace", arrived).out
 
 
@@ -144,7 +144,7 @@ def test_the_two_ends_of_a_tunnel_are_joined_by_packet(tmp_path: Path, cli: Cli)
     arrived = written(
         tmp_path, "i", "# 'x' ingress: 1000.000\n31.500 - 0 - 1500\n34 - 3 - 52\n35.250 - 2 - 1500\n"
     )
-    found = cf.trace(sent, arrived)
+    found = cf.fit.trace(sent, arrived)
     packets = found.packets()
     assert packets["direction"].tolist() == ["both"] * 4
     assert packets["id"].tolist() == [0, 1, 2, 3]
@@ -155,36 +155,36 @@ def test_the_two_ends_of_a_tunnel_are_joined_by_packet(tmp_path: Path, cli: Cli)
     assert (row["loss"]["mean"], row["delay_s"]["mean"]) == (0.25, pytest.approx(0.0315))
     assert "loss" in cli("trace", sent, arrived).out
     # Both ways: up first.
-    ways = cf.trace(sent, arrived, sent, arrived).packets()["direction"]
+    ways = cf.fit.trace(sent, arrived, sent, arrived).packets()["direction"]
     assert ways.tolist() == ["up"] * 4 + ["down"] * 4
     with pytest.raises(TraceError, match="packets: needs the logs of both ends of a way"):
-        cf.trace(sent).packets()
+        cf.fit.trace(sent).packets()
     foreign = written(tmp_path, "f", "# 'x' ingress: 1000.000\n31.500 - 9 - 1500\n")
     with pytest.raises(TraceError, match=r"f: packet 9 arrived, but .*e does not say that it was sent"):
-        cf.trace(sent, foreign).packets()
+        cf.fit.trace(sent, foreign).packets()
     twice = written(tmp_path, "t", "# 'x' ingress: 1000.000\n31.500 - 0 - 1500\n32 - 0 - 1500\n")
     with pytest.raises(TraceError, match="t: packet 0 is there twice"):
-        cf.trace(sent, twice).packets()
+        cf.fit.trace(sent, twice).packets()
 
 
 def test_rates_without_structure_are_one_line_each(tmp_path: Path, cli: Cli) -> None:
     out = cli("trace", written(tmp_path, "t", "delay 40ms loss 1% rate 20mbit limit 100")).out
     assert "states of tc qdisc ... netem (tc-netem), constant" in out
     path = written(tmp_path, "p", EXAMPLES["picoquic-ns"])
-    (row,) = cf.trace(path).summary()
+    (row,) = cf.fit.trace(path).summary()
     assert row["rate_bps"]["mean"] == pytest.approx(0.02e9 / 1.024**2)
     assert row["queue_s"] == [0.03, 0.03]
 
 
 def test_parts_of_a_way_and_both_ways(tmp_path: Path) -> None:
     capacity, delays = written(tmp_path, "bw", CAPACITY), written(tmp_path, "delay", DELAYS)
-    one = cf.trace(capacity, delays)
+    one = cf.fit.trace(capacity, delays)
     assert {way: len(files) for way, files in one.ways.items()} == {"both": 2}
-    both = cf.trace(capacity, delays, capacity, delays)
+    both = cf.fit.trace(capacity, delays, capacity, delays)
     assert {way: len(files) for way, files in both.ways.items()} == {"up": 2, "down": 2}
     assert [row["direction"] for row in both.summary()] == ["up", "up", "down", "down"]
     with pytest.raises(TraceError, match=r"bw: says what files before it say of both ways"):
-        cf.trace(capacity, capacity, capacity)
+        cf.fit.trace(capacity, capacity, capacity)
     with pytest.raises(TraceError, match="direction: must be one of up, down, none is given"):
         both.convert("mahimahi", tmp_path / "out")
     paths = both.convert("leoreplayer", tmp_path / "again.txt", direction="down")
@@ -193,7 +193,7 @@ def test_parts_of_a_way_and_both_ways(tmp_path: Path) -> None:
 
 
 def test_a_lossy_conversion_must_be_asked_for(tmp_path: Path) -> None:
-    found = cf.trace(written(tmp_path, "t", TABLE))
+    found = cf.fit.trace(written(tmp_path, "t", TABLE))
     out = tmp_path / "out"
     with pytest.raises(TraceError, match="to rates: would lose queue limits"):
         found.convert("rates", out)
@@ -252,7 +252,7 @@ def test_no_bytes_are_a_bug(tmp_path_factory: pytest.TempPathFactory, data: byte
     path = tmp_path_factory.mktemp("any") / "file"
     path.write_bytes(data)
     with suppress(TraceError):
-        found = cf.trace(path)
+        found = cf.fit.trace(path)
         assert len(found.frame()) == sum(row["facts"] for row in found.summary())
 
 
@@ -306,14 +306,14 @@ from pathlib import Path
 {PEAK}
 folder = Path({str(tmp_path)!r})
 def read(name):
-    found = cf.trace(folder / name)
+    found = cf.fit.trace(folder / name)
     if {to!r}:
         found.convert({to!r}, folder / ("of " + name), lossy=True)
     return found.files[0].format
 read("short")
 before = used()
 name = read("long")
-print(used() - before, name, cf.trace(folder / "long").files[0].lasts_s)
+print(used() - before, name, cf.fit.trace(folder / "long").files[0].lasts_s)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     taken, name, lasts_s = found.stdout.split()

@@ -163,7 +163,7 @@ def test_opportunities_may_end(folder: Path) -> None:
     (folder / "traces" / "cell.up").write_text("".join(f"{at}\n" for at in range(4, 1001, 4)))
     assert goodput(folder, opportunities) == pytest.approx(3e6, rel=0.01)
     assert goodput(folder, {**opportunities, "at_end": "end"}) == pytest.approx(1.5e6, rel=0.01)
-    with pytest.raises(cf.ScenarioError, match=r'link.trace.at_end = "hold": must be loop or end'):
+    with pytest.raises(cf.errors.ScenarioError, match=r'link.trace.at_end = "hold": must be loop or end'):
         goodput(folder, {**opportunities, "at_end": "hold"})
 
 

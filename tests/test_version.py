@@ -92,7 +92,7 @@ def test_what_is_written_names_it(tmp_path: Path) -> None:
         (plan,) = (json.loads(text) for (text,) in database.execute("SELECT description FROM plans"))
     assert of_rows == {cf.__version__} == {plan["version"]}
     assert cf.open_results(file).attrs["version"] == cf.__version__
-    cf.report(file, tmp_path / "x.html")
+    cf.pages.report(file, tmp_path / "x.html")
     assert cf.__version__ in (tmp_path / "x.html").read_text()
 
 
@@ -111,9 +111,9 @@ def test_a_citation_names_the_version_and_what_numbers_it_makes(cli: Cli) -> Non
     assert text.startswith("@software{crossfade,\n")
     assert text.endswith("}\n")
     assert fields["version"] == cf.__version__
-    assert fields["note"] == f"Results version {cf.RESULTS_VERSION}"
+    assert fields["note"] == f"Results version {cf.reference.RESULTS_VERSION}"
     assert text.count("{") == text.count("}")
-    assert cf.cite() + "\n" == text
+    assert cf.reference.cite() + "\n" == text
     assert cf.__version__ in cli("cite", "--text").out
-    with pytest.raises(cf.ScenarioError, match=r"^style = ris: bibtex or text is allowed$"):
-        cf.cite("ris")
+    with pytest.raises(cf.errors.ScenarioError, match=r"^style = ris: bibtex or text is allowed$"):
+        cf.reference.cite("ris")

@@ -40,7 +40,7 @@ def described(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def test_summaries_of_keys_are_short_and_read_alone() -> None:
     wrong = []
-    for key, text in dict.fromkeys(described(json.loads(cf.schema()))):
+    for key, text in dict.fromkeys(described(json.loads(cf.reference.schema()))):
         summary = re.split(r"(?<=\.) ", text)[0]
         if " = " not in key and (len(summary.split()) < 4 or len(summary) > 90):
             wrong.append(f"{key}: {len(summary)} characters: {summary}")
@@ -50,7 +50,7 @@ def test_summaries_of_keys_are_short_and_read_alone() -> None:
 def test_descriptions_have_the_words_of_the_field() -> None:
     wrong = [
         f"{key}: {term} (say {better}): {text}"
-        for key, text in dict.fromkeys(described(json.loads(cf.schema())))
+        for key, text in dict.fromkeys(described(json.loads(cf.reference.schema())))
         for term, better in TERMS.items()
         if re.search(rf"\b{term}\b", text)
     ]

@@ -1,4 +1,4 @@
-"""What can go wrong, as a small tree: ``except cf.CrossfadeError`` catches all of it.
+"""What can go wrong, as a small tree: ``except cf.errors.CrossfadeError`` catches all of it.
 
 Every message is one line that names the key (or file), its value and what is allowed.
 """
@@ -22,6 +22,18 @@ if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handl
 
 import re  # noqa: E402  # the first that takes time
 import threading  # noqa: E402
+
+__all__ = [
+    "ClusterError",
+    "CrossfadeError",
+    "CrossfadeWarning",
+    "GoldenError",
+    "ImpossibleResultError",
+    "OutputError",
+    "ResultsError",
+    "ScenarioError",
+    "TraceError",
+]
 
 MOST_SHOWN = 200
 """So many characters of a text from outside are quoted in a message."""

@@ -26,6 +26,8 @@ from crossfade.results.results import Results
 from crossfade.results.rows import PREFIXES
 from crossfade.tables import Table, label
 
+__all__ = ["draw", "fold", "plot", "plot_cdf", "plot_events"]
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -226,7 +228,7 @@ def plot_events(
     --------
     >>> import crossfade as cf
     >>> events = cf.events("classics/slow-start", set={"run.duration": "1 s"})
-    >>> cf.plot_events(events).axes[0].get_xlabel()
+    >>> cf.pictures.plot_events(events).axes[0].get_xlabel()
     'Time (s)'
     """
     table = _given(events, path, None, whole=False)
@@ -295,8 +297,8 @@ def plot_cdf(
     Examples
     --------
     >>> import crossfade as cf
-    >>> delays = cf.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"})
-    >>> cf.plot_cdf(delays, of="rtt_s").axes[0].get_xlabel()
+    >>> delays = cf.runs.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"})
+    >>> cf.pictures.plot_cdf(delays, of="rtt_s").axes[0].get_xlabel()
     'Round-trip time (ms)'
     """
     found = _given(values, path, plan, whole=True)
@@ -399,35 +401,85 @@ def _samples(table: Table, where: Values | None) -> Table:
 
 
 def fold(
-    samples: Table | str | PathLike[str],
+    samples: Drawable,
+    period: str,
+    *,
+    y: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    slots: bool = False,
+) -> pd.DataFrame:
+    """Samples by their phase in a period, or by whole periods.
+
+    Parameters
+    ----------
+    samples : DataFrame, Table, or path
+        What :func:`crossfade.runs.samples` gives, or :func:`crossfade.events` with ``run.sample``, or a CSV
+        file of it.
+    period : str
+        A time, such as ``"15 s"``, or ``"15 s from 8.76 s"``.
+    y : str or sequence of str, optional
+        Quantities (``"goodput_bps"``; default: all).
+    where : mapping, optional
+        Rows that are folded (``{"flow": 0}``).
+    slots : bool
+        Whether whole periods are summed up, in place of bins of the phase.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of each quantity of a flow or link a row for each bin of the phase: mean, 5th and 95th percentile over
+        the periods, in the unit of the quantity, times in seconds. With ``slots`` there is one row: its mean
+        over whole periods, the 95 % interval by a bootstrap of these, and for goodput the median time after
+        which a period is back at 90 % of its goodput (``recovery_s``). Fewer than ten whole periods are
+        warned of.
+
+    Raises
+    ------
+    ResultsError
+        If these are no samples, or a column does not exist.
+    ScenarioError
+        If the period is none.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> samples = cf.runs.samples("classics/slow-start", "100 ms", set={"run.duration": "4 s"})
+    >>> folded = cf.pictures.fold(samples, "1 s", y="goodput_bps")
+    >>> sorted(set(folded["quantity"]))
+    ['goodput_bps']
+    """
+    found = folded_table(samples, period, y=y, where=where, slots=slots)
+    if slots:
+        warn_of_few(found, period)
+    return found.to_pandas()
+
+
+def warn_of_few(folded: Table, period: str) -> None:
+    """Warn of an interval over few whole periods."""
+    fewest = min((number(cell) for cell in folded.cells("periods")), default=0.0)
+    if fewest < phases.FEW_SLOTS:
+        warnings.warn(
+            f"{fewest:g} whole periods of {phases.Period.read(period).seconds:g} s: an interval of fewer "
+            f"than {phases.FEW_SLOTS} says little",
+            CrossfadeWarning,
+            stacklevel=3,
+        )
+
+
+def folded_table(
+    samples: Drawable,
     period: str,
     *,
     y: str | Sequence[str] | None = None,
     where: Values | None = None,
     slots: bool = False,
 ) -> Table:
-    """Samples by their phase in a period (``"15 s"``, or ``"15 s from 8.76 s"``), or by whole periods.
-
-    ``samples`` are a table or a CSV file of :func:`samples`, or of :func:`events` with ``run.sample``. Of
-    each quantity of a flow or link there is a row for each bin of the phase: mean, 5th and 95th percentile
-    over the periods. With ``slots`` there is one row: its mean over whole periods, the 95 % interval by a
-    bootstrap of these, and for goodput the median time after which a period is back at 90 % of its goodput
-    (``recovery_s``). Fewer than ten whole periods are warned of.
-    """
-    table = samples if isinstance(samples, Table) else Table.read(samples)
+    """What :func:`fold` gives, as a table."""
+    if isinstance(samples, str | PathLike):
+        samples = Table.read(samples)
+    table = samples if isinstance(samples, Table) else Table.of_frame(samples)
     chosen, of = _samples(table, where), phases.Period.read(period)
-    if not slots:
-        return phases.fold(chosen, of, column_list(y))
-    found = phases.by_slots(chosen, of, column_list(y))
-    fewest = min((number(cell) for cell in found.cells("periods")), default=0.0)
-    if fewest < phases.FEW_SLOTS:
-        warnings.warn(
-            f"{fewest:g} whole periods of {of.seconds:g} s: an interval of fewer than "
-            f"{phases.FEW_SLOTS} says little",
-            CrossfadeWarning,
-            stacklevel=2,
-        )
-    return found
+    return (phases.by_slots if slots else phases.fold)(chosen, of, column_list(y))
 
 
 def _refuse(why: str, **options: object) -> None:
@@ -477,10 +529,49 @@ def draw(
 ) -> Figure:
     """Draw the figure of a scenario, as its table ``figure`` says: of results, or of single runs over time.
 
-    ``results`` are those of :func:`run` (default: it is run, with ``set``, ``over``, ``seed``,
-    ``point`` and ``at``); where windows, sequence numbers or links are drawn over time, one run of each point
-    is repeated for it (at most 20 points): the first, or that of number ``run``. The rest is as in
-    :func:`plot`, and stands above what the scenario says.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
+    path : path, optional
+        PNG, PDF or SVG by its ending; nothing is written without it.
+    results : Results, optional
+        Those of :func:`crossfade.run` (default: it is run, with ``set``, ``over``, ``seed``, ``point`` and
+        ``at``). Where windows, sequence numbers or links are drawn over time, one run of each point is
+        repeated for it (at most 20 points).
+    set, over : mapping, optional
+        As in :func:`crossfade.run`.
+    seed : int, optional
+        Seed of all random numbers.
+    point : int, optional
+        Number of a point of the sweep.
+    at : mapping, optional
+        Values of axes (``{"tcp.variant": "reno"}``).
+    run : int
+        Number of the run that is drawn over time, counted from 0.
+    x, y, by, panels, where, title
+        As in :func:`crossfade.plot`; they stand above what the scenario says.
+    **options
+        What a figure looks like, as in :func:`crossfade.plot`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; a notebook shows it.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+    ResultsError
+        If there is nothing to draw.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> figure = cf.pictures.draw("classics/slow-start", set={"run.duration": "1 s"})
+    >>> figure.axes[0].get_xlabel()
+    'Time (s)'
     """
     check_names(Look, options)
     if path is not None:

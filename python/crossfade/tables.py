@@ -31,19 +31,61 @@ _QUANTITY = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?( ?[A-Za-zµ%]+(/[
 
 @dataclass
 class Table:
-    """Rows under named columns."""
+    """Rows under named columns: a thin table with exact numbers, which a notebook shows.
+
+    Attributes
+    ----------
+    columns : list of str
+        Names of the columns.
+    rows : list of list
+        A list a row: numbers, words, or None where there is nothing.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> table = cf.store.Table(["P_E", "goodput"], [[0.01, 2.5], [0.1, None]])
+    >>> table.to_pandas()["goodput"].isna().tolist()
+    [False, True]
+    """
 
     columns: list[str]
     rows: list[list[Cell]] = field(default_factory=list)
 
     @classmethod
     def of(cls, columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> Table:
-        """A table of records; a column that a record lacks stays empty there."""
+        """A table of records.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns.
+        records : iterable of mapping
+            A mapping a row; a column that a record lacks stays empty there.
+
+        Returns
+        -------
+        Table
+        """
         return cls(list(columns), [[record.get(column) for column in columns] for record in records])
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Table:
-        """The table of a DataFrame of pandas; what is missing there is an empty cell."""
+        """The table of a DataFrame of pandas.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            What is missing there is an empty cell.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        ResultsError
+            If it is no DataFrame.
+        """
         if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
             raise ResultsError(f"{shortened(repr(frame))}: must be results, a DataFrame, a table or a path")
         if frame.index.nlevels > 1 or any(name is not None for name in frame.index.names):
@@ -54,7 +96,10 @@ class Table:
     def to_pandas(self) -> pd.DataFrame:
         """A DataFrame of pandas, with a missing value in each empty cell.
 
-        Columns are of ``int64`` (``Int64`` with empty cells), of ``float64``, or of objects.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns are of ``int64`` (``Int64`` with empty cells), of ``float64``, or of objects.
         """
         import pandas as pd  # it takes a while to load
 
@@ -74,18 +119,51 @@ class Table:
         return str(self.to_pandas()._repr_html_())
 
     def records(self) -> list[dict[str, Cell]]:
-        """The rows as dictionaries."""
+        """The rows as dictionaries.
+
+        Returns
+        -------
+        list of dict
+            A dictionary a row.
+        """
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def cells(self, name: str) -> list[Cell]:
-        """One column, top to bottom; ``ResultsError`` names the nearest of the columns there are."""
+        """One column, top to bottom.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        list
+            Numbers, words, or None where there is nothing.
+
+        Raises
+        ------
+        ResultsError
+            If there is no such column; the message names the nearest.
+        """
         if name not in self.columns:
             raise ResultsError(f"column {shortened(name)}: not in the table ({self.suggestion(name)})")
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
 
     def suggestion(self, name: str = "") -> str:
-        """The columns that may have been meant, else the first ones; intervals go without saying."""
+        """The columns that may have been meant, else the first ones; intervals go without saying.
+
+        Parameters
+        ----------
+        name : str
+            What was asked for.
+
+        Returns
+        -------
+        str
+            A part of a message.
+        """
         names = [column for column in self.columns if "ci95" not in column]
         meant = [column for column in names if name and column.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]]
         meant = (meant or get_close_matches(name, names, n=3, cutoff=0.6))[:5]
@@ -96,7 +174,23 @@ class Table:
         )
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
-        """One column as a numpy array: of float (NaN for empty cells) where it is numeric, else of object."""
+        """One column as an array.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        numpy.ndarray
+            A value a row; of float (NaN for empty cells) where it is numeric, else of object.
+
+        Raises
+        ------
+        ResultsError
+            If there is no such column.
+        """
         import numpy as np  # here, so that commands which need no arrays start without it
 
         cells = self.cells(name)
@@ -109,13 +203,35 @@ class Table:
 
         A word that a spreadsheet would take for a formula has an apostrophe before it, which :meth:`from_csv`
         takes away again.
+
+        Returns
+        -------
+        str
+            Lines of CSV, with names at first.
         """
         lines: list[Sequence[Cell]] = [self.columns, *self.rows]
         return "".join(csv_line(line) + "\n" for line in lines)
 
     @classmethod
     def from_csv(cls, text: str, name: str = "table") -> Table:
-        """The table of a CSV text with a header line; ``name`` stands in the error message."""
+        """The table of a CSV text with a header line.
+
+        Parameters
+        ----------
+        text : str
+            Lines of CSV.
+        name : str
+            What stands in the error message.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        ResultsError
+            If the text is no table; the message names the line.
+        """
         try:
             lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True))
         except csv.Error as error:
@@ -139,7 +255,22 @@ class Table:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Table:
-        """The table in a CSV file."""
+        """The table in a CSV file.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        ResultsError
+            If the file cannot be read, or holds no table.
+        """
         from crossfade.files import read_text
 
         return cls.from_csv(read_text(Path(path), ResultsError), str(path))

@@ -357,7 +357,8 @@ def run(
 
     As :func:`crossfade.events`, whose output of the same scenario is what the built-in Reno makes of it. The
     columns ``cwnd`` and ``ssthresh`` are the trace of your control. An exception in one of its methods ends
-    the run and is raised here; a window that no sender can use raises :class:`crossfade.ScenarioError`.
+    the run and is raised here; a window that no sender can use raises
+    :class:`crossfade.errors.ScenarioError`.
     """
     plan = plans.load(scenario, Options(set, over, seed=seed))
     with translated_errors():

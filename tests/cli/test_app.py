@@ -80,7 +80,7 @@ def test_the_examples_of_the_help_are_right(
     for name in ("cell.up", "cell.down", "bw.txt"):
         Path(name).write_text("".join(f"{at}\n" for at in range(4, 2000, 4)))
     Path("delay.txt").write_text("20\n21\n19\n" * 66)
-    Path("mine.pcap").write_bytes(cf.pcap(TRUTH))
+    Path("mine.pcap").write_bytes(cf.runs.pcap(TRUTH))
     # There are no golden traces and no cluster here; claims are a minute's work with a test of their own.
     skipped = [["verify", f"golden/{layout}"] for layout in ("ns2", "ns2-chain", "weights", "wifi", "nr")]
     skipped += [["paper", "tcp-markov"], ["paper", "tcp-rlp", "--readings"]]
@@ -156,7 +156,7 @@ def test_files_are_written_and_named(cli: Cli, sweep: Path, tmp_path: Path) -> N
     outcome = cli("run", sweep, "--csv", files[0], "--plot", files[1], "--quiet")
     assert outcome.out == ""
     assert outcome.err == f"wrote {files[0]}\nwrote {files[1]}\n"
-    assert cf.Table.read(files[0]).to_csv() == cf.run(sweep).to_csv()
+    assert cf.store.Table.read(files[0]).to_csv() == cf.run(sweep).to_csv()
 
 
 def test_the_number_of_threads_changes_no_byte(cli: Cli, sweep: Path) -> None:
@@ -196,7 +196,7 @@ def test_over_takes_tables(cli: Cli, small: Path) -> None:
 def test_events_are_written_in_order_of_time(cli: Cli, small: Path, tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
     assert cli("run", small, "--events", file, "--quiet").code == 0
-    events = cf.Table.read(file)
+    events = cf.store.Table.read(file)
     assert events.columns[:6] == ["time_s", "event", "flow", "seq", "cwnd", "ssthresh"]
     times = events.column("time_s")
     assert len(times) > 2000
@@ -313,7 +313,7 @@ def test_a_shipped_scenario_is_copied_with_the_files_it_reads(
 def test_metrics_are_listed_and_explained(cli: Cli) -> None:
     table, listed = cli("metrics").out, json.loads(cli("metrics", "--json").out)
     assert [line.split()[0] for line in table.splitlines()[4:] if line.strip()] == [m["name"] for m in listed]
-    assert listed[0] == asdict(cf.metrics()[0])
+    assert listed[0] == asdict(cf.reference.metrics()[0])
     explained = cli("explain", "rtt_p95_s").out
     assert explained.startswith("rtt_p95_s: a metric, in s; lower is better\n")
     assert "95th percentile of the round trips" in explained

@@ -215,7 +215,7 @@ def test_method_live_stands_beside_simulation_and_is_not_kept(scenario: Path) ->
         assert measured.metrics[name].unit == simulated.metrics[name].unit
     again = cf.run(str(scenario), methods=["live"], runs=1)
     assert again.points[0].rows[0].seconds > 1.9, "made, not taken from the cache"
-    with pytest.raises(cf.ScenarioError, match="methods"):
+    with pytest.raises(cf.errors.ScenarioError, match="methods"):
         cf.sweep(str(scenario), methods=["live"], out=str(scenario.with_suffix(".sqlite")))
 
 

@@ -103,7 +103,7 @@ def test_events_samples_and_packets_are_those_of_the_run(cli: Cli, lossy: Path, 
         segments += length == 1500
         place += 16 + kept
     assert segments == sent[5]
-    assert data == cf.pcap(lossy, point=2, run=5) != cf.pcap(lossy, point=2)
+    assert data == cf.runs.pcap(lossy, point=2, run=5) != cf.runs.pcap(lossy, point=2)
     assert [row["event"] for row in events] == list(cf.events(lossy, point=2, run=5)["event"])
     lines = cli("run", lossy, "--point", "2", "--run", "5", "--interval", "1").out
     assert lines.startswith("     1.00 s  flow 0")
@@ -154,7 +154,8 @@ def test_json_is_a_list_that_its_schema_describes(cli: Cli, lossy: Path, tmp_pat
 
 
 TYPES: dict[str, Any] = {
-    "object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)
+    "object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None),
+    "boolean": bool,
 }  # fmt: skip
 
 
@@ -164,9 +165,15 @@ def problems(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(isinstance(value, TYPES[kind]) for kind in kinds):
         return [f"{at}: is no {', '.join(kinds)}"]
+    if "oneOf" in schema:  # objects that say their kind
+        kinds = {one["properties"]["kind"]["const"]: one for one in schema["oneOf"]}
+        known = kinds.get(value.get("kind"))
+        return [f"{at}: kind is none of {', '.join(kinds)}"] if known is None else problems(known, value, at)
+    if "enum" in schema and value not in schema["enum"]:
+        return [f"{at}: is none of {', '.join(schema['enum'])}"]
     if "const" in schema and value != schema["const"]:
         return [f"{at}: is not {schema['const']}"]
-    if "minimum" in schema and value < schema["minimum"]:
+    if "minimum" in schema and value is not None and value < schema["minimum"]:
         return [f"{at}: is below {schema['minimum']}"]
     found = []
     if isinstance(value, list) and "items" in schema:
@@ -186,6 +193,41 @@ def problems(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
             elif isinstance(others, dict):
                 found += problems(others, item, f"{at}.{name}")
     return found
+
+
+def test_json_of_compare_and_best_is_a_list_that_its_schema_describes(cli: Cli) -> None:
+    small = [
+        "quickstart",
+        "--over",
+        "tcp.variant=tahoe,reno",
+        "--over",
+        "channel.p_e=0.01,0.1",
+        "--runs",
+        "5",
+    ]
+    commands = {
+        "compare": [["--by", "tcp.variant"], ["--by", "tcp.variant", "--metric", "throughput_per_slot"]],
+        "best": [
+            ["--choose", "tcp.variant"],
+            ["--choose", "tcp.variant", "--within", "2%"],
+            ["--choose", "tcp.variant", "--subject-to", "timeouts<0.001"],  # no feasible choice
+            ["--choose", "channel.p_e"],  # no numeric axis: no ranges
+        ],
+    }
+    for command, asked in commands.items():
+        schema = json.loads(cli("schema", f"--{command}").out)
+        for options in asked:
+            said = cli(command, *small, *options, "--json")
+            assert said.code == 0, said.err
+            found = json.loads(said.out)
+            assert problems(schema, found) == []
+            assert found[0]["kind"] == {"compare": "difference", "best": "decision"}[command]
+        del found[0]["verdict"]
+        assert problems(schema, found) == ["$[0]: lacks verdict"]
+        found[0] = {"kind": "guess"}
+        assert problems(schema, found)[0].startswith("$[0]: kind is none of ")
+    both = cli("schema", "--results", "--best")
+    assert (both.code, both.err) == (2, "error: --results and --best: give one of them\n")
 
 
 ALTERNATIVES = """

@@ -31,7 +31,7 @@ def along(xs: list[float], **curves: Callable[[float], Values | float]) -> Resul
     return results("tcp x", points)
 
 
-def ranges(found: cf.Best) -> list[Any]:
+def ranges(found: cf.curves.Best) -> list[Any]:
     return [(at.start, at.end, None if at.choice is None else at.choice["tcp"]) for at in found.ranges]
 
 
@@ -307,8 +307,9 @@ def test_tables_hold_what_was_found(cli: Cli, sweep: Path) -> None:
     assert list(switching[0]) == expected
     assert (float(switching[0]["from"]), float(switching[-1]["to"])) == (0.01, 0.3)
     read = json.loads(cli(*arguments, "--json").out)
-    assert [point["axes"] for point in read["points"]] == [at.condition for at in found.decisions]
-    assert read["switching"][0]["choice"] == found.ranges[0].choice
+    decisions, ranges = ([one for one in read if one["kind"] == kind] for kind in ("decision", "range"))
+    assert [one["axes"] for one in decisions] == [at.condition for at in found.decisions]
+    assert [one["choice"] for one in ranges] == [at.choice for at in found.ranges]
     text = cli(*arguments).out
     assert "highest goodput_bps in Mbit/s (simulation, mean ± 95 %)" in text
     assert "Along channel.p_e" in text
@@ -317,7 +318,7 @@ def test_tables_hold_what_was_found(cli: Cli, sweep: Path) -> None:
 def test_an_adaptive_system_can_load_the_switching_table() -> None:
     """What the docs say to do with the JSON: find the range, use the choice."""
     made = along([0.0, 1.0], up=lambda x: x, down=lambda x: 1.0 - x)
-    table = json.loads(cf.best(made, "tcp").to_json())["switching"]
+    table = [one for one in json.loads(cf.best(made, "tcp").to_json()) if one["kind"] == "range"]
 
     def use(x: float) -> str:
         return next(at["choice"]["tcp"] for at in table if at["from"] <= x < at["to"])  # type: ignore[no-any-return]
@@ -347,7 +348,7 @@ def test_what_has_no_best_is_one_line(cli: Cli, sweep: Path, arguments: list[str
 def test_methods_that_results_lack_are_refused() -> None:
     made = results("tcp", {"a": {"goodput_bps": 1.0}, "b": {"goodput_bps": 2.0}})
     with pytest.raises(
-        cf.ScenarioError, match=r"method simulation: not in the results \(there are: analysis"
+        cf.errors.ScenarioError, match=r"method simulation: not in the results \(there are: analysis"
     ):
         cf.best(made, "tcp", method="simulation")
 
@@ -361,7 +362,7 @@ def test_the_metric_knows_its_better_side() -> None:
     for lowest, choice in ((None, "fast"), (True, "fast"), (False, "slow")):
         (at,) = cf.best(results("tcp", points), "tcp", metric="completion_time_s", lowest=lowest).decisions
         assert at.choice == {"tcp": choice}
-    with pytest.raises(cf.ScenarioError, match=r"link_utilisation: neither .* --lowest or --highest"):
+    with pytest.raises(cf.errors.ScenarioError, match=r"link_utilisation: neither .* --lowest or --highest"):
         cf.best(results("tcp", {"a": {"link_utilisation": [0.5, 0.6]}}), "tcp", metric="link_utilisation")
 
 

@@ -17,9 +17,9 @@ tcp = { variant = "newreno", w_max = 1, rto = { fixed = "100 slots" } }
 """
 
 
-def find(**options: object) -> tuple[float, cf.Point]:
+def find(**options: object) -> tuple[float, cf.store.Point]:
     usual = {"metric": "throughput_per_slot", "level": 0.5, "key": "channel.p_e", "between": (0.001, 0.5)}
-    return cf.threshold(LINK, **(usual | options))  # type: ignore[arg-type]
+    return cf.curves.threshold(LINK, **(usual | options))  # type: ignore[arg-type]
 
 
 def test_a_window_of_one_is_stop_and_wait() -> None:
@@ -42,7 +42,7 @@ def test_a_window_of_one_is_stop_and_wait() -> None:
     ],
 )
 def test_what_has_no_threshold_is_one_line(options: dict[str, object], message: str) -> None:
-    with pytest.raises(cf.ScenarioError, match=message) as caught:
+    with pytest.raises(cf.errors.ScenarioError, match=message) as caught:
         find(**options)
     assert "\n" not in str(caught.value)
 

@@ -28,7 +28,7 @@ noise = { traffic = "udp", rate = "200 kbit/s" }
 
 @pytest.fixture(scope="module")
 def transfers() -> Table:
-    return Table.of_frame(cf.transfers(PAGES))
+    return Table.of_frame(cf.runs.transfers(PAGES))
 
 
 def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
@@ -48,7 +48,7 @@ def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
 
 
 def test_delays_are_those_of_the_quantiles() -> None:
-    found = Table.of_frame(cf.delays(PAGES, runs=2)).records()
+    found = Table.of_frame(cf.runs.delays(PAGES, runs=2)).records()
     results = cf.run(PAGES, runs=2, cache=False)
     for run, p95 in enumerate(results.points[0].samples("page.rtt_p95_s")):
         [cell] = [
@@ -86,7 +86,7 @@ def test_transfers_that_were_unfinished_count_as_the_longest() -> None:
     assert (places[0], places[-1], mean[-1]) == (1.0, 3.0, 0.75)
     assert mean[int(abs(places - 2.0).argmin())] == 0.25
     none = Table(table.columns, [[0, "a", 0, None, 2.0]])
-    with pytest.raises(cf.ResultsError, match="nothing to draw"):
+    with pytest.raises(cf.errors.ResultsError, match="nothing to draw"):
         _curves(none, "completion_time_s", None, {})
 
 

@@ -35,18 +35,18 @@ def of_periods(rates: list[float], out: int = 2) -> Table:
 
 
 def test_a_bin_has_the_mean_of_all_periods() -> None:
-    folded = cf.fold(of_periods([1e6, 2e6, 6e6]), "1 s", y="goodput_bps")
-    assert folded.column("phase_s").tolist() == pytest.approx([0.05 + 0.1 * bin_ for bin_ in range(10)])
-    assert folded.column("mean").tolist() == [0.0, 0.0, *[3e6] * 8]
+    folded = cf.pictures.fold(of_periods([1e6, 2e6, 6e6]), "1 s", y="goodput_bps")
+    assert folded["phase_s"].tolist() == pytest.approx([0.05 + 0.1 * bin_ for bin_ in range(10)])
+    assert folded["mean"].tolist() == [0.0, 0.0, *[3e6] * 8]
     # Of three values: linear between the first two, and between the last two.
-    assert folded.column("p05").tolist()[2:] == pytest.approx([1.1e6] * 8)
-    assert folded.column("p95").tolist()[2:] == pytest.approx([5.6e6] * 8)
-    assert set(folded.cells("periods")) == {3}
+    assert folded["p05"].tolist()[2:] == pytest.approx([1.1e6] * 8)
+    assert folded["p95"].tolist()[2:] == pytest.approx([5.6e6] * 8)
+    assert set(folded["periods"]) == {3}
 
 
 def test_a_period_may_begin_later() -> None:
     table = of_periods([1e6, 1e6, 1e6])
-    (first, *_) = cf.fold(table, "1 s from 200 ms", y="goodput_bps").records()
+    (first, *_) = cf.pictures.fold(table, "1 s from 200 ms", y="goodput_bps").to_dict("records")
     assert first["phase_s"] == pytest.approx(0.05)
     assert first["mean"] == 1e6
     assert Period.read("15 s from 8.76 s") == Period(15.0, 8.76)
@@ -60,7 +60,7 @@ def test_a_period_may_begin_later() -> None:
 
 def test_periods_give_the_interval_and_the_recovery() -> None:
     rates = [float(rate) * 1e6 for rate in range(1, 13)]
-    (row,) = cf.fold(of_periods(rates), "1 s", y="goodput_bps", slots=True).records()
+    (row,) = cf.pictures.fold(of_periods(rates), "1 s", y="goodput_bps", slots=True).to_dict("records")
     assert row["periods"] == 12
     means = [0.8 * rate for rate in rates]
     assert row["mean"] == pytest.approx(sum(means) / 12)
@@ -74,7 +74,7 @@ def test_periods_give_the_interval_and_the_recovery() -> None:
 
 def test_few_periods_are_warned_of() -> None:
     with pytest.warns(CrossfadeWarning, match="9 whole periods of 1 s"):
-        cf.fold(of_periods([1e6] * 9), "1 s", slots=True)
+        cf.pictures.fold(of_periods([1e6] * 9), "1 s", slots=True)
 
 
 def test_events_between_samples_are_counted() -> None:
@@ -86,9 +86,9 @@ def test_events_between_samples_are_counted() -> None:
     lines = [f"{time},{kind},0,{segment},10,20,0,0,5,,,,,," for time, kind, segment in events]
     rows = [sample(0.1 * (index + 1), 1e6) for index in range(20)]
     table = Table.from_csv("\n".join([COLUMNS, *lines, *rows]), "events")
-    folded = cf.fold(table, "1 s", y=["losses_per_s", "spurious_per_s"])
+    folded = cf.pictures.fold(table, "1 s", y=["losses_per_s", "spurious_per_s"])
     of = {
-        name: [row["mean"] for row in folded.records() if row["quantity"] == name]
+        name: [row["mean"] for row in folded.to_dict("records") if row["quantity"] == name]
         for name in ("losses_per_s", "spurious_per_s")
     }
     # Two periods, bins of 0.1 s: an event is 5 a second.
@@ -110,11 +110,11 @@ def test_the_command_draws_and_says_it(cli: Cli, tmp_path: Path) -> None:
 def test_what_cannot_be_folded_is_said(tmp_path: Path) -> None:
     table = of_periods([1e6] * 12)
     with pytest.raises(ResultsError, match="column ssthresh: not to be folded"):
-        cf.plot_events(table, tmp_path / "x.png", fold="1 s", y="ssthresh")
+        cf.pictures.plot_events(table, tmp_path / "x.png", fold="1 s", y="ssthresh")
     with pytest.raises(ScenarioError, match="log_y = True: not for this picture"):
         draw_any(table, tmp_path / "x.png", fold="1 s", log_y=True)
     with pytest.raises(ResultsError, match="only samples and events have times"):
-        cf.fold(Table(["a"], [[1]]), "1 s")
+        cf.pictures.fold(Table(["a"], [[1]]), "1 s")
     without = Table(table.columns, [row for row in table.rows if row[1] != "sample"])
     with pytest.raises(ResultsError, match="the table has no samples"):
-        cf.fold(without, "1 s")
+        cf.pictures.fold(without, "1 s")

@@ -21,8 +21,8 @@ FRAMES = SMALL.replace('"1400 B" }', f'"1400 B", {ARQ} }}').replace("p_e = 0.01"
 Event = dict[str, Cell]
 
 
-def table(*events: Event) -> cf.Table:
-    return cf.Table.of(COLUMNS, events)
+def table(*events: Event) -> cf.store.Table:
+    return cf.store.Table.of(COLUMNS, events)
 
 
 def frame(time: float, attempt: int, verdict: str, **more: Cell) -> Event:
@@ -56,9 +56,9 @@ AIR: list[Event] = [
 ]
 
 
-def words(found: cf.Table, tmp_path: Path, **options: object) -> list[str]:
+def words(found: cf.store.Table, tmp_path: Path, **options: object) -> list[str]:
     file = tmp_path / "drawn.svg"
-    cf.plot_events(found, file, **options)  # type: ignore[arg-type]
+    cf.pictures.plot_events(found, file, **options)  # type: ignore[arg-type]
     return svg_words(file)
 
 
@@ -71,7 +71,7 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     scenario.write_text(FRAMES)
     assert cli("run", scenario, "--quiet", "--link-events", events).code == 0
     assert events.read_text() == link_events_text(scenario)
-    found = cf.Table.read(events)
+    found = cf.store.Table.read(events)
     assert is_link_events(found)
     sent = [row for row in found.records() if row["event"] == "frame" and row["link"] == "forward"]
     assert {row["attempt"] for row in sent} == {0, 1, 2, 3}
@@ -79,14 +79,14 @@ def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> No
     assert lost == pytest.approx(0.3, abs=0.05)
     outcome = cli("plot", events, "--where", "link=forward", "--y", "attempt", "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
-    cf.plot_events(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
+    cf.pictures.plot_events(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     assert {"Sent before", "good", "lost"} <= set(svg_words(tmp_path / "one.svg"))
 
 
 def test_a_sweep_has_its_axes_in_front() -> None:
     over = {"channel.p_e": [0.1, 0.5]}
-    found = cf.Table.of_frame(cf.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
+    found = cf.store.Table.of_frame(cf.runs.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
     assert found.columns == ["channel.p_e", *COLUMNS]
     assert set(found.cells("channel.p_e")) == {0.1, 0.5}
 

@@ -126,7 +126,7 @@ def test_a_logarithmic_axis_has_plain_numbers(tmp_path: Path) -> None:
 def test_error_rates_are_on_a_logarithmic_axis_and_zeros_are_said(tmp_path: Path) -> None:
     rates = [0.5, 0.01, 0.0]
     table = Table(["snr_db", "fer"], [[10 * index, rate] for index, rate in enumerate(rates)])
-    with pytest.warns(cf.CrossfadeWarning, match="1 of 3 values are 0"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match="1 of 3 values are 0"):
         words = drawn(tmp_path, table, y="fer")
     assert {"SNR (dB)", "0.02", "0.2"} <= set(words)
     assert not {"0.02"} & set(drawn(tmp_path, table, y="fer", log_y=False))
@@ -165,7 +165,7 @@ def test_an_axis_has_panels(tmp_path: Path) -> None:
     assert words.count("Packet error probability $P_E$") == 1
     assert (tmp_path / "drawn.svg").read_text().count('<g id="axes_') == 2
     many = Table(["p_e", "k", "throughput_sim"], [[p, k, 0.5] for k in range(13) for p in (0.1, 0.2)])
-    with pytest.raises(cf.ResultsError, match="13 panels are too many"):
+    with pytest.raises(cf.errors.ResultsError, match="13 panels are too many"):
         cf.plot(many, tmp_path / "many.png", panels="k")
     assert not (tmp_path / "many.png").exists()
 
@@ -191,7 +191,7 @@ def test_what_is_held_is_said(cli: Cli, tmp_path: Path) -> None:
         for p in (0.1, 0.2, 0.3)
     ]
     table = Table(["p_e", "k", "fd_t", "throughput_sim"], rows)
-    with pytest.warns(cf.CrossfadeWarning, match=r"the figure shows fd_t = 0.01 \(of 2 values\)"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match=r"the figure shows fd_t = 0.01 \(of 2 values\)"):
         drawn(tmp_path, table)
     held = (tmp_path / "drawn.svg").read_bytes()
     drawn(tmp_path, table, where={"fd_t": 0.01})
@@ -220,7 +220,7 @@ def test_text_from_outside_is_no_mathematics(tmp_path: Path) -> None:
 
 def test_a_metric_without_values_is_refused(tmp_path: Path) -> None:
     table = Table(["p_e", "method", "goodput_bps"], [[0.1, "simulation", None], [0.2, "simulation", None]])
-    with pytest.raises(cf.ResultsError, match="goodput_bps has no value"):
+    with pytest.raises(cf.errors.ResultsError, match="goodput_bps has no value"):
         cf.plot(table, tmp_path / "x.png", y="goodput_bps")
     assert not (tmp_path / "x.png").exists()
 
@@ -318,7 +318,7 @@ def test_words_have_the_size_that_is_asked_for() -> None:
     assert axes.xaxis.label.get_fontsize() == pytest.approx(12.0)
     assert legend_of(axes)[0]
     for size in (3.9, 41.0, "large"):
-        with pytest.raises(cf.ScenarioError, match=r"font_size = .*from 4 to 40"):
+        with pytest.raises(cf.errors.ScenarioError, match=r"font_size = .*from 4 to 40"):
             cf.plot(RESULTS, font_size=size)  # type: ignore[arg-type]
 
 
@@ -336,25 +336,25 @@ def test_a_figure_is_drawn_into_axes_of_ones_own() -> None:
     assert len(marks(left)) == 2
     assert not right.lines
     assert left.get_xlabel() == "Packet error probability $P_E$"
-    with pytest.raises(cf.ScenarioError, match="ax: holds one panel, and this figure has 2"):
+    with pytest.raises(cf.errors.ScenarioError, match="ax: holds one panel, and this figure has 2"):
         cf.plot(RESULTS, ax=right, panels="channel")
-    with pytest.raises(cf.ScenarioError, match="ax = 3: must be Axes of matplotlib"):
+    with pytest.raises(cf.errors.ScenarioError, match="ax = 3: must be Axes of matplotlib"):
         cf.plot(RESULTS, ax=3)  # type: ignore[arg-type]
 
 
 def test_each_kind_of_table_has_its_function(small: Path, tmp_path: Path) -> None:
     """Events in ``plot`` are drawn for one more release; results in the others are refused."""
-    events = cf.Table.of_frame(cf.events(small, over={"channel.p_e": [0.1]}))
+    events = cf.store.Table.of_frame(cf.events(small, over={"channel.p_e": [0.1]}))
     with pytest.warns(DeprecationWarning, match="plot_events"):
         cf.plot(events, tmp_path / "old.svg")
-    cf.plot_events(events, tmp_path / "new.svg")
+    cf.pictures.plot_events(events, tmp_path / "new.svg")
     assert (tmp_path / "old.svg").read_bytes() == (tmp_path / "new.svg").read_bytes()
-    with pytest.raises(cf.ResultsError, match="neither events"):
-        cf.plot_events(RESULTS)
-    with pytest.raises(cf.ResultsError, match="of: which column"):
-        cf.plot_cdf(RESULTS)
+    with pytest.raises(cf.errors.ResultsError, match="neither events"):
+        cf.pictures.plot_events(RESULTS)
+    with pytest.raises(cf.errors.ResultsError, match="of: which column"):
+        cf.pictures.plot_cdf(RESULTS)
     with pytest.warns(DeprecationWarning, match="plot_cdf"):
-        cf.plot(cf.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"}), cdf="rtt_s")
+        cf.plot(cf.runs.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"}), cdf="rtt_s")
 
 
 def test_a_frame_is_drawn_as_its_table_is(tmp_path: Path) -> None:
@@ -362,5 +362,5 @@ def test_a_frame_is_drawn_as_its_table_is(tmp_path: Path) -> None:
     cf.plot(RESULTS, one)
     cf.plot(RESULTS.to_pandas(), other)
     assert one.read_bytes() == other.read_bytes()
-    with pytest.raises(cf.ResultsError, match="must be results, a DataFrame"):
+    with pytest.raises(cf.errors.ResultsError, match="must be results, a DataFrame"):
         cf.plot(3)

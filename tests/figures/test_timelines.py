@@ -13,18 +13,18 @@ from tests.conftest import Cli, events_text, expect_one_line, svg_words
 
 
 def test_events_of_a_sweep_have_its_axes_in_front(sweep: Path) -> None:
-    table = cf.Table.of_frame(cf.events(sweep))
+    table = cf.store.Table.of_frame(cf.events(sweep))
     assert table.columns[:4] == ["tcp.variant", "channel.p_e", "time_s", "event"]
     points = dict.fromkeys((row["tcp.variant"], row["channel.p_e"]) for row in table.records())
     assert list(points) == [("tahoe", 0.01), ("tahoe", 0.1), ("reno", 0.01), ("reno", 0.1)]
-    alone = cf.Table.of_frame(cf.events(sweep, over={"tcp.variant": ["reno"], "channel.p_e": [0.1]}))
+    alone = cf.store.Table.of_frame(cf.events(sweep, over={"tcp.variant": ["reno"], "channel.p_e": [0.1]}))
     last = [row[2:] for row in table.rows if row[:2] == ["reno", 0.1]]
     assert last == [row[2:] for row in alone.rows]
 
 
 def test_an_axis_of_tables_is_one_cell(small: Path) -> None:
     channels = [{"model": "iid"}, {"model": "markov", "fd_t": 0.01}]
-    table = cf.Table.of_frame(cf.events(small, over={"channel": channels, "channel.p_e": [0.1]}))
+    table = cf.store.Table.of_frame(cf.events(small, over={"channel": channels, "channel.p_e": [0.1]}))
     assert set(table.cells("channel")) == {"iid", "markov fd_t=0.01"}
 
 
@@ -41,18 +41,18 @@ def test_too_many_points_are_refused(cli: Cli, small: Path, tmp_path: Path) -> N
 def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, y: str) -> None:
     file = tmp_path / "events.csv"
     file.write_text(events_text(sweep))
-    assert is_events(cf.Table.read(file))
+    assert is_events(cf.store.Table.read(file))
     outcome = cli("plot", file, "--y", y, "--out", tmp_path / "one.svg")
     assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
-    cf.plot_events(file, tmp_path / "two.svg", y=y)
+    cf.pictures.plot_events(file, tmp_path / "two.svg", y=y)
     first, second = ((tmp_path / f"{name}.svg").read_bytes() for name in ("one", "two"))
     assert first == second
     assert len(first) > 5000
 
 
-def svg(table: cf.Table, tmp_path: Path, **options: Any) -> str:
+def svg(table: cf.store.Table, tmp_path: Path, **options: Any) -> str:
     file = tmp_path / "drawn.svg"
-    cf.plot_events(table, file, **options)
+    cf.pictures.plot_events(table, file, **options)
     return file.read_text()
 
 
@@ -61,7 +61,7 @@ def panels(text: str) -> int:
 
 
 def test_the_last_axis_tells_curves_apart_and_the_others_have_panels(sweep: Path, tmp_path: Path) -> None:
-    table = cf.Table.of_frame(cf.events(sweep))
+    table = cf.store.Table.of_frame(cf.events(sweep))
     assert panels(svg(table, tmp_path)) == 2
     assert panels(svg(table, tmp_path, by="tcp.variant,channel.p_e")) == 1
     # Overlaid, the sequence numbers of several runs say nothing.
@@ -70,16 +70,16 @@ def test_the_last_axis_tells_curves_apart_and_the_others_have_panels(sweep: Path
     assert not is_events(results.table())
 
 
-def events(*rows: tuple[float, str, int, int, float, float]) -> cf.Table:
+def events(*rows: tuple[float, str, int, int, float, float]) -> cf.store.Table:
     columns = ["time_s", "event", "flow", "seq", "cwnd", "ssthresh", "dupacks", "backoff", "flight_size"]
-    return cf.Table(columns, [[*row, 0, 1, 1] for row in rows])
+    return cf.store.Table(columns, [[*row, 0, 1, 1] for row in rows])
 
 
 SENT = [(0.0, "send", 0, 0, 4.0, 9.0), (0.1, "send", 0, 1, 4.0, 9.0)]
 MARKS = {"fast_retransmit": "fast retransmit", "timeout": "timeout"}
 
 
-def words(table: cf.Table, tmp_path: Path, **options: Any) -> set[str]:
+def words(table: cf.store.Table, tmp_path: Path, **options: Any) -> set[str]:
     """The words of the figure."""
     svg(table, tmp_path, **options)
     return set(svg_words(tmp_path / "drawn.svg"))
@@ -125,7 +125,7 @@ def test_a_part_of_the_time_is_what_it_is_in_the_whole(
         cli("plot", "events.csv", "--where", "time_s>=4", "--where", "time_s <4.4", "--out", "two.svg").code
         == 0
     )
-    cf.plot_events("events.csv", "one.svg", where=part)
+    cf.pictures.plot_events("events.csv", "one.svg", where=part)
     assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()
     expect_one_line(
         cli("plot", "events.csv", "--where", "time_s>9"), "no event has such a time_s", "0 to 4.5"

@@ -68,7 +68,7 @@ def test_a_grid_has_one_axis_across_and_one_down(tmp_path: Path) -> None:
     cf.plot(table, tmp_path / "grid.svg", panels=["left", "down"])
     words = svg_words(tmp_path / "grid.svg")
     assert [word for word in words if ", " in word] == ["u, k", "v, k", "u, l", "v, l", "u, m", "v, m"]
-    with pytest.raises(cf.ResultsError, match="one axis across and one down"):
+    with pytest.raises(cf.errors.ResultsError, match="one axis across and one down"):
         cf.plot(table, tmp_path / "grid.svg", x="p_e", panels=["left", "down", "goodput_bps"])
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import crossfade as cf
-from crossfade.papers import PAPERS, Reading
-from crossfade.papers.reading import Override
+from crossfade.papers import PAPERS
+from crossfade.papers.reading import Override, Reading
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
@@ -49,7 +49,7 @@ def test_a_kept_row_comes_out_again() -> None:
         if key not in KEPT:
             continue
         row = kept_claims.kept(key)[claim, PAPERS[key].SET.readings().listed[0].name]
-        (found,) = cf.claims(key, only=[claim], seed=1)
+        (found,) = cf.papers.claims(key, only=[claim], seed=1)
         assert kept_claims.verdicts_of(row)[0] == found.verdict
         assert (row["points"], row["holding"]) == (found.points, found.holding)
         assert row["ours"] == pytest.approx(found.worst.value, rel=1e-9)

@@ -27,6 +27,6 @@ def test_what_is_kept_was_made_of_these_scenarios() -> None:
 def test_what_is_kept_is_drawn(key: str, name: str, tmp_path: Path) -> None:
     kept_figures.draw(key, name, tmp_path)
     assert (tmp_path / f"{key}-{name}.png").stat().st_size > 10_000
-    table = cf.Table.read(tmp_path / f"{key}-{name}.csv")
+    table = cf.store.Table.read(tmp_path / f"{key}-{name}.csv")
     figure = PAPERS[key].FIGURES[name]
     assert figure.along is None or figure.along.column in table.columns

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade.papers import paper_table
 from crossfade.papers.mimo_arq import FIGURES
 from tests.conftest import Cli
 
@@ -187,7 +188,7 @@ def test_windows_over_time(cli: Cli) -> None:
     # With combining, as section 5 lists it, segments arrive at 10 dB and the window grows.
     assert last["wireless"] > 10.0
     assert last["perfect"] > 20.0
-    shown = FIGURES["fig1"].to_draw(cf.Table(list(found[0]), [list(row.values()) for row in found]))
+    shown = FIGURES["fig1"].to_draw(cf.store.Table(list(found[0]), [list(row.values()) for row in found]))
     assert list(dict.fromkeys(shown.cells("series"))) == ["wireless", "perfect", "ssthresh"]
     alone = rows(cli, "paper", "mimo-arq", "fig1", "--set", "phy.combining={stage='none'}")
     assert max(float(row["cwnd"]) for row in alone if row["series"] == "wireless") == 1.0
@@ -224,12 +225,12 @@ def test_phy_writes_the_table_that_frames_are_drawn_from(cli: Cli, tmp_path: Pat
 
 
 def test_formulas_stand_beside_frames() -> None:
-    frame = cf.phy(
+    frame = cf.runs.phy(
         "mimo-fer",
         over={"phy.scheme,phy.detector": [["siso", "linear"]], "channel.snr_db": [6, 12]},
         methods=["phy", "formula"],
     )
-    records = cf.Table.of_frame(frame).records()
+    records = cf.store.Table.of_frame(frame).records()
     assert [record["method"] for record in records] == ["phy", "formula"] * 2
     for found, known in zip(records[::2], records[1::2], strict=True):
         low, high = float(str(found["ci95_low"])), float(str(found["ci95_high"]))
@@ -316,7 +317,7 @@ def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
 
 def test_ml_is_combined_in_one_way_whatever_the_reading() -> None:
     asked: dict[str, object] = {"snr_db": [10], "scheme": ["stbc-2", "blast", "blast ml", "stbc-half"]}
-    found = cf.paper("mimo-arq", "fig10", reading="joint", runs=1, over=asked).records()
+    found = paper_table("mimo-arq", "fig10", reading="joint", runs=1, over=asked).records()
     assert [(row["scheme"], row["detector"], row["combining_stage"]) for row in found] == [
         ("stbc-2", "ml", "ml"),
         ("blast", "mmse-osic", "joint"),
@@ -327,10 +328,10 @@ def test_ml_is_combined_in_one_way_whatever_the_reading() -> None:
 
 
 def test_legends_say_once_what_all_curves_share() -> None:
-    table = cf.paper("mimo-arq", "fig10", runs=1, over={"snr_db": [10]})
+    table = paper_table("mimo-arq", "fig10", runs=1, over={"snr_db": [10]})
     shown = FIGURES["fig10"].to_draw(table)
     assert not {"combining", "combining_stage"} & {*shown.columns}
-    both = cf.paper(
+    both = paper_table(
         "mimo-arq", "fig10", runs=1, over={"snr_db": [10], "combining_stage": ["stacked", "none"]}
     )
     assert FIGURES["fig10"].to_draw(both) is both

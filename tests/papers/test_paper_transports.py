@@ -11,6 +11,7 @@ import pytest
 import crossfade as cf
 from crossfade.comparison.paired import Sample
 from crossfade.papers import PAPERS, verdicts
+from crossfade.papers.options import Options
 from crossfade.papers.transports import FIGURES, of_flights, ware
 from crossfade.tables import Table
 from tests.conftest import Cli
@@ -124,7 +125,7 @@ def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:
 
 def test_claims_follow_from_runs() -> None:
     figures = PAPERS["transports"].SET
-    options = cf.papers.Options(quick=True)
+    options = Options(quick=True)
     expected = {"extra-acked": "holds", "rfc9330-loss": "holds", "suspensions": "does not hold"}
     for claim in figures.listed():
         if claim["id"] in expected:
@@ -138,6 +139,6 @@ def test_an_outage_costs_what_the_timer_waits_beyond_it() -> None:
     of_both = {"kind": "lost-seconds", "figure": "outages", "over": over, "from_s": 11.0, "margin": 0.3}
     for link, side in (("outage-waits", "below"), ("outage-loses", "above")):
         check = of_both | {"link": link, "side": side}
-        (found,) = figures.kinds["lost-seconds"](check, cf.papers.Options(quick=True))
+        (found,) = figures.kinds["lost-seconds"](check, Options(quick=True))
         assert found.where == "reno, outage of 2 s"
         assert found.holds, (link, found.value)

@@ -15,6 +15,7 @@ import crossfade as cf
 from crossfade.figures.choice import choose
 from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
+from crossfade.papers.options import Options
 from crossfade.papers.verdicts import BECAUSE, Outcome
 from tests.conftest import Cli, points
 from tests.papers.judged import quickly_judged
@@ -146,7 +147,7 @@ def test_senders_are_an_axis(cli: Cli) -> None:
     assert all(bool(row["throughput_exact"]) == (row["sender"] == "paper") for row in rows)
     assert all(row["throughput_sim"] for row in rows)
     # Drawn of two: lines of the one, marks of the other.
-    both = cf.Table.of(list(rows[0]), [row for row in rows if row["sender"] in ("paper", "ns2")])
+    both = cf.store.Table.of(list(rows[0]), [row for row in rows if row["sender"] in ("paper", "ns2")])
     drawn = PAPERS["tcp-markov"].FIGURES["fig2"].to_draw(both).records()
     assert len(drawn) == 4
     for line, paper, ns2 in zip(drawn, rows[:4], rows[4:8], strict=True):
@@ -214,9 +215,9 @@ def test_claims_say_what_they_test_and_quote_what_they_test(key: str) -> None:
 
 def test_a_figure_is_drawn_along_its_axis_where_that_varies() -> None:
     figure = PAPERS["tcp-rlp"].FIGURES["fig4"]
-    table = cf.Table(["n", "p_e"], [[0, 0.01], [0, 0.1]])
+    table = cf.store.Table(["n", "p_e"], [[0, 0.01], [0, 0.1]])
     assert figure.x_of(table) == "p_e"
-    assert figure.x_of(cf.Table(["n", "p_e"], [[0, 0.1], [3, 0.1]])) is None
+    assert figure.x_of(cf.store.Table(["n", "p_e"], [[0, 0.1], [3, 0.1]])) is None
 
 
 @pytest.mark.parametrize(
@@ -264,7 +265,7 @@ def outcomes_of(key: str, claim: str) -> list[Outcome]:
         if item["id"] == claim
     )
     figures = PAPERS[key].SET
-    options = cf.papers.Options()
+    options = Options()
     return [outcome for check in found["checks"] for outcome in figures.kinds[check["kind"]](check, options)]
 
 
@@ -299,7 +300,7 @@ def test_rigorous_bounds_fail_for_reno_alone() -> None:
         "over": {"variant": ["tahoe", "reno"], "k": [1], "channel": [0.08], "p_e": [0.1]},
     }
     figures = PAPERS["tcp-markov"].SET
-    tahoe, reno = figures.kinds["contains-exact"](check, cf.papers.Options())
+    tahoe, reno = figures.kinds["contains-exact"](check, Options())
     assert (tahoe.holds, reno.holds) == (True, False)
     # 3.9e-4 of the throughput at W_max 6, by the exact programs of two.
     assert reno.slack == pytest.approx(-3.9e-4 * reno.value, rel=0.05)
@@ -333,6 +334,6 @@ def test_figures_of_papers_hold_nothing_back(key: str) -> None:
             continue
         changed = SHORT[key] if (SCENARIOS / "papers" / key / f"{name}.toml").exists() or name == "k" else {}
         over = axes_of(key, name, figure.along.column)
-        table = figure.to_draw(paper.table(name, cf.papers.Options(set=changed, over=over, runs=2, jobs=1)))
+        table = figure.to_draw(paper.table(name, Options(set=changed, over=over, runs=2, jobs=1)))
         asked = figure.asked(table)
         assert choose(table, asked["x"], asked["y"], panels=asked["panels"]).held == {}, name

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import crossfade as cf
-from crossfade.papers import PAPERS, Options, Reading
+from crossfade.papers import PAPERS
 from crossfade.papers.figures import Figures
-from crossfade.papers.reading import AS_DRAWN, read
+from crossfade.papers.options import Options
+from crossfade.papers.reading import AS_DRAWN, Reading, read
 from tests.conftest import Cli
 
 FILE = """
@@ -50,7 +51,7 @@ def test_a_file_of_readings(tmp_path: Path) -> None:
     assert both.of("fig5") == ({"tcp.w_max": 3}, {"n": [3]})
     assert (small.methods, both.methods) == (None, ("simulation",))
     with pytest.raises(
-        cf.ScenarioError, match=r"reading smal: no such reading of KEY \(did you mean small\?"
+        cf.errors.ScenarioError, match=r"reading smal: no such reading of KEY \(did you mean small\?"
     ):
         found.find("KEY", "smal")
 
@@ -112,7 +113,7 @@ def test_the_matrix_has_a_column_for_each_reading(cli: Cli) -> None:
     only = ["--claim", "rlp-8000", "--claim", "tcp-4800"]
     outcome = cli("paper", "tcp-rlp", "--readings", *only, *options, "--csv", "-")
     assert outcome.code == 0, outcome.err
-    table = cf.Table.from_csv(outcome.out)
+    table = cf.store.Table.from_csv(outcome.out)
     assert table.columns[:3] == ["claim", "figure", "f"]
     assert table.columns[2:] == [one.name for one in PAPERS["tcp-rlp"].SET.readings().listed]
     errorless, at_30_percent, score = table.records()
@@ -124,7 +125,7 @@ def test_the_matrix_has_a_column_for_each_reading(cli: Cli) -> None:
 
 
 def test_the_best_reading_has_most_that_holds() -> None:
-    matrix = cf.readings("tcp-rlp", quick=True, runs=3, only=["rlp-8000", "tcp-4800"])
+    matrix = cf.papers.readings("tcp-rlp", quick=True, runs=3, only=["rlp-8000", "tcp-4800"])
     scores = {name: matrix.score(name)["holds"] for name in matrix.verdicts}
     assert scores[matrix.best.name] == max(scores.values())
     assert scores["a"] == 1
@@ -163,6 +164,6 @@ def test_a_figure_under_a_reading(cli: Cli) -> None:
     cells = {}
     for reading in ("f", "d"):
         out = cli("paper", "tcp-rlp", "fig4", "--reading", reading, *short, "--csv", "-").out
-        cells[reading] = cf.Table.from_csv(out).records()[0]
+        cells[reading] = cf.store.Table.from_csv(out).records()[0]
         assert cells[reading]["reading"] == reading
     assert cells["f"]["goodput_bps"] != cells["d"]["goodput_bps"]

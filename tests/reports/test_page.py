@@ -56,8 +56,8 @@ def results_file(cli: Cli, tmp_path: Path) -> Path:
 
 
 def test_the_page_holds_the_numbers_of_the_results(results_file: Path, tmp_path: Path) -> None:
-    cf.report(results_file, tmp_path / "page.html")
-    data, results = data_of(tmp_path / "page.html"), cf.load_results(results_file)
+    cf.pages.report(results_file, tmp_path / "page.html")
+    data, results = data_of(tmp_path / "page.html"), cf.store.load(results_file)
     assert len(results.points) == 8
     assert {"throughput_per_slot", "goodput_bps", "timeouts"} <= set(data["metrics"])
     for name, metric in data["metrics"].items():
@@ -84,11 +84,11 @@ def test_the_page_holds_the_numbers_of_the_results(results_file: Path, tmp_path:
 
 
 def test_the_table_is_there_without_a_script(results_file: Path, tmp_path: Path) -> None:
-    cf.report(results_file, tmp_path / "page.html", metrics=["goodput_bps"])
+    cf.pages.report(results_file, tmp_path / "page.html", metrics=["goodput_bps"])
     text = (tmp_path / "page.html").read_text()
     body = text[text.index("<tbody>") : text.index("</tbody>")]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("</tr>")[:-1]]
-    results = cf.load_results(results_file)
+    results = cf.store.load(results_file)
     assert [row[:2] for row in rows] == [
         [point.axes["tcp.variant"], str(point.axes["channel.p_e"])] for point in results.points
     ]
@@ -97,7 +97,7 @@ def test_the_table_is_there_without_a_script(results_file: Path, tmp_path: Path)
     assert "Goodput (Mbit/s)" in text
 
 
-def mbit(point: cf.Point) -> tuple[float, float | None]:
+def mbit(point: cf.store.Point) -> tuple[float, float | None]:
     half = point.metrics["goodput_bps"].ci95
     return point.value("goodput_bps") / 1e6, None if half is None else half / 1e6
 
@@ -114,7 +114,11 @@ def test_the_page_says_where_its_numbers_come_from(cli: Cli, results_file: Path,
     for words in ("tcp.w_max = 6", "channel.p_e = 0.02,0.2", "3 runs a point", cf.__version__, "sweep.toml"):
         assert words in text
     lines = [line for line in text.splitlines() if line]
-    for name, value in {"Seed": "7", "Results version": str(cf.RESULTS_VERSION), "Runs": "12"}.items():
+    for name, value in {
+        "Seed": "7",
+        "Results version": str(cf.reference.RESULTS_VERSION),
+        "Runs": "12",
+    }.items():
         assert lines[lines.index(name, lines.index("Where this comes from")) + 1] == value
     # The plan before it is there too.
     assert cli("report", results_file, "--plan", "1", "--out", page).code == 0
@@ -126,19 +130,19 @@ def test_warnings_stand_in_front(tmp_path: Path) -> None:
     over = {"channel.p_e": [0.01, 0.1], "run.duration": ["300 slots"]}
     results = cf.run(text, over=over, runs=2)
     given = results.__class__(**{**vars(results), "file_warnings": ["mind <this>"]})
-    cf.report(given, tmp_path / "page.html")
+    cf.pages.report(given, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "<li>mind &lt;this&gt;</li>" in page
     assert page.index("mind &lt;this&gt;") < page.index("<figure")
-    cf.report(results, tmp_path / "page.html")
+    cf.pages.report(results, tmp_path / "page.html")
     assert ('class="warnings" role' in (tmp_path / "page.html").read_text()) is bool(results.warnings)
 
 
 def test_the_same_results_give_the_same_page(results_file: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.sqlite"
     shutil.copy(results_file, elsewhere)
-    cf.report(results_file, tmp_path / "one.html")
-    cf.report(elsewhere, tmp_path / "two.html")
+    cf.pages.report(results_file, tmp_path / "one.html")
+    cf.pages.report(elsewhere, tmp_path / "two.html")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
@@ -149,7 +153,7 @@ def test_text_of_a_scenario_is_text(cli: Cli, tmp_path: Path) -> None:
     scenario = tmp_path / "<b>.toml"
     scenario.write_text(SWEEP.replace('"A small scenario"', json.dumps(HOSTILE)) + f"# {HOSTILE}\n")
     assert cli("sweep", scenario, "--quiet", "--runs", "2", "--out", tmp_path / "x.sqlite").code == 0
-    cf.report(tmp_path / "x.sqlite", tmp_path / "page.html")
+    cf.pages.report(tmp_path / "x.sqlite", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     elements = Elements(text)
     assert not elements.named("img")
@@ -164,7 +168,7 @@ def test_text_of_a_scenario_is_text(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_page_needs_nothing_else(results_file: Path, tmp_path: Path) -> None:
-    cf.report(results_file, tmp_path / "page.html")
+    cf.pages.report(results_file, tmp_path / "page.html")
     elements = Elements((tmp_path / "page.html").read_text())
     assert elements.named("html") == [{"lang": "en"}]
     assert {"http-equiv": "Content-Security-Policy", "content": POLICY} in elements.named("meta")
@@ -179,7 +183,7 @@ def test_a_page_needs_nothing_else(results_file: Path, tmp_path: Path) -> None:
 def test_axes_beside_the_curves_can_be_chosen(tmp_path: Path) -> None:
     over: dict[str, list[float]] = {"tcp.w_max": [4, 6, 8, 10, 12, 14, 16], "channel.p_e": [0.01, 0.05, 0.1]}
     results = cf.run(SWEEP, over=over, methods=["formula"])
-    cf.report(results, tmp_path / "page.html")
+    cf.pages.report(results, tmp_path / "page.html")
     data = data_of(tmp_path / "page.html")
     assert [held["key"] for held in data["held"]] == ["tcp.w_max"]
     assert data["held"][0]["values"] == [f"Wmax = {w_max}" for w_max in over["tcp.w_max"]]
@@ -189,7 +193,7 @@ def test_axes_beside_the_curves_can_be_chosen(tmp_path: Path) -> None:
 
 def test_bounds_are_both_there(tmp_path: Path) -> None:
     results = cf.run(SWEEP, methods=["analysis:bounds"])
-    cf.report(results, tmp_path / "page.html")
+    cf.pages.report(results, tmp_path / "page.html")
     data = data_of(tmp_path / "page.html")
     assert data["shown"][0] == "throughput_per_slot"
     metric = data["metrics"]["throughput_per_slot"]
@@ -200,9 +204,9 @@ def test_bounds_are_both_there(tmp_path: Path) -> None:
 
 
 def test_curves_are_compared(results_file: Path, tmp_path: Path) -> None:
-    cf.report(results_file, tmp_path / "page.html", metrics=["goodput_bps"])
+    cf.pages.report(results_file, tmp_path / "page.html", metrics=["goodput_bps"])
     text = (tmp_path / "page.html").read_text()
-    found = cf.compare(cf.load_results(results_file), "tcp.variant", metric="goodput_bps")
+    found = cf.compare(cf.store.load(results_file), "tcp.variant", metric="goodput_bps")
     assert f"All {len(found.pairs)} differences" in text
     for pair in found.pairs:
         half = None if pair.ci95 is None else pair.ci95 / 1e6
@@ -210,12 +214,12 @@ def test_curves_are_compared(results_file: Path, tmp_path: Path) -> None:
         assert f'<td class="number">{cells[0]}</td><td>{cells[1]}</td>' in text
     assert ("Where curves cross" in text) is bool(found.crossings)
     # Curves that are one have nothing to compare.
-    cf.report(results_file, tmp_path / "page.html", x="tcp.variant", by=[])
+    cf.pages.report(results_file, tmp_path / "page.html", x="tcp.variant", by=[])
     assert '<h2 id="comparisons">' not in (tmp_path / "page.html").read_text()
 
 
 def test_a_single_point_has_a_table(small: Path, tmp_path: Path) -> None:
-    cf.report(cf.run(small), tmp_path / "page.html")
+    cf.pages.report(cf.run(small), tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "<figure" not in text
     assert "<script" not in text
@@ -293,14 +297,14 @@ document.body.dataset.seen = JSON.stringify(seen);
 
 
 def test_a_browser_shows_it_and_asks_the_network_for_nothing(results_file: Path, tmp_path: Path) -> None:
-    cf.report(results_file, tmp_path / "page.html")
+    cf.pages.report(results_file, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     (tmp_path / "steps.html").write_text(text.replace("</body>", STEPS))
     dom, asked = browse((tmp_path / "steps.html").as_uri(), tmp_path)
     found = re.search(r'data-seen="([^"]*)"', dom)
     assert found is not None, dom[-2000:]
     seen = json.loads(unescape(found[1]))
-    results = cf.load_results(results_file)
+    results = cf.store.load(results_file)
     simulated = {
         (p.axes["tcp.variant"], p.axes["channel.p_e"]): p for p in results.by_method("simulation").points
     }

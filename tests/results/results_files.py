@@ -134,7 +134,7 @@ def wide(path: Path, *, plan: int | None = None, per_run: bool = False) -> xr.Da
     return (arrays.per_run if per_run else arrays.of_estimates)(rows, wide=True)
 
 
-def wide_of(results: cf.Results) -> xr.Dataset:
+def wide_of(results: cf.store.Results) -> xr.Dataset:
     """The same of results in memory."""
     with pytest.warns(DeprecationWarning, match="goes with the next release"):
         return results.to_xarray(layout="wide")

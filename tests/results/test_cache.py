@@ -67,7 +67,7 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> N
     path = tmp_path / "rows.sqlite"
     path.write_bytes(b"this is no database" * 1000)
     before = path.read_bytes()
-    with pytest.warns(cf.CrossfadeWarning, match=r"rows\.sqlite.*delete the file"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match=r"rows\.sqlite.*delete the file"):
         cache = Cache(path)
     cache.put([make_row(1)])
     assert cache.get([make_row(1).key]) == {make_row(1).key: make_row(1)}
@@ -90,7 +90,7 @@ def test_a_torn_file_costs_time_only(tmp_path: Path, recwarn: pytest.WarningsRec
     cache.close()
     assert all(found[key] == rows[key] for key in found)
     assert len(found) < 2000
-    assert [warning.category for warning in recwarn.list] == [cf.CrossfadeWarning]
+    assert [warning.category for warning in recwarn.list] == [cf.errors.CrossfadeWarning]
 
 
 def test_where_no_cache_can_be_there_is_one_warning(

@@ -47,11 +47,13 @@ DAMAGE = [
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_row_is_named_dropped_and_made_again(swept: Path, cli: Cli, damage: str) -> None:
-    before = cf.load_results(swept).to_csv()
+    before = cf.store.load(swept).to_csv()
     assert cli("check", swept).out == "ok: my.sqlite: 40 rows, 1 plan\n"
     change(swept, damage)
-    with pytest.warns(cf.CrossfadeWarning, match=r"1 damaged row is left out \(row [0-9a-f]{32} .*--repair"):
-        results = cf.load_results(swept)
+    with pytest.warns(
+        cf.errors.CrossfadeWarning, match=r"1 damaged row is left out \(row [0-9a-f]{32} .*--repair"
+    ):
+        results = cf.store.load(swept)
     assert sum(point.runs for point in results.points) == 39
     outcome = cli("check", swept)
     assert outcome.code == 1
@@ -61,7 +63,7 @@ def test_a_damaged_row_is_named_dropped_and_made_again(swept: Path, cli: Cli, da
     assert cli("check", swept).out == "ok: my.sqlite: 39 rows, 1 plan\n"
     assert Path("my.sqlite.damaged").exists()
     assert cf.sweep("my.toml").complete
-    assert cf.load_results(swept).to_csv() == before
+    assert cf.store.load(swept).to_csv() == before
 
 
 def test_pages_that_cannot_be_read_cost_the_rows_on_them(swept: Path, cli: Cli) -> None:
@@ -75,7 +77,7 @@ def test_pages_that_cannot_be_read_cost_the_rows_on_them(swept: Path, cli: Cli) 
     outcome = cli("check", swept, "--repair")
     assert outcome.code == 0, outcome.err
     assert "cannot be read" in outcome.out
-    assert 0 < sum(point.runs for point in cf.load_results(swept).points) < 40
+    assert 0 < sum(point.runs for point in cf.store.load(swept).points) < 40
     assert cf.sweep("my.toml").complete
 
 
@@ -83,10 +85,10 @@ def test_a_damaged_plan_is_no_plan(swept: Path, cli: Cli) -> None:
     cf.sweep("my.toml", runs=3)
     change(swept, "UPDATE plans SET description = replace(description, 'reno', 'tahoe') WHERE rowid = 2")
     expect_one_line(cli("export", swept, "--out", "-"), "is damaged", "--repair")
-    with pytest.warns(cf.CrossfadeWarning, match="is damaged"):
-        assert len(cf.load_results(swept, plan=1).points) == 4
+    with pytest.warns(cf.errors.CrossfadeWarning, match="is damaged"):
+        assert len(cf.store.load(swept, plan=1).points) == 4
     assert cli("check", swept, "--repair").code == 0
-    assert len(cf.load_results(swept).points[0].rows) == 10
+    assert len(cf.store.load(swept).points[0].rows) == 10
 
 
 def test_files_of_format_1_are_read_and_continued(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_files_of_format_1_are_read_and_continued(tmp_path: Path) -> None:
         assert len(file.plans()) == 1
     assert cf.open_results(path)["goodput_bps"] == 0.5
     change(path, "UPDATE rows SET run = 5 WHERE run = 1")
-    with pytest.warns(cf.CrossfadeWarning, match="1 damaged row"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match="1 damaged row"):
         assert cf.open_results(path)["goodput_bps"] == 0.0
 
 
@@ -138,11 +140,11 @@ def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> N
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA user_version").fetchone() == (3,)
         versions = database.execute("SELECT DISTINCT results_version FROM rows ORDER BY 1").fetchall()
-    assert versions == [(7,), (cf.RESULTS_VERSION,)]
+    assert versions == [(7,), (cf.reference.RESULTS_VERSION,)]
     expect_the_old_rows()
     # A row of format 2 with anything behind its values is damaged only if its checksum says so.
     change(path, 'UPDATE rows SET "values" = "values" || x\'01\' WHERE run = 1 AND results_version = 7')
-    with pytest.warns(cf.CrossfadeWarning, match="1 damaged row"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match="1 damaged row"):
         assert cf.open_results(path)["completion_time_s"] == 9.0
 
 
@@ -205,7 +207,7 @@ def test_a_plan_that_says_nothing_of_axes_has_none(swept: Path) -> None:
         database.execute(
             "UPDATE plans SET description = ?, checksum = ?", (plan[2], plantable.checksum(plan))
         )
-    assert cf.load_results(swept).provenance["overrides"]["over"] == {}
+    assert cf.store.load(swept).provenance["overrides"]["over"] == {}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"axes": 1e999}', "\0"])
@@ -224,7 +226,7 @@ def test_a_full_disk_does_not_stop_reading(swept: Path, mount: Mount) -> None:
     with open(folder / "big", "wb", buffering=0) as file, suppress(OSError):
         while file.write(b"x" * 4096):
             pass
-    assert cf.load_results(there).to_csv() == cf.load_results(swept).to_csv()
+    assert cf.store.load(there).to_csv() == cf.store.load(swept).to_csv()
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_a_full_disk_does_not_stop_reading(swept: Path, mount: Mount) -> None:
         "DROP TABLE rows",
     ],
 )
-@pytest.mark.filterwarnings("ignore::crossfade.CrossfadeWarning")
+@pytest.mark.filterwarnings("ignore::crossfade.errors.CrossfadeWarning")
 def test_a_tampered_cache_stops_no_run(damage: str) -> None:
     first = cf.run(SMALL).to_csv()
     path = cache_path()

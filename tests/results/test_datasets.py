@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "results.sqlite"
 
 
-def values(of: Mapping[str, cf.Estimate]) -> dict[str, tuple[Any, ...]]:
+def values(of: Mapping[str, cf.store.Estimate]) -> dict[str, tuple[Any, ...]]:
     """Estimates in a form that compares to the last bit."""
     return {name: tuple(map(repr, (e.value, e.ci95, e.low, e.high, e.n, e.unit))) for name, e in of.items()}
 
@@ -70,7 +70,7 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
 ) -> None:
     results = cf.run(scenario, **options)
     cf.sweep(scenario, out=path, **options)
-    loaded = cf.load_results(path)
+    loaded = cf.store.load(path)
     assert loaded.table() == results.table()
     assert loaded.warnings == results.warnings
     assert loaded.complete
@@ -274,7 +274,7 @@ def test_equal_points_share_their_rows(path: Path) -> None:
     assert dataset["runs"].to_numpy().tolist() == [2, 2, 0]
     per_run = wide(path, per_run=True)
     assert per_run["goodput_bps"].to_numpy().tolist()[:2] == [[1.0, 3.0], [1.0, 3.0]]
-    assert [point.value("goodput_bps") for point in cf.load_results(path).points] == [2.0, 2.0]
+    assert [point.value("goodput_bps") for point in cf.store.load(path).points] == [2.0, 2.0]
 
 
 def test_a_table_may_be_called_as_a_dimension_is(path: Path) -> None:
@@ -320,7 +320,7 @@ def test_parts_have_the_names_of_their_flow_or_link(path: Path) -> None:
         "long_name": "Packets dropped by the queue, reverse",
     }
     assert dataset["goodput_bps"].dims == ()
-    point = cf.load_results(path).points[0]
+    point = cf.store.load(path).points[0]
     assert list(point.metrics) == ["goodput_bps"]
     assert list(point.parts) == names[1:-1]
     assert point.samples("near.goodput_bps") == [2.0]
@@ -341,7 +341,7 @@ def test_attributes_say_where_the_numbers_come_from(path: Path) -> None:
         "results_version": 7,
         "warnings": "one\ntwo",
     }
-    results = cf.load_results(path)
+    results = cf.store.load(path)
     assert results.warnings == ["one", "two"]
     assert results.provenance["version"] == "0.0.7"
     assert results.provenance["overrides"] == {"set": {"tcp.w_max": 6}, "over": {}}
@@ -366,7 +366,7 @@ def test_missing_runs_leave_nan(path: Path) -> None:
     per_run = wide(path, per_run=True)["goodput_bps"]
     expected = [[2.0, np.nan, 4.0], [np.nan] * 3, [8.0] * 3]
     assert np.array_equal(per_run, expected, equal_nan=True)
-    results = cf.load_results(path)
+    results = cf.store.load(path)
     assert not results.complete
     assert results.column("tcp.w_max").tolist() == [6, 24]
     assert results.points[0].samples("goodput_bps") == [2.0, 4.0]
@@ -384,7 +384,7 @@ def test_a_precision_sees_no_run_behind_a_gap(path: Path) -> None:
     assert "1 of 2 points are missing" in dataset.attrs["warnings"]
     per_run = wide(path, per_run=True)
     assert per_run["goodput_bps"].notnull().sum("run").to_numpy().tolist() == [20, 3]
-    assert [len(point.rows) for point in cf.load_results(path).points] == [20, 3]
+    assert [len(point.rows) for point in cf.store.load(path).points] == [20, 3]
 
 
 def test_nothing_finished_is_an_empty_dataset(path: Path) -> None:
@@ -393,7 +393,7 @@ def test_nothing_finished_is_an_empty_dataset(path: Path) -> None:
     assert dataset["runs"].to_numpy().tolist() == [[0, 0], [0, 0]]
     assert list(dataset) == ["runs"]
     assert wide(path, per_run=True).sizes["run"] == 0
-    results = cf.load_results(path)
+    results = cf.store.load(path)
     assert results.points == []
     assert not results.complete
 
@@ -411,7 +411,7 @@ def test_failures_say_why_there_are_no_values(path: Path) -> None:
     assert np.array_equal(dataset["goodput_bps"], [[1.0, 2.0], [np.nan, 2.0]], equal_nan=True)
     assert dataset["runs"].to_numpy().tolist() == [[0, 1], [0, 1]]
     assert dataset.attrs["warnings"] == ""
-    results = cf.load_results(path)
+    results = cf.store.load(path)
     assert results.complete
     assert [len(point.metrics) for point in results.points] == [1, 1, 0, 1]
 
@@ -423,10 +423,10 @@ def test_torn_rows_count_as_missing(path: Path) -> None:
         database.execute("UPDATE rows SET \"values\" = x'00' WHERE run = 0")
         database.execute("UPDATE rows SET \"values\" = 'a text here' WHERE run = 1")
         database.execute("UPDATE rows SET metric_set = 99 WHERE run = 2")
-    with pytest.warns(cf.CrossfadeWarning, match="3 damaged rows are left out"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match="3 damaged rows are left out"):
         assert wide(path)["goodput_bps"] == 3.0
-    with pytest.warns(cf.CrossfadeWarning, match="3 damaged rows are left out"):
-        assert cf.load_results(path).points[0].runs == 1
+    with pytest.warns(cf.errors.CrossfadeWarning, match="3 damaged rows are left out"):
+        assert cf.store.load(path).points[0].runs == 1
 
 
 # Several plans
@@ -442,8 +442,8 @@ def test_plans_share_rows_and_are_chosen_by_number(path: Path) -> None:
     assert wide(path, plan=2)["goodput_bps"].to_numpy().tolist() == [0.5, 10.5]
     assert wide(path, plan=1)["goodput_bps"].to_numpy().tolist() == [-1.0]
     assert wide(path, plan=1).attrs["seed"] == 2**64 - 1
-    assert [cf.load_results(path, plan=n).title for n in (1, 2, 3)] == ["seed", "first", "second"]
-    assert cf.load_results(path, 1).points[0].rows[0].seed == 2**64 - 1
+    assert [cf.store.load(path, plan=n).title for n in (1, 2, 3)] == ["seed", "first", "second"]
+    assert cf.store.load(path, 1).points[0].rows[0].seed == 2**64 - 1
 
 
 def test_what_is_solved_serves_every_seed(path: Path) -> None:
@@ -474,7 +474,7 @@ def test_a_plan_with_overrides_of_an_unknown_kind_still_has_its_rows(tmp_path: P
         unknown = """json_set(description, '$.overrides', json('{"a": 1}'))"""
         database.execute(f"UPDATE plans SET description = {unknown}")
         reseal(database)
-    after = cf.load_results(path)
+    after = cf.store.load(path)
     assert [point.metrics.get("goodput_bps") for point in after.points] == [
         point.metrics.get("goodput_bps") for point in before.points
     ]

@@ -72,7 +72,7 @@ def test_csv_is_the_table_of_a_run(results: Path, tmp_path: Path, cli: Cli) -> N
     expected = cf.run(SWEEP, **OPTIONS).to_csv()
     assert cli("export", results, "--to", "csv").out == ""
     assert results.with_suffix(".csv").read_text() == expected
-    cf.export(results, tmp_path / "again.csv")
+    cf.store.export(results, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_text() == expected
     assert cli("export", results, "--out", "-").out == expected
 
@@ -80,7 +80,7 @@ def test_csv_is_the_table_of_a_run(results: Path, tmp_path: Path, cli: Cli) -> N
 def test_csv_of_runs_has_a_row_a_run(tmp_path: Path) -> None:
     path = tmp_path / "flows.sqlite"
     cf.sweep(FLOWS, out=path)
-    cf.export(path, tmp_path / "runs.csv", runs=True)
+    cf.store.export(path, tmp_path / "runs.csv", runs=True)
     rows = rows_of((tmp_path / "runs.csv").read_text())
     points = cf.run(FLOWS).points
     assert list(rows[0])[:3] == ["link.queue.limit", "method", "run"]
@@ -102,8 +102,8 @@ def test_csv_of_runs_has_a_row_a_run(tmp_path: Path) -> None:
 
 def test_parquet_has_the_numbers_of_the_csv(results: Path, tmp_path: Path) -> None:
     for runs in (False, True):
-        cf.export(results, tmp_path / "a.csv", runs=runs)
-        cf.export(results, tmp_path / "a.parquet", runs=runs)
+        cf.store.export(results, tmp_path / "a.csv", runs=runs)
+        cf.store.export(results, tmp_path / "a.parquet", runs=runs)
         expected = pd.read_csv(tmp_path / "a.csv")
         pd.testing.assert_frame_equal(
             pd.read_parquet(tmp_path / "a.parquet"),
@@ -116,7 +116,7 @@ def test_parquet_has_the_numbers_of_the_csv(results: Path, tmp_path: Path) -> No
 
 def test_parquet_says_what_is_in_it(odd: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    cf.export(odd, tmp_path / "odd.parquet")
+    cf.store.export(odd, tmp_path / "odd.parquet")
     table = parquet.read_table(tmp_path / "odd.parquet")
     schema = table.schema
     assert schema.field("goodput_bps").metadata == {b"units": b"bit/s", b"long_name": b"Goodput"}
@@ -132,16 +132,16 @@ def test_parquet_says_what_is_in_it(odd: Path, tmp_path: Path) -> None:
         [30.0, 'straße, "x"', 24, "simulation", 20],  # where the precision is reached
     ]
     assert table["goodput_bps"].null_count == 1
-    cf.export(odd, tmp_path / "runs.parquet", runs=True)
+    cf.store.export(odd, tmp_path / "runs.parquet", runs=True)
     runs = parquet.read_table(tmp_path / "runs.parquet")
     assert runs["run"].to_pylist() == [0, 1, 2, 0, 0, *range(20)]
     assert runs["goodput_bps"].to_pylist()[3:6] == [0.1, None, 3.0]
 
 
 def test_parquet_is_written_in_pieces(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cf.export(results, tmp_path / "whole.parquet", runs=True)
+    cf.store.export(results, tmp_path / "whole.parquet", runs=True)
     monkeypatch.setattr(exporting, "ROWS_AT_ONCE", 3)
-    cf.export(results, tmp_path / "pieces.parquet", runs=True)
+    cf.store.export(results, tmp_path / "pieces.parquet", runs=True)
     whole, pieces = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("whole", "pieces"))
     pd.testing.assert_frame_equal(whole, pieces)
 
@@ -153,7 +153,7 @@ def test_parquet_is_written_in_pieces(results: Path, tmp_path: Path, monkeypatch
 def test_netcdf_opens_as_the_dataset(runs: bool, results: Path, odd: Path, tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     for path in (results, odd):
-        cf.export(path, tmp_path / "a.nc", runs=runs)
+        cf.store.export(path, tmp_path / "a.nc", runs=runs)
         with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as found:
             expected = wide(path, per_run=runs)
             xr.testing.assert_identical(found.load(), expected)
@@ -179,7 +179,7 @@ def test_datasets_are_legal_netcdf(runs: bool, results: Path, odd: Path, tmp_pat
 @pytest.mark.parametrize("runs", [False, True])
 def test_mat_has_the_variables_of_the_dataset(runs: bool, odd: Path, tmp_path: Path) -> None:
     io = pytest.importorskip("scipy.io")
-    cf.export(odd, tmp_path / "odd.mat", runs=runs)
+    cf.store.export(odd, tmp_path / "odd.mat", runs=runs)
     found = io.loadmat(tmp_path / "odd.mat", simplify_cells=False, chars_as_strings=True)
     dataset = wide(odd, per_run=runs)
     about = found["about"][0, 0]

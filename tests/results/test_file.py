@@ -81,7 +81,7 @@ def test_the_tables_are_those_of_the_documentation(tmp_path: Path) -> None:
         assert (key, point) == (f"{7:032X}", "00" * 16)
         assert (method, run, failure, seconds) == ("simulation", 7, None, 0.25)
         assert seed == 2**63 + 5 - 2**64
-        assert (results_version, version) == (cf.RESULTS_VERSION, cf.__version__)
+        assert (results_version, version) == (cf.reference.RESULTS_VERSION, cf.__version__)
         assert names.split("\n") == ["goodput_bps", "timeouts"]
         assert struct.unpack("<2d", values) == (0.1, 7.0)
         assert database.execute("SELECT id, warnings FROM plans").fetchall() == [(plan_id(plan()), "[]")]
@@ -135,7 +135,7 @@ def keys_in_now(path: Path) -> set[str]:
     try:
         with ResultsFile.open(path) as file:
             return {line[0].hex() for line, _ in file.lines()}
-    except cf.ResultsError:
+    except cf.errors.ResultsError:
         return set()
 
 
@@ -178,20 +178,20 @@ def test_a_full_disk_is_one_line_and_loses_nothing_committed(mount: Mount) -> No
         file.put(make_row(n) for n in range(100))
         assert len(file.get(f"{n:032x}" for n in range(100))) == 100  # and commits them
         file.put(make_row(n) for n in range(100, 10_000))
-        with pytest.raises(cf.OutputError, match=r"results\.sqlite: cannot be written \(.*full.*\)"):
+        with pytest.raises(cf.errors.OutputError, match=r"results\.sqlite: cannot be written \(.*full.*\)"):
             put_until_it_fails(file)
-        with pytest.raises(cf.OutputError, match="full"):
+        with pytest.raises(cf.errors.OutputError, match="full"):
             file.close()
     assert integrity(path) == "ok"
     assert keys_in(path) == {f"{n:032x}" for n in range(100)}
-    with pytest.raises(cf.OutputError, match="full"), ResultsFile.create(path) as file:
+    with pytest.raises(cf.errors.OutputError, match="full"), ResultsFile.create(path) as file:
         file.put(make_row(n) for n in range(10_000))
 
 
 def test_a_file_that_cannot_even_be_made_is_one_line(mount: Mount) -> None:
     folder = mount(16)
     (folder / "big").write_bytes(b"x" * 16 * 1024)
-    with pytest.raises(cf.OutputError, match=r"results\.sqlite: cannot be written"):
+    with pytest.raises(cf.errors.OutputError, match=r"results\.sqlite: cannot be written"):
         ResultsFile.create(folder / "results.sqlite")
 
 
@@ -209,10 +209,12 @@ def test_plans_are_found_by_what_they_ask_for(tmp_path: Path) -> None:
         assert file.plan().warnings == ["careful", "ümlaut"]
         assert [stored.id for stored in file.plans()] == [second, first]
         for which in (3, 0, "x", ""):
-            with pytest.raises(cf.ResultsError, match=f"plan {which}: .*1: {second[:8]}, 2: {first[:8]}"):
+            with pytest.raises(
+                cf.errors.ResultsError, match=f"plan {which}: .*1: {second[:8]}, 2: {first[:8]}"
+            ):
                 file.plan(which)
         # More digits than Python makes a number of.
-        with pytest.raises(cf.ResultsError, match="plan 9999"):
+        with pytest.raises(cf.errors.ResultsError, match="plan 9999"):
             file.plan("9" * 5000)
 
 
@@ -232,7 +234,7 @@ def test_an_empty_file_has_no_plan(tmp_path: Path) -> None:
     ResultsFile.create(tmp_path / "results.sqlite").close()
     with (
         ResultsFile.open(tmp_path / "results.sqlite") as file,
-        pytest.raises(cf.ResultsError, match="there is no plan in it"),
+        pytest.raises(cf.errors.ResultsError, match="there is no plan in it"),
     ):
         file.plan()
 
@@ -246,7 +248,7 @@ def test_a_row_that_was_torn_counts_as_one_that_is_not_there(tmp_path: Path) -> 
         database.execute("UPDATE rows SET metric_set = 99 WHERE run = 2")
     with ResultsFile.create(path) as file:
         keys = [make_row(n).key for n in range(3)]
-        with pytest.warns(cf.CrossfadeWarning, match=rf"2 damaged rows .*first row {keys[1]}"):
+        with pytest.warns(cf.errors.CrossfadeWarning, match=rf"2 damaged rows .*first row {keys[1]}"):
             assert list(file.get(keys)) == keys[:1]
         file.put([make_row(n) for n in (1, 2)])
         assert list(file.get(keys)) == keys
@@ -282,7 +284,7 @@ def test_rows_that_differ_under_one_key_are_not_merged(tmp_path: Path) -> None:
     one = write(tmp_path / "one.sqlite", [make_row(n) for n in range(10)])
     two = write(tmp_path / "two.sqlite", [make_row(10), make_row(4, 0.5)])
     before = keys_in(one)
-    differs = pytest.raises(cf.ResultsError, match=rf"two\.sqlite: row {4:032x} .*differs")
+    differs = pytest.raises(cf.errors.ResultsError, match=rf"two\.sqlite: row {4:032x} .*differs")
     with ResultsFile.create(one) as file, differs:
         file.merge([two])
     assert keys_in(one) == before, "all or nothing"
@@ -298,7 +300,7 @@ def test_results_of_other_versions_are_kept_as_they_are(tmp_path: Path) -> None:
         file.merge([old])
     with closing(sqlite3.connect(merged)) as database:
         found = database.execute("SELECT run, results_version, version FROM rows ORDER BY run").fetchall()
-    assert found == [(1, 1, "0.0.1"), (2, cf.RESULTS_VERSION, cf.__version__)]
+    assert found == [(1, 1, "0.0.1"), (2, cf.reference.RESULTS_VERSION, cf.__version__)]
 
 
 def no_database(path: Path) -> None:
@@ -345,10 +347,10 @@ def test_what_is_no_results_file_is_refused_and_left_alone(
     path = tmp_path / "results.sqlite"
     make(path)
     before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(cf.ResultsError, match=rf"results\.sqlite: .*{to_read}"):
+    with pytest.raises(cf.errors.ResultsError, match=rf"results\.sqlite: .*{to_read}"):
         ResultsFile.open(path)
     if to_write is not None:
-        with pytest.raises(cf.CrossfadeError, match=rf"results\.sqlite: .*{to_write}"):
+        with pytest.raises(cf.errors.CrossfadeError, match=rf"results\.sqlite: .*{to_write}"):
             ResultsFile.create(path)
     if path.is_file():
         assert path.read_bytes() == before
@@ -359,7 +361,7 @@ def test_what_is_no_results_file_is_refused_and_left_alone(
     [("nowhere/x.sqlite", "no folder nowhere"), ("/dev/null", "not a file"), ("a\0b", "null|NUL")],
 )
 def test_where_no_file_can_be_is_refused(path: str, problem: str) -> None:
-    with pytest.raises(cf.OutputError, match=problem):
+    with pytest.raises(cf.errors.OutputError, match=problem):
         ResultsFile.create(path)
 
 
@@ -400,5 +402,5 @@ def test_a_file_is_read_where_nothing_may_be_written(tmp_path: Path, request: py
     request.getfixturevalue("nobody")
     with ResultsFile.open(path) as file:
         assert len(file.get([make_row(1).key])) == 1
-    with pytest.raises(cf.OutputError, match="cannot be written"):
+    with pytest.raises(cf.errors.OutputError, match="cannot be written"):
         ResultsFile.create(path)

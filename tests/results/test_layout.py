@@ -120,7 +120,7 @@ def test_the_layout_of_tables_is_there_for_one_release(path: Path) -> None:
     with pytest.warns(DeprecationWarning, match="goes with the next release"):
         found = cf.open_results(path, layout="wide")
     xr.testing.assert_identical(found, wide(path))
-    with pytest.raises(cf.ResultsError, match=r"^layout = 'long': must be metrics or wide$"):
+    with pytest.raises(cf.errors.ResultsError, match=r"^layout = 'long': must be metrics or wide$"):
         cf.open_results(path, layout="long")
 
 

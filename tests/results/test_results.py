@@ -58,7 +58,7 @@ def test_words_stay_words(text: str) -> None:
     ],
 )
 def test_what_is_no_table_is_refused(text: str, message: str) -> None:
-    with pytest.raises(cf.ResultsError, match=message):
+    with pytest.raises(cf.errors.ResultsError, match=message):
         Table.from_csv(text, "t")
 
 
@@ -71,7 +71,7 @@ def test_columns_are_arrays() -> None:
     table = Table(["a", "b"], [[1, "x"], [None, "y"]])
     np.testing.assert_array_equal(table.column("a"), [1.0, np.nan])
     assert table.column("b").tolist() == ["x", "y"]
-    with pytest.raises(cf.ResultsError, match=r"column c: not in the table \(columns: a, b\)"):
+    with pytest.raises(cf.errors.ResultsError, match=r"column c: not in the table \(columns: a, b\)"):
         table.column("c")
 
 
@@ -158,7 +158,7 @@ def test_the_provenance_says_what_was_changed_and_nothing_of_the_host() -> None:
     (found,) = cf.run(SMALL, set={"tcp.w_max": 6}, runs=2).to_dict()
     assert found["provenance"] == {
         "version": cf.__version__,
-        "results_version": cf.RESULTS_VERSION,
+        "results_version": cf.reference.RESULTS_VERSION,
         "overrides": {"set": {"tcp.w_max": 6}, "over": {}},
     }
     assert found["scenario"]["tcp"]["w_max"] == 6

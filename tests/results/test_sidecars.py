@@ -111,13 +111,13 @@ def test_python_and_the_cache_neither(
 ) -> None:
     monkeypatch.setattr(sidecars, "PATIENCE_S", 0.0)
     lay_journal(results, victim)
-    for reads in (cf.open_results, cf.load_results):
+    for reads in (cf.open_results, cf.store.load):
         with pytest.raises(ResultsError, match=r"x\.sqlite-journal lies beside it"):
             reads(results)
     cf.run(small, runs=2)
     [cache] = cache_folder.rglob("*.sqlite")
     lay_journal(cache, victim)
-    with pytest.warns(cf.CrossfadeWarning, match="finished runs are not kept"):
+    with pytest.warns(cf.errors.CrossfadeWarning, match="finished runs are not kept"):
         cf.run(small, runs=2)
     assert victim.read_text() == "years of work"
 
@@ -125,7 +125,7 @@ def test_python_and_the_cache_neither(
 def test_reading_writes_nothing(results: Path) -> None:
     before = snapshot(results.parent)
     cf.open_results(results)
-    cf.load_results(results)
+    cf.store.load(results)
     with ResultsFile.open(results) as file:
         assert file.size() > 0
         assert snapshot(results.parent) == before

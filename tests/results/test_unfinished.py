@@ -137,7 +137,7 @@ def test_some_of_twenty_and_twenty_of_twenty_are_not_equal(swept: Results) -> No
 def test_at_a_load_above_one_times_are_bounds() -> None:
     point = cf.run(OVERLOAD, cache=False).points[0]
     # The first 20 s of runs long enough for all that began in them to end.
-    longer = cf.Table.of_frame(cf.transfers(OVERLOAD, set={"run.duration": "200 s"}))
+    longer = cf.store.Table.of_frame(cf.runs.transfers(OVERLOAD, set={"run.duration": "200 s"}))
     columns = [map(number, longer.cells(name)) for name in ("start_s", "completion_time_s")]
     pairs = [(start, time) for start, time in zip(*columns, strict=True) if start < 20.0]
     times = np.array([time for _, time in pairs])

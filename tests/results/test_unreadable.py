@@ -53,8 +53,8 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_what_is_no_results_file_is_one_line(kind: str, path: Path, cli: Cli) -> None:
     make, message = WRONG[kind]
     make(path)
-    for read in (cf.open_results, cf.load_results):
-        with pytest.raises(cf.ResultsError) as error:
+    for read in (cf.open_results, cf.store.load):
+        with pytest.raises(cf.errors.ResultsError) as error:
             read(path)
         assert str(path) in str(error.value)
         assert message in str(error.value)
@@ -67,7 +67,7 @@ def test_what_is_no_results_file_is_one_line(kind: str, path: Path, cli: Cli) ->
 def test_an_unknown_plan_is_one_line(number: int | str, path: Path, cli: Cli) -> None:
     add_plan(path, {}, seed=1)
     add_plan(path, {}, seed=2, added=1.0)
-    with pytest.raises(cf.ResultsError, match=rf"^plan {number}: ") as error:
+    with pytest.raises(cf.errors.ResultsError, match=rf"^plan {number}: ") as error:
         cf.open_results(path, plan=number)
     assert "1: " in str(error.value)
     assert "2: " in str(error.value)

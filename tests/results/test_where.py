@@ -19,20 +19,20 @@ def results_file(cli: Cli, sweep: Path, tmp_path: Path) -> Path:
 
 
 def test_points_are_chosen_as_rows_of_a_table_are(results_file: Path) -> None:
-    results = cf.load_results(results_file)
+    results = cf.store.load(results_file)
     part = results.where({"tcp.variant": "reno", "channel.p_e<": 0.05})
     assert [point.axes for point in part.points] == [{"tcp.variant": "reno", "channel.p_e": 0.01}]
     assert part.table().rows == [row for row in results.table().rows if row[:2] == ["reno", 0.01]]
     worse = results.where({"timeouts>": results.points[0].value("timeouts")})
     assert 0 < len(worse.points) < 4
-    with pytest.raises(cf.ResultsError, match=r"tcp\.variant = sack: no row has that"):
+    with pytest.raises(cf.errors.ResultsError, match=r"tcp\.variant = sack: no row has that"):
         results.where({"tcp.variant": "sack"})
 
 
 def test_compare_best_and_report_take_a_part(cli: Cli, results_file: Path) -> None:
     part = ["--where", "channel.p_e<0.05", "--csv", "-"]
     for command in (["compare", results_file, "--by"], ["best", results_file, "--choose"]):
-        found = cf.Table.from_csv(cli(*command, "tcp.variant", *part).out)
+        found = cf.store.Table.from_csv(cli(*command, "tcp.variant", *part).out)
         assert found.cells("channel.p_e") == [0.01]
     page = results_file.with_suffix(".html")
     assert cli("report", results_file, "--where", "tcp.variant=reno").code == 0

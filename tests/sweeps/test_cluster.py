@@ -34,8 +34,8 @@ STOPS: list[dict[str, Any]] = [{"runs": 50}, {"precision": "1 %"}]
 
 
 @pytest.fixture(scope="module")
-def two_workers() -> Iterator[cf.Cluster]:
-    with cf.Cluster("local", 2) as found:
+def two_workers() -> Iterator[cf.store.Cluster]:
+    with cf.store.Cluster("local", 2) as found:
         deadline = time.monotonic() + 60
         while found.workers < 2:
             assert time.monotonic() < deadline
@@ -43,7 +43,7 @@ def two_workers() -> Iterator[cf.Cluster]:
         yield found
 
 
-def pids(of: cf.Cluster) -> list[int]:
+def pids(of: cf.store.Cluster) -> list[int]:
     """The processes of the workers."""
     connection = of.connection
     return [connection.start(connection.submit(name, os.getpid)).result() for name in connection.threads()]
@@ -62,18 +62,20 @@ def on_threads(**stop: Any) -> list[Row]:
     return without_seconds(rows)
 
 
-def scheduler_of(found: cf.Cluster) -> str:
+def scheduler_of(found: cf.store.Cluster) -> str:
     """Its address."""
     scheduler: Any = found.connection.client.scheduler
     return str(scheduler.address)
 
 
-def certificate_of(found: cf.Cluster) -> Any:
+def certificate_of(found: cf.store.Cluster) -> Any:
     """What its clients need."""
     return found.connection.client.security
 
 
-def on(workers: cf.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] = lambda: None) -> list[Row]:
+def on(
+    workers: cf.store.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] = lambda: None
+) -> list[Row]:
     """The rows made by workers; a function is called once the first ones are there."""
     rows: list[Row] = []
 
@@ -97,7 +99,7 @@ def rows_in(path: Path, plan: Plan) -> list[Row]:
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_sweeps_give_the_rows_of_threads(
-    two_workers: cf.Cluster, tmp_path: Path, stop: dict[str, Any]
+    two_workers: cf.store.Cluster, tmp_path: Path, stop: dict[str, Any]
 ) -> None:
     files = tmp_path / "threads.sqlite", tmp_path / "cluster.sqlite"
     results = cf.sweep(MANY, **stop, out=files[0])
@@ -106,7 +108,7 @@ def test_sweeps_give_the_rows_of_threads(
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
-def test_controls_of_the_users_own_run_on_a_cluster(two_workers: cf.Cluster, tmp_path: Path) -> None:
+def test_controls_of_the_users_own_run_on_a_cluster(two_workers: cf.store.Cluster, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("from crossfade.teaching import Reno\n\nclass Mine(Reno):\n    pass\n")
     shutil.copy(EXAMPLES / "reno.rs", tmp_path / "mine.rs")
     (tmp_path / "a.toml").write_text(FADING)
@@ -122,7 +124,7 @@ def test_controls_of_the_users_own_run_on_a_cluster(two_workers: cf.Cluster, tmp
 
 
 @pytest.mark.parametrize("stop", STOPS)
-def test_a_killed_worker_costs_nothing_but_time(two_workers: cf.Cluster, stop: dict[str, Any]) -> None:
+def test_a_killed_worker_costs_nothing_but_time(two_workers: cf.store.Cluster, stop: dict[str, Any]) -> None:
     plan = load(**stop)
     before = pids(two_workers)
     rows = on(two_workers, plan, at_first_rows=lambda: os.kill(before[0], signal.SIGKILL))
@@ -130,7 +132,7 @@ def test_a_killed_worker_costs_nothing_but_time(two_workers: cf.Cluster, stop: d
     assert set(pids(two_workers)) != set(before)
 
 
-def test_all_workers_killed_are_replaced(two_workers: cf.Cluster) -> None:
+def test_all_workers_killed_are_replaced(two_workers: cf.store.Cluster) -> None:
     plan = load(runs=50)
 
     def kill() -> None:
@@ -142,7 +144,7 @@ def test_all_workers_killed_are_replaced(two_workers: cf.Cluster) -> None:
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_a_worker_that_hangs_does_not_hold_up_the_rest(
-    two_workers: cf.Cluster, stop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    two_workers: cf.store.Cluster, stop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "LATE", 1.5)
     plan = load(**stop)
@@ -156,22 +158,24 @@ def test_a_worker_that_hangs_does_not_hold_up_the_rest(
     assert on(two_workers, plan) == rows
 
 
-def test_a_scheduler_has_an_address_and_may_have_a_file(two_workers: cf.Cluster, tmp_path: Path) -> None:
+def test_a_scheduler_has_an_address_and_may_have_a_file(
+    two_workers: cf.store.Cluster, tmp_path: Path
+) -> None:
     address = scheduler_of(two_workers)
     file = tmp_path / "scheduler.json"
     file.write_text(json.dumps({"address": address}))
     plan = load(runs=10)
     certificate = certificate_of(two_workers)
     for name in (address, address.removeprefix("tls://"), str(file)):
-        with cf.Cluster(name, security=certificate) as same:
+        with cf.store.Cluster(name, security=certificate) as same:
             assert same.workers == 2
             assert on(same, plan) == on_threads(runs=10)
-    with pytest.raises(cf.ClusterError, match="must be a scheduler, is a Worker"):
-        cf.Cluster(next(iter(two_workers.connection.threads())), security=certificate).__enter__()
+    with pytest.raises(cf.errors.ClusterError, match="must be a scheduler, is a Worker"):
+        cf.store.Cluster(next(iter(two_workers.connection.threads())), security=certificate).__enter__()
 
 
-def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
-    own = cf.Cluster("local", 1)
+def test_a_scheduler_that_goes_away(two_workers: cf.store.Cluster) -> None:
+    own = cf.store.Cluster("local", 1)
     rows: list[Row] = []
     with own:
         address = scheduler_of(own)
@@ -180,24 +184,24 @@ def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
             rows.extend(batch)
             own.__exit__()
 
-        same, plan = cf.Cluster(address, security=certificate_of(own)), load(runs=50)
-        with same as other, pytest.raises(cf.ClusterError) as raised:
+        same, plan = cf.store.Cluster(address, security=certificate_of(own)), load(runs=50)
+        with same as other, pytest.raises(cf.errors.ClusterError) as raised:
             other.execute(plan, plan.core.known(), (1, 1), take, lambda *_: None)
     assert str(raised.value).startswith(f"cluster {address}: lost its scheduler; finished runs are kept")
     assert set(without_seconds(rows)) < set(on_threads(runs=50))
 
 
 @contextmanager
-def one_worker(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[cf.Cluster]:
+def one_worker(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[cf.store.Cluster]:
     """A cluster whose worker does something before it serves."""
     monkeypatch.setattr(worker, "WORKER", f"from crossfade.sweeps import worker\n{program}\n{worker.WORKER}")
-    with cf.Cluster("local", 1) as found:
+    with cf.store.Cluster("local", 1) as found:
         yield found
 
 
 def test_a_worker_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     program = "worker.BUILD = ('0.0.1', 'abcdef012345' + 52 * '0')"
-    with one_worker(monkeypatch, program) as old, pytest.raises(cf.ClusterError) as raised:
+    with one_worker(monkeypatch, program) as old, pytest.raises(cf.errors.ClusterError) as raised:
         on(old, load(runs=10))
     version, sources = worker.BUILD
     assert str(raised.value) == (
@@ -220,7 +224,7 @@ logging.disable()
 asyncio.run(work())
 """
     monkeypatch.setattr(worker, "WORKER", program)
-    with cf.Cluster("local", 1) as without, pytest.raises(cf.ClusterError) as raised:
+    with cf.store.Cluster("local", 1) as without, pytest.raises(cf.errors.ClusterError) as raised:
         on(without, load(runs=10))
     assert f"cluster local: crossfade {cf.__version__} must be installed there (" in str(raised.value)
 
@@ -238,7 +242,7 @@ def deadly(build, plan, source, tasks):
     return make(build, plan, source, tasks)
 worker.make = deadly
 """
-    with one_worker(monkeypatch, program) as dying, pytest.raises(cf.ClusterError) as raised:
+    with one_worker(monkeypatch, program) as dying, pytest.raises(cf.errors.ClusterError) as raised:
         on(dying, load(runs=10))
     name = "run 7 of simulation at channel.p_e = 0.0051"
     assert str(raised.value).startswith(f"each of 2 workers died while it made {name}")
@@ -267,11 +271,11 @@ def test_addresses_that_lead_nowhere(cli: Cli, tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.glob("*.sqlite*"))
 
 
-def test_a_scheduler_without_workers(two_workers: cf.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers(two_workers: cf.store.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "WORKERS_S", 0.2)
     monkeypatch.setattr(worker, "WORKER", "import time; time.sleep(100)")
-    with pytest.raises(cf.ClusterError, match=r"^cluster local: no worker within 0 s"):
-        cf.Cluster("local", 1).__enter__()
+    with pytest.raises(cf.errors.ClusterError, match=r"^cluster local: no worker within 0 s"):
+        cf.store.Cluster("local", 1).__enter__()
 
 
 def test_without_dask_it_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +328,7 @@ def count_rows(path: Path) -> int:
     try:
         with closing(ResultsFile.open(path)) as file:
             return sum(1 for _ in file.lines())
-    except cf.ResultsError:  # there is no table in it yet
+    except cf.errors.ResultsError:  # there is no table in it yet
         return 0
 
 

@@ -71,13 +71,13 @@ needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /
 
 
 @needs_proc
-def test_all_that_listens_is_on_loopback_and_there_is_no_http(two_workers: cf.Cluster) -> None:
+def test_all_that_listens_is_on_loopback_and_there_is_no_http(two_workers: cf.store.Cluster) -> None:
     found = listeners(tree(os.getpid()))
     assert [address for address, _ in found if address not in LOOPBACK_IN_PROC] == []
     assert len(found) == 3  # a scheduler and two workers
 
 
-def addresses(of: cf.Cluster) -> list[str]:
+def addresses(of: cf.store.Cluster) -> list[str]:
     return [scheduler_of(of), *of.connection.threads()]
 
 
@@ -105,7 +105,7 @@ def strangers(address: str) -> list[tuple[str, Any]]:
     return [(address.replace("tls://", "tcp://"), Security()), (address, Security.temporary())]
 
 
-def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.Cluster) -> None:
+def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.store.Cluster) -> None:
     for address in addresses(two_workers):
         assert address.startswith("tls://127.0.0.1:")
         assert who_answers(address, certificate_of(two_workers)) in ("Scheduler", "Worker")
@@ -114,7 +114,7 @@ def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.Cluster) ->
                 who_answers(other, security, within_s=2.0)
 
 
-def test_the_key_is_in_no_argument_environment_or_file(two_workers: cf.Cluster) -> None:
+def test_the_key_is_in_no_argument_environment_or_file(two_workers: cf.store.Cluster) -> None:
     secret = certificate_of(two_workers).tls_worker_key
     some = secret.splitlines()[5].encode()
     for pid in tree(os.getpid())[1:]:
@@ -177,7 +177,7 @@ def open_ports(namespace: str, host: str) -> set[int]:
     return set(map(int, found.stdout.split()))
 
 
-def test_another_machine_cannot_connect(two_workers: cf.Cluster) -> None:
+def test_another_machine_cannot_connect(two_workers: cf.store.Cluster) -> None:
     with second_namespace() as (namespace, host):
         with socket.create_server(("0.0.0.0", 0)) as open_to_all:  # what it would look like
             wait_for(lambda: connects(namespace, host, open_to_all.getsockname()[1]))
@@ -239,7 +239,9 @@ def test_tls_files_lead_to_a_cluster_without_a_warning(
         done = cli(*command, address.removeprefix("tls://"), *tls)
         assert (done.code, done.err) == (0, "")
         assert len(plans.load(SMALL).core.keys()) == 10
-        with cf.Cluster(address, security=cluster.tls_files(pem["own"], pem["own"], pem["own-key"])) as same:
+        with cf.store.Cluster(
+            address, security=cluster.tls_files(pem["own"], pem["own"], pem["own-key"])
+        ) as same:
             assert len(on(same, plans.load(SMALL))) == 10
 
         monkeypatch.setattr(connection, "CONNECT_S", 1.0)

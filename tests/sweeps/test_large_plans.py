@@ -77,9 +77,9 @@ def test_the_first_line_comes_before_the_points_are_read() -> None:
 
 
 def test_a_run_of_many_points_says_so_first(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(cf.ScenarioError, match="jobs = 0"):
+    with pytest.raises(cf.errors.ScenarioError, match="jobs = 0"):
         cf.run(LARGE, jobs=0, progress=True)
-    with pytest.raises(cf.ScenarioError, match="memory"):
+    with pytest.raises(cf.errors.ScenarioError, match="memory"):
         cf.run(LARGE, set={"run.memory": "1 kB"}, progress=True)
     # What is wrong without the points is told without them.
     assert capsys.readouterr().err == ""

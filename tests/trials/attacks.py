@@ -94,7 +94,7 @@ def flipped_bits(source: Path, folder: Path, count: int, seed: int = 1) -> Count
 
 
 def unfinished(path: Path) -> bool:
-    return any(text.startswith("unfinished") for text in cf.load_results(path).warnings)
+    return any(text.startswith("unfinished") for text in cf.store.load(path).warnings)
 
 
 NASTY: list[Any] = [
@@ -271,7 +271,7 @@ def cluster_ports() -> Counter[str]:
     found = Counter[str]()
     with second_namespace() as (namespace, host):
         before = open_ports(namespace, host)
-        with cf.Cluster("local", 2) as cluster:
+        with cf.store.Cluster("local", 2) as cluster:
             while cluster.workers < 2:
                 time.sleep(0.05)
             opened = open_ports(namespace, host) - before

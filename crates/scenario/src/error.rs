@@ -54,7 +54,7 @@ impl ScenarioError {
 }
 
 impl ScenarioError {
-    /// The same of keys inside the table at `place`: the key, and the one that was probably meant.
+    /// Moves an error of a table to the table at `place`: its key, and the key that was probably meant.
     pub(crate) fn inside(&self, place: &str) -> Self {
         let problem = self.problem.replace(MEANT, &format!("{MEANT}{place}."));
         Self { key: join(place, &self.key), problem, ..self.clone() }

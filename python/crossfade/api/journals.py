@@ -23,7 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replayed:
-    """One link of a journal, replayed: where it first differs, or None where all is identical."""
+    """One link of a journal, replayed: where it first differs, or None where all is identical.
+
+    Attributes
+    ----------
+    link : str
+        Which link.
+    packets : int
+        Packets that came to it.
+    arrived, lost, dropped : int
+        What became of them.
+    difference : str or None
+        The first packet whose fate or time differs from the recorded one.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.live.Replayed("forward", 10, 9, 1, 0, None).lost
+    1
+    """
 
     link: str
     packets: int
@@ -36,8 +54,26 @@ class Replayed:
 def replay(journal: str | PathLike[str]) -> list[Replayed]:
     """Put the arrivals that ``crossfade live --record`` kept through the simulated links, one by one.
 
-    Each packet has the same fate at the same nanosecond, or the first difference is told. Raises
-    :class:`ScenarioError` where the journal is damaged; every byte of it is checked.
+    Parameters
+    ----------
+    journal : path
+        File that ``crossfade live --record`` wrote.
+
+    Returns
+    -------
+    list of Replayed
+        A link each. Each packet has the same fate at the same nanosecond, or the first difference is told.
+
+    Raises
+    ------
+    ScenarioError
+        If the journal cannot be read or is damaged, or this system is not Linux. Every byte of it is checked.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> for link in cf.live.replay("run.cfj"):  # doctest: +SKIP
+    ...     print(link.link, link.difference)
     """
     found = json.loads(of_journal(journal, "replay"))
     for warning in found["warnings"]:
@@ -46,10 +82,29 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
 
 
 def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
-    """What the kernel's TCP did in a recorded run, in the columns of :func:`events` and more.
+    """What the kernel's TCP did in a recorded run, in the columns of :func:`crossfade.events` and more.
 
-    Where the scenario's own transfers ran, the simulated sender of the same scenario, seed and run stands
-    beside it until the same time: a column ``method`` tells them apart.
+    Parameters
+    ----------
+    journal : path
+        File that ``crossfade live --record`` wrote.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row an event, times in seconds. Where the scenario's own transfers ran, the simulated sender of the
+        same scenario, seed and run stands beside it until the same time: a column ``method`` tells them
+        apart.
+
+    Raises
+    ------
+    ScenarioError
+        If the journal cannot be read or is damaged, or this system is not Linux.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> figure = cf.pictures.plot_events(cf.live.events("run.cfj"))  # doctest: +SKIP
     """
     return journal_table(journal).to_pandas()
 
@@ -70,9 +125,27 @@ def journal_table(journal: str | PathLike[str]) -> Table:
 
 
 def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
-    """What happened inside the links of a recorded run, in the columns of :func:`link_events`.
+    """What happened inside the links of a recorded run, in the columns of :func:`crossfade.runs.link_events`.
 
-    It comes from the replay, which is that run to the nanosecond.
+    Parameters
+    ----------
+    journal : path
+        File that ``crossfade live --record`` wrote.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row an event, times in seconds. It comes from the replay, which is that run to the nanosecond.
+
+    Raises
+    ------
+    ScenarioError
+        If the journal cannot be read or is damaged, or this system is not Linux.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.live.link_events("run.cfj")["event"].value_counts()  # doctest: +SKIP
     """
     return Table.from_csv(journal_link_text(journal), str(journal)).to_pandas()
 
@@ -83,9 +156,29 @@ def journal_link_text(journal: str | PathLike[str]) -> str:
 
 
 def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What came out from the far host, and to it, in a recorded run: the millisecond of each 1500 bytes.
+    """What came out from the far host, and to it, in a recorded run.
 
     Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
+
+    Parameters
+    ----------
+    journal : path
+        File that ``crossfade live --record`` wrote.
+
+    Returns
+    -------
+    tuple of two pandas.DataFrame
+        From the far host and to it; a column ``time_ms`` each: the whole millisecond of each 1500 bytes.
+
+    Raises
+    ------
+    ScenarioError
+        If the journal cannot be read or is damaged, or this system is not Linux.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> down, up = cf.live.opportunities("run.cfj")  # doctest: +SKIP
     """
     down, up = of_journal(journal, "journal_opportunities")
     return opportunities_frame(down), opportunities_frame(up)

@@ -28,9 +28,33 @@ def reuse(
 ) -> pd.DataFrame:
     """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
 
-    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in
-    the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
-    simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario with a mesh.
+    simulated : bool
+        Whether the simulated mean stands beside it.
+    **options
+        Those of :func:`crossfade.run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges``
+        in the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and
+        the simulated ``exchanges_mean`` with its ``ci95``.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no mesh, or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.mesh.reuse("mesh-chain", simulated=False)
+    >>> list(found.columns[-7:])
+    ['links', 'antennas', 'exchanges', 'exact', 'set', 'exchanges_mean', 'ci95']
     """
     return reuse_table(scenario, simulated=simulated, **options).to_pandas()
 
@@ -67,7 +91,35 @@ def plot_mesh(
 ) -> Figure:
     """Draw where the nodes of a mesh stand, the hops of its routes, and the largest set of exchanges.
 
-    The scenario has one point. Returns the figure of matplotlib; without ``path`` nothing is written.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario with a mesh, of one point.
+    path : path, optional
+        PNG, PDF or SVG by its ending; nothing is written without it.
+    set, over : mapping, optional
+        As in :func:`crossfade.run`.
+    title : str, optional
+        Title (default: that of the scenario; ``""`` for none).
+    width : {"single", "double"} or float
+        As in :func:`crossfade.plot`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; a notebook shows it.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no mesh, or several points.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> figure = cf.mesh.plot("mesh-chain", over={"mesh.mac": ["nulling"]})
+    >>> len(figure.axes)
+    1
     """
     plan = plans.load(scenario, Options(set, over))
     with translated_errors():

@@ -18,12 +18,47 @@ from crossfade.results.metrics import metric_of, near_metrics
 
 
 def schema() -> str:
-    """The JSON Schema of a scenario, for editors."""
+    """The JSON Schema of a scenario, for editors.
+
+    Returns
+    -------
+    str
+        JSON text (draft 2020-12).
+
+    Examples
+    --------
+    >>> import json
+    >>> import crossfade as cf
+    >>> "tcp" in json.loads(cf.reference.schema())["properties"]
+    True
+    """
     return json.dumps(json.loads(_crossfade.schema()), indent=2)
 
 
 def explain(key: str) -> str:
-    """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts."""
+    """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts.
+
+    Parameters
+    ----------
+    key : str
+        A dotted key (``"tcp.w_max"``), the last part of one (``"fd_t"``), or the name of a metric.
+
+    Returns
+    -------
+    str
+        Some lines of text.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such key and no such metric; the message names the nearest.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.explain("goodput_bps").splitlines()[0]
+    'goodput_bps: a metric, in bit/s; higher is better'
+    """
     if not isinstance(key, str):
         raise errors.ScenarioError(f"key = {errors.shortened(repr(key))}: must be a text, as tcp.w_max")
     try:
@@ -68,7 +103,29 @@ def _dotted(schema: dict[str, Any], table: str = "") -> Iterator[str]:
 
 
 def parse_value(text: str) -> Any:
-    """A value as the command line takes it: a TOML number, list or inline table, else the text itself."""
+    """A value as the command line takes it: a TOML number, list or inline table, else the text itself.
+
+    Parameters
+    ----------
+    text : str
+        What could stand behind the = of ``--set KEY=VALUE``.
+
+    Returns
+    -------
+    int, float, bool, str, list or dict
+        The value.
+
+    Raises
+    ------
+    ScenarioError
+        If the text is no text.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.reference.parse_value("[1, 2]"), cf.reference.parse_value("1.5 Mbit/s")
+    ([1, 2], '1.5 Mbit/s')
+    """
     with translated_errors():
         return json.loads(_crossfade.parse_value(text))
 
@@ -78,9 +135,32 @@ def markov_from_rayleigh(
 ) -> dict[str, float]:
     """The two-state Markov channel of a Rayleigh fading link with a threshold (Zorzi, Rao and Milstein 1995).
 
-    ``fd_t`` is the Doppler frequency times the slot; exactly one of ``p_e`` (mean packet error probability)
-    and ``fading_margin_db`` says how deep the threshold lies. Gives fd_t, p_e, fading_margin_db, p_gg, p_bb,
-    mean_burst (slots) and rho.
+    Parameters
+    ----------
+    fd_t : float
+        Doppler frequency times the slot.
+    p_e : float, optional
+        Mean packet error probability; exactly one of this and ``fading_margin_db`` is given.
+    fading_margin_db : float, optional
+        Mean power over the threshold, in dB.
+
+    Returns
+    -------
+    dict of str to float
+        ``fd_t``, ``p_e``, ``fading_margin_db``, the probabilities to stay ``p_gg`` and ``p_bb``,
+        ``mean_burst`` in slots, and the correlation ``rho``.
+
+    Raises
+    ------
+    ScenarioError
+        If a number cannot be, or both or neither of the two are given.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> channel = cf.fit.markov_from_rayleigh(0.01, p_e=0.01)
+    >>> round(channel["mean_burst"], 3), round(channel["p_gg"], 5)
+    (4.07, 0.99752)
     """
     with translated_errors():
         found = _crossfade.markov_from_rayleigh(fd_t, p_e=p_e, fading_margin_db=fading_margin_db)
@@ -91,7 +171,22 @@ def markov_from_rayleigh(
 class GoldenCase:
     """One golden case repeated: where it first differs, or None where it agrees.
 
-    Of a case that is one number, ``found`` has both and how far they may be apart.
+    Attributes
+    ----------
+    case : str
+        Its name.
+    rows : int
+        Number of rows that were compared.
+    difference : str or None
+        The first difference; None where it agrees.
+    found : str or None
+        Of a case that is one number: both, and how far they may be apart.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.reference.GoldenCase("single_1 reno", rows=120, difference=None).difference is None
+    True
     """
 
     case: str
@@ -107,13 +202,31 @@ _LAYOUTS = ("equal.csv", "wider.csv", "vectors.json", "durations.csv", "transpor
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
     """Repeat a folder of golden data of another program.
 
-    It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
-    identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
-    0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9),
-    durations of 802.11 PPDUs (``durations.csv``; identical) or NR's transport block sizes
-    (``transport-blocks.csv``; equal).
+    Parameters
+    ----------
+    folder : path
+        It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
+        identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5
+        %, 0.5 % where the window is one packet; about a minute), antenna weights (``vectors.json``; 1e-9),
+        durations of 802.11 PPDUs (``durations.csv``; identical) or NR's transport block sizes
+        (``transport-blocks.csv``; equal).
 
-    Raises :class:`GoldenError` where the folder cannot be read as one of these.
+    Returns
+    -------
+    list of GoldenCase
+        A case each, in the order of the files.
+
+    Raises
+    ------
+    GoldenError
+        If the folder cannot be read as one of these.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.reference.verify("no-folder")
+    Traceback (most recent call last):
+    crossfade.errors.GoldenError: no-folder: no such folder
     """
     path = Path(folder)
     if not os.path.isdir(path):

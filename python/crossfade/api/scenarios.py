@@ -226,7 +226,12 @@ class Scenario(Described):
         return found
 
     def check(self) -> solving.Check:
-        """Say what it would run, as :func:`crossfade.check` does."""
+        """Say what it would run, as :func:`crossfade.check` does.
+
+        Returns
+        -------
+        Check
+        """
         return solving.check(self)
 
     def run(self, **options: Unpack[RunOptions]) -> Results:

@@ -32,16 +32,39 @@ def run(
 ) -> Results:
     """Solve or simulate a scenario: every point of its sweep by each of its methods.
 
-    ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
-    (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"``, ``"start:stop:step"``). ``runs`` or
-    ``precision`` (``"1 %"``), ``seed`` and ``methods`` (``["analysis", "simulation"]``) stand
-    above the file's. ``jobs`` is the number of
-    threads (all cores where None); results do not depend on it.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
+    methods : sequence of str, optional
+        Names of methods (``["analysis", "simulation"]``), above the scenario's own.
+    **options
+        ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
+        (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"`` and ``"start:stop:step"``). ``runs``,
+        ``precision`` (``"1 %"``) and ``seed`` stand above the scenario's. ``point`` (a number, counted from
+        0) or ``at`` (``{"tcp.variant": "reno"}``) take some points of the sweep. ``jobs`` is the number of
+        threads (None: all cores), on which results do not depend. ``cache=False`` neither reads nor keeps
+        runs in the user's cache; ``progress=True`` shows a bar on standard error.
 
-    Finished runs are taken from the user's cache and kept there; ``cache=False`` leaves it alone.
+    Returns
+    -------
+    Results
+        A point for each combination of the axes and each method, in the order of the sweep; estimates in the
+        units of :func:`crossfade.reference.metrics`.
 
-    Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
-    :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
+    Raises
+    ------
+    ScenarioError
+        If anything is wrong in the scenario or an option; the message is one line.
+    Interrupted
+        On Ctrl-C (it is a ``KeyboardInterrupt``), with what is finished.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> results = cf.run("quickstart", over={"channel.p_e": [0.01, 0.1]}, methods=["analysis"])
+    >>> results.column("throughput_per_slot").shape  # three variants of TCP, two values of P_E
+    (6,)
     """
     return solve(scenario, Options.of(RunOptions, options, methods=methods))
 
@@ -67,9 +90,33 @@ def phy(
 ) -> pd.DataFrame:
     """Error rates of the frames of a physical layer, without link protocol and transport.
 
-    A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit
-    and frame error rate, the share that is not accepted after so many transmissions, the effective rate. The
-    table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
+    methods : sequence of str, optional
+        ``["phy"]`` (default) simulates; ``"formula"`` gives closed forms.
+    **options
+        Those of :func:`crossfade.run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each point, method and number of transmissions: the axes, ``method``, ``transmissions``, bit
+        and frame error rate, the share that is not accepted after so many transmissions, the effective rate.
+        That of a single scheme, as CSV, is what ``phy.table`` reads.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no physical layer, or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> rates = cf.runs.phy("mimo-fer", point=0, set={"run.frame_errors": 20})
+    >>> "transmissions" in rates.columns
+    True
     """
     return phy_table(scenario, methods=methods, **options).to_pandas()
 
@@ -84,7 +131,42 @@ def phy_table(
 
 @dataclass(frozen=True)
 class Check:
-    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about.
+
+    Attributes
+    ----------
+    title : str
+        The scenario's own words.
+    axes : dict of str to int
+        Number of steps of each axis, by its keys.
+    points : int
+        Number of points.
+    methods : list of str
+        The methods, in the order asked for.
+    stop : dict
+        When a point has enough runs: ``runs``, or ``precision`` with ``metric`` and ``max_runs``.
+    seed : int
+        Seed of all random numbers.
+    warnings : list of str
+        What to be careful about, a line each.
+    memory : float
+        Bytes that a run may take at most, as it is judged from the scenario.
+    network : str
+        Kind of network: "path" (links in a row), "mesh", "cell", "nr", or one of your own.
+    facts : dict
+        What can be said of the network at the first point of a sweep, by its kind, in SI units.
+    scenario : dict
+        The scenario at the first point of a sweep, all defaults filled in.
+    memory_of_rows : int
+        Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.check("quickstart")
+    >>> found.points, found.methods
+    (27, ['simulation'])
+    """
 
     title: str
     axes: dict[str, int]
@@ -134,7 +216,34 @@ def check(
     methods: Sequence[str] | None = None,
     **options: Unpack[PlanOptions],
 ) -> Check:
-    """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
+    """Read a scenario and say what it would run; nothing is run.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
+    methods : sequence of str, optional
+        Names of methods (``["analysis", "simulation"]``), above the scenario's own.
+    **options
+        ``set``, ``over``, ``seed``, ``runs``, ``precision``, ``point`` and ``at`` as in
+        :func:`crossfade.run`.
+
+    Returns
+    -------
+    Check
+        Axes, points, the stop rule, warnings, and facts of the network.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.check("quickstart", over={"tcp.variant": ["reno"]}).points
+    9
+    """
     plan = plans.load(scenario, Options.of(PlanOptions, options, methods=methods))
     check_memory(plan)
     description = plan.description

@@ -92,7 +92,7 @@ def samples(
     Examples
     --------
     >>> import crossfade as cf
-    >>> samples = cf.samples("classics/slow-start", "500 ms", set={"run.duration": "1 s"})
+    >>> samples = cf.runs.samples("classics/slow-start", "500 ms", set={"run.duration": "1 s"})
     >>> sorted({float(time) for time in samples["time_s"]})
     [0.5, 1.0]
     """
@@ -107,7 +107,31 @@ def write_samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`samples` gives as CSV while the run goes on, as :func:`write_events` does."""
+    """Write what :func:`crossfade.runs.samples` gives as CSV while the run goes on.
+
+    Parameters
+    ----------
+    path : path
+        The file, which gets its name when it is whole.
+    scenario : Scenario, mapping, path or str
+        Scenario, or a sweep of at most 20 points.
+    every : str, optional
+        Time between samples (default: ``run.sample`` of the scenario).
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.runs.write_samples("samples.csv", "classics/slow-start", "100 ms", set={"run.duration": "1 s"})
+    """
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         stream_samples(file.write, scenario, every, **options)
 
@@ -152,7 +176,7 @@ def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.Da
     >>> import crossfade as cf
     >>> over = {"channel.p_e": [0.1], "link.arq.max_retransmissions": [7]}
     >>> set = {"run.duration": "0.1 s", "run.warmup": "0 s"}
-    >>> events = cf.link_events("wifi-like-arq", set=set, over=over)
+    >>> events = cf.runs.link_events("wifi-like-arq", set=set, over=over)
     >>> bool((events["event"] == "frame").any())
     True
     """
@@ -191,7 +215,7 @@ def transfers(
     --------
     >>> import crossfade as cf
     >>> over = {"link.queue.limit": ["500 packets"]}
-    >>> transfers = cf.transfers("classics/bufferbloat", runs=1, set={"run.duration": "20 s"}, over=over)
+    >>> transfers = cf.runs.transfers("classics/bufferbloat", runs=1, set={"run.duration": "20 s"}, over=over)
     >>> list(transfers.columns[-4:])
     ['start_s', 'segments', 'completion_time_s', 'unfinished_s']
     """
@@ -226,7 +250,7 @@ def delays(
     Examples
     --------
     >>> import crossfade as cf
-    >>> delays = cf.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"})
+    >>> delays = cf.runs.delays("classics/slow-start", runs=2, set={"run.duration": "1 s"})
     >>> sorted(set(delays["delay"]))
     ['one_way_delay_s', 'rtt_s']
     """
@@ -264,9 +288,33 @@ def write_events(
     of_links: bool = False,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
+    """Write the events of a run to a CSV file while the run goes on.
 
-    The file gets its name when it is whole; :class:`OutputError` where it cannot be written.
+    Parameters
+    ----------
+    path : path
+        The file, which gets its name when it is whole.
+    scenario : Scenario, mapping, path or str
+        Scenario, or a sweep of at most 20 points.
+    of_links : bool
+        Whether they are those of :func:`crossfade.runs.link_events`, in place of :func:`crossfade.events`.
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario or an option is wrong.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.runs.write_events("events.csv", "classics/slow-start", set={"run.duration": "1 s"})
+    >>> with open("events.csv") as file:
+    ...     file.readline().split(",")[:3]
+    ['time_s', 'event', 'flow']
     """
     plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
@@ -319,12 +367,38 @@ def pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> bytes:
-    """What the senders' network interfaces see in a run of a single point, as the bytes of a pcap file.
+    """What the senders' network interfaces see in a run of a single point, as a packet capture.
 
-    IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
-    has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
-    ``snaplen`` bytes of each are kept (default: all; their lengths are told in any case).
-    :func:`write_pcap` takes no memory for the packets of a long run.
+    IP and TCP headers are real, with options and right checksums; the payload is zeros. Flow n has port
+    50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario of one point.
+    ipv6 : bool
+        IPv6 headers in place of IPv4.
+    snaplen : int, optional
+        Bytes of each packet that are kept (default: all); its length is told in any case.
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Returns
+    -------
+    bytes
+        A pcap file. :func:`crossfade.runs.write_pcap` takes no memory for the packets of a long run.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has several points, or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> capture = cf.runs.pcap("classics/slow-start", set={"run.duration": "1 s"}, snaplen=96)
+    >>> capture[:4].hex()  # nanoseconds, little endian
+    '4d3cb2a1'
     """
     file = io.BytesIO()
     plan = _viewed(scenario, options)
@@ -341,7 +415,33 @@ def write_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
+    """Write what :func:`crossfade.runs.pcap` gives to a file while the run goes on.
+
+    Parameters
+    ----------
+    path : path
+        The file, which gets its name when it is whole.
+    scenario : Scenario, mapping, path or str
+        A scenario of one point.
+    ipv6 : bool
+        IPv6 headers in place of IPv4.
+    snaplen : int, optional
+        Bytes of each packet that are kept (default: all); its length is told in any case.
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has several points, or an option is wrong.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.runs.write_pcap("slow-start.pcap", "classics/slow-start", set={"run.duration": "1 s"})
+    """
     plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
         plan.core.pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
@@ -354,10 +454,34 @@ def _snaplen(bytes_kept: int | None) -> int | None:
 
 
 def air_pcap(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> bytes:
-    """What a radio that hears everything would have seen of a mesh in a run, as the bytes of a pcap file.
+    """What a radio that hears everything would have seen of a mesh in a run, as a packet capture.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
     with its number. What the frames carry is zeros.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario with a mesh, of one point.
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Returns
+    -------
+    bytes
+        A pcap file.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no mesh or several points, or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> set = {"run.duration": "100 ms", "run.warmup": "0 s"}
+    >>> len(cf.mesh.air_pcap("mesh-chain", point=0, set=set)) > 1000
+    True
     """
     plan = plans.load(scenario, Options.of(LookOptions, options))
     with translated_errors():
@@ -396,7 +520,7 @@ def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookO
     Examples
     --------
     >>> import crossfade as cf
-    >>> found = cf.opportunities("classics/slow-start", set={"run.duration": "1 s"})
+    >>> found = cf.runs.opportunities("classics/slow-start", set={"run.duration": "1 s"})
     >>> bool(found["time_ms"].is_monotonic_increasing)
     True
     """
@@ -406,7 +530,31 @@ def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookO
 def write_opportunities(
     path: str | PathLike[str], scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]
 ) -> None:
-    """Write what :func:`opportunities` gives as a trace: a line each, of whole milliseconds."""
+    """Write what :func:`crossfade.runs.opportunities` gives as a trace that other emulators read.
+
+    Parameters
+    ----------
+    path : path
+        The file: a line each, of whole milliseconds.
+    scenario : Scenario, mapping, path or str
+        Scenario of one point.
+    user : int
+        Flow, counted from 0; in a cell, its user.
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has several points, or an option is wrong.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.runs.write_opportunities("down.trace", "classics/slow-start", set={"run.duration": "1 s"})
+    """
     write_text(Path(path), opportunities_text(scenario, user, **options))
 
 

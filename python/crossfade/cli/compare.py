@@ -14,7 +14,9 @@ from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.cli.traced import Traced, failed_decision, failed_pair, worst_decision, worst_pair
 from crossfade.comparison.best import Verdict as Decided
 from crossfade.comparison.best import best as find_best
+from crossfade.comparison.best import decisions_table, ranges_table
 from crossfade.comparison.compare import compare as compare_pairs
+from crossfade.comparison.compare import pairs_table
 from crossfade.comparison.gates import Gate
 from crossfade.comparison.paired import Verdict
 from crossfade.files.kinds import RESULTS, SCENARIO, expect
@@ -83,7 +85,7 @@ def compare(
         found = compare_pairs(source, by, methods=asked.methods, **compared.options(), **asked.options())
     outputs.print(lambda to: terminal.print_comparison(found, to), found)
     terminal.print_warnings(found.warnings)
-    outputs.write(found.table())
+    outputs.write(pairs_table(found))
     failures = found.failures(fail_if or [])
     for gate, pair in failures:
         terminal.say(failed_pair(found, pair, gate, Traced(source, asked)))
@@ -178,7 +180,7 @@ def best(
         )
     outputs.print(lambda to: terminal.print_best(found, to), found)
     terminal.print_warnings(found.warnings)
-    outputs.write(found.switching_table() if switching else found.table())
+    outputs.write(ranges_table(found) if switching else decisions_table(found))
     outputs.draw(lambda file: found.plot(file, title=found.results.title))
     failures = found.failures(fail_if or [])
     for gate, at in failures:

@@ -13,9 +13,10 @@ from crossfade.cli.options import CsvOption, PlotOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.errors import ScenarioError
 from crossfade.figures.plot import plot as draw
-from crossfade.papers import PAPERS, claims, find, verdict_table
-from crossfade.papers import paper as paper_table
+from crossfade.papers import PAPERS, claims, find, paper_table
 from crossfade.papers import readings as judged_by_readings
+from crossfade.papers.matrix import matrix_table
+from crossfade.papers.verdicts import verdict_table
 
 
 @dataclass(frozen=True)
@@ -106,4 +107,4 @@ def _matrix(
         raise ScenarioError(f"--reading {reading}: --readings is about all of them")
     matrix = judged_by_readings(key, only=only, **options)
     outputs.print(lambda to: terminal.print_matrix(find(key), matrix, to))
-    outputs.write(matrix.table())
+    outputs.write(matrix_table(matrix))

@@ -106,7 +106,8 @@ def plot(
 
 def say_periods(samples: Path, period: str, drawn: Drawn) -> None:
     """Print the mean of each quantity over whole periods, and how long goodput takes to recover."""
-    found = pictures.fold(samples, period, y=drawn.y, where=drawn.options()["where"], slots=True)
+    found = pictures.folded_table(samples, period, y=drawn.y, where=drawn.options()["where"], slots=True)
+    pictures.warn_of_few(found, period)
     for row in found.records():
         axes = [f"{name} {row[name]}" for name in found.columns[: found.columns.index("quantity")]]
         whose = ", ".join(

@@ -191,16 +191,23 @@ def schema(
     results: Annotated[
         bool, typer.Option("--results", help="Of what run --json and export --to json write.")
     ] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Of what compare --json writes.")] = False,
+    best: Annotated[bool, typer.Option("--best", help="Of what best --json writes.")] = False,
 ) -> None:
-    """Print the JSON Schema of a scenario, or of results.
+    """Print the JSON Schema of a scenario, or of what --json writes.
 
-    For editors, and for what reads run --json and export --to json.
+    For editors, and for what reads results, comparisons and decisions.
 
     \b
     crossfade schema > crossfade.schema.json
     crossfade schema --results > results.schema.json
+    crossfade schema --best > best.schema.json
     """
-    print(as_json(jsonschema.RESULTS, indent=2) if results else api.schema())
+    known = {"--results": jsonschema.RESULTS, "--compare": jsonschema.COMPARE, "--best": jsonschema.BEST}
+    asked = [name for name, given in zip(known, (results, compare, best), strict=True) if given]
+    if len(asked) > 1:
+        raise ScenarioError(f"{' and '.join(asked)}: give one of them")
+    print(as_json(known[asked[0]], indent=2) if asked else api.schema())
 
 
 def explain(

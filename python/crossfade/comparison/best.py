@@ -43,6 +43,7 @@ from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -55,19 +56,49 @@ Verdict = Literal[
 class Decision:
     """The choice under one condition.
 
-    ``best``: it is better than every other one that may keep to the constraints, beyond the interval of the
-    paired difference. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it,
-    or are better if they keep to a constraint whose limit lies inside their interval. ``equal``: the
-    ``rivals`` have the same value in every run, as where nothing arrives, and more runs would not tell them
-    apart. ``constraint uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible
-    choice``: no mean keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the
-    advantage over the ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower
-    bound, ``at_least``, if it is a completion time and flows were unfinished; ``margin`` is then that of the
-    times seen. ``worst_run`` is the run in which the choice is worst against the runner-up.
+    Attributes
+    ----------
+    condition : dict
+        Values of the axes that are not chosen.
+    choice : dict or None
+        Values of the chosen axes; None where no choice keeps to the constraints.
+    value : float or None
+        The metric of the choice, in its unit.
+    ci95 : float or None
+        Half-width of its interval.
+    at_least : bool
+        Whether ``value`` is a lower bound: a completion time where flows were unfinished; ``margin`` is then
+        that of the times seen.
+    runner_up : str or None
+        The next best mean that keeps to the constraints. Where the first choice within a share of the best is
+        asked for, the best choice, if another one.
+    margin : float or None
+        Advantage over the runner-up.
+    margin_ci95 : float or None
+        Half-width of its interval.
+    verdict : str
+        ``best``: better than every other one that may keep to the constraints, beyond the interval of the
+        paired difference. ``within``: surely within the share of the best, and those before it surely are
+        not. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it, or are
+        better if they keep to a constraint whose limit lies inside their interval. ``equal``: the ``rivals``
+        have the same value in every run, as where nothing arrives, and more runs would not tell them apart.
+        ``constraint uncertain``: the limit of one of its own constraints, those in ``uncertain``, lies inside
+        the interval. ``no feasible choice``: no mean keeps to the constraints; ``rivals`` are those that
+        perhaps do.
+    rivals : list of str
+        Choices that may be as good.
+    uncertain : list of str
+        Constraints that may not be kept.
+    worst_run : int or None
+        Run in which the choice is worst against the runner-up.
 
-    Where the first choice within a share of the best is asked for, ``within`` says that it surely is, and
-    that those before it surely are not; otherwise it is ``too close to call``, and ``rivals`` are those that
-    may be, too. The ``runner_up`` is then the best choice, if another one.
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"tcp.variant": ["tahoe", "reno"], "channel.p_e": [0.01]}
+    >>> (at,) = cf.best("quickstart", "tcp.variant", method="analysis", over=over).decisions
+    >>> at.choice, at.verdict
+    ({'tcp.variant': 'tahoe'}, 'best')
     """
 
     condition: dict[str, Cell]
@@ -86,7 +117,39 @@ class Decision:
 
 @dataclass(frozen=True)
 class Best:
-    """The decision under every condition, and the ranges of each numeric axis with the choice to use."""
+    """The decision under every condition, and the ranges of each numeric axis with the choice to use.
+
+    Attributes
+    ----------
+    choose : list of str
+        The axes of the choices.
+    goal : Goal
+        The metric, which side of it is better, and the constraints.
+    unit : str
+        The unit of the metric.
+    method : str
+        The method that decides.
+    conditions : list of str
+        The other axes.
+    decisions : list of Decision
+        The choice under each condition.
+    ranges : list of Range
+        From where to where along an axis which choice is to be used.
+    warnings : list of str
+        What makes the decisions doubtful.
+    results : Results
+        What was decided by.
+    within : float or None
+        The share of the best that the first choice may cost; None where the best itself is asked for.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"tcp.variant": ["tahoe", "reno"], "channel.p_e": [0.01, 0.1]}
+    >>> found = cf.best("quickstart", "tcp.variant", method="analysis", over=over)
+    >>> found.table()["tcp.variant"].tolist()
+    ['tahoe', 'tahoe']
+    """
 
     choose: list[str]
     goal: Goal
@@ -103,8 +166,21 @@ class Best:
     def failures(self, conditions: Sequence[str]) -> list[tuple[str, Decision]]:
         """The decisions that meet one of some conditions, each with the first condition that it meets.
 
-        A condition is a verdict (``"too close to call"``), a limit of the margin over the runner-up, in the
-        metric's unit or as a share of the value (``"margin<2%"``), or a choice (``"choice!=reno"``).
+        Parameters
+        ----------
+        conditions : sequence of str
+            A condition is a verdict (``"too close to call"``), a limit of the margin over the runner-up, in
+            the metric's unit or as a share of the value (``"margin<2%"``), or a choice (``"choice!=reno"``).
+
+        Returns
+        -------
+        list of tuple of (str, Decision)
+            Conditions with the decisions that meet them, in the order of the decisions.
+
+        Raises
+        ------
+        ScenarioError
+            If a condition is none of these.
         """
         gates = [Gate.parse(text, "margin", get_args(Verdict)) for text in conditions]
 
@@ -129,8 +205,26 @@ class Best:
     ) -> Figure:
         """Draw the metric of every choice, the best shaded, dotted lines where to change.
 
-        ``options`` are those of :func:`crossfade.plot`. Needs one numeric axis beside the choices. Returns
-        the figure of matplotlib.
+        It needs one numeric axis beside the choices.
+
+        Parameters
+        ----------
+        path : path, optional
+            PNG, PDF or SVG by its ending; nothing is written without it.
+        width, font_size, ax
+            As in :func:`crossfade.plot`.
+        **options
+            Others of :func:`crossfade.plot`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; a notebook shows it.
+
+        Raises
+        ------
+        ScenarioError
+            If there are other axes beside the choices.
         """
         lines = {json.dumps(found.condition) for found in self.ranges}
         if len(self.conditions) != 1 or len(lines) != 1:
@@ -157,27 +251,29 @@ class Best:
         file = None if path is None else fspath(path)
         return plot(self.results.table(), file, width=Page(width or "", font_size, ax), **drawn)
 
-    def table(self) -> Table:
-        """A row a condition: the choice, the metric with its interval, and how sure it is."""
-        metric = self.goal.metric
-        columns = [
-            *self.conditions,
-            *self.choose,
-            metric,
-            f"{metric}_ci95",
-            *self._bounds(),
-            "runner_up",
-            "margin",
-        ]
-        columns += ["margin_ci95", "verdict", "rivals", "uncertain", "worst_run"]
-        return Table.of(columns, self.records())
+    def table(self) -> pd.DataFrame:
+        """A row a condition: the choice, the metric with its interval, and how sure it is.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: the conditions, the chosen axes, the metric and its ``_ci95`` in its unit, ``runner_up``,
+            ``margin``, ``margin_ci95``, ``verdict``, ``rivals``, ``uncertain``, ``worst_run``.
+        """
+        return decisions_table(self).to_pandas()
 
     def _bounds(self) -> list[str]:
         """The column that says which values are lower bounds, where there are any."""
         return [f"{self.goal.metric}_at_least"] if any(found.at_least for found in self.decisions) else []
 
     def records(self) -> list[dict[str, Cell]]:
-        """The rows of :meth:`table`."""
+        """The rows of :meth:`table`.
+
+        Returns
+        -------
+        list of dict
+            A dictionary a row; None where there is nothing.
+        """
         metric = self.goal.metric
         return [
             found.condition
@@ -190,44 +286,74 @@ class Best:
             for found in self.decisions
         ]
 
-    def switching_table(self) -> Table:
+    def switching_table(self) -> pd.DataFrame:
         """A row a range of an axis: from where to where which choice is to be used.
 
-        ``to_low`` and ``to_high`` are the interval of ``to`` (empty where it goes on to the end of the axis);
-        ``because`` is the metric or constraint that makes the change, empty in the last range.
+        Returns
+        -------
+        pandas.DataFrame
+            ``from`` and ``to`` are in ``unit``, that of the ``axis``; ``to_low`` and ``to_high`` are the
+            interval of ``to`` (missing where it goes on to the end of the axis); ``because`` is the metric or
+            constraint that makes the change, missing in the last range.
         """
-        others = [key for key in self.conditions if any(key in found.condition for found in self.ranges)]
-        columns = [*others, "axis", "unit", "from", "to", *self.choose, "to_low", "to_high", "because"]
-        return Table.of(columns, (_range_record(found) for found in self.ranges))
+        return ranges_table(self).to_pandas()
 
     def to_csv(self) -> str:
-        """:meth:`table` as CSV text; numbers read back exactly."""
-        return self.table().to_csv()
+        """:meth:`table` as CSV text; numbers read back exactly.
+
+        Returns
+        -------
+        str
+            Lines of CSV, with names at first.
+        """
+        return decisions_table(self).to_csv()
 
     def to_json(self) -> str:
-        """Decisions and switching points as JSON text; numbers read back exactly."""
-        found = {
+        """All that was found as JSON text: a list, an object for each decision and each range of an axis.
+
+        ``crossfade schema --best`` describes it. Numbers read back exactly.
+
+        Returns
+        -------
+        str
+            JSON text.
+        """
+        common = {
             "metric": self.goal.metric,
             "unit": self.unit,
             "lowest": self.goal.lowest,
             "within": self.within,
             "subject_to": [str(constraint) for constraint in self.goal.constraints],
             "method": self.method,
-            "points": [_renamed(asdict(found), condition="axes") for found in self.decisions],
-            "switching": [
-                _renamed(
-                    asdict(found),
-                    condition="axes",
-                    start="from",
-                    end="to",
-                    end_low="to_low",
-                    end_high="to_high",
-                )
-                for found in self.ranges
-            ],
-            "warnings": self.warnings,
         }
-        return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+        decisions = [
+            {"kind": "decision", **common}
+            | _renamed(asdict(found), condition="axes")
+            | {"warnings": self.warnings}
+            for found in self.decisions
+        ]
+        names = {"condition": "axes", "unit": "axis_unit", "start": "from", "end": "to"}
+        names |= {"end_low": "to_low", "end_high": "to_high"}
+        ranges = [
+            {"kind": "range", **common} | _renamed(asdict(found), **names) | {"warnings": self.warnings}
+            for found in self.ranges
+        ]
+        return json.dumps([*decisions, *ranges], indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def decisions_table(found: Best) -> Table:
+    """What :meth:`Best.table` gives, as a table."""
+    metric = found.goal.metric
+    columns = [*found.conditions, *found.choose, metric, f"{metric}_ci95", *found._bounds()]
+    columns += ["runner_up", "margin", "margin_ci95", "verdict", "rivals", "uncertain", "worst_run"]
+    return Table.of(columns, found.records())
+
+
+def ranges_table(found: Best) -> Table:
+    """What :meth:`Best.switching_table` gives, as a table."""
+    others = [key for key in found.conditions if any(key in at.condition for at in found.ranges)]
+    columns = [*others, "axis", "unit", "from", "to", *found.choose, "to_low", "to_high", "because"]
+    return Table.of(columns, map(_range_record, found.ranges))
 
 
 def best(
@@ -245,32 +371,54 @@ def best(
 ) -> Best:
     """Find the choice with the best metric at every point of the other axes.
 
-    What is best, the highest or the lowest, the metric itself knows (``crossfade explain rtt_p95_s``);
-    ``lowest`` says otherwise, and is needed for a metric of which neither is.
+    A decision compares the best mean with each other choice, run by run. See :class:`Decision` for the
+    verdicts, and :class:`Range` for what to use along an axis.
 
-    ``source`` is a scenario (which is run, with the ``options`` of :func:`crossfade.run`), its results, or a
-    results file. ``choose`` are the axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
-    ``subject_to`` are constraints on means (``["rtt_p95_s<0.8"]``). Of several methods ``method`` is the one
-    that decides; the simulation, where it is not given and there is one.
+    Parameters
+    ----------
+    source : Results, Scenario, mapping, path or str
+        A scenario (which is run), its results, or a results file.
+    choose : str or sequence of str
+        The axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
+    metric : str
+        What is to be best, also of a flow or link.
+    lowest : bool, optional
+        Whether the lowest is best (default: the metric itself knows; it is needed for one of which neither
+        is).
+    within : str or float, optional
+        A share of the best (``"2%"``): asks for the first choice, in the order of its axis, that costs no
+        more. List choices from cheap to dear. :func:`crossfade.curves.knee` does the same of numbers, with a
+        bootstrap.
+    subject_to : sequence of str
+        Constraints on means (``["rtt_p95_s<0.8"]``).
+    method : str, optional
+        The method that decides (default: the simulation, where there is one).
+    together : bool
+        Whether all statements hold at once with 95 % (Bonferroni), instead of each by itself.
+    where : mapping, optional
+        A part of the points (:meth:`Results.where`).
+    **options
+        Those of :func:`crossfade.run`, for a scenario.
 
-    ``within`` (``"2%"``) asks for the first choice, in the order of its axis, that costs no more than this
-    share of the best: list choices from cheap to dear. :func:`crossfade.knee` does the same of numbers, with
-    a bootstrap.
+    Returns
+    -------
+    Best
+        Decisions and ranges; values in the unit of the metric.
 
-    ``where`` takes a part of the points (:meth:`Results.where`).
+    Raises
+    ------
+    ScenarioError
+        If an option is wrong.
+    ResultsError
+        If there is no such metric.
 
-    A decision compares the best mean with each other choice, run by run, at 95 % each; with ``together`` all
-    statements hold at once with 95 % (Bonferroni). See :class:`Decision` for the verdicts, and
-    :class:`Range` for what to use along an axis.
-
+    Examples
+    --------
     >>> import crossfade as cf
     >>> found = cf.best("quickstart", "tcp.dupthresh", method="analysis",
     ...     over={"tcp.variant": ["newreno"], "channel.fd_t": [0.08], "tcp.dupthresh": [1, 3]})
     >>> [(round(at.end, 4), at.choice["tcp.dupthresh"]) for at in found.ranges]
     [(0.0043, 3), (0.3, 1)]
-
-    Raises :class:`ScenarioError` where an option is wrong, :class:`ResultsError` where there is no such
-    metric.
     """
     goal = Goal(metric, is_lowest(metric, lowest), [Constraint.parse(text) for text in subject_to])
     share = read_share(within)

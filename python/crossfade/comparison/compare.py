@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from os import PathLike
-from typing import Any, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from crossfade import api, plans
 from crossfade._crossfade import USUAL_METRIC
@@ -28,6 +28,9 @@ from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
 from crossfade.wording import METHODS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 METHOD = "method"
 
 Cells = tuple[Cell, ...]
@@ -41,12 +44,39 @@ MOST_NAMED = 12
 class Pair:
     """Two choices under one condition: the ``first`` less the ``second``.
 
-    ``verdict`` is about the first: ``higher``, ``lower``, ``too close to call`` where the interval contains
-    0, ``equal`` where all runs are equal, ``cannot tell`` where a single run has no interval. ``pairs`` is
-    the number of runs that both have, 0 where both are exact. ``reference`` is the mean of the second over
-    these, of which a difference is a share. ``worst_run`` is the run in which the first is worst against the
-    second, ``worst_difference`` the difference there; None of a single run. ``axes`` are those of the point
-    of the first, ``method`` is its method.
+    Attributes
+    ----------
+    condition : dict
+        Values of the axes that are not compared.
+    first, second : str
+        The choices.
+    difference : float
+        Mean of the differences run by run, in the unit of the metric.
+    ci95 : float or None
+        Half-width of its interval; None of a single run.
+    pairs : int
+        Number of runs that both have; 0 where both are exact.
+    verdict : str
+        About the first: ``higher``, ``lower``, ``too close to call`` where the interval contains 0, ``equal``
+        where all runs are equal, ``cannot tell`` where a single run has no interval.
+    reference : float
+        Mean of the second over these runs, of which a difference is a share.
+    worst_run : int or None
+        Run in which the first is worst against the second; None of a single run.
+    worst_difference : float or None
+        The difference there.
+    axes : dict
+        Those of the point of the first.
+    method : str
+        Its method.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"tcp.variant": ["tahoe", "reno"], "channel.p_e": [0.01]}
+    >>> (pair,) = cf.compare("quickstart", "tcp.variant", over=over, methods=["analysis"]).pairs
+    >>> pair.first, pair.second, pair.pairs
+    ('tahoe', 'reno', 0)
     """
 
     condition: dict[str, Cell]
@@ -65,7 +95,30 @@ class Pair:
 
 @dataclass(frozen=True)
 class CurveCrossing:
-    """Where the curves of two choices cross or touch along an axis, all other conditions being fixed."""
+    """Where the curves of two choices cross or touch along an axis, all other conditions being fixed.
+
+    Attributes
+    ----------
+    condition : dict
+        Values of the other axes.
+    axis : str
+        Dotted key of the axis.
+    unit : str
+        Its unit, empty of a pure number.
+    first, second : str
+        The choices.
+    crossing : Crossing
+        The place.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"channel.fd_t": [0.08], "tcp.dupthresh": [1, 3], "tcp.variant": ["newreno"]}
+    >>> found = cf.compare("quickstart", "tcp.dupthresh", metric="throughput_per_slot",
+    ...     over=over, methods=["analysis"])
+    >>> [(at.axis, round(at.crossing.x, 4)) for at in found.crossings]
+    [('channel.p_e', 0.0043)]
+    """
 
     condition: dict[str, Cell]
     axis: str
@@ -77,7 +130,33 @@ class CurveCrossing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs of choices under every condition, and where their curves cross."""
+    """All pairs of choices under every condition, and where their curves cross.
+
+    Attributes
+    ----------
+    by : list of str
+        The axes whose values are compared.
+    metric : str
+        Name of the metric.
+    unit : str
+        Its unit.
+    conditions : list of str
+        The other axes.
+    pairs : list of Pair
+        Two choices under one condition each.
+    crossings : list of CurveCrossing
+        Where curves cross or touch.
+    warnings : list of str
+        What makes the comparison doubtful.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"tcp.variant": ["tahoe", "reno"], "channel.p_e": [0.01]}
+    >>> found = cf.compare("quickstart", "tcp.variant", over=over, methods=["analysis"])
+    >>> found.table()["first"].tolist()
+    ['tahoe']
+    """
 
     by: list[str]
     metric: str
@@ -87,14 +166,25 @@ class Comparison:
     crossings: list[CurveCrossing]
     warnings: list[str]
 
-    def table(self) -> Table:
-        """A row a condition and pair."""
-        columns = [*self.conditions, "first", "second", "difference", "ci95", "pairs", "verdict"]
-        columns += ["worst_run", "worst_difference"]
-        return Table.of(columns, self.records())
+    def table(self) -> pd.DataFrame:
+        """A row a condition and pair.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: the conditions, ``first``, ``second``, ``difference`` and ``ci95`` in the unit of the
+            metric, ``pairs``, ``verdict``, ``worst_run``, ``worst_difference``.
+        """
+        return pairs_table(self).to_pandas()
 
     def records(self) -> list[dict[str, Cell]]:
-        """The rows of :meth:`table`."""
+        """The rows of :meth:`table`.
+
+        Returns
+        -------
+        list of dict
+            A dictionary a row; None where there is nothing.
+        """
         return [
             pair.condition
             | {"first": pair.first, "second": pair.second, "difference": pair.difference}
@@ -117,9 +207,21 @@ class Comparison:
     def failures(self, conditions: Sequence[str]) -> list[tuple[str, Pair]]:
         """The pairs that meet one of some conditions, each with the first condition that it meets.
 
-        A condition is a verdict (``"lower"``), or a limit of the mean difference, in the metric's unit
-        (``"difference<-1e5"``) or as a share of the mean of the second (``"difference<-2%"``).
-        :class:`ScenarioError` where one is neither.
+        Parameters
+        ----------
+        conditions : sequence of str
+            A condition is a verdict (``"lower"``), or a limit of the mean difference, in the metric's unit
+            (``"difference<-1e5"``) or as a share of the mean of the second (``"difference<-2%"``).
+
+        Returns
+        -------
+        list of tuple of (str, Pair)
+            Conditions with the pairs that meet them, in the order of the pairs.
+
+        Raises
+        ------
+        ScenarioError
+            If a condition is neither.
         """
         gates = [Gate.parse(text, "difference", get_args(Verdict)) for text in conditions]
         return [
@@ -132,31 +234,66 @@ class Comparison:
             )
         ]
 
-    def crossing_table(self) -> Table:
-        """A row a range of an axis in which two curves cross (``x`` is where) or touch (``x`` is empty).
+    def crossing_table(self) -> pd.DataFrame:
+        """A row a range of an axis in which two curves cross (``x`` is where) or touch (``x`` is missing).
 
-        ``before`` and ``after`` are verdicts about the first. ``low`` and ``high`` are empty where the range
-        goes on to the end of the axis.
+        Returns
+        -------
+        pandas.DataFrame
+            ``x``, ``low`` and ``high`` are in ``unit``, that of the ``axis``; the last two are missing where
+            the range goes on to the end of the axis. ``before`` and ``after`` are verdicts about the first.
         """
-        others = [key for key in self.conditions if any(key in found.condition for found in self.crossings)]
-        columns = [*others, "axis", "unit", "first", "second", "x", "low", "high", "before", "after"]
-        return Table.of(columns, (_crossing_record(found) for found in self.crossings))
+        return crossings_table(self).to_pandas()
 
     def to_csv(self) -> str:
-        """:meth:`table` as CSV text; numbers read back exactly."""
-        return self.table().to_csv()
+        """:meth:`table` as CSV text; numbers read back exactly.
+
+        Returns
+        -------
+        str
+            Lines of CSV, with names at first.
+        """
+        return pairs_table(self).to_csv()
 
     def to_json(self) -> str:
-        """Pairs and crossings as JSON text; numbers read back exactly."""
-        found = {
-            "by": self.by,
-            "metric": self.metric,
-            "unit": self.unit,
-            "pairs": self.records(),
-            "crossings": self.crossing_table().records(),
-            "warnings": self.warnings,
-        }
-        return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+        """All that was found as JSON text: a list, with an object for each difference and each crossing.
+
+        ``crossfade schema --compare`` describes it. Numbers read back exactly.
+
+        Returns
+        -------
+        str
+            JSON text.
+        """
+        common = {"metric": self.metric, "unit": self.unit, "by": self.by}
+        differences = [
+            {"kind": "difference", **common, "axes": pair.condition, "first": pair.first}
+            | {"second": pair.second, "difference": pair.difference, "ci95": pair.ci95}
+            | {"pairs": pair.pairs, "verdict": pair.verdict, "worst_run": pair.worst_run}
+            | {"worst_difference": pair.worst_difference, "warnings": self.warnings}
+            for pair in self.pairs
+        ]
+        crossings = [
+            {"kind": "crossing", **common, "axes": at.condition, "axis": at.axis, "axis_unit": at.unit}
+            | {"first": at.first, "second": at.second, "x": at.crossing.x, "low": at.crossing.low}
+            | {"high": at.crossing.high, "before": at.crossing.before, "after": at.crossing.after}
+            | {"warnings": self.warnings}
+            for at in self.crossings
+        ]
+        return json.dumps([*differences, *crossings], indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def pairs_table(found: Comparison) -> Table:
+    """What :meth:`Comparison.table` gives, as a table."""
+    columns = [*found.conditions, "first", "second", "difference", "ci95", "pairs", "verdict"]
+    return Table.of([*columns, "worst_run", "worst_difference"], found.records())
+
+
+def crossings_table(found: Comparison) -> Table:
+    """What :meth:`Comparison.crossing_table` gives, as a table."""
+    others = [key for key in found.conditions if any(key in at.condition for at in found.crossings)]
+    columns = [*others, "axis", "unit", "first", "second", "x", "low", "high", "before", "after"]
+    return Table.of(columns, map(_crossing_record, found.crossings))
 
 
 def compare(
@@ -169,27 +306,49 @@ def compare(
     where: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
-    """Compare the choices that the axes ``by`` offer, in pairs, at every point of the other axes.
+    """Compare the choices that some axes offer, in pairs, at every point of the other axes.
 
-    ``source`` is a scenario (which is run, with the ``options`` of :func:`crossfade.run`), its results, or a
-    results file. ``by`` is an axis or several (``"tcp.variant"``, ``"tcp.variant,tcp.w_max"``), or
-    ``"method"``. The difference is that of the runs that both points have, taken run by run, since run r has
-    the same random numbers at every point; runs in which either lacks the metric are left out. An exact value
-    has no interval: its difference to a simulated one has that of the simulation.
+    The difference is that of the runs that both points have, taken run by run, since run r has the same
+    random numbers at every point; runs in which either lacks the metric are left out. An exact value has no
+    interval: its difference to a simulated one has that of the simulation.
 
-    ``where`` takes a part of the points (:meth:`Results.where`).
+    Parameters
+    ----------
+    source : Results, Scenario, mapping, path or str
+        A scenario (which is run), its results, or a results file.
+    by : str or sequence of str
+        An axis or several (``"tcp.variant"``, ``"tcp.variant,tcp.w_max"``), or ``"method"``.
+    metric : str
+        What is compared, also of a flow or link.
+    methods : sequence of str, optional
+        Names of methods.
+    together : bool
+        Whether all intervals hold at once with 95 % (Bonferroni: each at 100 % - 5 % / number of pairs),
+        instead of each by itself.
+    where : mapping, optional
+        A part of the points (:meth:`Results.where`).
+    **options
+        Those of :func:`crossfade.run`, for a scenario.
 
-    Each interval covers its difference in 95 % of experiments; with ``together`` all of them do at once
-    (Bonferroni: each at 100 % - 5 % / number of pairs).
+    Returns
+    -------
+    Comparison
+        Pairs and crossings; differences in the unit of the metric.
 
+    Raises
+    ------
+    ScenarioError
+        If ``by`` names no axis, or an option is wrong.
+    ResultsError
+        If there is no such metric.
+
+    Examples
+    --------
     >>> import crossfade as cf
     >>> found = cf.compare("tcp-energy", "tcp.variant", metric="throughput_per_slot",
     ...     over={"tcp.variant": ["tahoe", "reno"], "channel.fd_t": [0.01]})
     >>> found.pairs[0].condition["channel.fading_margin_db"], found.pairs[0].verdict
     (5, 'higher')
-
-    Raises :class:`ScenarioError` where ``by`` names no axis, :class:`ResultsError` where there is no such
-    metric.
     """
     results = results_of(source, {"by": by}, [metric], Options.of(RunOptions, options, methods=methods))
     results = results.where(where) if where else results
@@ -299,8 +458,43 @@ def crossings(
 ) -> list[CurveCrossing]:
     """Where the curves of a metric reach a level, with intervals, along every numeric axis.
 
-    For a method without randomness, :func:`crossfade.threshold` finds the place itself instead of a straight
-    line between the values of an axis.
+    For a method without randomness, :func:`crossfade.curves.threshold` finds the place itself instead of a
+    straight line between the values of an axis.
+
+    Parameters
+    ----------
+    source : Results, Scenario, mapping, path or str
+        A scenario (which is run), its results, or a results file.
+    level : float
+        In the unit of the metric.
+    metric : str
+        Name of the metric.
+    methods : sequence of str, optional
+        Names of methods.
+    **options
+        Those of :func:`crossfade.run`, for a scenario.
+
+    Returns
+    -------
+    list of CurveCrossing
+        Places, in the unit of their axis.
+
+    Raises
+    ------
+    ScenarioError
+        If an option is wrong.
+    ResultsError
+        If there is no such metric.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"tcp.variant": ["reno"], "channel.p_e": "log:0.001:0.3:7"}
+    >>> found = cf.curves.crossings(
+    ...     "quickstart", 0.5, metric="throughput_per_slot", over=over, methods=["analysis"]
+    ... )
+    >>> [(at.axis, round(at.crossing.x, 2)) for at in found]
+    [('channel.p_e', 0.13)]
     """
     results = results_of(source, {}, [metric], Options.of(RunOptions, options, methods=methods))
     return [

@@ -31,10 +31,26 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Knee:
-    """The smallest value of ``x`` at which ``metric`` is within ``share`` of its best (0: the best itself).
+    """The smallest value of an axis at which a metric is within a share of its best (0: the best itself).
 
-    ``low`` and ``high`` are the ends of the 95 % bootstrap interval; None from a single run. ``value`` is the
-    metric there, ``best`` its best over all values of ``x``. ``condition`` are the other axes.
+    Attributes
+    ----------
+    condition : dict
+        Values of the other axes.
+    x : float
+        The place, in the unit of the axis.
+    low, high : float or None
+        Ends of the 95 % bootstrap interval; None from a single run.
+    value : float
+        The metric there, in its unit.
+    best : float
+        Its best over all values of the axis.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.curves.Knee({}, x=8.0, low=6.0, high=8.0, value=0.98, best=1.0).x
+    8.0
     """
 
     condition: dict[str, Cell]
@@ -53,14 +69,38 @@ def knee(
     share: float = 0.02,
     method: str | None = None,
 ) -> list[Knee]:
-    """The knee of each curve of results, or of a results file: one for each combination of the other axes.
+    """The knee of each curve of results: one for each combination of the other axes.
 
+    Parameters
+    ----------
+    results : Results or path
+        Results, or a results file.
+    x : str
+        Dotted key of a numeric axis.
+    metric : str
+        Name of a metric of which more is better.
+    share : float
+        Share of the best that may be lost, from 0 to below 1.
+    method : str, optional
+        The method that is looked at (default: each).
+
+    Returns
+    -------
+    list of Knee
+        A knee a curve.
+
+    Raises
+    ------
+    ResultsError
+        If there is no such axis or metric.
+
+    Examples
+    --------
     >>> import crossfade as cf
-    >>> results = cf.run("quickstart", set={"tcp.variant": "reno"}, over={"tcp.w_max": [6, 24, 96]}, runs=10)
-    ... # doctest: +SKIP
-    >>> cf.knee(results, x="tcp.w_max", share=0.05)  # doctest: +SKIP
-
-    Raises :class:`ResultsError` for an axis or a metric that there is not.
+    >>> over = {"tcp.variant": ["reno"], "channel.p_e": [0.01], "tcp.w_max": [3, 6, 12, 24]}
+    >>> results = cf.run("quickstart", over=over, methods=["analysis"])
+    >>> [found.x for found in cf.curves.knee(results, x="tcp.w_max", metric="throughput_per_slot")]
+    [6.0]
     """
     if not isinstance(results, Results):
         results = load_results(results)

@@ -181,10 +181,22 @@ class Sample:
 class Crossing:
     """A range of an axis in which a curve cannot be told from 0 (two curves from each other).
 
-    The curve lies clearly ``before`` and ``after`` it on the sides that these say, None where the range goes
-    on to the end of the axis. Where it changes sides, ``x`` is the crossing and ``low`` to ``high`` its
-    interval; otherwise (the curves touch, or are never told apart) ``x`` is None. An exact crossing has
-    ``low`` and ``high`` at ``x``; an end of the interval that reaches the end of the axis is None.
+    Attributes
+    ----------
+    x : float or None
+        The crossing, where the curve changes sides; None where curves touch, or are never told apart.
+    low, high : float or None
+        Interval of the crossing; of an exact one both are at ``x``. None where it reaches the end of the
+        axis.
+    before, after : str or None
+        On which side the curve clearly lies before and after; None where the range goes on to the end of the
+        axis.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.curves.Crossing(2.0, 1.5, 2.5, "higher", "lower").contains(2.4)
+    True
     """
 
     x: float | None
@@ -194,7 +206,17 @@ class Crossing:
     after: Verdict | None
 
     def contains(self, x: float) -> bool:
-        """Whether the interval contains a place."""
+        """Whether the interval contains a place.
+
+        Parameters
+        ----------
+        x : float
+            A place on the axis.
+
+        Returns
+        -------
+        bool
+        """
         return (self.low is None or self.low <= x) and (self.high is None or x <= self.high)
 
 

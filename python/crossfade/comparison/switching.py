@@ -15,10 +15,32 @@ from crossfade.tables import Cell
 
 @dataclass(frozen=True)
 class Range:
-    """A range of an axis and the choice to use there, None where no choice keeps to the constraints.
+    """A range of an axis and the choice to use there.
 
-    ``end_low`` to ``end_high`` is the interval of its upper end (None: it goes on to the end of the axis),
-    ``because`` the metric or constraint that makes the change there; of the last range all three are empty.
+    Attributes
+    ----------
+    condition : dict
+        Values of the other axes.
+    axis : str
+        Dotted key of the axis.
+    unit : str
+        Its unit, empty of a pure number.
+    start, end : float
+        From where to where.
+    choice : dict or None
+        Values of the chosen axes; None where no choice keeps to the constraints.
+    end_low, end_high : float or None
+        Interval of the upper end; None where it goes on to the end of the axis.
+    because : str
+        The metric or constraint that makes the change there; empty in the last range.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> over = {"tcp.variant": ["newreno"], "channel.fd_t": [0.08], "tcp.dupthresh": [1, 3]}
+    >>> found = cf.best("quickstart", "tcp.dupthresh", method="analysis", over=over)
+    >>> [at.choice["tcp.dupthresh"] for at in found.ranges]
+    [3, 1]
     """
 
     condition: dict[str, Cell]

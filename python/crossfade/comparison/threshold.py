@@ -18,13 +18,42 @@ def threshold(
     method: str = "analysis",
     accuracy: float = 1e-6,
 ) -> tuple[float, Point]:
-    """The value of ``key`` at which ``metric`` reaches ``level``, and the point there.
+    """The value of a key at which a metric reaches a level, and the point there.
 
-    It is found by halving ``between``: the metric must lie on different sides of the level at the two ends;
-    where it crosses the level several times, one of the crossings is found. ``accuracy`` is that of the
-    value, as a share of the range. The method must be one without randomness: what is simulated crosses a
-    level in many places.
+    It is found by halving the range: the metric must lie on different sides of the level at the two ends;
+    where it crosses the level several times, one of the crossings is found.
 
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario of one point.
+    metric : str
+        Name of the metric.
+    level : float
+        In the unit of the metric.
+    key : str
+        Dotted key that is varied.
+    between : tuple of (float, float)
+        The ends of its range.
+    set : mapping, optional
+        Keys that are set.
+    method : str
+        A method without randomness: what is simulated crosses a level in many places.
+    accuracy : float
+        Accuracy of the value, as a share of the range.
+
+    Returns
+    -------
+    tuple of (float, Point)
+        The value of the key, and the point there.
+
+    Raises
+    ------
+    ScenarioError
+        If the level is not reached between the two ends, or the scenario has a sweep.
+
+    Examples
+    --------
     >>> import crossfade as cf
     >>> link = '''
     ... schema = 2
@@ -32,14 +61,11 @@ def threshold(
     ... link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
     ... tcp = { flavour = "paper", variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
     ... '''
-    >>> margin, point = cf.threshold(
+    >>> margin, point = cf.curves.threshold(
     ...     link, metric="throughput_per_slot", level=0.9, key="channel.fading_margin_db", between=(0, 40)
     ... )
     >>> round(margin, 2)
     14.35
-
-    Raises :class:`ScenarioError` where the level is not reached between the two ends, or the scenario has a
-    sweep.
     """
     if method == "simulation":
         raise ScenarioError('method = "simulation": must be one without randomness, such as "analysis"')

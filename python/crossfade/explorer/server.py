@@ -129,11 +129,31 @@ def serving(port: int = 0, text: str | None = None) -> Iterator[Server]:
 def explore(
     at: str = "", *, port: int = 0, browser: bool = True, say: Callable[[str], object] = print
 ) -> None:
-    """Show the page until Ctrl-C: exact curves while one drags, beside one simulated connection.
+    """Show the page to think with until Ctrl-C: exact curves beside one simulated connection.
 
-    ``at`` is the state of a link (what stands behind its #). The page is served to this machine alone
-    (127.0.0.1), below an address that holds a random token, which ``say`` is told; it asks for nothing else.
-    :class:`ScenarioError` for a state or a port that cannot be.
+    The page is served to this machine alone (127.0.0.1), below an address that holds a random token; it asks
+    for nothing else.
+
+    Parameters
+    ----------
+    at : str
+        The state of a link (what stands behind its #).
+    port : int
+        Port (0: any that is free).
+    browser : bool
+        Whether a browser is opened.
+    say : callable
+        Told the address.
+
+    Raises
+    ------
+    ScenarioError
+        If there can be no such state, or the port cannot be used.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.pages.explore("p_e=0.01&variant=reno")  # doctest: +SKIP
     """
     state = State.of(at.lstrip("#"))
     if not 0 <= port <= 65535:

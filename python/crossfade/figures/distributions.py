@@ -1,9 +1,9 @@
 """Figures of a distribution: the share of values that are no larger, with a band over runs.
 
-The table has a row a value (:func:`crossfade.transfers`, or any other with a column of numbers), or a row
-a share (:func:`crossfade.delays`). Where it has a column ``run``, the curve is the mean of those of the runs,
-and the band its pointwise 95 % Student interval. A transfer that was unfinished at the end of its run counts
-as longer than all others: the curve is the share of all transfers that were seen to end.
+The table has a row a value (:func:`crossfade.runs.transfers`, or any other with a column of numbers), or a
+row a share (:func:`crossfade.runs.delays`). Where it has a column ``run``, the curve is the mean of those of
+the runs, and the band its pointwise 95 % Student interval. A transfer that was unfinished at the end of its
+run counts as longer than all others: the curve is the share of all transfers that were seen to end.
 """
 
 from __future__ import annotations

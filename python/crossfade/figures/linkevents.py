@@ -1,7 +1,7 @@
 """Figures of a link-events file: what became of frames, how queues grew, who had a slot, who was on the air.
 
-A link-events table has the columns of :func:`crossfade.link_events`; those before ``time_s`` are the axes of
-a sweep. Each kind of event has its picture, and each link (and point of a sweep) its panel.
+A link-events table has the columns of :func:`crossfade.runs.link_events`; those before ``time_s`` are the
+axes of a sweep. Each kind of event has its picture, and each link (and point of a sweep) its panel.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Samples and events by their phase in a period: what happens at boundaries of slots, and how slots differ.
 
-A table of samples has the columns of :func:`crossfade.samples`; with the events of the senders between them
-(:func:`crossfade.events` with ``run.sample``) losses and retransmissions without a cause are counted too.
+A table of samples has the columns of :func:`crossfade.runs.samples`; with the events of the senders between
+them (:func:`crossfade.events` with ``run.sample``) losses and retransmissions without a cause are counted
+too.
 """
 
 from __future__ import annotations

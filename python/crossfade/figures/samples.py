@@ -1,7 +1,7 @@
 """Figures of samples: what flows and links did over time, a panel for each quantity.
 
-A table of samples has the columns of :func:`crossfade.samples`; those before ``time_s`` are the axes of a
-sweep.
+A table of samples has the columns of :func:`crossfade.runs.samples`; those before ``time_s`` are the axes of
+a sweep.
 """
 
 from __future__ import annotations

@@ -31,7 +31,29 @@ def version() -> str:
 
 
 def cite(style: str = "bibtex") -> str:
-    """How to cite the version that is installed: BibTeX, or one line of text with ``style = "text"``."""
+    """How to cite the version that is installed.
+
+    Parameters
+    ----------
+    style : {"bibtex", "text"}
+        BibTeX, or one line of text.
+
+    Returns
+    -------
+    str
+        The entry or the line.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such style.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.reference.cite().splitlines()[0]
+    '@software{crossfade,'
+    """
     if style == "text":
         return (
             f"{AUTHORS} ({YEAR}). {TITLE}. Version {version()}, results version {_crossfade.RESULTS_VERSION}."

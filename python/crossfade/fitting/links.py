@@ -70,12 +70,36 @@ class LinkParameter:
 class LinkFit:
     """A link fitted to a record.
 
-    ``model`` is the smallest that passes its held-out test: ``M0`` (rate, delay, drop-tail queue, independent
-    losses), ``M1`` (losses in bursts), ``M2`` (a rate with change points) or ``M3`` (with a period of 15 s).
-    ``rate`` (bit/s), ``delay`` (round trip without queue and transmission, s), ``queue`` (packets) and
-    ``loss`` are :class:`LinkParameter`; ``warnings`` say in words what the record does not show.
-    ``found`` has all numbers, ``packets`` the record as arrays ``sent_s``, ``bytes``, ``seen_s`` and
-    ``fate`` (0 arrived, 1 lost, 2 not known).
+    Attributes
+    ----------
+    source : str
+        The files.
+    flow : str
+        The flow that was taken.
+    model : {"M0", "M1", "M2", "M3"}
+        The smallest that passes its held-out test: ``M0`` (rate, delay, drop-tail queue, independent losses),
+        ``M1`` (losses in bursts), ``M2`` (a rate with change points) or ``M3`` (with a period of 15 s).
+    rate : LinkParameter
+        In bit/s.
+    delay : LinkParameter
+        Round trip without queue and transmission, in seconds.
+    queue : LinkParameter
+        In packets.
+    loss : LinkParameter
+        A share.
+    warnings : sequence of str
+        What the record does not show.
+    found : mapping
+        All numbers.
+    packets : mapping of str to numpy.ndarray
+        The record, a value a packet: ``sent_s``, ``bytes``, ``seen_s`` and ``fate`` (0 arrived, 1 lost, 2 not
+        known).
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.fit.link("download.pcap")  # doctest: +SKIP
+    >>> found.rate.value, found.rate.low, found.rate.high  # doctest: +SKIP
     """
 
     source: str
@@ -95,20 +119,47 @@ class LinkFit:
         return {"rate": self.rate, "delay": self.delay, "queue": self.queue, "loss": self.loss}
 
     def to_dict(self) -> dict[str, Any]:
-        """The object behind ``--json``."""
+        """The object behind ``--json``.
+
+        Returns
+        -------
+        dict
+            Parameters with their intervals, and all numbers.
+        """
         head = {"source": self.source, "flow": self.flow, "model": self.model}
         of_all = {name: asdict(parameter) for name, parameter in self.parameters.items()}
         rest = {name: value for name, value in self.found.items() if name not in {*head, *of_all, "windows"}}
         return {**head, **of_all, **rest, "warnings": list(self.warnings)}
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as JSON text."""
+        """:meth:`to_dict` as JSON text.
+
+        Returns
+        -------
+        str
+            JSON text.
+        """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def write(self, path: str | PathLike[str]) -> list[Path]:
         """Write the link as a scenario, its draws beside it as CSV, and a table of rates where they change.
 
-        Gives the files that were written. Run r of the scenario takes draw r.
+        Run r of the scenario takes draw r.
+
+        Parameters
+        ----------
+        path : path
+            The scenario, which ends in ``.toml``.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The files that were written.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
         """
         target = Path(fspath(path))
         if target.suffix != ".toml":
@@ -123,10 +174,25 @@ class LinkFit:
         return list(texts)
 
     def write_replay(self, path: str | PathLike[str]) -> Path:
-        """Write a replay of the record: what arrived is what may leave. Gives the scenario's path.
+        """Write a replay of the record: what arrived is what may leave.
 
         This is the baseline that predictions are printed beside. A flow that did not fill the link leaves a
         replay in which nothing else can.
+
+        Parameters
+        ----------
+        path : path
+            The scenario, which ends in ``.toml``; its trace stands beside it.
+
+        Returns
+        -------
+        pathlib.Path
+            The scenario.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
         """
         import numpy as np
 
@@ -191,7 +257,15 @@ class LinkFit:
         return [[time, rate] for time, rate in _apart(sorted(moved)) if time < lasts - 1e-3]
 
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
-        """Draw observed and fitted rates over time, and the delays, as PNG, PDF or SVG."""
+        """Draw observed and fitted rates over time, and the delays.
+
+        Parameters
+        ----------
+        path : path
+            PNG, PDF or SVG by its ending.
+        title : str
+            Title.
+        """
         import numpy as np
 
         with figure(Path(path), height=1.2) as drawn:
@@ -356,14 +430,32 @@ def _is_tunnel(file: Path) -> bool:
 
 
 def fit_link(*records: str | PathLike[str], seed: int = 1) -> LinkFit:
-    """Fit a link to a record: a capture at the sender of TCP, or what both ends recorded, the sender's first.
+    """Fit a link to a record of packets.
 
-    A capture is a pcap or pcapng file, also packed by gzip; its largest flow is taken. Of both ends also
-    UDP and QUIC can be joined, by the content of their packets. Two logs of a tunnel of Pantheon are a
-    record too.
-    ``seed`` is that of the bootstrap.
+    Parameters
+    ----------
+    *records : path
+        A capture at the sender of TCP, or what both ends recorded, the sender's first. A capture is a pcap or
+        pcapng file, also packed by gzip; its largest flow is taken. Of both ends also UDP and QUIC can be
+        joined, by the content of their packets. Two logs of a tunnel of Pantheon are a record too.
+    seed : int
+        Seed of the bootstrap.
 
-    Raises :class:`crossfade.errors.TraceError` for a file that is no record, or of too little.
+    Returns
+    -------
+    LinkFit
+        Rate (bit/s), delay (s), queue (packets) and loss, with 90 % intervals.
+
+    Raises
+    ------
+    TraceError
+        If a file is no record, or one of too little.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.fit.link("download.pcap")  # doctest: +SKIP
+    >>> found.write("link.toml")  # doctest: +SKIP
     """
     if not 1 <= len(records) <= 2:
         raise TraceError(f"fit_link: needs the record of one end, or of both, not {len(records)} files")

@@ -79,13 +79,43 @@ class RunLengths:
 
 @dataclass(frozen=True, eq=False)
 class MarkovFit:
-    """A two-state chain fitted to a trace by maximum likelihood, with its uncertainty and its goodness.
+    """A two-state Markov chain fitted to a trace of losses.
 
-    ``p_gg`` and ``p_bb`` are the probabilities that a packet meets the fate of the one before it (good:
-    delivered, bad: lost), ``p_e`` is the chain's share of losses, ``mean_burst`` its mean run of losses.
-    ``independence`` tests independent losses against the chain, ``first_order`` the chain against one that
-    remembers two packets; None where the trace cannot tell. ``verdict`` is ``independent``, ``first-order``,
-    ``nearly-first-order`` or ``not-first-order``, and ``explanation`` says why.
+    Attributes
+    ----------
+    source : str
+        The file, or ``trace``.
+    format : str or None
+        Format of the file.
+    packets : int
+        Number of packets.
+    packets_assumed : bool
+        Whether the trace was taken to end with the last packet lost.
+    losses : int
+        Number of packets that were lost.
+    p_gg, p_bb : Interval
+        Probabilities to stay in a state from one packet to the next (good: delivered, bad: lost).
+    p_e : Interval
+        The chain's share of losses.
+    mean_burst : Interval
+        Its mean run of losses, in packets.
+    log_likelihood : float
+        Logarithm of the likelihood of the trace.
+    independence, first_order : ChiSquareTest or None
+        Tests of independent losses against the chain, and of the chain against one that remembers two
+        packets; None where the trace cannot tell.
+    good_runs, bad_runs : RunLengths
+        How long runs are, in the trace and in the chain.
+    verdict : {"independent", "first-order", "nearly-first-order", "not-first-order"}
+        What the tests say.
+    explanation : str
+        Why.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.fit.losses([0, 0, 0, 1, 1, 0, 0, 1] * 40).packets
+    320
     """
 
     source: str
@@ -106,7 +136,13 @@ class MarkovFit:
     explanation: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The object behind ``--json``: lists for arrays."""
+        """The object behind ``--json``: lists for arrays.
+
+        Returns
+        -------
+        dict
+            The attributes by their names.
+        """
         found = asdict(self)
         for name in ("good_runs", "bad_runs"):
             runs = found[name]
@@ -116,13 +152,31 @@ class MarkovFit:
         return found
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as JSON text; numbers read back exactly."""
+        """:meth:`to_dict` as JSON text; numbers read back exactly.
+
+        Returns
+        -------
+        str
+            JSON text.
+        """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def plot(self, path: str | PathLike[str] | None = None, title: str = "") -> Figure:
-        """Draw how long runs are, in the trace (marks) and in the chain (lines), as PNG, PDF or SVG.
+        """Draw how long runs are, in the trace (marks) and in the chain (lines).
 
         On these axes a geometric law, that of a first-order chain, is a straight line.
+
+        Parameters
+        ----------
+        path : path, optional
+            PNG, PDF or SVG by its ending; nothing is written without it.
+        title : str
+            Title.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; a notebook shows it.
         """
         panels = {"Good": self.good_runs, "Bad": self.bad_runs}
         with figure(None if path is None else Path(path), height=1.5) as drawn:
@@ -162,16 +216,38 @@ class FadingFit:
 
 
 def fit(trace: Trace, format: str = "auto", packets: int | None = None) -> MarkovFit:
-    """Fit a two-state Markov chain to a trace: a file, or an array with a 0 (delivered) or 1 (lost) a packet.
+    """Fit a two-state Markov chain to a trace of losses.
 
-    A file (also ``.gz``) holds either one digit a packet (``format="bits"``), or the numbers of the lost
-    packets, counted from 0 and increasing (``"lost"``; an array may too). White space and commas separate,
-    ``#`` starts a comment. ``"auto"`` reads a file as whichever it can be, and refuses one that can be both.
-    ``packets``, or a line ``# packets N``, says how many packets there were; without it, lost numbers end
-    with the last packet lost, and ``packets_assumed`` says so.
+    Parameters
+    ----------
+    trace : path or array of int
+        A file, or a 0 (delivered) or 1 (lost) a packet. A file (also ``.gz``) holds either one digit a
+        packet, or the numbers of the lost packets, counted from 0 and increasing. White space and commas
+        separate, ``#`` starts a comment.
+    format : {"auto", "bits", "lost"}
+        What the numbers are. ``"auto"`` reads a file as whichever it can be, and refuses one that can be
+        both.
+    packets : int, optional
+        Number of packets there were, as a line ``# packets N`` says too; without it, lost numbers end with
+        the last packet lost, and ``packets_assumed`` says so.
 
-    Raises :class:`crossfade.errors.TraceError` for a text that is no trace (naming its line), and where fewer
-    than ten changes between delivered and lost leave nothing to fit.
+    Returns
+    -------
+    MarkovFit
+        The chain with 95 % intervals, tests, and a verdict.
+
+    Raises
+    ------
+    TraceError
+        If a text is no trace (the message names its line), or fewer than ten changes between delivered and
+        lost leave nothing to fit.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.fit.losses([0, 0, 0, 1, 1, 0, 0, 1] * 40)
+    >>> found.losses, round(found.p_e.value, 3)
+    (120, 0.376)
     """
     if isinstance(trace, str | PathLike):
         source = fspath(trace)
@@ -186,11 +262,33 @@ def fit(trace: Trace, format: str = "auto", packets: int | None = None) -> Marko
 
 
 def fit_rayleigh(p_e: float, fd_t: float) -> FadingFit:
-    """Fit a chain to sampled Rayleigh fading of normalised Doppler frequency ``fd_t`` that loses ``p_e``.
+    """Fit a chain to sampled Rayleigh fading.
 
-    Samples 10,000 bursts, or as many as 20 million steps hold (about a second); always the same fading.
+    It samples 10,000 bursts, or as many as 20 million steps hold (about a second); always the same fading.
 
-    Raises :class:`crossfade.errors.ScenarioError` for values out of range, and for bursts too rare to sample.
+    Parameters
+    ----------
+    p_e : float
+        Share of packets that are lost.
+    fd_t : float
+        Doppler frequency times the slot.
+
+    Returns
+    -------
+    FadingFit
+        The chain, and the closed form beside it.
+
+    Raises
+    ------
+    ScenarioError
+        If a value is out of range, or bursts are too rare to sample.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> found = cf.fit.rayleigh(p_e=0.1, fd_t=0.05)
+    >>> abs(found.fit.p_e.value - 0.1) < 0.01
+    True
     """
     with _translated("fit_rayleigh"):
         found = json.loads(_crossfade.fit_rayleigh(p_e, fd_t))

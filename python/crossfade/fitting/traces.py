@@ -63,8 +63,23 @@ class TraceFile:
 class LinkTrace:
     """Recordings of a link, a file each.
 
-    Files that say different things, such as a capacity and its delays, are about one way of the link. A
-    file that says what one before it has said begins the other way: up first, then down.
+    Files that say different things, such as a capacity and its delays, are about one way of the link. A file
+    that says what one before it has said begins the other way: up first, then down.
+
+    Attributes
+    ----------
+    files : sequence of TraceFile
+        What each file says.
+    delay_interval_s : float
+        How long each delay of LeoReplayer holds, in seconds.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> with open("link.up", "w") as file:
+    ...     _ = file.write("1\\n2\\n3\\n")
+    >>> list(cf.fit.trace("link.up").ways)
+    ['both']
     """
 
     files: Sequence[TraceFile]
@@ -92,10 +107,13 @@ class LinkTrace:
     def summary(self) -> list[dict[str, Any]]:
         """A dictionary a file and direction: the object behind ``--json``.
 
-        ``rate_bps``, ``delay_s`` and ``loss`` have the mean over all time, and ``min``, ``p5``, ``p50``,
-        ``p95`` and ``max`` of windows of ``window_s`` (100 ms, longer for recordings of more than 29
-        hours); None is what the file does not say. ``clock_s`` is the largest unit of which all its times
-        are multiples: what happens faster does not show.
+        Returns
+        -------
+        list of dict
+            ``rate_bps``, ``delay_s`` and ``loss`` have the mean over all time, and ``min``, ``p5``, ``p50``,
+            ``p95`` and ``max`` of windows of ``window_s`` (100 ms, longer for recordings of more than 29
+            hours); None is what the file does not say. ``clock_s`` is the largest unit of which all its times
+            are multiples: what happens faster does not show.
         """
         of_groups = {
             id(file): way for way, group in self.ways.items() for file in group if len(self.ways) == 2
@@ -122,15 +140,22 @@ class LinkTrace:
         return rows
 
     def packets(self) -> pd.DataFrame:
-        """Packets whose two ends were recorded, as a ``pandas.DataFrame`` in the order of sending.
+        """Packets whose two ends were recorded, in the order of sending.
 
-        Of each way the log of the end that sends and that of the end that receives, such as the two halves
-        of a tunnel of Pantheon, are joined by the numbers of the packets, on one clock: that of the log that
-        starts first. Columns: ``direction``, ``id``, ``bytes``, ``sent_s``, ``arrived_s`` and ``delay_s``,
-        which are not a number of a packet that did not arrive.
+        Of each way the log of the end that sends and that of the end that receives, such as the two halves of
+        a tunnel of Pantheon, are joined by the numbers of the packets, on one clock: that of the log that
+        starts first.
 
-        Raises :class:`crossfade.errors.TraceError` where no way has two such logs, and for a packet that
-        arrived and was not sent.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: ``direction``, ``id``, ``bytes``, ``sent_s``, ``arrived_s`` and ``delay_s``; the last two
+            are not a number of a packet that did not arrive.
+
+        Raises
+        ------
+        TraceError
+            If no way has two such logs, or a packet arrived and was not sent.
         """
         import pandas as pd  # here, so that commands which need no tables start without it
 
@@ -160,15 +185,24 @@ class LinkTrace:
         return found
 
     def to_json(self) -> str:
-        """:meth:`summary` as JSON text."""
+        """:meth:`summary` as JSON text.
+
+        Returns
+        -------
+        str
+            JSON text.
+        """
         return json.dumps(self.summary(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def frame(self) -> pd.DataFrame:
-        """All facts as a ``pandas.DataFrame``, a row each, in the order of the files.
+        """All facts, a row each, in the order of the files.
 
-        Columns: ``file``, ``kind`` (opportunity, step, train, sent, arrived), ``direction``, ``time_s``,
-        and what the files say, such as ``bytes``, ``lasts_s``, ``rate_bps``, ``delay_s``, ``loss``,
-        ``queue_packets``; not a number is what a fact does not say.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: ``file``, ``kind`` (opportunity, step, train, sent, arrived), ``direction``, ``time_s``,
+            and what the files say, such as ``bytes``, ``lasts_s``, ``rate_bps``, ``delay_s``, ``loss``,
+            ``queue_packets``; not a number is what a fact does not say.
         """
         import pandas as pd  # here, so that commands which need no tables start without it
 
@@ -185,7 +219,25 @@ class LinkTrace:
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
     def losses(self, to: str, direction: str | None = None) -> list[str]:
-        """What :meth:`convert` would lose, in words; empty where nothing is lost."""
+        """What :meth:`convert` would lose, in words.
+
+        Parameters
+        ----------
+        to : str
+            Name of the format.
+        direction : {"up", "down"}, optional
+            The way, where there are two.
+
+        Returns
+        -------
+        list of str
+            Empty where nothing is lost.
+
+        Raises
+        ------
+        TraceError
+            If the format is not written, or there is no such way.
+        """
         return self._conversion(to, self._direction(direction))[1]
 
     def convert(
@@ -195,15 +247,33 @@ class LinkTrace:
         direction: str | None = None,
         lossy: bool = False,
     ) -> list[Path]:
-        """Write the recordings of one way in another format; gives the files that were written.
+        """Write the recordings of one way in another format.
 
-        What a conversion would lose refuses it, unless ``lossy``. ``direction`` (``up``, ``down``) is
-        needed where there are two. A file that is there is never written over. Formats with several files
-        (``leoreplayer``: a capacity and its delays) add the name of each before the ending, if there is
-        more than one.
+        A file that is there is never written over. Formats with several files (``leoreplayer``: a capacity
+        and its delays) add the name of each before the ending, if there is more than one.
 
-        Raises :class:`crossfade.errors.TraceError`, naming what would be lost, and
-        :class:`crossfade.errors.OutputError`.
+        Parameters
+        ----------
+        to : str
+            Name of the format.
+        out : path
+            The file.
+        direction : {"up", "down"}, optional
+            The way, where there are two.
+        lossy : bool
+            Whether what the other format cannot say may be lost.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The files that were written.
+
+        Raises
+        ------
+        TraceError
+            If something would be lost; the message names it.
+        OutputError
+            If a file cannot be written.
         """
         with _translated("convert"):
             # A format that is not written is refused whichever way is meant.
@@ -228,7 +298,25 @@ class LinkTrace:
         return paths
 
     def plot(self, path: str | PathLike[str] | None = None, title: str = "") -> Figure:
-        """Draw capacity, delay and loss over time, those that there are, as PNG, PDF or SVG."""
+        """Draw capacity, delay and loss over time, those that there are.
+
+        Parameters
+        ----------
+        path : path, optional
+            PNG, PDF or SVG by its ending; nothing is written without it.
+        title : str
+            Title.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; a notebook shows it.
+
+        Raises
+        ------
+        TraceError
+            If the files say nothing that can be drawn.
+        """
         curves = self._curves()
         names = [name for name in AXES if any(name in curve for _, curve in curves)]
         if not names:
@@ -344,13 +432,34 @@ def trace(
 ) -> LinkTrace:
     """Read recordings of a link, of mahimahi, LeoReplayer, TheaterQ and others, by what is in the files.
 
-    Several files are the parts of one way (a capacity, its delays), or both ways, up first. A file may be
-    packed by gzip. ``format`` says of all files what cannot be told: ``cellreplay-heavy``, or
-    ``leoreplayer`` of delays that never decrease. ``delay_interval_s`` is how long each delay of
-    LeoReplayer holds.
+    Parameters
+    ----------
+    *paths : path
+        Several files are the parts of one way (a capacity, its delays), or both ways, up first. A file may be
+        packed by gzip.
+    format : str, optional
+        What cannot be told, of all files: ``cellreplay-heavy``, or ``leoreplayer`` of delays that never
+        decrease.
+    delay_interval_s : float
+        How long each delay of LeoReplayer holds, in seconds.
 
-    Raises :class:`crossfade.errors.TraceError` for a file of no known format, and for a wrong line, with
-    its number.
+    Returns
+    -------
+    LinkTrace
+        What the files say.
+
+    Raises
+    ------
+    TraceError
+        If a file is of no known format, or a line is wrong; the message has its number.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> with open("cell.down", "w") as file:  # 1500 bytes each millisecond
+    ...     _ = file.write("".join(f"{time}\\n" for time in range(1, 1001)))
+    >>> round(cf.fit.trace("cell.down").summary()[0]["rate_bps"]["mean"])
+    12000000
     """
     if not paths:
         raise TraceError("trace: needs at least one file")

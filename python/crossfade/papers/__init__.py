@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 from crossfade.errors import ScenarioError
 from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, transports, wipemu
@@ -14,25 +14,15 @@ from crossfade.papers.figures import Figures
 from crossfade.papers.matrix import Matrix
 from crossfade.papers.options import Options
 from crossfade.papers.reading import Reading
-from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
+from crossfade.papers.verdicts import Verdict
 from crossfade.plans.options import RunOptions
 from crossfade.results.cache import Cache, open_cache
 from crossfade.tables import Table
 
-__all__ = [
-    "PAPERS",
-    "Matrix",
-    "Options",
-    "Outcome",
-    "Paper",
-    "Reading",
-    "Verdict",
-    "claims",
-    "find",
-    "paper",
-    "readings",
-    "verdict_table",
-]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Matrix", "Verdict", "claims", "paper", "readings"]
 
 
 class Paper(Protocol):
@@ -68,18 +58,55 @@ def paper(
     reading: str | None = None,
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
-) -> Table:
+) -> pd.DataFrame:
     """The rows of a paper's figure or table, as ``crossfade paper KEY NAME --csv`` writes them.
 
-    ``quick`` makes runs shorter, for a first look; ``reading`` decides what the paper leaves open as the
-    reading of that name does; ``over`` replaces an axis, named as its column
-    (``{"p_e": [0.01, 0.1], "channel": ["iid", 0.08]}``). The rest is as in :func:`crossfade.run`.
+    Parameters
+    ----------
+    key : str
+        Key of the paper (``"tcp-markov"``; ``crossfade paper`` lists them).
+    name : str
+        Name of the figure or table (``"fig2"``).
+    quick : bool
+        Whether runs are shorter, for a first look.
+    reading : str, optional
+        Reading by whose rule it is decided what the paper leaves open.
+    methods : sequence of str, optional
+        Names of methods, above those of the figure.
+    **options
+        Those of :func:`crossfade.run`; ``over`` replaces an axis, named as its column
+        (``{"p_e": [0.01, 0.1], "channel": ["iid", 0.08]}``).
 
+    Returns
+    -------
+    pandas.DataFrame
+        A row a point and method; columns and units are those that the paper's page tells.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such paper, figure or reading, or an option is wrong.
+
+    Examples
+    --------
     >>> import crossfade as cf
-    >>> table = cf.paper("tcp-markov", "table1")
-    >>> float(round(table.column("p_gg")[0], 6))
+    >>> table = cf.papers.paper("tcp-markov", "table1")
+    >>> float(table["p_gg"].round(6)[0])
     0.999329
     """
+    return paper_table(key, name, quick=quick, reading=reading, methods=methods, **options).to_pandas()
+
+
+def paper_table(
+    key: str,
+    name: str,
+    *,
+    quick: bool = False,
+    reading: str | None = None,
+    methods: Sequence[str] | None = None,
+    **options: Unpack[RunOptions],
+) -> Table:
+    """What :func:`paper` gives, as a table."""
     asked = Options.of(RunOptions, options, methods=methods, quick=quick, reading=_reading(key, reading))
     return find(key).table(name, asked)
 
@@ -95,8 +122,37 @@ def claims(
 ) -> list[Verdict]:
     """The verdicts on a paper's claims, each computed from our own results and their intervals.
 
-    All are of one ``reading`` of what the paper leaves open, that of its figures unless another is named;
-    ``only`` names the claims to judge.
+    Parameters
+    ----------
+    key : str
+        Key of the paper (``"tcp-markov"``; ``crossfade paper`` lists them).
+    quick : bool
+        Whether runs are shorter, for a first look.
+    reading : str, optional
+        Reading of what the paper leaves open (default: that of its figures).
+    only : sequence of str, optional
+        Claims to judge, by their names.
+    methods : sequence of str, optional
+        Names of methods, above those of the figures.
+    **options
+        Those of :func:`crossfade.run` but ``over``.
+
+    Returns
+    -------
+    list of Verdict
+        A verdict for each claim, in the order of the paper.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such paper, claim or reading, or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> verdicts = cf.papers.claims("tcp-markov", only=["small-window"])  # doctest: +SKIP
+    >>> [verdict.verdict for verdict in verdicts]  # doctest: +SKIP
+    ['holds']
     """
     asked = Options.of(RunOptions, options, methods=methods, quick=quick, reading=_reading(key, reading))
     with _one_store(asked) as stored:
@@ -111,7 +167,37 @@ def readings(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Matrix:
-    """The verdicts on a paper's claims under each of its readings, as ``crossfade paper KEY --readings``."""
+    """The verdicts on a paper's claims under each of its readings, as ``crossfade paper KEY --readings``.
+
+    Parameters
+    ----------
+    key : str
+        Key of the paper (``"tcp-rlp"``; ``crossfade paper`` lists them).
+    quick : bool
+        Whether runs are shorter, for a first look.
+    only : sequence of str, optional
+        Claims to judge, by their names.
+    methods : sequence of str, optional
+        Names of methods, above those of the figures.
+    **options
+        Those of :func:`crossfade.run` but ``over``.
+
+    Returns
+    -------
+    Matrix
+        Verdicts by the names of readings.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such paper or claim, or an option is wrong.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> matrix = cf.papers.readings("tcp-rlp", quick=True)  # doctest: +SKIP
+    >>> matrix.best.name  # doctest: +SKIP
+    """
     asked = Options.of(RunOptions, options, methods=methods, quick=quick)
     there = find(key).SET.readings()
     with _one_store(asked) as stored:
@@ -127,7 +213,7 @@ def _reading(key: str, name: str | None) -> Reading | None:
 def _one_store(asked: Options) -> Iterator[Options]:
     """One store for all figures: with the cache off, runs that several claims need are computed once."""
     if asked.over is not None:
-        raise ScenarioError("over: claims are judged at points of their own; cf.paper takes axes")
+        raise ScenarioError("over: claims are judged at points of their own; cf.papers.paper takes axes")
     with nullcontext(asked.cache) if isinstance(asked.cache, Cache) else open_cache(asked.cache) as store:
         yield replace(asked, cache=store)
 

@@ -5,26 +5,65 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from crossfade.papers.reading import Reading, Readings
 from crossfade.papers.verdicts import WORDS, Verdict, Word
 from crossfade.tables import Cell, Table
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True)
 class Matrix:
-    """The verdicts on a paper's claims by the name of the reading."""
+    """The verdicts on a paper's claims by the name of the reading.
+
+    Attributes
+    ----------
+    readings : Readings
+        The readings that there are.
+    verdicts : mapping of str to sequence of Verdict
+        Verdicts on the same claims, by the name of the reading.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.papers.readings("tcp-rlp", quick=True).table()  # doctest: +SKIP
+    """
 
     readings: Readings
     verdicts: Mapping[str, Sequence[Verdict]]
 
     def score(self, reading: str) -> dict[Word, int]:
-        """How many claims came to each verdict under a reading."""
+        """How many claims came to each verdict under a reading.
+
+        Parameters
+        ----------
+        reading : str
+            Name of the reading.
+
+        Returns
+        -------
+        dict of str to int
+            Counts by verdict.
+        """
         found = Counter(verdict.verdict for verdict in self.verdicts[reading])
         return {word: found[word] for word in WORDS}
 
     def score_words(self, reading: str) -> str:
-        """The score as text: how many hold, hold partly and do not hold, and what else there is."""
+        """The score as text: how many hold, hold partly and do not hold, and what else there is.
+
+        Parameters
+        ----------
+        reading : str
+            Name of the reading.
+
+        Returns
+        -------
+        str
+            A line.
+        """
         score = self.score(reading)
         told = f"{score['holds']} hold, {score['holds partly']} partly, {score['does not hold']} not"
         others = [f"{count} {word}" for word, count in list(score.items())[3:] if count]
@@ -47,15 +86,26 @@ class Matrix:
         how = f" ({self.readings.how})" if self.readings.how else ""
         return f"best single reading: {best.name} of {tried} tried{how}: {self.score_words(best.name)}"
 
-    def table(self) -> Table:
-        """A row for each claim, a column for each reading; the last row is their scores."""
-        names = list(self.verdicts)
-        rows: list[dict[str, Cell]] = []
-        for judged in zip(*self.verdicts.values(), strict=True):
-            cells = {name: cell(verdict) for name, verdict in zip(names, judged, strict=True)}
-            rows.append({"claim": judged[0].claim, "figure": judged[0].figure, **cells})
-        rows.append({"claim": "score", **{name: self.score_words(name) for name in names}})
-        return Table.of(["claim", "figure", *names], rows)
+    def table(self) -> pd.DataFrame:
+        """A row for each claim, a column for each reading; the last row is their scores.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: ``claim``, ``figure``, and the readings by name.
+        """
+        return matrix_table(self).to_pandas()
+
+
+def matrix_table(matrix: Matrix) -> Table:
+    """What :meth:`Matrix.table` gives, as a table."""
+    names = list(matrix.verdicts)
+    rows: list[dict[str, Cell]] = []
+    for judged in zip(*matrix.verdicts.values(), strict=True):
+        cells = {name: cell(verdict) for name, verdict in zip(names, judged, strict=True)}
+        rows.append({"claim": judged[0].claim, "figure": judged[0].figure, **cells})
+    rows.append({"claim": "score", **{name: matrix.score_words(name) for name in names}})
+    return Table.of(["claim", "figure", *names], rows)
 
 
 def cell(verdict: Verdict) -> str:

@@ -68,7 +68,34 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one claim under one reading."""
+    """What became of one claim under one reading.
+
+    Attributes
+    ----------
+    claim : str
+        Name of the claim.
+    quote : str
+        The sentence of the paper.
+    figure : str
+        Where it stands.
+    computed : str
+        How ours is computed.
+    tolerance : str
+        How much it may differ.
+    why : str
+        Why so much, or why the claim is not judged.
+    because : str
+        Why it does not simply hold, under the reading of the figures: a word for the kind of reason, a colon,
+        a sentence.
+    outcomes : list of Outcome
+        What each point says.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.papers.Verdict("a", "It grows.", "fig2", "", "", "no number", "", []).verdict
+    'not judged'
+    """
 
     claim: str
     quote: str
@@ -106,7 +133,17 @@ class Verdict:
         return self.silent("cannot be seen")
 
     def silent(self, why: Silence) -> int:
-        """How many points do not tell for that reason."""
+        """How many points do not tell for a reason.
+
+        Parameters
+        ----------
+        why : {"undecided", "cannot be seen", "nothing to tell"}
+            The reason.
+
+        Returns
+        -------
+        int
+        """
         return sum(outcome.holds is None and outcome.silent == why for outcome in self.outcomes)
 
     @property

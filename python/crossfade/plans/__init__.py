@@ -160,12 +160,36 @@ def read(
 
 
 def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Results:
-    """A results file as :class:`Results`, as :func:`run` gave them: points with estimates and their rows.
+    """A results file as :class:`Results`: points with estimates and their rows.
 
-    Points without a finished run are left out. All rows of the plan are held, a kilobyte each, which
-    :func:`open_results` does not. ``plan`` is as in :func:`open_results`. Of a file whose plan
-    this version of crossfade reads in another way, what only the scenario tells (``Point.scenario``,
-    ``flows``, ``links``) is empty; the metrics of flows and links are in ``Point.parts``.
+    All rows of the plan are held, a kilobyte each, which :func:`crossfade.open_results` does not.
+
+    Parameters
+    ----------
+    path : path
+        The results file.
+    plan : int or str, optional
+        Which plan of several in the file, by number (the oldest is 1) or id (default: the one asked for
+        last).
+
+    Returns
+    -------
+    Results
+        Points without a finished run are left out. Of a file whose plan this version of crossfade reads in
+        another way, what only the scenario tells (``Point.scenario``, ``flows``, ``links``) is empty; the
+        metrics of flows and links are in ``Point.parts``.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be read, or has no such plan.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> _ = cf.sweep("quickstart", methods=["formula"], out="load.sqlite")
+    >>> cf.store.load("load.sqlite")
+    <Results 'Three TCPs over a slowly fading link': 27 points over tcp.variant, channel.p_e; formula>
     """
     from crossfade.results.planresults import results_of, warnings_of  # here: numpy takes a while to load
 

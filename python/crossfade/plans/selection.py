@@ -19,7 +19,7 @@ def chosen(
     """The axes of a plan with the values that the chosen points have, to be run over in place of them.
 
     ``point`` is the number of a point, counted from 0, ``at`` the values of axes, compared as in
-    :meth:`crossfade.Results.where`. :class:`ScenarioError` where no point is left.
+    :meth:`crossfade.store.Results.where`. :class:`ScenarioError` where no point is left.
     """
     numbers = chosen_points(description, point, at)
     points = [description["points"][number]["axes"] for number in numbers]

@@ -71,14 +71,36 @@ def report(
     """Write results, or those of a results file, as one interactive HTML page.
 
     It has figures (hover for value, interval and number of runs; zoom; switch curves on and off; choose the
-    metric), the table of results, the scenario and how it was run, and what to be careful about. ``metrics``
-    are those of the figures at first, each one figure (default: throughput or goodput and another), also
-    ratios of two (``"a.goodput_bps/b.goodput_bps"``); ``x`` and ``by`` are as in :func:`crossfade.plot`, and
-    an axis that would be held at a value there can be chosen here. ``where`` takes a part of the points
-    (:meth:`Results.where`), and ``plan`` says which sweep of a results file is meant (default: the one asked
-    for last).
+    metric), the table of results, the scenario and how it was run, and what to be careful about. The page is
+    a single file of about 1.3 MB, most of which is plotly.js, and asks the network for nothing.
 
-    The page is a single file of about 1.3 MB, most of which is plotly.js, and asks the network for nothing.
+    Parameters
+    ----------
+    results : Results or path
+        Results, or a results file.
+    out : path
+        The page, which ends in ``.html``.
+    plan : int or str, optional
+        Which sweep of a results file is meant (default: the one asked for last).
+    metrics : sequence of str, optional
+        Those of the figures at first, each one figure (default: what the scenario's ``figure`` says, else
+        throughput or goodput and another), also ratios of two (``"a.goodput_bps/b.goodput_bps"``).
+    x, by : str or sequence of str, optional
+        As in :func:`crossfade.plot`; an axis that would be held at a value there can be chosen here.
+    where : mapping, optional
+        A part of the points (:meth:`Results.where`).
+
+    Raises
+    ------
+    ResultsError
+        If there is nothing to report, or a column does not exist.
+    OutputError
+        If the page cannot be written.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> cf.pages.report(cf.run("quickstart", methods=["formula"]), "quick.html")
     """
     path = Path(out)
     check_output(path, *([] if isinstance(results, Results) else [results]))

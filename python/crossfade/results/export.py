@@ -42,27 +42,51 @@ def export(
     runs: bool = False,
     plan: int | str | None = None,
 ) -> None:
-    """Write a plan of a results file to ``path`` in a format that other programs read.
+    """Write a plan of a results file in a format that other programs read.
 
-    ``to`` is the format (by the ending of ``path`` where None):
+    Parameters
+    ----------
+    results : path
+        The results file.
+    path : path
+        The file that is written.
+    to : {"csv", "json", "parquet", "netcdf", "mat"}, optional
+        The format (default: by the ending of ``path``):
 
-    - ``csv`` (``.csv``): a row a point and method, as :meth:`Results.table` has it: axes as they are written,
-      ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``.
-    - ``json`` (``.json``): a list with an object for each point and method, as ``crossfade run --json``
-      prints it (``crossfade schema --results``); with ``runs`` an object for each run.
-    - ``parquet`` (``.parquet``): the same columns with axes as in :func:`open_results`. The unit of a column
-      is ``units`` in the metadata of its field; the metadata of the schema is that of the dataset.
-    - ``netcdf`` (``.nc``, NetCDF-4): a variable for each of these columns, over dimensions with the dotted
-      keys of the axes.
-    - ``mat`` (``.mat``, MATLAB 5): its coordinates and variables with the same dimensions, and a struct
-      ``about`` with its attributes, and for each variable its ``names`` in the dataset (a character that
-      MATLAB does not allow becomes ``_``), ``units`` and ``dimensions``.
+        - ``csv`` (``.csv``): a row a point and method, as :meth:`Results.table` has it: axes as they are
+          written, ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and
+          ``NAME_ci95_high``.
+        - ``json`` (``.json``): a list with an object for each point and method, as ``crossfade run --json``
+          prints it (``crossfade schema --results``); with ``runs`` an object for each run.
+        - ``parquet`` (``.parquet``): the same columns with axes as in :func:`crossfade.open_results`. The
+          unit of a column is ``units`` in the metadata of its field; the metadata of the schema is that of
+          the dataset.
+        - ``netcdf`` (``.nc``, NetCDF-4): a variable for each of these columns, over dimensions with the
+          dotted keys of the axes.
+        - ``mat`` (``.mat``, MATLAB 5): its coordinates and variables with the same dimensions, and a struct
+          ``about`` with its attributes, and for each variable its ``names`` in the dataset (a character that
+          MATLAB does not allow becomes ``_``), ``units`` and ``dimensions``.
+    runs : bool
+        Whether each run stands for itself, in a row or along the dimension ``run``, in place of means and
+        intervals.
+    plan : int or str, optional
+        As in :func:`crossfade.open_results`.
 
-    With ``runs`` each run stands for itself, in a row or along the dimension ``run``, in place of means and
-    intervals. ``plan`` is as in :func:`open_results`.
+    Raises
+    ------
+    ResultsError
+        If the file cannot be read, or nothing in it is finished.
+    OutputError
+        If ``path`` cannot be written, or a package for it is missing.
 
-    Raises :class:`ResultsError` where the file cannot be read or nothing in it is finished, and
-    :class:`OutputError` where ``path`` cannot be written, or a package for it is missing.
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> _ = cf.sweep("quickstart", methods=["formula"], out="quick.sqlite")
+    >>> cf.store.export("quick.sqlite", "quick.csv")
+    >>> with open("quick.csv") as file:
+    ...     file.readline().split(",")[:3]
+    ['tcp.variant', 'channel.p_e', 'method']
     """
     path = Path(path)
     writer = _writer_by_ending(path) if to is None else writer_of(to)

@@ -15,6 +15,15 @@ class Interrupted(KeyboardInterrupt):
     What is finished, ``rows`` runs and solutions, is in ``results`` (and, under the columns that were asked
     for, in ``table``) and, unless switched off, in the cache: the same run once more goes on from there. Both
     are made when they are asked for: of many points that takes longer than whoever stops a run wants to wait.
+
+    Parameters
+    ----------
+    rows : int
+        Number of runs and solutions that are finished.
+    results : callable
+        Makes the results of what is finished.
+    table : callable, optional
+        Makes them as a table.
     """
 
     def __init__(
@@ -36,5 +45,15 @@ class Interrupted(KeyboardInterrupt):
         return self.results.table() if self._table is None else self._table()
 
     def with_table(self, of: Callable[[Results], Table]) -> Interrupted:
-        """The finished results with columns that were asked for."""
+        """The finished results with columns that were asked for.
+
+        Parameters
+        ----------
+        of : callable
+            Makes a table of results.
+
+        Returns
+        -------
+        Interrupted
+        """
         return Interrupted(self.rows, lambda: self.results, lambda: of(self.results))

@@ -14,11 +14,30 @@ from crossfade.wording import registry
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: the name of its column, its unit (``1`` of a pure number), its words in figures, its meaning.
+    """A metric that results may have. Its ``str`` is what ``crossfade explain`` prints.
 
-    ``direction`` is its better side, ``higher`` or ``lower``, None where there is none. ``ratio`` says of
-    what rows hold it is the quotient over all runs: ``of`` (None: its own value times ``over``) by the sum of
-    ``over``; None of other metrics. Its ``str`` is what ``crossfade explain`` prints.
+    Attributes
+    ----------
+    name : str
+        Name of its column.
+    unit : str
+        Its unit, ``1`` of a pure number.
+    words : str
+        What figures call it.
+    meaning : str
+        What it counts.
+    direction : {"higher", "lower"} or None
+        Its better side; None where there is none.
+    ratio : dict or None
+        Of what rows hold it is the quotient over all runs: ``of`` (None: its own value times ``over``) by the
+        sum of ``over``; None of other metrics.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> metric = next(one for one in cf.reference.metrics() if one.name == "rtt_p95_s")
+    >>> metric.unit, metric.direction
+    ('s', 'lower')
     """
 
     name: str
@@ -40,7 +59,19 @@ def _registry() -> dict[str, Metric]:
 
 
 def metrics() -> list[Metric]:
-    """Every metric that a result may have, in the order of tables."""
+    """Every metric that a result may have.
+
+    Returns
+    -------
+    list of Metric
+        In the order of tables.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> len([metric for metric in cf.reference.metrics() if metric.unit == "bit/s"]) > 3
+    True
+    """
     return list(_registry().values())
 
 

@@ -41,12 +41,31 @@ MOST_LINES = 40
 class Estimate:
     """One metric of one point.
 
-    ``value`` is the mean over the runs (None where the metric is undefined, such as a mean over no packets),
-    ``n`` the number of runs in which it is defined, 0 where a method has no randomness. With ``at_least`` it
-    is a lower bound, since flows were unfinished when their runs ended: it has no ``high`` and no ``ci95``;
-    ``ci95`` the half-width of its two-sided 95 % Student interval, None where there are not two runs, the
-    method is exact, or events are too rare for it. ``low`` and ``high`` are the ends of a 95 % interval that
-    also covers rare events, shares at their ceiling and skewed runs; it is never narrower than Student's.
+    Attributes
+    ----------
+    value : float or None
+        Mean over the runs, in ``unit``; None where the metric is undefined, such as a mean over no packets.
+    ci95 : float or None
+        Half-width of its two-sided 95 % Student interval; None where there are not two runs, the method is
+        exact, or events are too rare for it.
+    low, high : float or None
+        Ends of a 95 % interval that also covers rare events, shares at their ceiling and skewed runs; it is
+        nowhere narrower than Student's, and stops where the metric can.
+    n : int
+        Number of runs in which the metric is defined; 0 where a method has no randomness.
+    method : str
+        Name of the method.
+    unit : str
+        The unit, ``1`` of a pure number.
+    at_least : bool
+        Whether it is a lower bound, since flows were unfinished when their runs ended: it has no ``high`` and
+        no ``ci95``.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> print(cf.store.Estimate(0.95, 0.01, 0.94, 0.96, 10, "simulation", "1"))
+    0.950 ± 0.010
     """
 
     value: float | None
@@ -66,13 +85,40 @@ class Estimate:
 class Point:
     """One point of a sweep (the only one where nothing is swept), by one method.
 
-    ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
-    or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh, ``users`` those of each user of a
-    cell. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact analysis, the shares
-    of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that count, in order; of
-    more than 50,000 they are read whenever somebody goes through them. Of a physical layer ``snr_db`` is rho;
-    by method phy ``residual`` are the shares of frames that are not accepted after 1, 2, ... transmissions,
-    ``combined`` those of which the combination of so many receptions fails.
+    Attributes
+    ----------
+    axes : dict
+        Values of the axes, by dotted key, as they were written.
+    scenario : dict
+        All keys with their defaults.
+    method : str
+        Name of the method.
+    runs : int
+        Number of runs; 0 where a method has no randomness.
+    metrics : dict of str to Estimate
+        Those of the whole.
+    parts : dict of str to Estimate
+        Those of named flows and of links, as ``cubic.goodput_bps`` or ``reverse.queue_drops``.
+    flows, links, nodes, users : list of dict
+        Each flow and link, each node of a mesh, each user of a cell.
+    warnings : list of str
+        What to be careful about.
+    loss_windows : list of float
+        By exact analysis, the shares of first losses that find a window of 1, 2, ... segments.
+    rows : sequence of Row
+        The runs that count, in order; of more than 50,000 they are read whenever somebody goes through them.
+    snr_db : float or None
+        Of a physical layer rho, in dB.
+    residual, combined : list of Estimate
+        By method phy the shares of frames that are not accepted after 1, 2, ... transmissions, and those of
+        which the combination of so many receptions fails.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> (point,) = cf.run("quickstart", point=0, methods=["formula"]).points
+    >>> point.axes
+    {'tcp.variant': 'tahoe', 'channel.p_e': 0.001}
     """
 
     axes: dict[str, Any]
@@ -100,14 +146,35 @@ class Point:
         )
 
     def value(self, name: str) -> float:
-        """A metric's value, NaN where it is undefined or the method does not give it."""
+        """A metric's value.
+
+        Parameters
+        ----------
+        name : str
+            Name of the metric, also of a flow or link (``"cubic.goodput_bps"``).
+
+        Returns
+        -------
+        float
+            In the unit of the metric; NaN where it is undefined or the method does not give it.
+        """
         found = self.metrics.get(name, self.parts.get(name))
         return math.nan if found is None or found.value is None else found.value
 
     def samples(self, name: str) -> list[float]:
-        """A metric in each run, in order (NaN where it is undefined).
+        """A metric in each run.
 
         Run r of every point draws the same random numbers: compare two points run by run.
+
+        Parameters
+        ----------
+        name : str
+            Name of the metric, also of a flow or link.
+
+        Returns
+        -------
+        list of float
+            In the order of the runs; NaN where the metric is undefined.
         """
         held = {known for names in {row.names for row in self.rows} for known in names_of(names)}
         # In a row those of a flow, node or user (near.goodput_bps) say what it is.
@@ -126,7 +193,38 @@ class _Overview:
 
 @dataclass(frozen=True)
 class Results:
-    """All points of a scenario, in the order of its sweep; each by every method, in the order asked for."""
+    """All points of a scenario, in the order of its sweep; each by every method, in the order asked for.
+
+    Attributes
+    ----------
+    title : str
+        The scenario's own words.
+    methods : list of str
+        The methods.
+    seed : int
+        Seed of all random numbers.
+    points : sequence of Point
+        A point for each combination of the axes and each method.
+    provenance : dict
+        ``version``, ``results_version`` and ``overrides``: what it takes to make them again.
+    complete : bool
+        Whether no point and no run is missing.
+    axes : list of str
+        Dotted keys of the axes.
+    file_warnings : list of str
+        Those of the results file, where the results come from one: its points have none of their own.
+    figure : Wanted
+        What the scenario says about its figure.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> results = cf.run("quickstart", methods=["formula"])
+    >>> results.where({"tcp.variant": "reno", "channel.p_e<": 0.01})
+    <Results 'Three TCPs over a slowly fading link': 4 points over tcp.variant, channel.p_e; formula>
+    >>> results.to_pandas().shape[0]
+    27
+    """
 
     title: str
     methods: list[str]
@@ -224,15 +322,37 @@ class Results:
         return found
 
     def by_method(self, method: str) -> Results:
-        """The points of one method alone."""
+        """The points of one method alone.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+
+        Returns
+        -------
+        Results
+        """
         points = [point for point in self.points if point.method == method]
         return replace(self, methods=[method], points=points)
 
     def where(self, conditions: Mapping[str, Any]) -> Results:
-        """The points whose row of :meth:`table` has these values (``{"tcp.variant": "reno", "runs>=": 10}``).
+        """The points whose row of :meth:`table` has some values.
 
-        A name that ends with ``<``, ``<=``, ``>`` or ``>=`` compares. ``ResultsError`` names the values where
-        no point is left.
+        Parameters
+        ----------
+        conditions : mapping
+            Columns and values (``{"tcp.variant": "reno", "runs>=": 10}``); a name that ends with ``<``,
+            ``<=``, ``>`` or ``>=`` compares.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ResultsError
+            If no point is left; the message names the values that there are.
         """
         table = self.table()
         numbered = Table([*table.columns, PLACE], [[*row, place] for place, row in enumerate(table.rows)])
@@ -252,10 +372,22 @@ class Results:
     def table(self, only: Sequence[str] | None = None) -> Table:
         """A row a point and method: axes, ``method``, ``runs``, each metric and its interval.
 
-        The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``, and ``NAME_runs`` the number
-        of runs that the metric is of; ``NAME_at_least``, where some value is a lower bound, is 1 there. See
-        :class:`Estimate`.
-        ``only`` are the metrics that are wanted, in order; :class:`ScenarioError` for one that there is not.
+        Parameters
+        ----------
+        only : sequence of str, optional
+            The metrics that are wanted, in order (default: all).
+
+        Returns
+        -------
+        Table
+            The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``, and ``NAME_runs`` the
+            number of runs that the metric is of; ``NAME_at_least``, where some value is a lower bound, is 1
+            there. See :class:`Estimate`.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such metric.
         """
         columns = [*self.axes, "method", "runs"]
         names = self.chosen(only) if only else [*self.metrics, *self.parts]
@@ -282,7 +414,23 @@ class Results:
         }
 
     def chosen(self, names: Sequence[str]) -> list[str]:
-        """The metrics of these names; :class:`ScenarioError` for one that no point has."""
+        """The metrics of these names.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of metrics.
+
+        Returns
+        -------
+        list of str
+            The names.
+
+        Raises
+        ------
+        ScenarioError
+            If no point has one of them.
+        """
         known = {*self.metrics, *self.parts}
         for name in names:
             if name not in known:
@@ -298,15 +446,44 @@ class Results:
         return record | {"method": point.method, "runs": point.runs} | _cells(point)
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
-        """One column of :meth:`table` as a numpy array."""
+        """One column of :meth:`table`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        numpy.ndarray
+            A value for each point and method; of float (NaN where there is none) where it is numeric, else of
+            object.
+
+        Raises
+        ------
+        ResultsError
+            If there is no such column.
+        """
         return self.table().column(name)
 
     def to_csv(self) -> str:
-        """:meth:`table` as CSV text; numbers read back exactly."""
+        """:meth:`table` as CSV text; numbers read back exactly.
+
+        Returns
+        -------
+        str
+            Lines of CSV, with names at first.
+        """
         return self.table().to_csv()
 
     def to_pandas(self) -> Any:
-        """:meth:`table` as a pandas DataFrame; numbers that there are not are NaN."""
+        """:meth:`table` as a DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a point and method; numbers that there are not are NaN.
+        """
         import pandas as pd  # comes with xarray, and takes a while to load
 
         table = self.table()
@@ -377,9 +554,12 @@ class Results:
         return {name: found[place, number, name] for place, number, name in sorted(found)}
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The list behind ``--json``: an object for each point and method.
+        """What :meth:`to_json` writes.
 
-        ``crossfade schema --results`` describes it.
+        Returns
+        -------
+        list of dict
+            A dictionary for each point and method; ``crossfade schema --results`` describes it.
         """
         return [self._object(point) for point in self.points]
 
@@ -408,7 +588,13 @@ class Results:
         }
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as JSON text; numbers read back exactly."""
+        """:meth:`to_dict` as JSON text; numbers read back exactly.
+
+        Returns
+        -------
+        str
+            JSON text.
+        """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def plot(
@@ -420,9 +606,26 @@ class Results:
         ax: Axes | None = None,
         **options: Any,
     ) -> Figure:
-        """Draw the results, to a file where ``path`` names one.
+        """Draw the results.
 
-        ``options`` are those of :func:`crossfade.plot`. Returns the figure of matplotlib.
+        Parameters
+        ----------
+        path : path, optional
+            PNG, PDF or SVG by its ending; nothing is written without it.
+        width, font_size, ax
+            As in :func:`crossfade.plot`.
+        **options
+            Others of :func:`crossfade.plot`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; a notebook shows it.
+
+        Raises
+        ------
+        ResultsError
+            If there is nothing to draw, or a column does not exist.
         """
         file = None if path is None else fspath(path)
         page = Page(width or "", font_size, ax)

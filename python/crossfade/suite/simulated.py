@@ -126,7 +126,7 @@ def trace_command(case: Case, control: Control, seed: int | None, run: int) -> s
     keys = keys_of(case, control)
     if None in keys.values():  # to take a key out is for Python
         options = f"set={keys!r}, run={run}" + (f", seed={seed}" if seed is not None else "")
-        call = f"import crossfade as cf; cf.write_events('run{run}.csv', {case.scenario!r}, {options})"
+        call = f"import crossfade as cf; cf.runs.write_events('run{run}.csv', {case.scenario!r}, {options})"
         return shlex.join(["python", "-c", call])
     words = ["crossfade", "run", case.scenario]
     for key, value in keys.items():

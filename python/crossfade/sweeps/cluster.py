@@ -37,14 +37,28 @@ if TYPE_CHECKING:
 class Cluster:
     """The workers of a Dask cluster, as an engine for sweeps; to be used as a context.
 
-    ``address`` is that of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``),
-    or ``local`` for a cluster of ``jobs`` processes on this machine, one a core where that is None. Workers
-    need the same build of crossfade; they may come and go.
+    Workers need the same build of crossfade; they may come and go. A scheduler without TLS is warned of.
 
-    ``security`` has the certificates of a cluster with TLS (Dask's ``Security``); where it is None, those of
-    Dask's settings are used. A scheduler without TLS is warned of.
+    Parameters
+    ----------
+    address : str
+        That of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``), or ``local``
+        for a cluster of processes on this machine.
+    jobs : int, optional
+        Number of processes of ``local`` (default: one a core).
+    security : distributed.Security, optional
+        The certificates of a cluster with TLS (default: those of Dask's settings).
 
-    Raises :class:`ClusterError` where there is no such scheduler, or no worker within 30 s.
+    Raises
+    ------
+    ClusterError
+        If there is no such scheduler, or no worker within 30 s.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> with cf.store.Cluster("local", jobs=2) as cluster:  # doctest: +SKIP
+    ...     results = cf.sweep("quickstart", engine=cluster)
     """
 
     def __init__(self, address: str, jobs: int | None = None, *, security: Security | None = None) -> None:
@@ -72,9 +86,30 @@ class Cluster:
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],
     ) -> bool:
-        """Make the rows of a shard that are not known; says whether it is complete (not after Ctrl-C).
+        """Make the rows of a shard that are not known.
 
-        Raises :class:`ClusterError` where the cluster cannot do it; rows that were handed over stay valid.
+        Parameters
+        ----------
+        plan : Plan
+            What is to be run.
+        known : Known
+            The rows that there are.
+        shard : tuple of (int, int)
+            Which part of the plan.
+        on_rows : callable
+            Takes the rows as they come.
+        on_progress : callable
+            Takes the share that is done, and the number of workers.
+
+        Returns
+        -------
+        bool
+            Whether the shard is complete; False after Ctrl-C.
+
+        Raises
+        ------
+        ClusterError
+            If the cluster cannot do it; rows that were handed over stay valid.
         """
         try:
             workers = PlanWorkers(self.connection, plan)

@@ -48,19 +48,53 @@ def sweep(
 ) -> Results:
     """Run a scenario's sweep into a results file; what the file has already is not run again.
 
-    The options are those of :func:`run`. ``out`` is the file (default: the name of the scenario with the
-    ending ``.sqlite``, in the working folder); it may hold other plans, and other processes may fill it at
-    the same time. ``shard`` (k, n) does the k-th of n parts, whose files :func:`merge` joins. ``engine`` is
-    what makes the runs, by default ``jobs`` threads of this process. ``say`` is called with each line of the
-    plan before the runs, with the time that they will take, and with what was done in the end.
-
     The first runs of some points, spread over the plan, are made first, to tell how long the rest will take.
-    The results of a shard are those of all rows that the file has, ``complete`` if nothing is missing. Points
-    of very many runs are not held in memory but read from the file when they are looked at.
+    Points of very many runs are not held in memory but read from the file when they are looked at.
 
-    Raises :class:`ScenarioError` on anything wrong in the scenario or an option, :class:`OutputError` where
-    the file cannot be written (what it holds stays), and on Ctrl-C :class:`Interrupted`, which carries what
-    is finished. The same call once more goes on from there.
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario, a mapping of its keys, a file, a shipped scenario's name, or a text of TOML.
+    methods : sequence of str, optional
+        Names of methods (``["analysis", "simulation"]``), above the scenario's own.
+    out : path, optional
+        The file (default: the name of the scenario with the ending ``.sqlite``, in the working folder). It
+        may hold other plans, and other processes may fill it at the same time.
+    jobs : int, optional
+        Number of threads (default: all cores); results do not depend on it.
+    shard : tuple of (int, int), optional
+        (k, n) does the k-th of n parts, whose files :func:`crossfade.store.merge` joins.
+    engine : Engine, optional
+        What makes the runs: by default ``jobs`` threads of this process; a :class:`crossfade.store.Cluster`.
+    progress : bool
+        Whether a bar is shown on standard error.
+    say : callable, optional
+        Called with each line of the plan before the runs, with the time that they will take, and with what
+        was done in the end.
+    **options
+        ``set``, ``over``, ``seed``, ``runs``, ``precision``, ``point`` and ``at`` as in
+        :func:`crossfade.run`.
+
+    Returns
+    -------
+    Results
+        Those of all rows that the file has; ``complete`` if nothing is missing.
+
+    Raises
+    ------
+    ScenarioError
+        If anything is wrong in the scenario or an option.
+    OutputError
+        If the file cannot be written; what it holds stays.
+    Interrupted
+        On Ctrl-C, with what is finished; the same call once more goes on from there.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> results = cf.sweep("quickstart", methods=["formula"], out="sweep.sqlite")
+    >>> results.complete, len(results.points)
+    (True, 27)
     """
     engine = engine or Threads(jobs)
     shard = _checked(shard)
@@ -100,10 +134,29 @@ def sweep(
 def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say: Say | None = None) -> None:
     """Join results files: in the end ``out`` has the plans and rows of all ``files``, and those it had.
 
-    ``say`` is called with a line for each plan, which tells whether it is complete, and one in the end.
+    Parameters
+    ----------
+    files : sequence of paths
+        Results files, such as those of shards.
+    out : path
+        The file that gets everything; it may be there.
+    say : callable, optional
+        Called with a line for each plan, which tells whether it is complete, and one in the end.
 
-    Raises :class:`ResultsError` where one of the files cannot be read, or two have different rows under one
-    key, which the message names; then ``out`` is as it was.
+    Raises
+    ------
+    ResultsError
+        If one of the files cannot be read, or two have different rows under one key, which the message names;
+        then ``out`` is as it was.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> for k in (1, 2):
+    ...     _ = cf.sweep("quickstart", methods=["formula"], shard=(k, 2), out=f"part-{k}.sqlite")
+    >>> cf.store.merge(["part-1.sqlite", "part-2.sqlite"], "whole.sqlite")
+    >>> cf.store.load("whole.sqlite").complete
+    True
     """
     say = say or (lambda _: None)
     out = Path(out)

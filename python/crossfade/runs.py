@@ -1,0 +1,31 @@
+"""Single runs: every event, samples over time, transfers, delays, packet captures; error rates of frames."""
+
+from crossfade.api import (
+    delays,
+    events,
+    link_events,
+    opportunities,
+    pcap,
+    phy,
+    samples,
+    transfers,
+    write_events,
+    write_opportunities,
+    write_pcap,
+    write_samples,
+)
+
+__all__ = [
+    "delays",
+    "events",
+    "link_events",
+    "opportunities",
+    "pcap",
+    "phy",
+    "samples",
+    "transfers",
+    "write_events",
+    "write_opportunities",
+    "write_pcap",
+    "write_samples",
+]

@@ -1,0 +1,23 @@
+"""Results and their files, clusters that fill them: a file of its own, as public modules are."""
+
+from typing import TYPE_CHECKING, Any
+
+from crossfade.plans import load_results as load
+from crossfade.results.export import export
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Estimate, Point, Results
+from crossfade.sweeps.sweep import merge
+from crossfade.tables import Table
+
+if TYPE_CHECKING:
+    from crossfade.sweeps.cluster import Cluster
+
+__all__ = ["Cluster", "Estimate", "Interrupted", "Point", "Results", "Table", "export", "load", "merge"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Cluster":  # seldom wanted, and it takes a while to load
+        from crossfade.sweeps.cluster import Cluster
+
+        return Cluster
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
