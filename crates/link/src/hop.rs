@@ -28,9 +28,10 @@ pub struct HopConfig {
 /// A packet whose transmission is not counted yet.
 #[derive(Clone, Copy)]
 struct Unsent {
+    /// When it was taken.
     since: SimTime,
-    /// When it has been sent.
-    end: SimTime,
+    /// When its transmission begins. It ends when that of the next one begins, and of the last when the hop is idle.
+    start: SimTime,
     parcel: Parcel,
 }
 
@@ -43,20 +44,22 @@ pub struct Hop {
     delay: SimTime,
     queue_limit: Option<QueueLimit>,
     loss: Box<dyn LossProcess>,
-    /// Packets taken so far, and those of them for which the loss process did not step.
-    taken: u64,
+    /// Packets taken so far for which the loss process stepped, and those for which it did not.
+    steps: u64,
     spared: u64,
     /// What will come out, and when.
     under_way: VecDeque<(SimTime, Parcel)>,
     /// What will be lost, and when it has been sent.
     to_lose: VecDeque<(SimTime, Parcel)>,
+    /// When the first of it is lost; [`SimTime::MAX`] if nothing is.
+    next_loss: SimTime,
     /// When the first of both leaves; [`SimTime::MAX`] if nothing does. Asked for much more often than it changes.
     next_event: SimTime,
-    /// What is being sent, and what waits, behind some that has been sent and makes no difference until somebody looks.
-    unsent: VecDeque<Unsent>,
-    unsent_bytes: u64,
-    /// When the last packet had been sent that is counted.
-    counted_until: SimTime,
+    /// What is being sent. It may have been sent, and some that waits too: that makes no difference until somebody looks.
+    sending: Option<Unsent>,
+    /// What waits behind it, and its bytes.
+    queue: VecDeque<Unsent>,
+    queue_bytes: u64,
     idle_at: SimTime,
     statistics: LinkStatistics,
     log: EventLog,
@@ -71,14 +74,15 @@ impl Hop {
             delay,
             queue_limit,
             loss,
-            taken: 0,
+            steps: 0,
             spared: 0,
             under_way: VecDeque::new(),
             to_lose: VecDeque::new(),
+            next_loss: SimTime::MAX,
             next_event: SimTime::MAX,
-            unsent: VecDeque::new(),
-            unsent_bytes: 0,
-            counted_until: SimTime::ZERO,
+            sending: None,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
             idle_at: SimTime::ZERO,
             statistics: LinkStatistics::default(),
             log: EventLog::default(),
@@ -134,7 +138,9 @@ impl Hop {
     #[inline(always)]
     fn admit(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         let bytes = parcel.bytes();
-        if self.is_full(now, bytes) {
+        if self.idle_at <= now {
+            self.rest();
+        } else if self.is_full(now, bytes) {
             self.statistics.queue_drops += 1;
             self.log_queue(now, QueueChange::Dropped);
             return Err(Push::QueueDrop);
@@ -142,24 +148,25 @@ impl Hop {
         let start = self.idle_at.max(now);
         let end = start + self.transmitter.time_for(bytes);
         self.idle_at = end;
-        if end > now {
-            self.unsent.push_back(Unsent { since: now, end, parcel });
-            self.unsent_bytes += u64::from(bytes);
-            if start > now {
-                self.log_queue(now, QueueChange::Enqueued);
-            }
+        let unsent = Unsent { since: now, start, parcel };
+        if start > now {
+            self.queue.push_back(unsent);
+            self.queue_bytes += u64::from(bytes);
+            self.log_queue(now, QueueChange::Enqueued);
+        } else if end > now {
+            self.sending = Some(unsent);
         } else {
             self.statistics.on_transmission(bytes, SimTime::ZERO);
         }
-        let transmission = self.taken;
-        self.taken += 1;
         let is_lost = if parcel.is_spared() {
             self.spared += 1;
             false
         } else {
-            self.loss.lost_of(start, transmission - self.spared, bytes)
+            self.steps += 1;
+            self.loss.lost_of(start, self.steps - 1, bytes)
         };
-        self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission, is_lost));
+        let transmission = || self.steps + self.spared - 1;
+        self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission(), is_lost));
         if is_lost { Err(self.lose(now, parcel)) } else { Ok(end + self.delay) }
     }
 
@@ -171,32 +178,41 @@ impl Hop {
             return Push::Lost;
         }
         self.to_lose.push_back((self.idle_at, parcel));
+        self.next_loss = self.next_loss.min(self.idle_at);
         self.next_event = self.next_event.min(self.idle_at);
         Push::Accepted
     }
 
+    /// A packet is lost now.
+    #[cold]
+    fn count_loss(&mut self) {
+        self.statistics.losses += 1;
+        self.next_loss = first(&self.to_lose);
+        self.next_event = first(&self.under_way).min(self.next_loss);
+    }
+
+    #[inline]
     fn log_queue(&mut self, at: SimTime, change: QueueChange) {
-        let (packets, bytes) = self.waiting();
+        let (packets, bytes) = (self.queue.len(), self.queue_bytes);
         self.log.push(|| LinkEvent::queue(at, change, packets, bytes));
     }
 
-    /// Packets and bytes that wait, where what has been sent is counted: all but the first of those that are not.
+    /// Everything has been sent: counts it.
     #[inline]
-    fn waiting(&self) -> (usize, u64) {
-        let first = self.unsent.front().map_or(0, |unsent| unsent.parcel.bytes());
-        (self.unsent.len().saturating_sub(1), self.unsent_bytes - u64::from(first))
+    fn rest(&mut self) {
+        if let Some(sent) = self.sending.take() {
+            self.count(sent);
+            if !self.queue.is_empty() {
+                self.count_queue();
+            }
+        }
     }
 
-    /// Whether a drop-tail queue would turn a packet of `bytes` away at `now`.
-    #[inline]
+    /// Whether the drop-tail queue of a busy hop turns a packet of `bytes` away at `now`.
     fn is_full(&mut self, now: SimTime, bytes: u32) -> bool {
-        if self.idle_at <= now {
-            self.count_sent(now);
-            return false;
-        }
         // What has been sent is still in the list as long as it makes no difference: many at once are taken out in less
         // time than one at each push.
-        let is_exact = self.log.is_kept() || self.unsent.len() == self.unsent.capacity();
+        let is_exact = self.log.is_kept() || self.queue.len() == self.queue.capacity();
         if !is_exact && self.admits(bytes) {
             return false;
         }
@@ -207,30 +223,43 @@ impl Hop {
     /// Whether there is room for `bytes` behind all that is in the list.
     #[inline]
     fn admits(&self, bytes: u32) -> bool {
-        self.queue_limit.is_none_or(|limit| {
-            let (packets, queued_bytes) = self.waiting();
-            limit.admits(packets, queued_bytes, bytes)
-        })
+        self.queue_limit.is_none_or(|limit| limit.admits(self.queue.len(), self.queue_bytes, bytes))
+    }
+
+    /// Counts a packet that has been sent.
+    #[inline]
+    fn count(&mut self, sent: Unsent) {
+        self.statistics.on_transmission(sent.parcel.bytes(), sent.start - sent.since);
     }
 
     /// Counts what has been sent by `now`.
-    #[inline]
     fn count_sent(&mut self, now: SimTime) {
-        while let Some(&Unsent { since, end, parcel }) = self.unsent.front().filter(|first| first.end <= now)
-        {
-            self.unsent.pop_front();
-            let bytes = parcel.bytes();
-            self.unsent_bytes -= u64::from(bytes);
-            let start = self.counted_until.max(since);
-            self.counted_until = end;
-            self.statistics.on_transmission(bytes, start - since);
+        while let Some(sending) = self.sending {
+            let end = self.queue.front().map_or(self.idle_at, |next| next.start);
+            if end > now {
+                return;
+            }
+            self.count(sending);
+            self.sending = self.queue.pop_front();
+            let bytes = self.sending.map_or(0, |next| next.parcel.bytes());
+            self.queue_bytes -= u64::from(bytes);
         }
     }
 
-    /// When the first packet was taken that is not counted, if there is one: it is being sent.
-    fn sends_since(&self) -> Option<SimTime> {
-        self.unsent.front().map(|first| first.since.max(self.counted_until))
+    /// Counts all that waited: it has been sent.
+    fn count_queue(&mut self) {
+        for sent in &self.queue {
+            self.statistics.on_transmission(sent.parcel.bytes(), sent.start - sent.since);
+        }
+        self.queue.clear();
+        self.queue_bytes = 0;
     }
+}
+
+/// When the first of these packets leaves; [`SimTime::MAX`] if there is none.
+#[inline]
+fn first(packets: &VecDeque<(SimTime, Parcel)>) -> SimTime {
+    packets.front().map_or(SimTime::MAX, |(at, _)| *at)
 }
 
 impl Link for Hop {
@@ -258,34 +287,30 @@ impl Link for Hop {
             return None;
         }
         // At equal times losses come first.
-        let departure = if self.to_lose.front().is_some_and(|(at, _)| *at == self.next_event) {
-            self.statistics.losses += 1;
-            self.to_lose.pop_front().map(|(_, packet)| Departure::Lost(packet))
-        } else {
-            let (_, packet) = self.under_way.pop_front()?;
-            self.statistics.on_arrival(packet.bytes());
-            Some(Departure::Arrived(packet))
-        };
-        let next =
-            |packets: &VecDeque<(SimTime, Parcel)>| packets.front().map_or(SimTime::MAX, |(at, _)| *at);
-        self.next_event = next(&self.under_way).min(next(&self.to_lose));
-        departure
+        if self.next_loss == self.next_event {
+            let (_, packet) = self.to_lose.pop_front()?;
+            self.count_loss();
+            return Some(Departure::Lost(packet));
+        }
+        let (_, packet) = self.under_way.pop_front()?;
+        self.statistics.on_arrival(packet.bytes());
+        self.next_event = first(&self.under_way).min(self.next_loss);
+        Some(Departure::Arrived(packet))
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
         self.count_sent(now);
-        let begun = self.sends_since();
+        let begun = self.sending.map(|sending| sending.start);
         let mut statistics = self.statistics.clone();
-        let until = |place| if place == 0 { begun.unwrap_or(now) } else { now };
-        statistics.add_waits(
-            self.unsent.iter().enumerate().map(|(i, unsent)| until(i).saturating_sub(unsent.since)),
-        );
+        let begun_after = self.sending.map(|sending| sending.start - sending.since);
+        let still_waiting = self.queue.iter().map(|unsent| now.saturating_sub(unsent.since));
+        statistics.add_waits(begun_after.into_iter().chain(still_waiting));
         let has_been_sent = |at: SimTime, delay| at <= now.saturating_add(delay);
         let on_the_way = self.under_way.iter().filter(|(at, _)| has_been_sent(*at, self.delay));
         let lost = self.to_lose.iter().filter(|(at, _)| has_been_sent(*at, SimTime::ZERO));
         LinkReport {
-            waiting: Some(self.waiting().0),
-            unsent: self.unsent.iter().map(|unsent| unsent.parcel).collect(),
+            waiting: Some(self.queue.len()),
+            unsent: self.sending.iter().chain(&self.queue).map(|unsent| unsent.parcel).collect(),
             sent: on_the_way.chain(lost).map(|(_, parcel)| *parcel).collect(),
             ..LinkReport::new(now, statistics, self.transmitter.occupied(now, begun))
         }

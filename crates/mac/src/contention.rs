@@ -192,6 +192,50 @@ mod tests {
         assert_eq!(a.ends(), Some(us(200 + 50 + 20)));
     }
 
+    /// 9.2.3.4: a station that has sent itself waits for DIFS, whatever it did not understand before.
+    #[test]
+    fn after_a_frame_of_ones_own_it_is_difs_again() {
+        let mut a = with_backoff(1);
+        frame(&mut a, 10, 100, false);
+        a.end();
+        a.on_sent(us(900));
+        a.backoff = Some(2);
+        a.resume(us(900));
+        assert_eq!(a.ends(), Some(us(900 + 50 + 2 * 20)));
+
+        // While others are still on the air, the medium is not idle from the end of one's own frame on.
+        let mut b = with_backoff(1);
+        b.on_busy(us(10));
+        b.on_frame_end(false);
+        b.on_sent(us(50));
+        b.on_idle(us(100));
+        b.resume(us(100));
+        assert_eq!(b.ends(), Some(us(100 + 364 + 20)));
+    }
+
+    /// All slots from 0 to the window are drawn, each as often: of 200,000 draws the mean and the ends of windows are within
+    /// 4.5 standard errors.
+    #[test]
+    fn backoffs_are_uniform_up_to_the_window() {
+        const DRAWS: u32 = 200_000;
+        for window in [1, 31, 63] {
+            let mut a = with_backoff(0);
+            a.window = window;
+            let mut counts = vec![0_u32; window as usize + 2];
+            for _ in 0..DRAWS {
+                a.draw();
+                counts[a.backoff.unwrap().min(window + 1) as usize] += 1;
+            }
+            assert_eq!(counts.pop(), Some(0), "beyond the window of {window}");
+            let share = 1.0 / f64::from(window + 1);
+            let error = (f64::from(DRAWS) * share * (1.0 - share)).sqrt();
+            for (slot, &count) in counts.iter().enumerate() {
+                let off = (f64::from(count) - f64::from(DRAWS) * share).abs() / error;
+                assert!(off < 4.5, "{slot} of {window}: {count}, {off:.1} standard errors off");
+            }
+        }
+    }
+
     #[test]
     fn a_hold_stands_until_it_ends() {
         let mut a = with_backoff(2);

@@ -446,6 +446,42 @@ mod tests {
         }
     }
 
+    /// 9.2.5.3: the short count goes back to zero when CTS comes in answer to RTS; the window stays as wide as it is.
+    #[test]
+    fn a_cts_forgives_the_calls_before_it() {
+        let mut a = with_backoff(true, 0);
+        // The caller's next three steps: it calls, it has called, it waits in vain.
+        let call = |a: &mut Station| {
+            let steps: [SimTime; 2] = std::array::from_fn(|_| {
+                let at = a.next_event().unwrap();
+                a.on_time(at);
+                at
+            });
+            steps[1]
+        };
+        let miss = |a: &mut Station| {
+            let timeout = a.next_event().unwrap();
+            a.on_time(timeout)
+        };
+        for _ in 0..6 {
+            call(&mut a);
+            assert_eq!(miss(&mut a), Action::Failed(FrameKind::Rts));
+        }
+        // The seventh is answered, and its DATA is not.
+        let called = call(&mut a);
+        a.on_frame(called + us(314), &frame(FrameKind::Cts, 1, 0));
+        call(&mut a);
+        assert_eq!(miss(&mut a), Action::Failed(FrameKind::Data));
+        assert_eq!(a.contention.window, 1023);
+        // Seven more calls may go unanswered.
+        for _ in 0..6 {
+            call(&mut a);
+            assert_eq!(miss(&mut a), Action::Failed(FrameKind::Rts));
+        }
+        call(&mut a);
+        assert_eq!(miss(&mut a), Action::GaveUp(FrameKind::Rts));
+    }
+
     #[test]
     fn long_retries_count_apart() {
         let mut a = with_backoff(true, 0);

@@ -31,6 +31,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     /// Something happens on a link: packets leave it.
+    #[inline(always)]
     pub(crate) fn on_link<D: Direction>(&mut self, flows: &mut [Flow], link: u32) {
         let now = self.now;
         if !D::path(self).links[link as usize].wakeup.take(now) {
