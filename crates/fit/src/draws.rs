@@ -25,7 +25,7 @@ pub(crate) const DRAWS: usize = 200;
 pub(crate) const BEYOND: f64 = 4.0;
 /// A queue that was never full may be so many times longer than what it held, and holds between these shares of what is under way.
 const LONGEST: f64 = 4.0;
-const USUAL: [f64; 2] = [0.2, 5.0];
+pub(crate) const USUAL: [f64; 2] = [0.2, 5.0];
 
 /// Between which limits of the queue, in bytes, draws lie, and whether all orders of magnitude between them are as likely.
 #[derive(Clone, Copy, Debug, PartialEq)]
