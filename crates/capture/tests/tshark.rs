@@ -172,7 +172,7 @@ fn agrees(name: &str, run: &Run, config: CaptureConfig) -> BTreeMap<&'static str
         sent.iter().filter(|again| **again).count(),
         duplicate_acks(&rows),
     );
-    assert_eq!(differences(&again, &sent), []);
+    assert_eq!(differences(&again, &sent), [0_usize; 0]);
     assert_eq!(duplicate_acks(&rows), repeated);
     assert_eq!(rows.len(), sent.len() + acks + 6);
     // Relative numbers begin with 1 and end with the last byte; the graphs' window is the receiver's.
@@ -230,7 +230,7 @@ fn flows_side_by_side_are_told_apart() {
     let rows = tshark("flows", &capture(V6, &flows), true);
     for (flow, (_, log)) in flows.iter().enumerate() {
         let (again, _) = sent_again(&rows, &(50_000 + flow).to_string());
-        assert_eq!(differences(&again, &retransmissions(log)), [], "flow {flow}");
+        assert_eq!(differences(&again, &retransmissions(log)), [0_usize; 0], "flow {flow}");
     }
 }
 
@@ -269,7 +269,7 @@ fn long_streams_wrap_around() {
     }
     let config = CaptureConfig { snaplen: HEADERS_ONLY, ..V4 };
     let rows = tshark("wrap", &capture(config, &[(connection, log.clone())]), false);
-    assert_eq!(differences(&sent_again(&rows, "50000").0, &retransmissions(&log)), []);
+    assert_eq!(differences(&sent_again(&rows, "50000").0, &retransmissions(&log)), [0_usize; 0]);
     assert!(rows.last().unwrap().number("tcp.ack") < 30_000_000);
 }
 
