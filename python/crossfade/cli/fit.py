@@ -14,6 +14,7 @@ from crossfade.comparison.predictions import Predicted
 from crossfade.errors import TraceError, shortened
 from crossfade.figures.style import check_plot_file
 from crossfade.files import check_outputs
+from crossfade.reports.fitted import fit_report
 
 
 def fit(
@@ -59,6 +60,9 @@ def fit(
             help="Round trip of the empty path, where the record does not have it (UDP): 40 ms.",
         ),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the fit as an HTML page.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
     plot: PlotOption = None,
 ) -> None:
@@ -66,7 +70,7 @@ def fit(
 
     \b
     crossfade fit mine.pcap --to link.toml
-    crossfade fit mine.pcap --predict cubic,bbr-v3,quic
+    crossfade fit mine.pcap --predict cubic,bbr-v3,quic --report mine.html
     crossfade fit sender.pcap receiver.pcap --to link.toml --plot link.png
     crossfade fit losses.txt
     crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
@@ -76,10 +80,10 @@ def fit(
     if len(records) > 1 or fitting.is_record(records[0]):
         if format != "auto" or packets is not None:
             raise TraceError("--format and --packets: are of loss traces, not of captures")
-        _fit_link(records, to, predict, rtt, json, plot)
+        _fit_link(records, to, predict, rtt, report, json, plot)
         return
-    if to is not None or predict is not None or rtt is not None:
-        raise TraceError("--to, --predict and --rtt: need a capture, not a loss trace")
+    if any(given is not None for given in (to, predict, rtt, report)):
+        raise TraceError("--to, --predict, --rtt and --report: need a capture, not a loss trace")
     found = fitting.fit(records[0], format, packets)
     if json:
         terminal.write_out(found.to_json() + "\n")
@@ -95,6 +99,7 @@ def _fit_link(
     to: Path | None,
     predict: str | None,
     rtt: str | None,
+    report: Path | None,
     json: bool,
     plot: Path | None,
 ) -> None:
@@ -102,7 +107,7 @@ def _fit_link(
         raise TraceError("--json and --predict: contradict each other")
     if to is not None and to.suffix != ".toml":
         raise TraceError(f"--to {shortened(to)}: a scenario's name ends in .toml")
-    check_outputs([to, plot], *records)
+    check_outputs([to, plot, report], *records)
     found = fitting.fit_link(*records, rtt=rtt)
     rows = [] if predict is None else _predicted(found, predict)
     if json:
@@ -116,6 +121,9 @@ def _fit_link(
     if plot is not None:
         found.plot(plot, title=found.source)
         terminal.say(f"wrote {plot}")
+    if report is not None:
+        fit_report(found, report, rows)
+        terminal.say(f"wrote {report}")
 
 
 def _predicted(found: fitting.LinkFit, predict: str) -> list[Predicted]:

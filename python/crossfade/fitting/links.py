@@ -206,43 +206,66 @@ class LinkFit:
     @property
     def seen_share(self) -> float:
         """The share of windows in which the rate was seen."""
-        windows = self.found["windows"]
-        seen = sum(row[3] >= SEEN_PACKETS or row[1] >= SEEN * self.found["window_s"] for row in windows)
-        return seen / max(1.0, self.found["lasts_s"] / self.found["window_s"])
+        return len(self._seen_windows()) / max(1.0, self.found["lasts_s"] / self.found["window_s"])
 
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
         """Draw observed and fitted rates over time, and the delays, as PNG, PDF or SVG."""
         import numpy as np
 
-        with figure(Path(path), height=1.2) as drawn:
-            above, below = drawn.subplots(2)
-            busy = [w for w in self.found["windows"] if w[1] >= 0.3 * self.found["window_s"]]
-            above.plot(
-                [w[0] for w in busy],
-                [w[2] / w[1] / 1e6 for w in busy],
-                ".",
-                color=PALETTE[0],
-                markersize=2,
-                label="seen while busy",
-            )
-            rates = self.found["rates"] or [[0.0, self.rate.value]]
-            times = [*(row[0] for row in rates), self.found["lasts_s"]]
-            levels = [row[1] / 1e6 for row in rates]
-            above.plot(times, [*levels, levels[-1]], color=PALETTE[1], drawstyle="steps-post", label="fitted")
-            above.set_ylim(0, 1.25 * max(levels + [w[2] / w[1] / 1e6 for w in busy]))
-            above.set_xlabel("Time (s)")
-            above.set_ylabel("Rate (Mbit/s)")
-            above.legend()
-            delays = np.sort(
-                (self.packets["seen_s"] - self.packets["sent_s"])[np.isfinite(self.packets["seen_s"])]
-            )
-            below.plot(delays * 1e3, np.arange(1, len(delays) + 1) / len(delays), color=PALETTE[0])
-            below.axvline(self.delay.value * 1e3, color=PALETTE[1], linestyle="--")
-            below.set_xlim(left=0, right=float(np.quantile(delays, 0.999)) * 1.05e3)
-            below.set_xlabel("Recorded delay (ms); the line is that of the empty link")
-            below.set_ylabel("Share of packets")
+        has_delays = self.found["kind"] != "stretches"
+        lost = self.packets["fate"] == LOST
+        bursts = np.diff(np.flatnonzero(np.diff(np.r_[0, lost.astype(np.int8), 0])))[::2]
+        has_rates = self.found["kind"] != "probes"
+        count = has_rates + has_delays + bool(len(bursts) > 1)
+        with figure(Path(path), height=0.6 * count) as drawn:
+            panels = iter(np.atleast_1d(drawn.subplots(count)))
+            if has_rates:
+                self._draw_rates(next(panels))
+            if has_delays:
+                below = next(panels)
+                delays = self.packets["seen_s"] - self.packets["sent_s"]
+                delays = np.sort(delays[np.isfinite(delays)])
+                below.plot(delays * 1e3, np.arange(1, len(delays) + 1) / len(delays), color=PALETTE[0])
+                below.axvline(self.delay.value * 1e3, color=PALETTE[1], linestyle="--")
+                below.set_xlim(left=0, right=float(np.quantile(delays, 0.999)) * 1.05e3)
+                below.set_xlabel("Recorded delay (ms); the line is that of the empty link")
+                below.set_ylabel("Share of packets")
+            if len(bursts) > 1:
+                last = next(panels)
+                lengths = np.sort(bursts)
+                last.plot(lengths, 1 - np.arange(len(lengths)) / len(lengths), ".-", color=PALETTE[0])
+                burst = self.found["mean_burst"] or 1 / max(1e-9, 1 - self.loss.value)
+                steps = np.arange(1, lengths[-1] + 1)
+                last.plot(steps, (1 - 1 / burst) ** (steps - 1.0), color=PALETTE[1], label="fitted, at random")
+                last.set_yscale("log")
+                last.set_ylim(bottom=0.5 / len(lengths), top=1.5)
+                last.set_xlabel("Packets lost in a row, at random or at a full queue")
+                last.set_ylabel("Share as long")
+                last.legend()
             if title:
                 drawn.suptitle(typeset(title), fontsize="medium")
+
+    def _draw_rates(self, axes: Any) -> None:
+        """The rates that were seen, and those of the model."""
+        seen = self._seen_windows()
+        label = "seen while busy" if self.found["kind"] == "packets" else "carried"
+        rates = [row[2] / row[1] / 1e6 for row in seen]
+        axes.plot([row[0] for row in seen], rates, ".", color=PALETTE[0], markersize=2, label=label)
+        rows = self.found["rates"] or [[0.0, self.rate.value]]
+        levels = [rate / 1e6 for _, rate in rows]
+        times = [*(at for at, _ in rows), self.found["lasts_s"]]
+        if self.rate.verdict != "not identified":
+            fitted = [*levels, levels[-1]]
+            axes.plot(times, fitted, color=PALETTE[1], drawstyle="steps-post", label="fitted")
+        axes.set_ylim(0, 1.25 * max(levels + rates))
+        axes.set_xlabel("Time (s)")
+        axes.set_ylabel("Rate (Mbit/s)")
+        axes.legend()
+
+    def _seen_windows(self) -> list[list[float]]:
+        """The windows in which the rate was seen."""
+        share = SEEN * self.found["window_s"]
+        return [row for row in self.found["windows"] if row[2] > 0 and (row[3] >= SEEN_PACKETS or row[1] >= share)]
 
     def _scenario(self, draws: str, rates: str) -> str:
         rate = f'rate = "{_mbps(self.rate.value)}"'
