@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import crossfade as cf
-from crossfade.comparison.predictions import METRICS, predict
+from crossfade.comparison.predictions import METRICS
 from crossfade.errors import CrossfadeError
 
 RECORDERS = ("cubic", "reno", "bbr-v1", "quic", "udp")
@@ -167,9 +167,7 @@ def main() -> int:
                 continue
             took = time.perf_counter() - begun
             others = [control for control in chosen.controls.split(",") if control != recorder]
-            fitted = fit.write_variants(folder)
-            replay = fit.write_replay(folder / "replay.toml")
-            predictions = predict(fitted, others, replay, runs=chosen.runs, cache=False, progress=False)
+            predictions = fit.predict(others, runs=chosen.runs, cache=False)
             truths = {control: truth(text, control) for control in others}
         print(
             f"link {number} {link['model']} {link['rate'] / 1e6:.3g} Mbit/s {link['rtt'] * 1e3:.3g} ms queue "

@@ -696,6 +696,16 @@ def read_capture(
     and ``share``. Each file is handed over twice. Raises TraceError.
     """
 
+def fit_stretches(
+    rows: Sequence[tuple[float, float, float, float, float, float, bool]],
+    is_udp: bool,
+    packet_bytes: float,
+    lost_share: float | None,
+    least_rtt_s: float | None,
+    seed: int,
+) -> str:
+    """A link fitted to stretches as ``read_log`` has them, as JSON text. Raises TraceError."""
+
 def detect_log(head: bytes) -> str | None:
     """Which tool wrote a log that begins with these bytes: qlog, iperf3, irtt, ping, ss or events; None if none."""
 

@@ -25,7 +25,7 @@ pub(crate) const DRAWS: usize = 200;
 pub(crate) const BEYOND: f64 = 4.0;
 /// A queue that was never full may be so many times longer than what it held, and holds between these shares of what is under way.
 const LONGEST: f64 = 4.0;
-const USUAL: [f64; 2] = [0.2, 5.0];
+pub(crate) const USUAL: [f64; 2] = [0.2, 5.0];
 
 /// Between which limits of the queue, in bytes, draws lie, and whether all orders of magnitude between them are as likely.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,18 +63,40 @@ impl QueueEnds {
     }
 }
 
+/// A rate that is only bounded: what of the shortest delay was transmission is not known either.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bound {
+    pub(crate) rate_bps: f64,
+    /// The shortest delay of a full packet, of so many bits, and what is added for the way back; of a way back that was not
+    /// recorded none, it is as long.
+    pub(crate) least_s: f64,
+    pub(crate) bits: f64,
+    pub(crate) back_s: Option<f64>,
+}
+
+impl Bound {
+    /// The delay there and back without transmission, at a rate.
+    pub(crate) fn delay_s(&self, rate_bps: f64) -> f64 {
+        let there = (self.least_s - self.bits / rate_bps).max(0.0);
+        there + self.back_s.unwrap_or(there)
+    }
+}
+
 /// Draws of all parameters, of rates and base delays that belong together. Of a rate that is only bounded, and of such a queue,
 /// all orders of magnitude up to an assumed end are as likely.
 pub(crate) fn draws_of(
     of_rate: &[(f64, f64)],
-    bound: Option<f64>,
+    bound: Option<Bound>,
     queue: QueueEnds,
     losses: &Losses,
     random: &mut Stream,
 ) -> Vec<Draw> {
     let draw = |(rate_bps, delay_s): &(f64, f64)| {
         let uniform: f64 = random.random();
-        let rate_bps = bound.map_or(*rate_bps, |bound| bound * libm::pow(BEYOND, uniform));
+        let (rate_bps, delay_s) = bound.map_or((*rate_bps, *delay_s), |bound| {
+            let rate = bound.rate_bps * libm::pow(BEYOND, uniform);
+            (rate, bound.delay_s(rate))
+        });
         let delay_s = delay_s.max(0.0);
         let queue_bytes = queue.draw(rate_bps / 8.0 * delay_s, random);
         Draw { rate_bps, delay_s, queue_bytes, loss: losses.draw(random) }

@@ -28,6 +28,7 @@
 mod base_delay;
 mod bootstrap;
 mod clock;
+mod coarse;
 mod departures;
 mod draws;
 mod levels;
@@ -43,6 +44,7 @@ mod settled;
 
 pub use base_delay::{DelayLevel, base_delays};
 pub use clock::{Clock, skew};
+pub use coarse::{Carried, CoarseError, CoarseFit, Stretches};
 pub use levels::{Level, segments};
 pub use losses::Losses;
 pub use draws::Draw;

@@ -4,7 +4,7 @@ use crate::base_delay::{DelayLevel, base_delays};
 use crate::bootstrap::{interval, median};
 use crate::clock::{Clock, skew};
 use crate::departures::{busy, departures, found_before};
-use crate::draws::{DRAWS, Draw, QueueEnds, draws_of, mean_draws};
+use crate::draws::{Bound, DRAWS, Draw, QueueEnds, draws_of, mean_draws};
 use crate::losses::Losses;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::period::{Period, period};
@@ -232,7 +232,6 @@ impl Fit {
                 if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 }
             }),
         };
-        let is_there_and_back = record.is_round_trip() || record.reverse_s(0.0, 0.0).is_some();
 
         // Draws of all parameters together.
         let of_rate: Vec<(f64, f64)> = if by_windows {
@@ -242,8 +241,16 @@ impl Fit {
         };
         let of_rate: Vec<(f64, f64)> = of_rate.into_iter().map(|(rate, there)| (rate, there + back_s)).collect();
         let ends = QueueEnds::new(&limit, full);
-        let most_rate = (!is_identified).then_some(bound);
-        let draws = draws_of(&of_rate, most_rate, ends, &losses, &mut stream("draws"));
+        let has_back = record.is_round_trip() || record.reverse_s(0.0, 0.0).is_some();
+        let of_bound = (!is_identified).then(|| Bound {
+            rate_bps: bound,
+            least_s,
+            bits: 8.0 * full,
+            back_s: (has_back || back_s == 0.0).then_some(back_s),
+        });
+        let draws = draws_of(&of_rate, of_bound, ends, &losses, &mut stream("draws"));
+        // Of a rate that may be up to four times the bound, the middle.
+        let delay_s = of_bound.map_or(there_s + back_s, |bound| bound.delay_s(2.0 * bound.rate_bps));
         let of =
             |values: &dyn Fn(&Draw) -> f64| interval(&draws.iter().map(values).collect::<Vec<_>>(), LEVEL);
         let verdict = if is_identified { Verdict::Identified } else { Verdict::Bounded };
@@ -259,9 +266,9 @@ impl Fit {
             model,
             rate: parameter(mean_rate, of(&|draw| draw.rate_bps), verdict),
             delay: parameter(
-                (there_s + back_s).max(0.0),
+                delay_s.max(0.0),
                 of(&|draw| draw.delay_s),
-                if is_there_and_back { Verdict::Identified } else { Verdict::NotIdentified },
+                if has_back { Verdict::Identified } else { Verdict::NotIdentified },
             ),
             queue,
             loss: parameter(

@@ -26,7 +26,7 @@ const SEEN: f64 = 0.3;
 /// A window in which fewer of the packets waited was quiet.
 const QUIET: f64 = 0.25;
 /// It carried this share of what a window nearby did.
-const NEARLY: f64 = 0.8;
+const NEARLY: f64 = 1.0;
 /// So many windows in which the link was seen tell whether the rate changes.
 pub(crate) const FEWEST_WINDOWS: usize = 20;
 /// Rates that vary by less are constant.

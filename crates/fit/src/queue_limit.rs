@@ -13,7 +13,7 @@ pub struct QueueLimit {
     pub drops: usize,
 }
 
-/// So many losses at a full queue tell that it was full.
+/// So many losses at a full queue, not in one run, tell that it was full.
 const FEWEST_DROPS: usize = 3;
 /// What a limit must explain better than chance, in the logarithm of the likelihood.
 const GAIN: f64 = 8.0;
@@ -49,29 +49,36 @@ impl Drops {
     pub(crate) fn new(record: &Record, found: &[f64]) -> Self {
         let packets = record.packets();
         let full = record.full_bytes();
-        let mut known: Vec<(f64, bool)> = packets
-            .iter()
-            .zip(found)
-            .filter(|(packet, _)| packet.fate != Fate::Unknown)
-            .map(|(packet, found)| (*found, packet.fate == Fate::Lost))
-            .collect();
+        // What each found, whether it was lost, and whether it is the first of a run of losses.
+        let mut was_lost = false;
+        let mut known: Vec<(f64, bool, bool)> = Vec::with_capacity(packets.len());
+        for (packet, found) in packets.iter().zip(found) {
+            let is_lost = packet.fate == Fate::Lost;
+            if packet.fate != Fate::Unknown {
+                known.push((*found, is_lost, is_lost && !was_lost));
+            }
+            was_lost = is_lost;
+        }
         known.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (all, lost) = (known.len(), known.iter().filter(|of| of.1).count());
         let null = likelihood(lost, all);
         let mut best: Option<(f64, usize)> = None;
-        let (mut above, mut lost_above) = (0, 0);
+        let (mut above, mut lost_above, mut runs_above) = (0, 0, 0);
         for index in (1..all).rev() {
             above += 1;
             lost_above += usize::from(known[index].1);
+            runs_above += usize::from(known[index].2);
             // Between two values that differ.
             if known[index].0 <= known[index - 1].0 || known[index].0 < NEAR_PACKETS * full {
                 continue;
             }
-            if lost_above < FEWEST_DROPS || (lost_above as f64) < LEAST_SHARE * above as f64 {
+            if runs_above < FEWEST_DROPS || (lost_above as f64) < LEAST_SHARE * above as f64 {
                 continue;
             }
             let of = likelihood(lost_above, above) + likelihood(lost - lost_above, all - above);
-            if of - null > GAIN && best.is_none_or(|(most, _)| of > most) {
+            // The losses of a burst are one event: a channel may lose them together.
+            let run = lost_above as f64 / runs_above as f64;
+            if of - null > GAIN * run && best.is_none_or(|(most, _)| of > most) {
                 best = Some((of, index));
             }
         }

@@ -167,6 +167,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit::fit_rayleigh, module)?)?;
     module.add_function(wrap_pyfunction!(record::read_capture, module)?)?;
     module.add_function(wrap_pyfunction!(record::fit_link, module)?)?;
+    module.add_function(wrap_pyfunction!(record::fit_stretches, module)?)?;
     module.add_function(wrap_pyfunction!(record::detect_log, module)?)?;
     module.add_function(wrap_pyfunction!(record::read_log, module)?)?;
     module.add_class::<traces::TraceConversion>()?;

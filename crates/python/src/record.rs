@@ -6,7 +6,9 @@ use crossfade_capture::read::{
     Fate as ReadFate, FileReader, FlowReader, FlowRecord, HEAD, LogKind, LogReader, Observed, ReadError, Survey, Told,
     Vantage, join,
 };
-use crossfade_fit::{Fate, Fit, Model, Packet, Parameter, Record, Verdict};
+use crossfade_fit::{
+    Carried, CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, Record, Stretches, Verdict,
+};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -203,8 +205,6 @@ fn described(record: &Record, fit: &Fit) -> Value {
         Model::M3 => "M3",
     };
     let windows = fit.windows.iter().map(|window| json!([window.from_s, window.busy_s, window.bits, window.packets]));
-    let draws =
-        fit.draws.iter().map(|draw| json!([draw.rate_bps, draw.delay_s, draw.queue_bytes, draw.loss]));
     let delays = fit.delays.iter().map(|level| json!([level.from_s, level.delay_s]));
     json!({
         "model": model,
@@ -234,8 +234,72 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "deviation_s": fit.deviation_s,
         "held_out": fit.held_out,
         "paced": fit.is_paced(record),
-        "draws": draws.collect::<Vec<_>>(),
+        "draws": drawn(&fit.draws),
     })
+}
+
+fn drawn(draws: &[Draw]) -> Vec<Value> {
+    let row = |draw: &Draw| json!([draw.rate_bps, draw.delay_s, draw.queue_bytes, draw.loss]);
+    draws.iter().map(row).collect()
+}
+
+/// A stretch of [`read_log`]: when it begins and ends, bytes, packets, lost ones, round trip, whether the application limited it.
+type Row = (f64, f64, f64, f64, f64, f64, bool);
+
+/// A link fitted to stretches of time, as JSON text: rows as [`read_log`] has them.
+#[pyfunction]
+pub(crate) fn fit_stretches(
+    rows: Vec<Row>,
+    is_udp: bool,
+    packet_bytes: f64,
+    lost_share: Option<f64>,
+    least_rtt_s: Option<f64>,
+    seed: u64,
+) -> PyResult<String> {
+    let carried = rows.iter().map(|&(from_s, to_s, bytes, packets, lost, rtt_s, is_limited)| Carried {
+        from_s,
+        to_s,
+        bytes,
+        packets,
+        lost: lost.is_finite().then_some(lost),
+        rtt_s: rtt_s.is_finite().then_some(rtt_s),
+        is_limited,
+    });
+    let stretches = Stretches { carried: carried.collect(), is_udp, packet_bytes, lost_share, least_rtt_s };
+    let fit = CoarseFit::new(&stretches, seed).map_err(|error| TraceError::new_err(error.to_string()))?;
+    let windows = stretches.carried.iter().map(|of| {
+        let lasts_s = of.to_s - of.from_s;
+        json!([of.from_s, lasts_s, 8.0 * of.bytes, of.packets])
+    });
+    Ok(json!({
+        "model": "M0",
+        "lasts_s": fit.lasts_s,
+        "packets": fit.packets.round() as u64,
+        "packet_bytes": packet_bytes,
+        "arrived_bps": fit.carried_bps,
+        "rate": parameter(fit.rate),
+        "delay": parameter(fit.delay),
+        "queue": parameter(fit.queue),
+        "loss": parameter(fit.loss),
+        "random_losses": fit.lost.0.round() as u64,
+        "congestive_losses": fit.lost.1.round() as u64,
+        "mean_burst": null,
+        "loss_grows_with_queue": false,
+        "rates": [],
+        "quiet_bps": null,
+        "windows": windows.collect::<Vec<_>>(),
+        "window_s": fit.lasts_s / stretches.carried.len() as f64,
+        "delays": [],
+        "period": null,
+        "skew": null,
+        "busy_share": fit.busy_share,
+        "waited_share": null,
+        "deviation_s": 0.0,
+        "held_out": null,
+        "paced": false,
+        "draws": drawn(&fit.draws),
+    })
+    .to_string())
 }
 
 fn parameter(of: Parameter) -> Value {

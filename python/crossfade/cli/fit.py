@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +11,10 @@ from crossfade import fitting
 from crossfade.cli import terminal
 from crossfade.cli.options import PlotOption, whole
 from crossfade.comparison.predictions import Predicted
-from crossfade.comparison.predictions import predict as predicted
 from crossfade.errors import TraceError, shortened
 from crossfade.figures.style import check_plot_file
 from crossfade.files import check_outputs
+from crossfade.reports.fitted import fit_report
 
 
 def fit(
@@ -23,8 +22,8 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="A capture of the sender's end, or of both ends (the sender's first); or what was lost: "
-            "0/1 a packet, or the lost numbers.",
+            help="A capture of one end, or of both (the sender's first); qlog, iperf3, irtt, ping, ss; or what "
+            "was lost: 0/1 a packet, or the lost numbers.",
         ),
     ],
     to: Annotated[
@@ -53,6 +52,17 @@ def fit(
             "--packets", metavar="N", parser=whole, help="Packets in all, where lost ones are listed."
         ),
     ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            "--rtt",
+            metavar="TIME",
+            help="Round trip of the empty path, where the record does not have it (UDP): 40 ms.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the fit as an HTML page.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
     plot: PlotOption = None,
 ) -> None:
@@ -60,7 +70,7 @@ def fit(
 
     \b
     crossfade fit mine.pcap --to link.toml
-    crossfade fit mine.pcap --predict cubic,bbr-v3,quic
+    crossfade fit mine.pcap --predict cubic,bbr-v3,quic --report mine.html
     crossfade fit sender.pcap receiver.pcap --to link.toml --plot link.png
     crossfade fit losses.txt
     crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
@@ -70,10 +80,10 @@ def fit(
     if len(records) > 1 or fitting.is_record(records[0]):
         if format != "auto" or packets is not None:
             raise TraceError("--format and --packets: are of loss traces, not of captures")
-        _fit_link(records, to, predict, json, plot)
+        _fit_link(records, to, predict, rtt, report, json, plot)
         return
-    if to is not None or predict is not None:
-        raise TraceError("--to and --predict: need a capture, not a loss trace")
+    if any(given is not None for given in (to, predict, rtt, report)):
+        raise TraceError("--to, --predict, --rtt and --report: need a capture, not a loss trace")
     found = fitting.fit(records[0], format, packets)
     if json:
         terminal.write_out(found.to_json() + "\n")
@@ -85,14 +95,20 @@ def fit(
 
 
 def _fit_link(
-    records: list[Path], to: Path | None, predict: str | None, json: bool, plot: Path | None
+    records: list[Path],
+    to: Path | None,
+    predict: str | None,
+    rtt: str | None,
+    report: Path | None,
+    json: bool,
+    plot: Path | None,
 ) -> None:
     if json and predict is not None:
         raise TraceError("--json and --predict: contradict each other")
     if to is not None and to.suffix != ".toml":
         raise TraceError(f"--to {shortened(to)}: a scenario's name ends in .toml")
-    check_outputs([to, plot], *records)
-    found = fitting.fit_link(*records)
+    check_outputs([to, plot, report], *records)
+    found = fitting.fit_link(*records, rtt=rtt)
     rows = [] if predict is None else _predicted(found, predict)
     if json:
         terminal.write_out(found.to_json() + "\n")
@@ -105,11 +121,11 @@ def _fit_link(
     if plot is not None:
         found.plot(plot, title=found.source)
         terminal.say(f"wrote {plot}")
+    if report is not None:
+        fit_report(found, report, rows)
+        terminal.say(f"wrote {report}")
 
 
 def _predicted(found: fitting.LinkFit, predict: str) -> list[Predicted]:
     controls = [control.strip() for control in predict.split(",") if control.strip()]
-    with tempfile.TemporaryDirectory() as folder:
-        link, *_ = found.write(Path(folder) / "link.toml")
-        replay = found.write_replay(Path(folder) / "replay.toml")
-        return predicted(link, controls, replay, progress=False)
+    return found.predict(controls)

@@ -400,6 +400,8 @@ def print_link_fit(fit: LinkFit, to: Console) -> None:
         value, low, high = (f"{number / size:.4g}" for number in (of.value, of.low, of.high))
         if of.verdict == "bounded":
             value, between = (f"<= {high}", "") if of.value == 0 else (f">= {value}", "")
+        elif of.verdict == "not identified" and name in ("rate", "queue"):
+            value, between = "-", ""
         else:
             between = f"{low} to {high}"
         grid.add_row(name, value, between, unit, of.verdict)
@@ -407,8 +409,9 @@ def print_link_fit(fit: LinkFit, to: Console) -> None:
     lost = f"{found['random_losses']} lost at random, {found['congestive_losses']} at a full queue"
     seen = f"{found['packets']} packets in {found['lasts_s']:.1f} s, {lost}"
     _print(to, f"{fit.source}: model {fit.model}; {seen}", grid)
-    waited = f"{found['waited_share'] * 100:.3g} % of the packets waited in the queue"
-    to.print(Text(f"{fit.flow}; {waited}"), soft_wrap=True)
+    waited = found["waited_share"]
+    of_queue = "" if waited is None else f"; {waited * 100:.3g} % of the packets waited in the queue"
+    to.print(Text(f"{fit.flow}{of_queue}"), soft_wrap=True)
     for warning in fit.warnings:
         to.print(Text(f"- {warning}"), soft_wrap=True)
 

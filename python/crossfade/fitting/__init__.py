@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossfade.fitting.links import LinkFit, LinkParameter, fit_link, is_record
+from crossfade.fitting.links import LinkFit, LinkParameter, fit_link
 from crossfade.fitting.losses import (
     ChiSquareTest,
     FadingFit,
@@ -13,6 +13,7 @@ from crossfade.fitting.losses import (
     fit,
     fit_rayleigh,
 )
+from crossfade.fitting.records import is_record
 from crossfade.fitting.traces import LinkTrace, trace
 
 __all__ = [

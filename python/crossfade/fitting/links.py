@@ -8,51 +8,44 @@ import io
 import json
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import OutputError, TraceError, shortened
 from crossfade.figures.style import PALETTE, figure
-from crossfade.files import check_outputs, reading, regular_file, write_text
-from crossfade.fitting.traces import LinkTrace, _chunks, _translated, trace
+from crossfade.files import check_outputs, write_text
+from crossfade.fitting.records import ARRIVED, COLUMNS, LOST, read_record
+from crossfade.fitting.traces import _translated
+from crossfade.fitting.warnings import warnings
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import numpy as np
 
-# How pcap files begin, of either byte order and unit of time, and pcapng files.
-CAPTURES = tuple(map(bytes.fromhex, ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a")))
-COLUMNS = ("sent_s", "bytes", "seen_s", "fate")
-ARRIVED, LOST, UNKNOWN = 0, 1, 2
+    from crossfade.comparison.predictions import Predicted
+    from crossfade.plans.options import RunOptions
+
 # So many runs a prediction has, each with a draw of its own.
 RUNS = 50
 # Runs are as long as the record, or this long.
 SHORTEST_RUN_S = 10
 # Ways in which a link whose rate changes may have been; windows with so many packets that waited tell the rate.
 VARIANTS = 8
+# Each of so many begins at another time.
+SHIFTED = 4
 SEEN_PACKETS = 8
+SEEN = 0.3
+# An interval of a link whose rate changes is wider by this share of the time in which that was not seen.
+UNSEEN = 0.05
 # A rate that is only bounded may be so many times higher.
 BEYOND = 4.0
-# A record that is shorter shows no slow process.
-SHORT_S = 30.0
-# What is said of a record beside its packets, where it does not say otherwise.
-WHOLE = {
-    "is_cut": False,
-    "ends_early": False,
-    "offloads": False,
-    "share": 1.0,
-    "at_receiver": False,
-    "are_probes": False,
-    "has_sizes": True,
-    "tick_s": 0.0,
-    "reverse_sent_s": (),
-    "reverse_delay_s": (),
-}
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
@@ -235,7 +228,7 @@ class LinkFit:
         return found
 
     def _varied(self, draw: random.Random, number: int) -> list[list[float]]:
-        """A table of rates as it may have been; odd ones begin at another time of the record."""
+        """A table of rates as it may have been; each fourth begins at another time of the record."""
         step, lasts, quiet = self.found["window_s"], self.found["lasts_s"], self.found["quiet_bps"]
         faster = BEYOND ** draw.random()
         rows = [(at, rate * faster if rate == quiet else rate) for at, rate in self.found["rates"]]
@@ -248,13 +241,38 @@ class LinkFit:
                 from_s, to_s = (known[next_one - 1] + 1) * step, known[next_one] * step
                 at = draw.uniform(from_s, to_s) if from_s < at < to_s else at
             moved.append((at, rate))
-        if number % 2:
+        if number % SHIFTED == 1:
             start = draw.uniform(0.0, lasts)
             first = max(0, bisect.bisect([row[0] for row in moved], start) - 1)
             ahead = [(max(0.0, time - start), rate) for time, rate in moved[first:]]
             behind = [(time - start + lasts, rate) for time, rate in moved[: first + 1]]
             moved = [*ahead, *behind]
         return [[time, rate] for time, rate in _apart(sorted(moved)) if time < lasts - 1e-3]
+
+    def predict(self, controls: Sequence[str], **options: Unpack[RunOptions]) -> list[Predicted]:
+        """What congestion controls would do on the link, and what a replay of the record says of it.
+
+        ``controls`` are values of ``tcp.congestion``, or ``quic``; ``options`` those of :func:`crossfade.run`.
+        Runs are as long as the record. Raises :class:`crossfade.errors.TraceError` where the record says
+        nothing of the rate.
+        """
+        from crossfade.comparison.predictions import LEAST_HALF_WIDTH, predict
+
+        if self.rate.verdict == "not identified":
+            raise TraceError(
+                f"{self.source}: says nothing of the rate: nothing can be predicted (fit a capture of a transfer)"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            links = self.write_variants(folder)
+            replay = self.write_replay(Path(folder) / "replay.toml")
+            # Where the rate was not seen it is not known.
+            least = LEAST_HALF_WIDTH + UNSEEN * (1 - self.seen_share if self.found["rates"] else 0.0)
+            return predict(links, controls, replay, least=least, **{"progress": False, **options})
+
+    @property
+    def seen_share(self) -> float:
+        """The share of windows in which the rate was seen."""
+        return len(self._seen_windows()) / max(1.0, self.found["lasts_s"] / self.found["window_s"])
 
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
         """Draw observed and fitted rates over time, and the delays.
@@ -268,35 +286,60 @@ class LinkFit:
         """
         import numpy as np
 
-        with figure(Path(path), height=1.2) as drawn:
-            above, below = drawn.subplots(2)
-            busy = [w for w in self.found["windows"] if w[1] >= 0.3 * self.found["window_s"]]
-            above.plot(
-                [w[0] for w in busy],
-                [w[2] / w[1] / 1e6 for w in busy],
-                ".",
-                color=PALETTE[0],
-                markersize=2,
-                label="seen while busy",
-            )
-            rates = self.found["rates"] or [[0.0, self.rate.value]]
-            times = [*(row[0] for row in rates), self.found["lasts_s"]]
-            levels = [row[1] / 1e6 for row in rates]
-            above.plot(times, [*levels, levels[-1]], color=PALETTE[1], drawstyle="steps-post", label="fitted")
-            above.set_ylim(0, 1.25 * max(levels + [w[2] / w[1] / 1e6 for w in busy]))
-            above.set_xlabel("Time (s)")
-            above.set_ylabel("Rate (Mbit/s)")
-            above.legend()
-            delays = np.sort(
-                (self.packets["seen_s"] - self.packets["sent_s"])[np.isfinite(self.packets["seen_s"])]
-            )
-            below.plot(delays * 1e3, np.arange(1, len(delays) + 1) / len(delays), color=PALETTE[0])
-            below.axvline(self.delay.value * 1e3, color=PALETTE[1], linestyle="--")
-            below.set_xlim(left=0, right=float(np.quantile(delays, 0.999)) * 1.05e3)
-            below.set_xlabel("Recorded delay (ms); the line is that of the empty link")
-            below.set_ylabel("Share of packets")
+        has_delays = self.found["kind"] != "stretches"
+        lost = self.packets["fate"] == LOST
+        bursts = np.diff(np.flatnonzero(np.diff(np.r_[0, lost.astype(np.int8), 0])))[::2]
+        has_rates = self.found["kind"] != "probes"
+        count = has_rates + has_delays + bool(len(bursts) > 1)
+        with figure(Path(path), height=0.6 * count) as drawn:
+            panels = iter(np.atleast_1d(drawn.subplots(count)))
+            if has_rates:
+                self._draw_rates(next(panels))
+            if has_delays:
+                below = next(panels)
+                delays = self.packets["seen_s"] - self.packets["sent_s"]
+                delays = np.sort(delays[np.isfinite(delays)])
+                below.plot(delays * 1e3, np.arange(1, len(delays) + 1) / len(delays), color=PALETTE[0])
+                below.axvline(self.delay.value * 1e3, color=PALETTE[1], linestyle="--")
+                below.set_xlim(left=0, right=float(np.quantile(delays, 0.999)) * 1.05e3)
+                below.set_xlabel("Recorded delay (ms); the line is that of the empty link")
+                below.set_ylabel("Share of packets")
+            if len(bursts) > 1:
+                last = next(panels)
+                lengths = np.sort(bursts)
+                last.plot(lengths, 1 - np.arange(len(lengths)) / len(lengths), ".-", color=PALETTE[0])
+                burst = self.found["mean_burst"] or 1 / max(1e-9, 1 - self.loss.value)
+                steps = np.arange(1, lengths[-1] + 1)
+                last.plot(steps, (1 - 1 / burst) ** (steps - 1.0), color=PALETTE[1], label="fitted, at random")
+                last.set_yscale("log")
+                last.set_ylim(bottom=0.5 / len(lengths), top=1.5)
+                last.set_xlabel("Packets lost in a row, at random or at a full queue")
+                last.set_ylabel("Share as long")
+                last.legend()
             if title:
                 drawn.suptitle(typeset(title), fontsize="medium")
+
+    def _draw_rates(self, axes: Any) -> None:
+        """The rates that were seen, and those of the model."""
+        seen = self._seen_windows()
+        label = "seen while busy" if self.found["kind"] == "packets" else "carried"
+        rates = [row[2] / row[1] / 1e6 for row in seen]
+        axes.plot([row[0] for row in seen], rates, ".", color=PALETTE[0], markersize=2, label=label)
+        rows = self.found["rates"] or [[0.0, self.rate.value]]
+        levels = [rate / 1e6 for _, rate in rows]
+        times = [*(at for at, _ in rows), self.found["lasts_s"]]
+        if self.rate.verdict != "not identified":
+            fitted = [*levels, levels[-1]]
+            axes.plot(times, fitted, color=PALETTE[1], drawstyle="steps-post", label="fitted")
+        axes.set_ylim(0, 1.25 * max(levels + rates))
+        axes.set_xlabel("Time (s)")
+        axes.set_ylabel("Rate (Mbit/s)")
+        axes.legend()
+
+    def _seen_windows(self) -> list[list[float]]:
+        """The windows in which the rate was seen."""
+        share = SEEN * self.found["window_s"]
+        return [row for row in self.found["windows"] if row[2] > 0 and (row[3] >= SEEN_PACKETS or row[1] >= share)]
 
     def _scenario(self, draws: str, rates: str) -> str:
         rate = f'rate = "{_mbps(self.rate.value)}"'
@@ -380,6 +423,15 @@ class LinkFit:
         return "\n".join(rows) + "\n"
 
 
+def _seconds(rtt: str | float) -> float:
+    """A round trip: a number of seconds, or text with a unit."""
+    match = re.fullmatch(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(s|ms|us)\s*", rtt) if isinstance(rtt, str) else None
+    value = float(match[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[match[2]] if match else rtt
+    if isinstance(value, str) or not 0 < value <= 10:
+        raise TraceError(f'rtt = {shortened(str(rtt))}: must be a time of at most 10 s, such as "40 ms"')
+    return float(value)
+
+
 def _apart(rows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Rows at times that differ by a millisecond or more: of nearer ones the last."""
     found: list[tuple[float, float]] = []
@@ -400,46 +452,22 @@ def said(of: LinkParameter, scale: float) -> str:
     return f"{of.value * scale:.4g}, {of.low * scale:.4g} to {of.high * scale:.4g}"
 
 
-def is_record(path: str | PathLike[str]) -> bool:
-    """Whether a file is a record of packets: a capture, or the log of a tunnel."""
-    file = Path(fspath(path))
-    with reading(file, TraceError), regular_file(file) as opened:
-        begins = opened.read(4)
-    if begins[:2] == b"\x1f\x8b":
-        begins = next(iter(_chunks(file)), b"")[:4]
-    if begins in CAPTURES:
-        return True
-    return _log_kind(file) is not None or (begins[:2] == b"# " and _is_tunnel(file))
-
-
-def _log_kind(file: Path) -> str | None:
-    """Which tool wrote a log, by its first bytes; None where none that is read."""
-    head = b""
-    for chunk in _chunks(file):
-        head += chunk
-        if len(head) >= 1 << 16:
-            break
-    return _crossfade.detect_log(head)
-
-
-def _is_tunnel(file: Path) -> bool:
-    try:
-        return _crossfade.detect_trace(_chunks(file)) == "pantheon-tunnel"
-    except _crossfade.TraceError:
-        return False
-
-
-def fit_link(*records: str | PathLike[str], seed: int = 1) -> LinkFit:
-    """Fit a link to a record of packets.
+def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | None = None) -> LinkFit:
+    """Fit a link to a record.
 
     Parameters
     ----------
     *records : path
-        A capture at the sender of TCP, or what both ends recorded, the sender's first. A capture is a pcap or
+        A capture of one end of TCP, or what both ends recorded, the sender's first. A capture is a pcap or
         pcapng file, also packed by gzip; its largest flow is taken. Of both ends also UDP and QUIC can be
-        joined, by the content of their packets. Two logs of a tunnel of Pantheon are a record too.
+        joined, by the content of their packets. Two logs of a tunnel of Pantheon, qlog of a QUIC sender and
+        events of this program are records too. JSON of iperf3 and irtt and output of ``ping`` and ``ss -ti``
+        have no packets: what they say is less.
     seed : int
         Seed of the bootstrap.
+    rtt : str or float, optional
+        Round trip of the empty path ("40 ms", or seconds), where it is known and the record does not have it,
+        as of UDP.
 
     Returns
     -------
@@ -461,121 +489,53 @@ def fit_link(*records: str | PathLike[str], seed: int = 1) -> LinkFit:
         raise TraceError(f"fit_link: needs the record of one end, or of both, not {len(records)} files")
     paths = [Path(fspath(record)) for record in records]
     source = " and ".join(path.name for path in paths)
-    if all(_is_tunnel_log(path) for path in paths):
-        packets, about = _of_tunnel(trace(*paths))
-    elif len(paths) == 1 and _log_kind(paths[0]) is not None:
-        packets, about = _of_log(paths[0])
-    else:
-        packets, about = _of_captures(paths)
+    packets, about = read_record(paths)
     with _translated(source):
-        sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
-        reverse = list(zip(about["reverse_sent_s"], about["reverse_delay_s"], strict=True))
-        text = _crossfade.fit_link(
-            sent_s, sizes, seen_s, fate, about["is_round_trip"], seed, about["tick_s"], reverse
-        )
-        found = json.loads(text)
-    found |= {"offloads": about["offloads"], "share": about["share"], "is_round_trip": about["is_round_trip"]}
+        found = json.loads(_fitted(packets, about, seed))
+    found |= {name: about[name] for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes")}
+    found["kind"] = "probes" if about["are_probes"] else about["kind"]
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
     of = {name: LinkParameter(**found[name]) for name in ("rate", "delay", "queue", "loss")}
     queue, packet = of["queue"], found["packet_bytes"]
     value, low, high = (float(_packets(end, packet)) for end in (queue.value, queue.low, queue.high))
     of["queue"] = LinkParameter(value, low, high, queue.verdict)
+    if rtt is not None:
+        # The draws keep what they know of the rest.
+        delay = _seconds(rtt)
+        of["delay"] = LinkParameter(delay, delay, delay, "identified")
+        found["draws"] = [[rate, delay, *rest] for rate, _, *rest in found["draws"]]
+    if about["are_probes"]:
+        for name in ("rate", "queue"):
+            of[name] = replace(of[name], verdict="not identified")
     return LinkFit(
         source,
         about["flow"],
         found["model"],
         **of,
-        warnings=_warnings(found, of),
+        warnings=warnings(found, of),
         found=found,
         packets=packets,
     )
 
 
-def _is_tunnel_log(path: Path) -> bool:
-    with reading(path, TraceError), regular_file(path) as opened:
-        begins = opened.read(2)
-    return begins == b"# " and _is_tunnel(path)
-
-
-def _of_captures(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-    chunks: list[Iterator[bytes]] = [_chunks(path) for path in paths for _ in range(2)]
-    with _translated(" and ".join(map(str, paths))):
-        found = _crossfade.read_capture(*chunks)
-    return {name: found.pop(name) for name in COLUMNS}, {**WHOLE, **found}
-
-
-def _of_log(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    with _translated(str(path)):
-        found = _crossfade.read_log(_chunks(path))
-    if found["kind"] == "stretches":
-        raise TraceError(f"{shortened(path)}: says nothing of packets")
-    return {name: found.pop(name) for name in COLUMNS}, {**WHOLE, **found}
-
-
-def _of_tunnel(logs: LinkTrace) -> tuple[dict[str, Any], dict[str, Any]]:
-    frame = logs.packets()
-    frame = frame[frame["direction"] == frame["direction"].iloc[0]].sort_values("sent_s", kind="stable")
-    arrived = frame["arrived_s"].notna().to_numpy()
-    packets = {
-        "sent_s": frame["sent_s"].to_numpy(float),
-        "bytes": frame["bytes"].to_numpy(float),
-        "seen_s": frame["arrived_s"].to_numpy(float),
-        "fate": (~arrived).astype("int8"),
-    }
-    return packets, {**WHOLE, "flow": "tunnel", "is_round_trip": False}
-
-
-def _warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:
-    """What the record does not show, and what a prediction by it leaves out, in words."""
-    said = []
-    seen = min(found["busy_share"], 1.0)
-    if of["rate"].verdict == "bounded":
-        said.append(
-            "no packet waited for another: the rate is a lower bound, and predictions are a range up to 4 "
-            "times it"
-        )
-    elif seen < 0.2:
-        said.append(f"the link was seen busy {seen * 100:.2g} % of the time")
-    if of["queue"].verdict == "bounded":
-        most = f"{of['queue'].value:.0f}"
-        said.append(
-            f"the queue was never seen full: its limit is at least {most} packets, and predictions go "
-            "up to 4 times that"
-        )
-    if found["paced"]:
-        said.append("recorded with pacing: few packets left back to back")
-    if found["lasts_s"] < SHORT_S:
-        said.append(f"only {found['lasts_s']:.0f} s: no slow process can be seen")
-    if not found["is_round_trip"]:
-        said.append(
-            "the clocks of both ends may be apart: the base delay is what they say, taken for both ways"
-        )
-    if found["loss_grows_with_queue"]:
-        said.append(
-            "loss grows with the queue: a short queue, a policer or an AQM, which the model does not have"
-        )
-    if found["share"] < 0.9:
-        said.append(
-            f"other flows carried {(1 - found['share']) * 100:.0f} % of the capture: cross traffic reacts to "
-            "another control"
-        )
-    base = [delay for _, delay in found["delays"]]
-    if base and max(base) - min(base) > max(1e-3, 0.05 * of["delay"].value):
-        ends = f"{min(base) * 1e3:.4g} to {max(base) * 1e3:.4g} ms"
-        said.append(f"the base delay changed ({ends}): the scenario has its median")
-    if found["deviation_s"] > 0.1 * max(of["delay"].value, 1e-3):
-        said.append(
-            f"delays differ from those of the model by {found['deviation_s'] * 1e3:.3g} ms in the mean"
-        )
-    if found["rates"]:
-        said.append("the rate follows the record: what is not known of it is not in the draws")
-    if found["period"]:
-        said.append("the rate has a period of 15 s, as Starlink has")
-    if found["offloads"]:
-        said.append("the interface cut or joined packets (TSO, GRO): they were taken apart by size")
-    if not found["captured_whole"]:
-        said.append("the capture ends in the middle of a packet, or was read in part")
-    return said
+def _fitted(packets: Mapping[str, Any], about: Mapping[str, Any], seed: int) -> str:
+    """The fit as JSON text."""
+    if about["kind"] == "stretches":
+        whole = (about[name] for name in ("is_udp", "packet_bytes", "lost_share", "least_rtt_s"))
+        return _crossfade.fit_stretches(about["rows"], *whole, seed)
+    sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
+    if about["are_probes"]:
+        # Each is a stretch of its own, which never fills the link.
+        rtt = seen_s - sent_s
+        rows = [
+            (at, at + 1e-3, size, 1.0, float(lost), delay, True)
+            for at, size, lost, delay in zip(sent_s, sizes, fate == LOST, rtt, strict=True)
+        ]
+        return _crossfade.fit_stretches(rows, False, float(sizes.max()), None, None, seed)
+    reverse = list(zip(about["reverse_sent_s"], about["reverse_delay_s"], strict=True))
+    return _crossfade.fit_link(
+        sent_s, sizes, seen_s, fate, about["is_round_trip"], seed, about["tick_s"], reverse
+    )
 
 
 def _mbps(rate: float) -> str:

@@ -1,0 +1,78 @@
+"""What a record does not show, and what a prediction by it leaves out, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crossfade.fitting.links import LinkParameter
+
+# A record that is shorter shows no slow process.
+SHORT_S = 30.0
+
+
+def warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:
+    """What the record does not show, and what a prediction by it leaves out, in words."""
+    said = []
+    seen = min(found["busy_share"], 1.0)
+    if found["kind"] == "probes":
+        said.append("probes never wait for one another: nothing is known of the rate and the queue")
+    elif of["rate"].verdict == "bounded":
+        why = {
+            "stretches": "no interval had a standing queue or an overload",
+            "packets": "no packet waited for another" if found["quiet_bps"] is None else "few packets waited",
+        }[found["kind"]]
+        said.append(f"{why}: the rate is a lower bound, and predictions are a range up to 4 times it")
+    elif seen < 0.2 and found["kind"] == "packets":
+        said.append(f"the link was seen busy {seen * 100:.2g} % of the time")
+    if of["queue"].verdict == "bounded":
+        most = f"{of['queue'].value:.0f}"
+        said.append(
+            f"the queue was never seen full: its limit is at least {most} packets, and predictions go up to 4 "
+            "times that, or from 0.2 to 5 times what is under way"
+        )
+    if found["paced"]:
+        said.append("recorded with pacing: few packets left back to back")
+    if found["lasts_s"] < SHORT_S:
+        said.append(f"only {found['lasts_s']:.0f} s: no slow process can be seen")
+    if of["delay"].verdict == "not identified":
+        if found["kind"] == "stretches":
+            said.append("the log has no round trip: give it (--rtt)")
+        else:
+            said.append(
+                "nothing came back, and the clocks of both ends may be apart: the way back is taken to be as "
+                "long as the way there; give the round trip (--rtt)"
+            )
+    if found["at_receiver"]:
+        said.append("captured at the receiver: the times of sending are those of TCP timestamps, to a tick")
+    if not found["has_sizes"]:
+        said.append("the file has no sizes: packets of 1500 bytes were taken")
+    if found["kind"] == "stretches":
+        said.append("intervals, not packets: losses at a full queue and at random are told apart coarsely")
+    if found["loss_grows_with_queue"]:
+        said.append(
+            "loss grows with the queue: a short queue, a policer or an AQM, which the model does not have"
+        )
+    if found["share"] < 0.9:
+        said.append(
+            f"other flows carried {(1 - found['share']) * 100:.0f} % of the capture: cross traffic reacts to "
+            "another control"
+        )
+    base = [delay for _, delay in found["delays"]]
+    if base and max(base) - min(base) > max(1e-3, 0.05 * of["delay"].value):
+        ends = f"{min(base) * 1e3:.4g} to {max(base) * 1e3:.4g} ms"
+        said.append(f"the base delay changed ({ends}): the scenario has its median")
+    if found["deviation_s"] > 0.1 * max(of["delay"].value, 1e-3):
+        said.append(
+            f"delays differ from those of the model by {found['deviation_s'] * 1e3:.3g} ms in the mean"
+        )
+    if found["rates"]:
+        said.append("the rate follows the record: the draws have the rest, predictions what was not seen of it")
+    if found["period"]:
+        said.append("the rate has a period of 15 s, as Starlink has")
+    if found["offloads"]:
+        said.append("the interface cut or joined packets (TSO, GRO): they were taken apart by size")
+    if not found["captured_whole"]:
+        said.append("the capture ends in the middle of a packet, or was read in part")
+    return said

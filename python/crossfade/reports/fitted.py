@@ -1,0 +1,135 @@
+"""A fitted link as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crossfade.errors import OutputError
+from crossfade.files import check_output, read_text, write_text
+from crossfade.fitting.links import UNITS, LinkFit
+from crossfade.reports.page import POLICY, _packaged, _warnings
+from crossfade.reports.tables import _cell, _number, _plain_head, _table
+
+if TYPE_CHECKING:
+    from crossfade.comparison.predictions import Predicted
+
+MODELS = {
+    "M0": "a constant rate, a base delay, a queue that drops what it cannot hold, independent losses",
+    "M1": "a constant rate, and losses in bursts",
+    "M2": "a rate that changes",
+    "M3": "a rate that changes with a period of 15 s",
+}
+PREDICTED = {"goodput_bps": ("Goodput (Mbit/s)", 1e-6), "rtt_p95_s": ("95th percentile of the RTT (ms)", 1e3)}
+
+
+def fit_report(fit: LinkFit, out: str | PathLike[str], predictions: Sequence[Predicted] = ()) -> None:
+    """Write a fitted link as an HTML page.
+
+    It has what was recorded, the parameters with intervals and verdicts, the model and why, warnings, what was
+    observed beside what was fitted, and ``predictions`` where there are any, beside a replay of the record.
+    """
+    path = Path(out)
+    check_output(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{path}: cannot be written (a report ends in .html)")
+    write_text(path, _page(fit, predictions))
+
+
+def _page(fit: LinkFit, predictions: Sequence[Predicted]) -> str:
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(f"Link of {fit.source}")}</title>
+<style>
+{_packaged("report.css")}</style>
+</head>
+<body>
+<header>
+<h1>{escape(f"Link of {fit.source}")}</h1>
+<p class="summary">{escape(_recorded(fit))}</p>
+</header>
+{_warnings(fit.warnings)}<section><h2>The link</h2>
+<p>{escape(_model(fit))}</p>
+{_parameters(fit)}</section>
+<section><h2>Observed and fitted</h2>
+{_figure(fit)}</section>
+{_predictions(fit, predictions) if predictions else ""}</body>
+</html>
+"""
+
+
+def _recorded(fit: LinkFit) -> str:
+    found = fit.found
+    seen = 0.0 if found["kind"] == "probes" else min(1.0, fit.seen_share)
+    lost = f"{found['random_losses']:.0f} lost at random, {found['congestive_losses']:.0f} at a full queue"
+    return (
+        f"{fit.flow}: {found['packets']:.0f} packets in {found['lasts_s']:.1f} s, {lost}; the rate of the link "
+        f"was seen in {seen * 100:.3g} % of the time."
+    )
+
+
+def _model(fit: LinkFit) -> str:
+    held_out = fit.found["held_out"]
+    text = f"Model {fit.model}: {MODELS[fit.model]}."
+    if held_out is not None:
+        text += (
+            f" Change points predict held-out windows with {held_out * 100:.3g} % of a constant's squared error."
+        )
+    if fit.found["mean_burst"]:
+        text += f" A burst of losses has {fit.found['mean_burst']:.3g} packets in the mean."
+    return text
+
+
+def _parameters(fit: LinkFit) -> str:
+    heads = [_plain_head(name) for name in ("Parameter", "Value", "90 % interval", "Unit", "Verdict")]
+    rows = []
+    for name, (unit, scale) in UNITS.items():
+        of = fit.parameters[name]
+        value, low, high = (f"{number * scale:.4g}" for number in (of.value, of.low, of.high))
+        between = f"{low} to {high}"
+        if of.verdict == "bounded":
+            value, between = (f"≤ {high}", "") if of.value == 0 else (f"≥ {value}", f"assumed up to {high}")
+        elif of.verdict == "not identified" and name in ("rate", "queue"):
+            value, between = "-", ""
+        cells = [_cell(name), _number(value), _number(between), _cell(unit), _cell(of.verdict)]
+        rows.append(f"<tr>{''.join(cells)}</tr>\n")
+    return _table(heads, rows, "Each value with what the record says of it")
+
+
+def _figure(fit: LinkFit) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "fit.svg"
+        fit.plot(file)
+        text = read_text(file, OutputError)
+    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL)
+
+
+def _predictions(fit: LinkFit, predictions: Sequence[Predicted]) -> str:
+    heads = [
+        _plain_head(name) for name in ("Control", "Metric", "Predicted", "90 % interval", "Replay of the record")
+    ]
+    is_range = fit.rate.verdict == "bounded"
+    rows = []
+    for of in predictions:
+        name, scale = PREDICTED[of.metric]
+        value, low, high = (f"{number * scale:.4g}" for number in (of.value, of.low, of.high))
+        replay = "" if of.replay is None else f"{of.replay * scale:.4g}"
+        cells = [
+            _cell(of.control),
+            _cell(name),
+            _number("range" if is_range else value),
+            _number(f"{low} to {high}"),
+            _number(replay),
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>\n")
+    table = _table(heads, rows, "What other congestion controls would do on the fitted link")
+    return f"<section><h2>Predictions</h2>\n{table}</section>\n"
