@@ -366,13 +366,23 @@ def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> No
 
 
 def test_pages_are_no_diary() -> None:
-    """Days and machines go to bench/results/."""
+    """Days, machines and the history of results go to bench/results/ and to the page of results versions."""
     for page in pages():
-        if page.name == "CHANGES.md" or not page.is_relative_to(DOCS):
+        if page.name in ("CHANGES.md", "results-versions.md") or not page.is_relative_to(DOCS):
             continue
+        text = re.sub(r"\| 20\d\d-\d\d-\d\d \|$", "|", plain(page), flags=re.MULTILINE)  # dates of evidence
+        text = re.sub(r"^(```+).*?^\1$|`[^`\n]*`|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
         said = re.findall(
-            r"\bOn 20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b",
-            plain(page),
+            r"\b20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b"
+            r"|\b(?:quiet|busy) machine\b|\b(?:since|until|of|in) results version \d",
+            text,
             re.IGNORECASE,
         )
         assert said == [], page.name
+
+
+def test_learning_and_how_to_are_a_third_of_the_words() -> None:
+    """Of what is written by hand and is no reference (scripts/word_shares.py)."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    shares = import_module("word_shares").shares()
+    assert shares["learn"] + shares["how-to"] >= 0.35, shares
