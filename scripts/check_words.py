@@ -22,7 +22,7 @@ TERMS = {
     r"one's own": "your own",
     r"who is to be": "which node, user or flow",
 }
-# Pages talk to a reader who is new: no subject that is nobody, no day or machine, no sentence on the one before.
+# Pages talk to a new reader: no day or machine, no sentence that hangs on the one before.
 TERMS_OF_PAGES = TERMS | {
     r"nobody|somebody": "the subject of the sentence",
     r"(?:On|on) 20\d\d-\d\d-\d\d": "a day belongs to bench/results/",
@@ -34,7 +34,15 @@ TERMS_OF_PAGES = TERMS | {
 # Measured counts of repeats, no retransmissions; and quoted words of papers.
 EXEMPT = ("crates/analysis/benches/growth.rs", "docs/project/results-versions.md")
 # Their words follow with their pages.
-LATER = ("crates/nr/", "crates/fit/", "crates/mac/src/wlan", "/nr.rs", "/wlan.rs", "docs/nr.md", "docs/own-link.md")
+LATER = (
+    "crates/nr/",
+    "crates/fit/",
+    "crates/mac/src/wlan",
+    "/nr.rs",
+    "/wlan.rs",
+    "docs/nr.md",
+    "docs/own-link.md",
+)
 
 
 def comments(path: Path) -> Iterator[tuple[int, str]]:
@@ -85,7 +93,9 @@ def pages() -> list[Path]:
 def findings() -> Iterator[str]:
     """Every place whose words are not those of the rules."""
     rust, python = sorted(ROOT.glob("crates/*/**/*.rs")), sorted(ROOT.glob("python/crossfade/**/*.py"))
-    for path in (path for path in (*rust, *python) if "tests" not in path.parts and "benches" not in path.parts):
+    for path in (
+        path for path in (*rust, *python) if "tests" not in path.parts and "benches" not in path.parts
+    ):
         for number, text in comments(path):
             if NEEDS_MORE.match(text):
                 yield f"{path.relative_to(ROOT)}:{number}: does not read alone: {text}"

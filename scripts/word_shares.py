@@ -42,7 +42,9 @@ def inside(name: str) -> Iterator[str]:
 def words(name: str) -> int:
     """The words of a page that are written by hand."""
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    text = re.sub(r"^<!-- from [^\n]*\n(?:\|[^\n]*\n|(`{3,}).*?^\1\n)+", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^<!-- from [^\n]*\n(?:\|[^\n]*\n|(`{3,}).*?^\1\n)+", "", text, flags=re.DOTALL | re.MULTILINE
+    )
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r"^ *(`{3,}).*?^ *\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     return len(re.findall(r"[A-Za-z]{2,}", text))
