@@ -381,6 +381,20 @@ def test_pages_are_no_diary() -> None:
         assert said == [], page.name
 
 
+def test_the_gallery_has_every_scenario_with_its_title() -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    gallery = import_module("draw_gallery")
+    page = gallery.PAGE.read_text(encoding="utf-8")
+    assert gallery.filled(page) == page, "python scripts/draw_gallery.py"
+    named = [found["name"] for found in gallery.ROW.finditer(page)]
+    there = (
+        path.relative_to(gallery.SCENARIOS).with_suffix("").as_posix()
+        for path in gallery.SCENARIOS.rglob("*.toml")
+    )
+    assert sorted(named) == sorted(name for name in there if not name.startswith("papers/"))
+    assert sum(gallery.thumb(name).exists() for name in named) > len(named) / 2
+
+
 def test_learning_and_how_to_are_a_third_of_the_words() -> None:
     """Of what is written by hand and is no reference (scripts/word_shares.py)."""
     sys.path.insert(0, str(ROOT / "scripts"))
