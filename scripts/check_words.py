@@ -83,6 +83,23 @@ def foreign(text: str, terms: dict[str, str]) -> Iterator[str]:
             yield f"{found[0].strip()!r}: say {better}"
 
 
+def sentences(path: Path) -> Iterator[tuple[int, str]]:
+    """The sentences of a page outside tables, each with the line of its paragraph."""
+    paragraph, first = "", 0
+    for number, line in [*prose(path), (0, "")]:
+        ends = (
+            not line.strip()
+            or line.lstrip().startswith(("|", "#", "- ", "* "))
+            or re.match(r" *\d+\. ", line)
+        )
+        if ends and paragraph:
+            yield from ((first, one) for one in re.split(r"(?<=[.:;?]) ", paragraph))
+            paragraph = ""
+        if line.strip() and not line.lstrip().startswith(("|", "#")):
+            first = first if paragraph else number
+            paragraph += f" {line.strip()}"
+
+
 def pages() -> list[Path]:
     """The pages that are written by hand."""
     made = {"gallery", "_build"}
@@ -107,6 +124,13 @@ def findings() -> Iterator[str]:
             continue
         for number, text in lines:
             yield from (f"{name}:{number}: {said}" for said in foreign(text, terms))
+    for path in sorted(pages()):
+        name = path.relative_to(ROOT).as_posix()
+        if name in EXEMPT or any(part in name for part in LATER):
+            continue
+        for number, text in sentences(path):
+            if len(re.findall(r"\bthat\b", text)) > 1:
+                yield f"{name}:{number}: two 'that's in a sentence:{text}"
 
 
 def main() -> int:
