@@ -222,7 +222,7 @@ def classes(rng: np.random.Generator) -> Iterator[Class]:
 def of_classes(experiments: int) -> Iterator[str]:
     """The table: the share of experiments whose interval contains the truth, before and after."""
     rng = np.random.default_rng(1)
-    yield "class,runs of,before (Student),after,width"
+    yield "class,runs of,Student,used here,width"
     for one in classes(rng):
         runs = one.draw(rng, (experiments, RUNS)).reshape(-1)
         names, columns = [one.metric], [runs]

@@ -22,7 +22,7 @@ TERMS = {
     r"one's own": "your own",
     r"who is to be": "which node, user or flow",
 }
-# Pages talk to a reader who is new: no subject that is nobody, no day or machine, no sentence on the one before.
+# Pages talk to a new reader: no day or machine, no sentence that hangs on the one before.
 TERMS_OF_PAGES = TERMS | {
     r"nobody|somebody": "the subject of the sentence",
     r"(?:On|on) 20\d\d-\d\d-\d\d": "a day belongs to bench/results/",
@@ -34,7 +34,15 @@ TERMS_OF_PAGES = TERMS | {
 # Measured counts of repeats, no retransmissions; and quoted words of papers.
 EXEMPT = ("crates/analysis/benches/growth.rs", "docs/project/results-versions.md")
 # Their words follow with their pages.
-LATER = ("crates/nr/", "crates/fit/", "crates/mac/src/wlan", "/nr.rs", "/wlan.rs", "docs/nr.md", "docs/own-link.md")
+LATER = (
+    "crates/nr/",
+    "crates/fit/",
+    "crates/mac/src/wlan",
+    "/nr.rs",
+    "/wlan.rs",
+    "docs/nr.md",
+    "docs/own-link.md",
+)
 
 
 def comments(path: Path) -> Iterator[tuple[int, str]]:
@@ -75,6 +83,23 @@ def foreign(text: str, terms: dict[str, str]) -> Iterator[str]:
             yield f"{found[0].strip()!r}: say {better}"
 
 
+def sentences(path: Path) -> Iterator[tuple[int, str]]:
+    """The sentences of a page outside tables, each with the line of its paragraph."""
+    paragraph, first = "", 0
+    for number, line in [*prose(path), (0, "")]:
+        ends = (
+            not line.strip()
+            or line.lstrip().startswith(("|", "#", "- ", "* "))
+            or re.match(r" *\d+\. ", line)
+        )
+        if ends and paragraph:
+            yield from ((first, one) for one in re.split(r"(?<=[.:;?]) ", paragraph))
+            paragraph = ""
+        if line.strip() and not line.lstrip().startswith(("|", "#")):
+            first = first if paragraph else number
+            paragraph += f" {line.strip()}"
+
+
 def pages() -> list[Path]:
     """The pages that are written by hand."""
     made = {"gallery", "_build"}
@@ -85,7 +110,9 @@ def pages() -> list[Path]:
 def findings() -> Iterator[str]:
     """Every place whose words are not those of the rules."""
     rust, python = sorted(ROOT.glob("crates/*/**/*.rs")), sorted(ROOT.glob("python/crossfade/**/*.py"))
-    for path in (path for path in (*rust, *python) if "tests" not in path.parts and "benches" not in path.parts):
+    for path in (
+        path for path in (*rust, *python) if "tests" not in path.parts and "benches" not in path.parts
+    ):
         for number, text in comments(path):
             if NEEDS_MORE.match(text):
                 yield f"{path.relative_to(ROOT)}:{number}: does not read alone: {text}"
@@ -97,6 +124,13 @@ def findings() -> Iterator[str]:
             continue
         for number, text in lines:
             yield from (f"{name}:{number}: {said}" for said in foreign(text, terms))
+    for path in sorted(pages()):
+        name = path.relative_to(ROOT).as_posix()
+        if name in EXEMPT or any(part in name for part in LATER):
+            continue
+        for number, text in sentences(path):
+            if len(re.findall(r"\bthat\b", text)) > 1:
+                yield f"{name}:{number}: two 'that's in a sentence:{text}"
 
 
 def main() -> int:

@@ -25,7 +25,7 @@ needs_clone = pytest.mark.skipif(
 
 
 def backend(tmp_path: Path, root: Path, function: str) -> subprocess.CompletedProcess[str]:
-    """Call a hook as pip does: in a process and a folder of its own, with what it installs on PATH."""
+    """Call a hook as pip does: in a new process, in the project's folder, with its installs on PATH."""
     call = f"import build_backend; build_backend.{function}({str(tmp_path)!r})"
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, 'scripts'); {call}"]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -366,13 +366,37 @@ def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> No
 
 
 def test_pages_are_no_diary() -> None:
-    """Days and machines go to bench/results/."""
+    """Days, machines and the history of results go to bench/results/ and to the page of results versions."""
     for page in pages():
-        if page.name == "CHANGES.md" or not page.is_relative_to(DOCS):
+        if page.name in ("CHANGES.md", "results-versions.md") or not page.is_relative_to(DOCS):
             continue
+        text = re.sub(r"\| 20\d\d-\d\d-\d\d \|$", "|", plain(page), flags=re.MULTILINE)  # dates of evidence
+        text = re.sub(r"^(```+).*?^\1$|`[^`\n]*`|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
         said = re.findall(
-            r"\bOn 20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b",
-            plain(page),
+            r"\b20\d\d-\d\d-\d\d\b|another day\b.*\bon a third|\bin the (?:night|morning|evening) of\b"
+            r"|\b(?:quiet|busy) machine\b|\b(?:since|until|of|in) results version \d",
+            text,
             re.IGNORECASE,
         )
         assert said == [], page.name
+
+
+def test_the_gallery_has_every_scenario_with_its_title() -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    gallery = import_module("draw_gallery")
+    page = gallery.PAGE.read_text(encoding="utf-8")
+    assert gallery.filled(page) == page, "python scripts/draw_gallery.py"
+    named = [found["name"] for found in gallery.ROW.finditer(page)]
+    there = (
+        path.relative_to(gallery.SCENARIOS).with_suffix("").as_posix()
+        for path in gallery.SCENARIOS.rglob("*.toml")
+    )
+    assert sorted(named) == sorted(name for name in there if not name.startswith("papers/"))
+    assert sum(gallery.thumb(name).exists() for name in named) > len(named) / 2
+
+
+def test_learning_and_how_to_are_a_third_of_the_words() -> None:
+    """Of what is written by hand and is no reference (scripts/word_shares.py)."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    shares = import_module("word_shares").shares()
+    assert shares["learn"] + shares["how-to"] >= 0.35, shares

@@ -84,9 +84,10 @@ def test_every_key_has_an_entry() -> None:
 
 def test_a_key_says_its_values_and_default() -> None:
     line = next(line for line in read("tcp.md").splitlines() if line.startswith("| `w_max` |"))
-    _, _, values, default, meaning, _ = (cell.strip() for cell in line.split("|"))
+    _, _, values, default, since, meaning, _ = (cell.strip() for cell in line.split("|"))
     assert "between 1 and 1000000" in values
     assert default
+    assert since == "0.1.0"
     assert len(meaning.split()) > 3
     rows = [
         [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -96,10 +97,22 @@ def test_a_key_says_its_values_and_default() -> None:
     ]
     assert len(rows) > 350
     for row in rows:
-        _, values, default, meaning = row
+        _, values, default, since, meaning = row
         assert values, row
+        assert re.fullmatch(r"\d+\.\d+\.\d+", since), row
         assert meaning, row
         assert default or values == "a table" or "tables" in values, row
+
+
+def test_every_key_says_since_which_release() -> None:
+    """Keys of results version 11 are of 0.1.0; a new one gets the release to come."""
+    there = set(reference_pages.keys_of(dict(reference_pages.tables_of(json.loads(cf.schema())))))
+    since = reference_pages.releases()
+    assert set(since) == there, "python scripts/refresh_pages.py"
+    assert since["tcp.w_max"] == since["link.queue.discipline"] == since["mesh.mac"] == "0.1.0"
+    assert since["link.satellite.profile"] == since["run.draws"] == since["cell.uplink.pattern"] == "0.2.0"
+    newest = tuple(map(int, reference_pages.release_to_come().split(".")))
+    assert all(tuple(map(int, release.split("."))) <= newest for release in since.values())
 
 
 def test_every_word_of_a_choice_is_listed() -> None:

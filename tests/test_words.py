@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 import crossfade as cf
 
@@ -55,3 +60,36 @@ def test_descriptions_have_the_words_of_the_field() -> None:
         if re.search(rf"\b{term}\b", text)
     ]
     assert wrong == []
+
+
+def test_no_sentence_of_a_key_has_two_thats() -> None:
+    wrong = [
+        f"{key}: {sentence}"
+        for key, text in dict.fromkeys(described(json.loads(cf.schema())))
+        for sentence in re.split(r"(?<=[.:;]) ", text)
+        if len(re.findall(r"\bthat\b", sentence)) > 1 and not key.startswith(("nr", "wlan"))
+    ]
+    assert wrong == []
+
+
+def test_the_check_finds_what_the_rules_forbid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+    check = import_module("check_words")
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "crates" / "a" / "src").mkdir(parents=True)
+    (tmp_path / "docs" / "page.md").write_text(
+        "# Page\n\nOn 2026-11-22 nobody waited.\n\n`way back` is code.\n\nIt says that\nall that is.\n"
+    )
+    (tmp_path / "crates" / "a" / "src" / "lib.rs").write_text(
+        "/// The same for others.\nfn a() {}\n// The way back, and a repetition.\n"
+    )
+    found = [line.partition(": ")[0] for line in check.findings()]
+    assert sorted(found) == [
+        "crates/a/src/lib.rs:1",
+        "crates/a/src/lib.rs:3",
+        "crates/a/src/lib.rs:3",
+        "docs/page.md:3",
+        "docs/page.md:3",
+        "docs/page.md:7",
+    ]

@@ -78,7 +78,7 @@ def test_few_periods_are_warned_of() -> None:
 
 
 def test_events_between_samples_are_counted() -> None:
-    """Segment 1 is lost and sent again, 2 is sent again in vain, 3 is dropped."""
+    """Segment 1 is lost and retransmitted, 2 is retransmitted needlessly, 3 is dropped."""
     events = [
         (0.05, "send", 1), (0.06, "send", 2), (0.07, "lost", 1), (0.25, "send", 1), (0.35, "send", 2),
         (1.05, "send", 3), (1.06, "queue_drop", 3), (1.15, "send", 3),

@@ -95,15 +95,15 @@ def test_marks_are_explained_where_there_are_any(tmp_path: Path, event: str) -> 
 
 def test_what_is_sent_again_is_told_from_what_is_new(tmp_path: Path) -> None:
     assert words(events(*SENT), tmp_path, y="seq") >= {"sent"}
-    assert "sent again" not in words(events(*SENT), tmp_path, y="seq")
+    assert "retransmitted" not in words(events(*SENT), tmp_path, y="seq")
     again = events(*SENT, (0.15, "lost", 0, 0, 4.0, 9.0), (0.2, "send", 0, 0, 2.0, 2.0))
-    assert words(again, tmp_path, y="seq") >= {"sent", "sent again", "lost or dropped"}
+    assert words(again, tmp_path, y="seq") >= {"sent", "retransmitted", "lost or dropped"}
 
 
 def test_a_part_of_the_time_is_what_it_is_in_the_whole(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is sent again was sent before the part begins; axes fit the part, marks outside are not named."""
+    """A retransmission was sent before the part begins; axes fit the part, marks outside are not named."""
     table = events(
         *[(0.1 * n, "send", 0, n, 90.0, 9.0) for n in range(20)],
         (1.95, "timeout", 0, 0, 90.0, 9.0),
@@ -112,7 +112,7 @@ def test_a_part_of_the_time_is_what_it_is_in_the_whole(
         (4.5, "send", 0, 36, 8.0, 9.0),
     )
     part = {"time_s>=": 4, "time_s<": "4.4"}
-    assert words(table, tmp_path, y="seq", where=part) >= {"sent again", "4.0", "4.4"}
+    assert words(table, tmp_path, y="seq", where=part) >= {"retransmitted", "4.0", "4.4"}
     seen = words(table, tmp_path, where=part)
     assert "timeout" in words(table, tmp_path)
     assert "timeout" not in seen

@@ -83,7 +83,7 @@ fn what_does_not_fit_is_refused_by_name() {
         ),
         (
             json!([["phy.combining.stage", "stacked"], ["link.arq", { "protocol": "none", "max_retransmissions": null }]]),
-            "link.arq.protocol = \"none\": must be one that repeats frames, with phy.combining: there is one copy of each",
+            "link.arq.protocol = \"none\": must be one that retransmits frames, with phy.combining: there is one copy of each",
         ),
         (
             json!([["phy.combining", { "stage": "stacked", "weights": "equal-gain" }]]),

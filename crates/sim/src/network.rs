@@ -224,7 +224,7 @@ impl Network {
             }
         }
         if self.flows.is_empty() && self.arrivals.is_empty() && self.passages.is_empty() {
-            return error("flows and arrivals are empty: nobody sends");
+            return error("flows and arrivals are empty: nothing is sent");
         }
         for (i, flow) in self.flows.iter().enumerate() {
             match &flow.source {

@@ -427,7 +427,7 @@ fn what_cannot_be_is_refused_in_one_line() {
     };
     let cases = [
         (Sketch { forward: Vec::new(), ..build() }, "routes[0] is empty: a route has at least one leg"),
-        (Sketch { flows: Vec::new(), ..build() }, "flows and arrivals are empty: nobody sends"),
+        (Sketch { flows: Vec::new(), ..build() }, "flows and arrivals are empty: nothing is sent"),
         (
             Sketch { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
             "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \

@@ -60,8 +60,8 @@ def _line(sample: dict[str, str]) -> str:
     rate = rate_text(float(sample["goodput_bps"]))
     if sample["flow"]:
         rtt = sample["rtt_mean_s"]
-        trip = f"round trip {time_text(float(rtt))}" if rtt else "no round trip"
-        again = f"{sample['retransmissions']} sent again"
+        trip = f"RTT {time_text(float(rtt))}" if rtt else "no RTT"
+        again = f"{sample['retransmissions']} retransmitted"
         window = f"window {float(sample['cwnd']):.4g}"
         return f"{time}  flow {sample['flow']:<9} {rate:>13}  {trip}, {window}, {again}"
     parts = []
@@ -70,5 +70,5 @@ def _line(sample: dict[str, str]) -> str:
     if queue := sample["queue_packets"]:
         parts.append(f"{queue} packets wait")
     if again := sample["retransmissions"]:
-        parts.append(f"{again} frames sent again")
+        parts.append(f"{again} frames retransmitted")
     return f"{time}  {sample['link']:<14} {rate:>13}  {', '.join(parts)}".rstrip()

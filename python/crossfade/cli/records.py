@@ -61,7 +61,7 @@ class Records:
         typer.Option(
             "--delays",
             metavar="FILE",
-            help="Write how round trips and one-way delays are distributed in every run as CSV, likewise.",
+            help="Write the distributions of RTTs and one-way delays of every run as CSV.",
         ),
     ] = None
     samples: Annotated[

@@ -80,7 +80,7 @@ def fold(table: Table, period: Period, y: Sequence[str] | None = None) -> Table:
 
     Columns are the axes of a sweep, flow, link, quantity, phase_s (the middle of a bin), mean, p05, p95 and
     periods. Bins are as wide as samples are apart, or wider; of what is counted (``losses_per_s``,
-    ``spurious_per_s``: segments that were sent again though nothing was lost) there is the mean alone.
+    ``spurious_per_s``: segments that were retransmitted though nothing was lost) there is the mean alone.
     """
     step = _step(table)
     bins = max(1, min(MOST_BINS, round(period.seconds / step)))

@@ -45,7 +45,7 @@ NAMES = {
     "dupacks": "Duplicate acknowledgements",
     "backoff": "Back-off of the timeout",
     "seq": "Sequence number (segments)",
-    "srtt_s": "Smoothed round trip (s)",
+    "srtt_s": "Smoothed RTT (s)",
     "delivery_rate_bps": "Delivery rate (bit/s)",
     "pacing_rate_bps": "Pacing rate (bit/s)",
     "retransmissions": "Sent again (segments)",
@@ -344,5 +344,5 @@ def _marks_drawn(panels: Sequence[Axes]) -> Iterator[tuple[str, str]]:
         (line.get_marker(), np.asarray(line.get_xdata(), float)) for a in panels for line in a.get_lines()
     ]
     present = {marker for marker, xs in times if ((begin <= xs) & (xs <= end)).any()}
-    meanings = [(".", "sent"), ("s", "sent again"), ("x", "lost or dropped"), *MARKS.values()]
+    meanings = [(".", "sent"), ("s", "retransmitted"), ("x", "lost or dropped"), *MARKS.values()]
     yield from ((marker, text) for marker, text in meanings if marker in present)

@@ -88,7 +88,7 @@ def _free_name(path: Path) -> Path:
 def _check_alone(path: Path) -> None:
     """Refuse a file that another process has open, whose name is about to be another's."""
     if sidecars.in_use(path):
-        raise ResultsError(f"{path}: in use; repair it when nobody else has it open")
+        raise ResultsError(f"{path}: in use; repair it when no other process has it open")
 
 
 def _sound_rows(database: sqlite3.Connection, damage: list[str]) -> Iterator[tuple[rowtables.Line, str]]:

@@ -107,7 +107,7 @@ class Connection:
                     raise self._lost() from None
             finally:
                 future.release()
-        raise self.error("somebody cancels all that it is to do")
+        raise self.error("all work of the cluster is cancelled by another client")
 
     async def _fetch(self, name: str) -> Any:
         """The result of a task that is finished.

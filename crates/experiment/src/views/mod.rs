@@ -193,7 +193,7 @@ pub fn events_with_congestion_control(
     has_info: bool,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {
-    let (point, seed) = only_point(experiment, "a congestion control of one's own", 0)?;
+    let (point, seed) = only_point(experiment, "a congestion control of your own", 0)?;
     let Some(tcp) = point.setup.only_bulk_tcp() else {
         return Err(ScenarioError::key(
             "flows",

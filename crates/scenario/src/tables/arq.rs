@@ -89,7 +89,7 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<u32>,
 
-    /// Least number of frames that leave the head of a resequencing buffer that overflows.
+    /// Least number of frames dropped from the head of an overflowing resequencing buffer.
     #[schemars(range(min = 1, max = 128), extend("x-default" = "1, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<u32>,

@@ -109,7 +109,7 @@ pub(super) fn refuse_combining(frames: &FrameSetup, key: &str) -> Result<(), Sce
         return Err(ScenarioError::value("link.framing.header", &json("lost"), problem));
     }
     if frames.protocol == ArqProtocol::None {
-        let problem = format!("must be one that repeats frames, with {key}: there is one copy of each");
+        let problem = format!("must be one that retransmits frames, with {key}: there is one copy of each");
         return Err(ScenarioError::value("link.arq.protocol", &json("none"), problem));
     }
     Ok(())

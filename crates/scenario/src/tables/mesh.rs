@@ -268,7 +268,7 @@ pub enum MacWord {
 pub enum Rule {
     /// All known, engaged neighbours.
     Full,
-    /// Senders null nodes that have sent a CTS, receivers null nodes that have sent an RTS, as in the paper.
+    /// Senders null the nodes of overheard CTS, receivers those of overheard RTS, as in the paper.
     Paper,
 }
 

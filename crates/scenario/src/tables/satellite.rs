@@ -52,7 +52,7 @@ macro_rules! direction {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub grant: Option<Span>,
 
-            /// Share of what is granted that comes half of that time later.
+            /// Share of a grant that comes half a grant period later.
             #[schemars(range(min = 0, max = 0.5), extend("x-default" = "of the profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub half_grant: Option<f64>,
@@ -62,7 +62,7 @@ macro_rules! direction {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub loss: Option<Share>,
 
-            /// Probability that a packet is lost that would arrive during an outage at a boundary.
+            /// Probability of losing a packet whose arrival falls into an outage at a boundary.
             #[schemars(extend("x-default" = "of the profile: 0"))]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub outage_loss: Option<Share>,

@@ -40,7 +40,7 @@ pub struct Trace {
 
     /// Table of propagation delay over time. Its columns are time_s and delay_s, or rtt_s, of which half is the
     /// delay. It may also be a recording of another tool that holds delays, such as LeoReplayer or CellReplay. The
-    /// delay is added to that of the link; a packet takes the value that holds as its transmission ends, and never
+    /// delay is added to that of the link; a packet takes the value at the end of its transmission, and never
     /// overtakes another. Taken by opportunities and attenuation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays: Option<FileName>,

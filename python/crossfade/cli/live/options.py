@@ -162,8 +162,8 @@ class AskedLive:
             "--page",
             metavar="PORT",
             parser=whole,
-            help="The same in a browser: a page on 127.0.0.1 (0: any free port) whose address, with a "
-            "token, is told.",
+            help="Show the view of --watch in a browser: a page on 127.0.0.1 (0: any free port), whose "
+            "address, with a token, is printed.",
         ),
     ] = None
     json: Annotated[

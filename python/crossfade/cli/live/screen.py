@@ -75,7 +75,7 @@ def picture(frames: Sequence[Frame], width: int, height: int) -> list[Text]:
     plots: list[tuple[str, list[braille.Curve]]] = [
         ("through the link (Mbit/s)", of_ways("rate_bps", 1e-6)),
         ("congestion window (segments)", of_sockets("cwnd", 1.0)),
-        ("smoothed round trip (ms)", of_sockets("srtt_s", 1e3)),
+        ("smoothed RTT (ms)", of_sockets("srtt_s", 1e3)),
     ]
     # A title line each, and a line of times at the end; what has no room is left out, from the end.
     room = height - len(below) - 2
@@ -114,5 +114,5 @@ def _of_way(frame: Frame, way: int) -> Text:
 def _of_socket(name: str, frames: Sequence[Frame], color: str) -> Text:
     found = next(frame.sockets[name] for frame in reversed(frames) if name in frame.sockets)
     words = f"{name} {found['congestion']}: cwnd {found['cwnd']}, {found['srtt_s'] * 1e3:.1f} ms"
-    words += f", {found['delivery_rate_bps'] / 1e6:.2f} Mbit/s, {found['retransmissions']} sent again"
+    words += f", {found['delivery_rate_bps'] / 1e6:.2f} Mbit/s, {found['retransmissions']} retransmitted"
     return Text(words, color)

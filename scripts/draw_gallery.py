@@ -1,0 +1,87 @@
+"""Draws the thumbnails of docs/scenario-gallery.md, and fills its tables with the titles of the scenarios.
+
+A scenario whose figure another page shows gets a small copy of that; the others run twice. Only what is
+missing is drawn. Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+SCENARIOS = ROOT / "python" / "crossfade" / "scenarios"
+PAGE = ROOT / "docs" / "scenario-gallery.md"
+PICTURES = ROOT / "docs" / "pictures"
+THUMBS = PICTURES / "gallery"
+ROW = re.compile(r"^\| \[`(?P<name>[\w./-]+)`\]\((?P<link>[^)]+)\) \|.*$", re.MULTILINE)
+WIDTH = 260
+
+
+def title(name: str) -> str:
+    """What the scenario calls itself."""
+    return str(tomllib.loads((SCENARIOS / f"{name}.toml").read_text(encoding="utf-8"))["title"])
+
+
+def thumb(name: str) -> Path:
+    """Where the thumbnail of a scenario is kept."""
+    return THUMBS / f"{name.replace('/', '-')}.png"
+
+
+def shown_elsewhere(name: str) -> Path | None:
+    """The figure that a page shows of a scenario."""
+    names = (name.replace("/", "-"), name.rpartition("/")[2])
+    own = {"formulas-against-memory": "formulas"}.get(name)
+    found = (PICTURES / f"{one}.png" for one in ((own,) if own else names))
+    return next((path for path in found if path.exists()), None)
+
+
+def draw(name: str) -> bool:
+    """Draw the thumbnail of a scenario; whether there is one now."""
+    THUMBS.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder:
+        figure = shown_elsewhere(name)
+        if figure is None:
+            figure = Path(folder) / "figure.png"
+            command = [sys.executable, "-m", "crossfade", "run", name, "--quiet", "--runs", "2"]
+            subprocess.run([*command, "--plot", str(figure)], check=False, timeout=1800)
+        if not figure.exists():
+            return False
+        with Image.open(figure) as picture:
+            small = picture.convert("RGB")
+        small.thumbnail((WIDTH, WIDTH * 2), Image.Resampling.LANCZOS)
+        small.save(thumb(name), optimize=True)
+    return True
+
+
+def row(found: re.Match[str]) -> str:
+    """The line of a scenario: its title, and its thumbnail where there is one."""
+    name, link = found["name"], found["link"]
+    said = title(name).replace("|", "\\|")
+    figure = f"![{said}](pictures/gallery/{thumb(name).name})" if thumb(name).exists() else ""
+    return f"| [`{name}`]({link}) | {said} | {figure} |"
+
+
+def filled(page: str) -> str:
+    """The page with the lines of its scenarios as they are."""
+    return ROW.sub(row, page)
+
+
+def main() -> None:
+    """Draw what is missing, or all, or what is named, and fill the page."""
+    names = [found["name"] for found in ROW.finditer(PAGE.read_text(encoding="utf-8"))]
+    asked = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    for name in asked or names:
+        if asked or "--all" in sys.argv or not thumb(name).exists():
+            print(name, "drawn" if draw(name) else "not drawn", flush=True)
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
