@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 pub(crate) const KEY: &str = "alternative";
 
 /// The tables that an alternative may replace: what is simulated, not how often or how it is drawn.
-const REPLACED: [&str; 9] = ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "tcp", "flows"];
+const REPLACED: [&str; 10] =
+    ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "wlan", "tcp", "flows"];
 
 /// The alternatives of a scenario, in the order of its file.
 #[derive(Clone, Debug, Default)]

@@ -7,6 +7,7 @@ mod kind;
 mod links;
 mod mesh;
 mod nr;
+mod wlan;
 
 pub(crate) use doubts::{of_network_runs, percent};
 pub(crate) use hop::hop;
@@ -23,17 +24,19 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
         NetworkSetup::Mesh(mesh) => &**mesh,
         NetworkSetup::Cell(cell) => &**cell,
         NetworkSetup::Nr(nr) => &**nr,
+        NetworkSetup::Wlan(wlan) => &**wlan,
     }
 }
 
 /// What rows keep beside those of [`metrics`].
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
-    cell::KEPT.iter().chain(cell::UPLINK_KEPT).map(|metric| &metric.info)
+    cell::KEPT.iter().chain(cell::UPLINK_KEPT).map(|metric| &metric.info).chain(wlan::kept())
 }
 
 /// The published metrics that only some kind has, in the order of tables.
 pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
-    of_meshes.chain(cell::METRICS.iter().chain(cell::UPLINK_METRICS).map(|metric| &metric.info))
+    let of_cells = cell::METRICS.iter().chain(cell::UPLINK_METRICS).map(|metric| &metric.info);
+    of_meshes.chain(of_cells).chain(wlan::metrics())
 }

@@ -195,6 +195,15 @@ impl Band {
         }
     }
 
+    /// A frequency in the middle of it, in hertz.
+    pub const fn centre_hz(self) -> f64 {
+        match self {
+            Self::Ghz2 => 2.437e9,
+            Self::Ghz5 => 5.5e9,
+            Self::Ghz6 => 6.5e9,
+        }
+    }
+
     /// Between the frames of an exchange.
     pub const fn sifs(self) -> SimTime {
         match self {
@@ -318,6 +327,11 @@ impl Mode {
     /// Its spatial streams.
     pub const fn streams(self) -> u8 {
         self.streams
+    }
+
+    /// Its guard interval in nanoseconds.
+    pub const fn guard_interval_ns(self) -> u16 {
+        self.guard_interval_ns
     }
 
     /// Its width in MHz.

@@ -8,6 +8,7 @@ use super::access_point::Turns;
 use super::ampdu::{Ampdu, AmpduLimits};
 use super::config::{AccessPointQueues, Aql, DRIVER_PACKETS, WlanConfig, mpdu_overhead};
 use super::edca::{BEST_EFFORT, BlockAckFrame, Contest, EDCA, SLOT};
+use super::exchange::{ANSWER_BYTES, RTS_BYTES};
 use super::modes::{Band, Durations, Mode};
 use super::neighbour::Neighbour;
 use super::originator::{Originator, Settled, Transmit, on_air};
@@ -27,9 +28,6 @@ use std::collections::VecDeque;
 /// How often a BAR is sent before what is in flight counts as lost.
 const BARS: u32 = 7;
 
-const RTS_BYTES: u32 = 20;
-/// Of a CTS, and of an acknowledgement, for which who did not understand waits.
-const ANSWER_BYTES: u32 = 14;
 const BAR_BYTES: u32 = 24;
 
 /// An MPDU in the air.

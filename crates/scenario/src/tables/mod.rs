@@ -48,6 +48,9 @@ pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
 mod uplink;
+mod wlan;
+mod wlan_air;
+mod wlan_stations;
 
 pub use adaptation::{CellFeedback, OuterLoop};
 pub use aggregation::Aggregation;
@@ -62,7 +65,9 @@ pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use combining::PhyCombining;
 pub use congestion::{Congestion, ControlName};
 pub(crate) use figure::Figure;
-pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
+pub use flow::{
+    Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup, WlanCategoryWord, WlanDirection,
+};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use jitter::Jitter;
 pub(crate) use link::Varying;
@@ -92,6 +97,9 @@ pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
 pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetup};
 pub use uplink::Uplink;
+pub use wlan::{Wlan, WlanAsks, WlanBand, WlanForm, WlanModel, WlanProfile, WlanRate, WlanStandard};
+pub use wlan_air::{WlanAccessPoint, WlanAmpdu, WlanCategory, WlanEdca, WlanNeighbours, WlanQueues};
+pub use wlan_stations::WlanStations;
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;
@@ -187,6 +195,11 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Nr::is_absent")]
     pub nr: Nr,
 
+    /// Wi-Fi network in place of the links: an access point and its stations. Data and ACKs share the air. Contradicts
+    /// channel, phy, mesh, cell, nr, reverse, and all link keys but packet_size.
+    #[serde(skip_serializing_if = "Wlan::is_absent")]
+    pub wlan: Wlan,
+
     /// TCP sender and receiver of every flow that has no keys of its own.
     #[schemars(extend("x-required" = true))]
     pub tcp: Tcp,
@@ -202,8 +215,8 @@ pub struct Scenario {
     pub alternative: Option<String>,
 
     /// Alternatives by name, such as radio technologies: tables that replace the scenario's. An alternative may hold
-    /// channel, phy, link, reverse, wired, mesh, cell, tcp and flows, each whole: nothing of the table that it replaces
-    /// is left. Keys that are set or swept beside the file hold in all of them.
+    /// channel, phy, link, reverse, wired, mesh, cell, wlan, tcp and flows, each whole: nothing of the table that it
+    /// replaces is left. Keys that are set or swept beside the file hold in all of them.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub alternatives: Map<String, Value>,
 
