@@ -35,7 +35,7 @@ pub use exchange::{Exchange, rates_in_turns};
 pub use modes::{Band, Durations, Mode, Standard};
 pub use network::Wlan;
 pub use originator::{Originator, Settled, Transmit, expand, on_air};
-pub use path_loss::{ACCESS_POINT_DBM, STATION_DBM, path_loss_db, snr_at_db};
+pub use path_loss::{ACCESS_POINT_DBM, STATION_DBM, snr_at_db};
 pub use reception::{STEP, required_snr_db};
 pub use recipient::{Received, Recipient};
 pub use saturation::{Form, Saturated};

@@ -145,7 +145,7 @@ impl Standard {
     }
 
     /// Guard intervals in nanoseconds.
-    pub const fn guard_intervals_ns(self) -> &'static [u16] {
+    const fn guard_intervals_ns(self) -> &'static [u16] {
         match self {
             Self::A | Self::G => &[800],
             Self::N | Self::Ac => &[400, 800],
@@ -154,7 +154,7 @@ impl Standard {
     }
 
     /// The bands in which it is used.
-    pub const fn bands(self) -> &'static [Band] {
+    const fn bands(self) -> &'static [Band] {
         match self {
             Self::A | Self::Ac => &[Band::Ghz5],
             Self::G => &[Band::Ghz2],

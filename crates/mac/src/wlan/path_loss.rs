@@ -13,7 +13,7 @@ const THERMAL_DBM: f64 = -174.0;
 
 /// The path loss in dB of the residential scenario of IEEE 802.11-14/0980 (TGax), without walls: free space up to 5 m, exponent 3.5 from
 /// there.
-pub fn path_loss_db(band: Band, distance_m: f64) -> f64 {
+fn path_loss_db(band: Band, distance_m: f64) -> f64 {
     let ghz = band.centre_hz() / 1e9;
     let near = distance_m.clamp(0.1, 5.0);
     let far = (distance_m / 5.0).max(1.0);

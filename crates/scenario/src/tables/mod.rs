@@ -51,6 +51,7 @@ mod uplink;
 mod wlan;
 mod wlan_air;
 mod wlan_stations;
+mod wlan_words;
 
 pub use adaptation::{CellFeedback, OuterLoop};
 pub use aggregation::Aggregation;
@@ -97,9 +98,10 @@ pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
 pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetup};
 pub use uplink::Uplink;
-pub use wlan::{Wlan, WlanAsks, WlanBand, WlanForm, WlanModel, WlanProfile, WlanRate, WlanStandard};
+pub use wlan::{Wlan, WlanModel};
 pub use wlan_air::{WlanAccessPoint, WlanAmpdu, WlanCategory, WlanEdca, WlanNeighbours, WlanQueues};
 pub use wlan_stations::WlanStations;
+pub use wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;

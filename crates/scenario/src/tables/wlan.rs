@@ -6,12 +6,13 @@ use super::queue::{Discipline, Packets, Queue};
 use super::radio::Radio;
 use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
 use super::wlan_stations::{Usual, WlanStations};
+use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{FileName, Frequency, Share, Span};
 use crossfade_channel::DelayProfile;
 use crossfade_core::SimTime;
-use crossfade_mac::wlan::{Band, Form, RadioConfig, Standard, StationConfig, WlanConfig};
+use crossfade_mac::wlan::{Form, RadioConfig, StationConfig, WlanConfig};
 use crossfade_phy::ErrorRateTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,8 +104,9 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "WlanAmpdu::is_absent")]
     pub ampdu: WlanAmpdu,
 
-    /// Largest number of transmissions of an MPDU, the first included; then it is given up. 0 is without limit.
-    #[schemars(range(min = 0, max = 1000), extend("x-default" = "7"))]
+    /// Largest number of transmissions of an MPDU, the first included; then it is given up. 0 is without limit; 16 are
+    /// the 15 retries of Intel's driver for Linux.
+    #[schemars(range(min = 0, max = 1000), extend("x-default" = "16"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmissions: Option<u32>,
 
@@ -148,115 +150,6 @@ pub struct Wlan {
 
 absent!(Wlan);
 
-/// Amendment of 802.11.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WlanStandard {
-    /// OFDM at 5 GHz.
-    A,
-    /// OFDM at 2.4 GHz.
-    G,
-    /// High throughput, Wi-Fi 4.
-    N,
-    /// Very high throughput, Wi-Fi 5.
-    Ac,
-    /// High efficiency, Wi-Fi 6.
-    Ax,
-    /// Extremely high throughput, Wi-Fi 7.
-    Be,
-}
-
-impl From<WlanStandard> for Standard {
-    fn from(word: WlanStandard) -> Self {
-        match word {
-            WlanStandard::A => Self::A,
-            WlanStandard::G => Self::G,
-            WlanStandard::N => Self::N,
-            WlanStandard::Ac => Self::Ac,
-            WlanStandard::Ax => Self::Ax,
-            WlanStandard::Be => Self::Be,
-        }
-    }
-}
-
-/// Frequency band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum WlanBand {
-    /// 2.4 GHz.
-    #[serde(rename = "2.4 GHz")]
-    Ghz2,
-    /// 5 GHz.
-    #[serde(rename = "5 GHz")]
-    Ghz5,
-    /// 6 GHz.
-    #[serde(rename = "6 GHz")]
-    Ghz6,
-}
-
-impl From<WlanBand> for Band {
-    fn from(word: WlanBand) -> Self {
-        match word {
-            WlanBand::Ghz2 => Self::Ghz2,
-            WlanBand::Ghz5 => Self::Ghz5,
-            WlanBand::Ghz6 => Self::Ghz6,
-        }
-    }
-}
-
-/// Rate control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WlanRate {
-    /// One mode, wlan.mcs.
-    Constant,
-    /// The fastest mode whose error rate at the SNR of the moment is at most target_error_rate.
-    Ideal,
-    /// By acknowledgements, Minstrel-HT of Linux.
-    Minstrel,
-}
-
-/// Power delay profile of Wi-Fi channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WlanProfile {
-    /// Constant channels: white Gaussian noise alone.
-    Awgn,
-    /// Independent Rayleigh paths whose power falls exponentially, spread by wlan.delay_spread.
-    Exponential,
-}
-
-/// What follows a missing block acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WlanAsks {
-    /// The MPDUs again.
-    Data,
-    /// A block acknowledgement request.
-    Request,
-}
-
-/// Form of Bianchi's model: what follows a success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WlanForm {
-    /// As printed in 2000. So it is with EDCA, where a busy slot counts as one.
-    Plain,
-    /// An empty slot follows a success: ns-3's reference for 802.11ax.
-    Slot,
-    /// An empty slot follows, unless the winner draws 0 and sends again: ns-3's reference for 802.11a.
-    SlotOrAgain,
-}
-
-impl From<WlanForm> for Form {
-    fn from(word: WlanForm) -> Self {
-        match word {
-            WlanForm::Plain => Self::Plain,
-            WlanForm::Slot => Self::Slot,
-            WlanForm::SlotOrAgain => Self::SlotOrAgain,
-        }
-    }
-}
-
 /// A Wi-Fi network in the terms of the models.
 #[derive(Clone, Debug)]
 pub struct WlanModel {
@@ -290,7 +183,21 @@ impl Wlan {
         let streams = *self.streams.get_or_insert(if is_old { 1 } else { 2 });
         let guard = *self.guard_interval.get_or_insert(Span::exactly(SimTime::from_nanos(800)));
         let guard_interval = time("wlan.guard_interval", guard, slot)?;
-        Ok(Usual { standard, band, width, streams, guard_interval })
+        self.ampdu.fill(standard.into());
+        Ok(Usual {
+            standard,
+            band,
+            width,
+            streams,
+            guard_interval,
+            rate: self.rate,
+            mcs: self.mcs,
+            target_error_rate: self.target_error_rate,
+            mpdu_error_rate: self.mpdu_error_rate,
+            radio: self.radio.clone(),
+            uplink_snr_offset_db: self.uplink_snr_offset_db,
+            ampdu: self.ampdu.clone(),
+        })
     }
 
     /// Fills in the defaults of a network whose stations are those of `wlan.stations`, or so many as there are senders: the stations, and
@@ -305,26 +212,20 @@ impl Wlan {
     ) -> Result<WlanModel, ScenarioError> {
         let usual = self.usual(slot)?;
         self.radio.check("wlan.radio")?;
-        self.ampdu.fill(usual.standard.into());
         let mut groups = Vec::new();
         let mut stations: Vec<StationConfig> = Vec::new();
         let errors = match &self.error_rates {
             Some(FileName(name)) => Some(files.error_rates("wlan.error_rates", name)?),
             None => None,
         };
-        let mut named_groups = std::mem::take(&mut self.stations);
-        let of_groups: Result<(), ScenarioError> = named_groups.iter_mut().try_for_each(|(name, group)| {
-            let table = format!("wlan.stations.{name}");
-            let all = group.resolve(&table, self, &usual, slot, files)?;
+        for (name, group) in &mut self.stations {
+            let all = group.resolve(&format!("wlan.stations.{name}"), &usual, slot, files)?;
             groups.push((name.clone(), all.len()));
             stations.extend(all);
-            Ok(())
-        });
-        self.stations = named_groups;
-        of_groups?;
+        }
         if self.stations.is_empty() {
             let mut alone = WlanStations { count: Some(senders as u32), ..WlanStations::default() };
-            stations = alone.resolve("wlan", self, &usual, slot, files)?;
+            stations = alone.resolve("wlan", &usual, slot, files)?;
             groups.push((String::new(), stations.len()));
             self.take_from(alone);
         }
@@ -335,7 +236,7 @@ impl Wlan {
         let rate_bps = stations[0].modes.last().map_or(1e6, |mode| mode.rate_bps());
         let config = WlanConfig {
             categories: self.edca.resolve(categories, slot)?,
-            attempts: match *self.transmissions.get_or_insert(7) {
+            attempts: match *self.transmissions.get_or_insert(16) {
                 0 => None,
                 most => Some(most),
             },

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanAmpdu {
-    /// Block acknowledgement window in MPDUs: at most 64 of n and ac, 256 of ax, 1024 of be. 1 is without aggregates.
+    /// Block acknowledgement window in MPDUs. It is at most 64 of n and ac, 256 of ax and 1024 of be; 1 is without
+    /// aggregates.
     #[schemars(range(min = 1, max = 1024), extend("x-default" = "the largest of the standard"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
@@ -170,7 +171,7 @@ impl WlanCategory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanAccessPoint {
-    /// Queues: one for each station and category as in Linux, or one FIFO before a driver with 128 packets.
+    /// Queues: one for each station and category, or one for all. The one FIFO stands before a driver of 128 packets.
     #[schemars(extend("x-default" = "per-station"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<WlanQueues>,
@@ -185,17 +186,17 @@ pub struct WlanAccessPoint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime_fairness: Option<bool>,
 
-    /// Whether airtime queue limits bound what the driver holds; without them it takes packets as it sends them.
+    /// Whether airtime queue limits bound what the driver holds. Without them it takes packets as it sends them.
     #[schemars(extend("x-default" = "true, of queues \"per-station\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql: Option<bool>,
 
-    /// Airtime that the driver holds of each station while all together have aql_threshold or more.
+    /// Airtime that the driver holds of each station from aql_threshold on.
     #[schemars(extend("x-default" = "5 ms, with aql"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql_low: Option<Span>,
 
-    /// Airtime that the driver holds of each station while all together have less than aql_threshold.
+    /// Airtime that the driver holds of each station below aql_threshold.
     #[schemars(extend("x-default" = "12 ms, with aql"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aql_high: Option<Span>,
@@ -285,7 +286,7 @@ pub struct WlanNeighbours {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 
-    /// Share of time that the data of all of them would take on a free channel; 100 % is without end.
+    /// Share of time that the data of all of them take on a free channel. 100 % is without end.
     #[schemars(extend("x-default" = "20 %"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Share>,

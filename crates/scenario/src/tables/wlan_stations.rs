@@ -2,7 +2,8 @@
 
 use super::base::{absent, json, named, time};
 use super::radio::{Radio, RadioSetup};
-use super::wlan::{Wlan, WlanBand, WlanRate, WlanStandard};
+use super::wlan_air::WlanAmpdu;
+use super::wlan_words::{WlanBand, WlanRate, WlanStandard};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::per_user::{PerUser, PerUserExpects};
@@ -91,6 +92,13 @@ pub(super) struct Usual {
     pub(super) width: Frequency,
     pub(super) streams: u32,
     pub(super) guard_interval: SimTime,
+    pub(super) rate: Option<WlanRate>,
+    pub(super) mcs: Option<u32>,
+    pub(super) target_error_rate: Option<Share>,
+    pub(super) mpdu_error_rate: Option<Share>,
+    pub(super) radio: Radio,
+    pub(super) uplink_snr_offset_db: Option<f64>,
+    pub(super) ampdu: WlanAmpdu,
 }
 
 /// Indoor walking speed in m/s, of stations that say nothing.
@@ -103,7 +111,6 @@ impl WlanStations {
     pub(super) fn resolve(
         &mut self,
         table: &str,
-        wlan: &Wlan,
         usual: &Usual,
         slot: SimTime,
         files: &Files<'_>,
@@ -115,26 +122,27 @@ impl WlanStations {
         }
         let modes = self.all_modes(table, usual, slot)?;
         let has_own = !self.radio.is_absent() || self.distance.is_some();
-        for (table, has_radio, share) in
-            [(table, has_own, self.mpdu_error_rate), ("wlan", !wlan.radio.is_absent(), wlan.mpdu_error_rate)]
-        {
+        for (table, has_radio, share) in [
+            (table, has_own, self.mpdu_error_rate),
+            ("wlan", !usual.radio.is_absent(), usual.mpdu_error_rate),
+        ] {
             if has_radio && share.is_some() {
                 let reason = "the SNR says what is lost";
                 let key = join(table, "mpdu_error_rate");
                 return Err(ScenarioError::contradiction(&key, &join(table, "radio"), reason));
             }
         }
-        let has_radio = has_own || (self.mpdu_error_rate.is_none() && !wlan.radio.is_absent());
-        let has_mcs = self.mcs.is_some() || wlan.mcs.is_some();
+        let has_radio = has_own || (self.mpdu_error_rate.is_none() && !usual.radio.is_absent());
+        let has_mcs = self.mcs.is_some() || usual.mcs.is_some();
         let usual_rate = if has_radio && !has_mcs { WlanRate::Minstrel } else { WlanRate::Constant };
         let is_of_network = self.rate.is_none();
-        let word = *self.rate.get_or_insert(wlan.rate.unwrap_or(usual_rate));
-        let (modes, rate) = self.chosen(table, word, is_of_network, wlan, modes, has_radio)?;
-        let limits = self.limits(table, wlan, modes[0].standard(), slot)?;
+        let word = *self.rate.get_or_insert(usual.rate.unwrap_or(usual_rate));
+        let (modes, rate) = self.chosen(table, word, is_of_network, usual, modes, has_radio)?;
+        let limits = self.limits(table, usual, modes[0].standard(), slot)?;
         let receptions: Result<Vec<ReceptionConfig>, ScenarioError> = if has_radio {
-            self.radios(table, wlan, usual, &modes, slot, files)
+            self.radios(table, usual, &modes, slot, files)
         } else {
-            let share = *self.mpdu_error_rate.get_or_insert(wlan.mpdu_error_rate.unwrap_or(Share(0.0)));
+            let share = *self.mpdu_error_rate.get_or_insert(usual.mpdu_error_rate.unwrap_or(Share(0.0)));
             Ok(vec![ReceptionConfig::ErrorRate(share.0); count as usize])
         };
         let station = |reception| StationConfig { modes: modes.clone(), limits, rate, reception };
@@ -201,7 +209,7 @@ impl WlanStations {
         table: &str,
         word: WlanRate,
         is_of_network: bool,
-        wlan: &Wlan,
+        usual: &Usual,
         all: Vec<Mode>,
         has_radio: bool,
     ) -> Result<(Vec<Mode>, RateConfig), ScenarioError> {
@@ -211,7 +219,7 @@ impl WlanStations {
             let most = all.iter().map(|mode| mode.streams()).max().unwrap_or(1);
             let own = self.mcs.is_some();
             let highest = all.iter().filter(|mode| mode.streams() == most).map(|mode| mode.mcs()).max();
-            let mcs = *self.mcs.get_or_insert(wlan.mcs.unwrap_or(highest.unwrap_or(0).into()));
+            let mcs = *self.mcs.get_or_insert(usual.mcs.unwrap_or(highest.unwrap_or(0).into()));
             let number = u8::try_from(mcs).unwrap_or(u8::MAX);
             if let Some(mode) = all.iter().find(|mode| mode.streams() == most && mode.mcs() == number) {
                 return Ok((vec![*mode], RateConfig::Constant(0)));
@@ -233,7 +241,7 @@ impl WlanStations {
             };
             return Err(ScenarioError::value(key(own, "mcs"), &json(mcs), problem));
         }
-        if let Some(mcs) = self.mcs.or(wlan.mcs.filter(|_| is_of_network)) {
+        if let Some(mcs) = self.mcs.or(usual.mcs.filter(|_| is_of_network)) {
             let problem = format!("needs rate \"constant\": {} chooses it", json(word));
             return Err(ScenarioError::value(key(self.mcs.is_some(), "mcs"), &json(mcs), problem));
         }
@@ -249,7 +257,7 @@ impl WlanStations {
             let problem = "needs a radio or a distance: without one there is no SNR";
             return Err(ScenarioError::value(key(true, "rate"), &json(word), problem));
         }
-        let target = *self.target_error_rate.get_or_insert(wlan.target_error_rate.unwrap_or(Share(0.1)));
+        let target = *self.target_error_rate.get_or_insert(usual.target_error_rate.unwrap_or(Share(0.1)));
         if !(target.0 > 0.0 && target.0 < 1.0) {
             let problem = "must be above 0 and below 1";
             return Err(ScenarioError::value(key(true, "target_error_rate"), &json(target), problem));
@@ -260,12 +268,12 @@ impl WlanStations {
     fn limits(
         &self,
         table: &str,
-        wlan: &Wlan,
+        usual: &Usual,
         standard: Standard,
         slot: SimTime,
     ) -> Result<AmpduLimits, ScenarioError> {
         let is_foreign = self.standard.is_some();
-        let limits = wlan.ampdu.resolve(standard, is_foreign, slot)?;
+        let limits = usual.ampdu.resolve(standard, is_foreign, slot)?;
         let limits = AmpduLimits { window: self.window.unwrap_or(limits.window), ..limits };
         limits.check(standard).map_err(|error| {
             let of = if self.window.is_some() { table } else { "wlan.ampdu" };
@@ -278,7 +286,6 @@ impl WlanStations {
     fn radios(
         &mut self,
         table: &str,
-        wlan: &Wlan,
         usual: &Usual,
         modes: &[Mode],
         slot: SimTime,
@@ -290,14 +297,14 @@ impl WlanStations {
             let reason = "the distance gives the SNR";
             return Err(ScenarioError::contradiction(&join(table, "distance"), &key, reason));
         }
-        let mut of_network = wlan.radio.clone();
+        let mut of_network = usual.radio.clone();
         if of_network.trace.is_none() || self.distance.is_some() {
             of_network.trace = None;
             of_network.mean_snr_db.get_or_insert(PerUser::One(USUAL_SNR_DB));
             of_network.speed.get_or_insert(PerUser::One(Speed(USUAL_SPEED)));
         }
         let usual_offset = if self.distance.is_some() { STATION_DBM - ACCESS_POINT_DBM } else { 0.0 };
-        let uplink_offset_db = wlan.uplink_snr_offset_db.unwrap_or(usual_offset);
+        let uplink_offset_db = usual.uplink_snr_offset_db.unwrap_or(usual_offset);
         if !(-40.0..=40.0).contains(&uplink_offset_db) {
             let value = json(uplink_offset_db);
             return Err(ScenarioError::value(

@@ -129,7 +129,7 @@ fn what_cannot_be_is_said_in_a_line() {
             "wlan.width = 30 MHz: must be one of 20, 40, 80, 160 MHz of 802.11ax",
         ),
         (json!([["wlan.width", "320 MHz"]]), "wlan.width = 320 MHz: must be one of 20, 40, 80, 160 MHz"),
-        (json!([["wlan.streams", 9]]), "wlan.streams = 9: must be between 1 and 8 of 802.11ax"),
+        (json!([["wlan.streams", 9]]), "wlan.streams = 9: must be between 1 and 8"),
         (
             json!([["wlan.guard_interval", "0.4 us"]]),
             "wlan.guard_interval = 400 ns: must be one of 800, 1600, 3200 ns",
@@ -188,7 +188,7 @@ fn what_cannot_be_is_said_in_a_line() {
         (json!([["reverse.delay", "1 ms"]]), "reverse contradicts wlan"),
         (json!([["cell.preset", "lte"]]), "cell contradicts wlan"),
         (
-            json!([["methods", ["analysis"]], ["flows", null]]),
+            json!([["methods", ["analysis"]], ["flows", null], ["tcp", { "flavour": "paper", "variant": "reno" }]]),
             "wlan: the analysis assumes a link of constant rate",
         ),
         (
