@@ -99,6 +99,13 @@ PAGES = (
         ("nr",),
     ),
     Page(
+        "wlan",
+        "Keys of `wlan`",
+        "Modes, aggregates, contention, radios and queues of an access point and its stations. "
+        "[Transports over Wi-Fi](../wifi.md) has the model.",
+        ("wlan",),
+    ),
+    Page(
         "tcp",
         "Keys of `tcp`",
         "Loss recovery, congestion control, timers and windows of the senders. [TCP](../transport.md) has "

@@ -52,6 +52,7 @@ def test_every_estimate_is_at_its_place(scenario: str, options: dict[str, Any], 
         if "methods" in here.dims:
             here = here.sel(methods=point.method)
         numbered = [("node", of) for of in point.nodes] + [("user", of) for of in point.users]
+        numbered += [("station", of) for of in point.stations]
         every = [("", "", name, vars(of)) for name, of in point.metrics.items()]
         for name, of in point.parts.items():
             part, _, metric = name.rpartition(".")

@@ -33,7 +33,10 @@ impl Direction {
             | "packets_delivered"
             | "user_goodput_bps"
             | "user_goodput_p05_bps"
-            | "uplink_goodput_bps" => Some(Self::Higher),
+            | "uplink_goodput_bps"
+            | "station_goodput_bps"
+            | "station_uplink_goodput_bps"
+            | "jain_airtime" => Some(Self::Higher),
             "transmissions_per_slot"
             | "segments_sent"
             | "spurious_timeouts_detected"
@@ -59,7 +62,13 @@ impl Direction {
             | "bins_per_slot"
             | "uplink_bins_per_slot"
             | "rlc_status_pdus"
-            | "scheduling_requests" => None,
+            | "scheduling_requests"
+            | "airtime_share"
+            | "mpdus_per_ampdu"
+            | "uplink_mpdus_per_ampdu"
+            | "mcs_mean"
+            | "uplink_mcs_mean"
+            | "window_limited_share" => None,
             _ if metric.starts_with("modulation_share_") => None,
             // Losses, delays, errors, what is in vain.
             _ => Some(Self::Lower),
@@ -102,6 +111,9 @@ mod tests {
             "below_levels",
             "outage",
             "idle_wait",
+            "retries",
+            "collision",
+            "stall",
         ];
         for name in lower {
             assert!(bad.iter().any(|word| name.contains(word)), "{name}");

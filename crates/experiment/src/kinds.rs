@@ -35,6 +35,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "interface_drops"
         | "duplicates"
         | "flows_unfinished"
+        | "mpdus_given_up"
         | "deferrals"
         | "rlc_status_pdus"
         | "radio_link_failures"
@@ -51,7 +52,13 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "busy_share"
         | "below_levels_share"
         | "initial_frame_error_rate"
-        | "uplink_initial_frame_error_rate" => MetricKind::Share,
+        | "uplink_initial_frame_error_rate"
+        | "airtime_share"
+        | "jain_airtime"
+        | "mpdu_error_rate"
+        | "uplink_mpdu_error_rate"
+        | "collision_probability"
+        | "window_limited_share" => MetricKind::Share,
         _ if metric.starts_with("modulation_share_") => MetricKind::Share,
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,

@@ -48,7 +48,7 @@ pub use known::{Known, PointNumbers};
 pub use methods::{Look, MethodInfo, methods};
 pub use metric::MetricInfo;
 pub use metrics::{MAIN_METRICS, METRICS};
-pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, USER};
+pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, STATION, USER};
 pub use row::{MetricNames, NameSets, Row, RowMetrics, distribution};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{Found, Metric, PartResult, PointResult, results_of_groups, summarise, summarise_groups};

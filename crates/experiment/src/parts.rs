@@ -42,8 +42,15 @@ pub const USER: PartKind = PartKind {
     shown: &["user_goodput_bps", "bins_per_slot", "retransmissions_per_frame", "below_levels_share"],
 };
 
+/// The stations of a Wi-Fi network.
+#[rustfmt::skip]
+pub const STATION: PartKind = PartKind {
+    name: "station", list: "stations", prefix: "station:", is_numbered: true,
+    shown: &["station_goodput_bps", "station_uplink_goodput_bps", "airtime_share", "mpdus_per_ampdu", "mcs_mean", "station_queueing_delay_mean_s"],
+};
+
 /// All kinds, in the order of results.
-pub static PARTS: [PartKind; 4] = [FLOW, LINK, NODE, USER];
+pub static PARTS: [PartKind; 5] = [FLOW, LINK, NODE, USER, STATION];
 
 /// What results call the links of a path, in the order in which packets take them.
 pub(crate) const PATH: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];

@@ -3,11 +3,11 @@
 use crate::closed_forms::radio;
 use crate::experiment::Experiment;
 use crate::kinds::{Runs, estimate, share_of_frames};
-use crate::methods::{BIANCHI, solver};
+use crate::methods::{BIANCHI, form_of_stations, solver};
 use crate::metric::MetricInfo;
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, NOT_ACCEPTED};
 use crate::networks;
-use crate::parts::{FLOW, PARTS, Part, PartKind};
+use crate::parts::{FLOW, PARTS, Part, PartKind, STATION};
 use crate::row::Row;
 use crate::warnings;
 use crossfade_core::{DelayHistogram, Estimate};
@@ -261,11 +261,31 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         .filter(|metric| metric.is_of_whole())
         .filter_map(|metric| Some((metric.name, Metric::exact(found(metric.name)?, metric.unit))))
         .collect();
+    // Formulas of saturated stations say something of each.
+    let of_station = |part: Part| {
+        let of_part = METRICS
+            .iter()
+            .filter(|metric| metric.is_of_each(part.kind))
+            .filter_map(|metric| Some((metric.name, Metric::exact(found(&metric.key(&part))?, metric.unit))));
+        PartResult::new(part.clone(), of_part.collect())
+    };
+    let stations: Vec<PartResult> = networks::of(&point.setup)
+        .parts()
+        .into_iter()
+        .filter(|part| part.kind == STATION)
+        .map(of_station)
+        .filter(|found| !found.metrics.is_empty())
+        .collect();
     let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
     let mut warnings = warnings::of_setup(&point.setup);
     warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
     if point.setup.mesh().is_some() && !metrics.is_empty() {
         warnings.push(BIANCHI.to_owned());
+    }
+    if let Some(wlan) = point.setup.wlan()
+        && !metrics.is_empty()
+    {
+        warnings.push(form_of_stations(wlan));
     }
     if let [Some(good_runs), Some(bad_runs)] = FIT_DISTANCES.map(found) {
         warnings.push(warnings::fitted(method, good_runs, bad_runs));
@@ -277,7 +297,10 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         method,
         runs: 0,
         warnings,
-        parts: vec![PartResult { count: Some(1), ..PartResult::new(Part::new(FLOW, ""), metrics.clone()) }],
+        parts: [PartResult { count: Some(1), ..PartResult::new(Part::new(FLOW, ""), metrics.clone()) }]
+            .into_iter()
+            .chain(stations)
+            .collect(),
         loss_windows,
         snr_db: radio(&point.setup).map(|(_, radio)| radio.snr_db),
         residual: (1..)

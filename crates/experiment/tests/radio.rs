@@ -109,7 +109,7 @@ fn what_does_not_fit_is_refused_by_name() {
             json!([["channel.clock", "frame"]]),
             "channel.clock = \"frame\": needs channel.fd_t or channel.block_length: without them nothing moves",
         ),
-        (json!([["channel.block_length", 0]]), "channel.block_length = 0: must be at least 1"),
+        (json!([["channel.block_length", 0]]), "channel.block_length = 0: must be between 1 and 1000000000"),
         (
             json!([["channel.block_length", 8], ["channel.fd_t", 0.02]]),
             "channel.block_length contradicts channel.fd_t: a channel takes snr_db (or es_n0_db, or eb_n0_db), antennas, shadowing_db \

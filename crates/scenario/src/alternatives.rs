@@ -11,7 +11,7 @@ pub(crate) const KEY: &str = "alternative";
 
 /// The tables that an alternative may replace: what is simulated, not how often or how it is drawn.
 const REPLACED: [&str; 10] =
-    ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "tcp", "flows"];
+    ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "wlan", "tcp", "flows"];
 
 /// The alternatives of a scenario, in the order of its file.
 #[derive(Clone, Debug, Default)]

@@ -58,5 +58,7 @@ pub use tables::{
     Reading, ReceptionWord, Recorded, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Satellite,
     SatelliteSetup, Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, SpikeTable,
     Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Uplink,
-    UplinkTable, Variant, Wired,
+    UplinkTable, Variant, Wired, Wlan, WlanAccessPoint, WlanAmpdu, WlanAsks, WlanBand, WlanCategory,
+    WlanCategoryWord, WlanDirection, WlanEdca, WlanForm, WlanModel, WlanNeighbours, WlanProfile, WlanQueues,
+    WlanRate, WlanStandard, WlanStations,
 };

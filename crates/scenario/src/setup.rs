@@ -1,6 +1,6 @@
 //! A scenario in the terms of the models.
 
-use crate::networks::{CellSetup, LinksSetup, NetworkSetup};
+use crate::networks::{CellSetup, LinksSetup, NetworkSetup, WlanSetup};
 use crate::stop::End;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::mesh::MeshSetup;
@@ -58,6 +58,11 @@ impl Setup {
     /// The mesh, if that is what carries packets.
     pub fn mesh(&self) -> Option<&MeshSetup> {
         if let NetworkSetup::Mesh(mesh) = &self.network { Some(mesh) } else { None }
+    }
+
+    /// The Wi-Fi network, if that is what carries packets.
+    pub fn wlan(&self) -> Option<&WlanSetup> {
+        if let NetworkSetup::Wlan(wlan) = &self.network { Some(wlan) } else { None }
     }
 
     /// The cell, if that is what carries packets.

@@ -178,7 +178,7 @@ class Check:
     memory: float
     """Bytes that a run may take at most, as it is judged from the scenario."""
     network: str = "path"
-    """The kind of network: "path" (links in a row), "mesh", "cell", "nr", or one of your own."""
+    """The kind of network: "path" (links in a row), "mesh", "cell", "nr", "wlan", or one of your own."""
     facts: dict[str, Any] = field(default_factory=dict)
     """What can be said of the network at the first point of a sweep, by its kind."""
     scenario: dict[str, Any] = field(default_factory=dict)
@@ -200,6 +200,11 @@ class Check:
     def nr(self) -> dict[str, Any] | None:
         """Facts of an NR cell: its slot, peak rate, schemes and HARQ round trips."""
         return self._of("nr")
+
+    @property
+    def wlan(self) -> dict[str, Any] | None:
+        """Facts of a Wi-Fi network: its band, its stations, their modes and what one reaches alone."""
+        return self._of("wlan")
 
     @property
     def path(self) -> dict[str, Any] | None:

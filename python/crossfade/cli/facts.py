@@ -159,8 +159,55 @@ def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """The access point of a Wi-Fi network, its stations, what one reaches alone, and every flow."""
+    count, groups = wlan["stations"], wlan["groups"]
+    queues = "one FIFO" if wlan["is_fifo"] else "queues per station"
+    near = wlan["neighbours"]
+    others = f", {near} neighbour{'s' if near > 1 else ''}" if near else ""
+    waits = ", ".join(time_text(category["aifs_s"]) for category in wlan["categories"])
+    lines = [
+        f"Wi-Fi network of {count} station{'s' if count > 1 else ''} at {wlan['band']}: {queues}, "
+        f"AIFS {waits}{others}"
+    ]
+    for group in groups:
+        name = f"{group['name']}: " if group["name"] else ""
+        streams = f"{group['streams']} stream{'s' if group['streams'] > 1 else ''}"
+        rates = group["rates_bps"]
+        rate = (
+            rate_text(rates[1]) if rates[0] == rates[1] else f"{rate_text(rates[0])} to {rate_text(rates[1])}"
+        )
+        line = (
+            f"{name}{group['count']} x 802.11{group['standard']}, {group['width_mhz']} MHz, {streams}, "
+            f"{group['rate']} rate of {rate}, window {group['window']}; "
+            f"alone up to {rate_text(group['alone_bps'])} "
+            f"({group['mpdus']} MPDUs in {time_text(group['aggregate_s'])})"
+        )
+        if group["snr_db"] is not None and group["required_db"] is not None:
+            low, high = group["required_db"]
+            line += f"; at {_range(group['snr_db'], 'dB')}, modes from {low:.1f} to {high:.1f} dB"
+        lines.append(line)
+    for name in scenario.get("flows") or {"": {}}:
+        table = scenario.get("flows", {}).get(name, {})
+        where = (
+            f"{table.get('direction', 'down')}, {table['station']}"
+            if "station" in table
+            else table.get("direction", "")
+        )
+        category = table.get("category", "best-effort")
+        parts = [_sender(name, scenario), where, category if category != "best-effort" else ""]
+        lines.append("; ".join(part for part in parts if part))
+    return lines
+
+
 # By what a plan calls the facts of each kind of network.
-LINES = {"path": path_lines, "mesh": mesh_lines, "cell": cell_lines, "nr": nr_lines}
+LINES = {
+    "path": path_lines,
+    "mesh": mesh_lines,
+    "cell": cell_lines,
+    "nr": nr_lines,
+    "wlan": wlan_lines,
+}
 
 
 def _range(values: Sequence[float], unit: str) -> str:

@@ -51,6 +51,7 @@ RESULTS: dict[str, Any] = {
             "links": {"type": "array", "items": _PART},
             "nodes": {"type": "array", "items": _PART},
             "users": {"type": "array", "items": _PART},
+            "stations": {"type": "array", "items": _PART},
             "loss_windows": {"type": "array", "items": {"type": "number"}},
             "residual": {"type": "array", "items": ESTIMATE},
             "combined": {"type": "array", "items": ESTIMATE},

@@ -101,6 +101,8 @@ class Point:
         Those of named flows and of links, as ``cubic.goodput_bps`` or ``reverse.queue_drops``.
     flows, links, nodes, users : list of dict
         Each flow and link, each node of a mesh, each user of a cell.
+    stations : list of dict
+        Each station of a Wi-Fi network.
     warnings : list of str
         What to be careful about.
     loss_windows : list of float
@@ -134,6 +136,7 @@ class Point:
     rows: Sequence[Row]
     nodes: list[dict[str, Any]] = field(default_factory=list)
     users: list[dict[str, Any]] = field(default_factory=list)
+    stations: list[dict[str, Any]] = field(default_factory=list)
     snr_db: float | None = None
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
@@ -542,11 +545,11 @@ class Results:
         return frame.wide(attributes) if wide else frame.dataset(attributes)
 
     def _numbered(self) -> dict[str, str]:
-        """The metrics of nodes and users, by their names in rows, with their units."""
+        """The metrics of nodes, users and stations, by their names in rows, with their units."""
         found = {
             (place, number, f"{kind}:{part[kind]}.{name}"): value["unit"]
             for point in self.points
-            for kind, parts in (("node", point.nodes), ("user", point.users))
+            for kind, parts in (("node", point.nodes), ("user", point.users), ("station", point.stations))
             for number, part in enumerate(parts)
             for place, (name, value) in enumerate(part.items())
             if isinstance(value, Mapping) and "unit" in value
@@ -580,6 +583,7 @@ class Results:
             "links": point.links,
             **({"nodes": point.nodes} if point.nodes else {}),
             **({"users": point.users} if point.users else {}),
+            **({"stations": point.stations} if point.stations else {}),
             **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
             **({"residual": [ends(share) for share in point.residual]} if point.residual else {}),
             **({"combined": [ends(share) for share in point.combined]} if point.combined else {}),
@@ -633,10 +637,10 @@ class Results:
 
 
 def _numbered_of(point: Point, name: str) -> Mapping[str, Any]:
-    """A metric of a node or user (``user:0.user_goodput_bps``) at a point."""
+    """A metric of a node, user or station (``user:0.user_goodput_bps``) at a point."""
     part, _, metric = name.rpartition(".")
     kind, _, number = part.partition(":")
-    parts = point.nodes if kind == "node" else point.users
+    parts = {"node": point.nodes, "user": point.users, "station": point.stations}[kind]
     found: Mapping[str, Any] = next((of for of in parts if str(of[kind]) == number), {}).get(metric, {})
     return found
 

@@ -3,6 +3,7 @@
 use super::assumptions::unforeseen;
 use super::bianchi::saturated_star;
 use super::error_rates::error_rates;
+use super::wlan::saturated_stations;
 use crate::closed_forms::{packet_loss, radio};
 use crate::handle::ExecutionHandle;
 use crate::metrics::{Metrics, rates};
@@ -10,7 +11,7 @@ use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
+use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup, WlanSetup};
 use crossfade_transport::{CongestionControlKind, RtoRule, TcpConfig};
 use serde_json::json;
 
@@ -22,6 +23,9 @@ impl Solver for LossFormula {
         if let Some(mesh) = self.star(point) {
             return saturated_star(point, mesh).err();
         }
+        if let Some(wlan) = self.wlan(point) {
+            return saturated_stations(point, wlan).err();
+        }
         match radio(&point.setup) {
             Some((hop, radio)) => error_rates(hop, radio).err().filter(|_| asked(point, self.0).is_err()),
             None => asked(point, self.0).err(),
@@ -31,6 +35,9 @@ impl Solver for LossFormula {
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &ExecutionHandle) -> Option<Outcome> {
         if let Some(mesh) = self.star(point) {
             return Some(saturated_star(point, mesh).map_err(NoMetrics::from));
+        }
+        if let Some(wlan) = self.wlan(point) {
+            return Some(saturated_stations(point, wlan).map_err(NoMetrics::from));
         }
         let Some((hop, radio)) = radio(&point.setup) else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
@@ -59,6 +66,11 @@ impl LossFormula {
     /// The mesh, of which the formula is another.
     fn star<'a>(&self, point: &'a Point) -> Option<&'a MeshSetup> {
         point.setup.mesh().filter(|_| self.0 == Formula::Padhye)
+    }
+
+    /// The Wi-Fi network, of which the formula is another.
+    fn wlan<'a>(&self, point: &'a Point) -> Option<&'a WlanSetup> {
+        point.setup.wlan().filter(|_| self.0 == Formula::Padhye)
     }
 }
 

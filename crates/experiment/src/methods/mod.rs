@@ -8,9 +8,11 @@ mod formula;
 mod live;
 mod phy;
 mod simulation;
+mod wlan;
 
 pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use simulation::{metrics as metrics_of, run_checked};
+pub(crate) use wlan::form as form_of_stations;
 
 use crate::solver::Solver;
 use analysis::Analysis;

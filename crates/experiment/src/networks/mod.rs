@@ -8,6 +8,7 @@ mod kind;
 mod links;
 mod mesh;
 mod nr;
+mod wlan;
 
 pub(crate) use doubts::{of_network_runs, percent};
 pub(crate) use hop::hop;
@@ -24,6 +25,7 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
         NetworkSetup::Mesh(mesh) => &**mesh,
         NetworkSetup::Cell(cell) => &**cell,
         NetworkSetup::Nr(nr) => &**nr,
+        NetworkSetup::Wlan(wlan) => &**wlan,
     }
 }
 
@@ -31,7 +33,7 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
     let of_bearers = bearer::BEARER_KEPT.iter().chain(bearer::UPLINK_BEARER_KEPT);
-    cell::KEPT.iter().chain(cell::UPLINK_KEPT).chain(of_bearers).map(|metric| &metric.info)
+    cell::KEPT.iter().chain(cell::UPLINK_KEPT).chain(of_bearers).map(|metric| &metric.info).chain(wlan::kept())
 }
 
 /// The published metrics that only some kind has, in the order of tables.
@@ -39,5 +41,5 @@ pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
     let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
     let of_bearers = bearer::BEARER_METRICS.iter().chain(bearer::UPLINK_BEARER_METRICS);
     let of_cells = cell::METRICS.iter().chain(cell::UPLINK_METRICS).chain(of_bearers);
-    of_meshes.chain(of_cells.map(|metric| &metric.info))
+    of_meshes.chain(of_cells.map(|metric| &metric.info)).chain(wlan::metrics())
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is at the access point (T. Høiland-Jørgensen et al., USENIX ATC 2017, section 3.2).
+//! Turns of stations at the access point (T. Høiland-Jørgensen et al., USENIX ATC 2017, section 3.2).
 //!
 //! Stations for which packets wait are in two lists, as the queues of FQ-CoDel are (RFC 8290): a station that had nothing comes to
 //! the new ones, which go first, and when its airtime is used up, or nothing waits any more, to the old ones. Airtime is charged

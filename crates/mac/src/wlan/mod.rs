@@ -9,6 +9,7 @@ mod airtime;
 mod ampdu;
 mod config;
 mod edca;
+mod exchange;
 mod minstrel;
 mod modes;
 mod neighbour;
@@ -16,6 +17,7 @@ mod network;
 #[cfg(test)]
 mod network_tests;
 mod originator;
+mod path_loss;
 mod rate;
 mod reception;
 mod recipient;
@@ -29,9 +31,11 @@ pub use config::{
     RateConfig, ReceptionConfig, StationConfig, StationRadio, WlanConfig, mpdu_overhead,
 };
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
+pub use exchange::{Exchange, rates_in_turns};
 pub use modes::{Band, Durations, Mode, Standard};
 pub use network::Wlan;
 pub use originator::{Originator, Settled, Transmit, expand, on_air};
+pub use path_loss::{ACCESS_POINT_DBM, STATION_DBM, snr_at_db};
 pub use reception::{STEP, required_snr_db};
 pub use recipient::{Received, Recipient};
 pub use saturation::{Form, Saturated};

@@ -145,7 +145,7 @@ impl Standard {
     }
 
     /// Guard intervals in nanoseconds.
-    pub const fn guard_intervals_ns(self) -> &'static [u16] {
+    const fn guard_intervals_ns(self) -> &'static [u16] {
         match self {
             Self::A | Self::G => &[800],
             Self::N | Self::Ac => &[400, 800],
@@ -154,7 +154,7 @@ impl Standard {
     }
 
     /// The bands in which it is used.
-    pub const fn bands(self) -> &'static [Band] {
+    const fn bands(self) -> &'static [Band] {
         match self {
             Self::A | Self::Ac => &[Band::Ghz5],
             Self::G => &[Band::Ghz2],
@@ -192,6 +192,15 @@ impl Band {
             Self::Ghz2 => "2.4 GHz",
             Self::Ghz5 => "5 GHz",
             Self::Ghz6 => "6 GHz",
+        }
+    }
+
+    /// A frequency in the middle of it, in hertz.
+    pub const fn centre_hz(self) -> f64 {
+        match self {
+            Self::Ghz2 => 2.437e9,
+            Self::Ghz5 => 5.5e9,
+            Self::Ghz6 => 6.5e9,
         }
     }
 
@@ -318,6 +327,11 @@ impl Mode {
     /// Its spatial streams.
     pub const fn streams(self) -> u8 {
         self.streams
+    }
+
+    /// Its guard interval in nanoseconds.
+    pub const fn guard_interval_ns(self) -> u16 {
+        self.guard_interval_ns
     }
 
     /// Its width in MHz.

@@ -8,6 +8,7 @@ use super::access_point::Turns;
 use super::ampdu::{Ampdu, AmpduLimits};
 use super::config::{AccessPointQueues, Aql, DRIVER_PACKETS, WlanConfig, mpdu_overhead};
 use super::edca::{BEST_EFFORT, BlockAckFrame, Contest, EDCA, SLOT};
+use super::exchange::{ANSWER_BYTES, RTS_BYTES};
 use super::modes::{Band, Durations, Mode};
 use super::neighbour::Neighbour;
 use super::originator::{Originator, Settled, Transmit, on_air};
@@ -27,9 +28,6 @@ use std::collections::VecDeque;
 /// How often a BAR is sent before what is in flight counts as lost.
 const BARS: u32 = 7;
 
-const RTS_BYTES: u32 = 20;
-/// Of a CTS, and of an acknowledgement, for which who did not understand waits.
-const ANSWER_BYTES: u32 = 14;
 const BAR_BYTES: u32 = 24;
 
 /// An MPDU in the air.
@@ -57,6 +55,8 @@ struct Flight {
     lasts: SimTime,
     /// Whether it is the first exchange of its opportunity.
     is_first: bool,
+    /// Whether the window ended it, though more waited.
+    is_limited: bool,
 }
 
 enum Phase {
@@ -348,7 +348,17 @@ impl Wlan {
         if node > self.stations.len() {
             let lasts = self.neighbours[contender - (self.stations.len() + 1) * categories].aggregate;
             let (way, mpdus) = (None, Vec::new());
-            return Some(Flight { contender, way, rate: 0, mpdus, bar: None, begins: now, lasts, is_first });
+            return Some(Flight {
+                contender,
+                way,
+                rate: 0,
+                mpdus,
+                bar: None,
+                begins: now,
+                lasts,
+                is_first,
+                is_limited: false,
+            });
         }
         let (direction, station) = if node == ACCESS_POINT {
             let ways = &self.ways;
@@ -378,6 +388,7 @@ impl Wlan {
                 begins: now,
                 lasts,
                 is_first,
+                is_limited: false,
             });
         }
         let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
@@ -398,16 +409,17 @@ impl Wlan {
         let reception = &mut of.reception;
         let is_constant = reception.is_constant();
         let overhead = of.overhead;
-        way.compose(now, &mut ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
-            let at = if is_constant {
-                begins
-            } else {
-                begins + preamble + SimTime::from_nanos((f64::from(bytes) * ns_per_byte) as u64)
-            };
-            let meets = reception.mpdu(rate, at, parcel.bytes() + overhead, direction);
-            let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
-            mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
-        });
+        let is_limited =
+            way.compose(now, &mut ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
+                let at = if is_constant {
+                    begins
+                } else {
+                    begins + preamble + SimTime::from_nanos((f64::from(bytes) * ns_per_byte) as u64)
+                };
+                let meets = reception.mpdu(rate, at, parcel.bytes() + overhead, direction);
+                let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
+                mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
+            });
         let lasts = ampdu.duration();
         let mcs = u64::from(mode.mcs());
         way.statistics.mcs_sum += mcs * mpdus.len() as u64;
@@ -420,7 +432,17 @@ impl Wlan {
             self.spare.push(mpdus);
             return None;
         }
-        Some(Flight { contender, way: Some(number), rate, mpdus, bar: None, begins, lasts, is_first })
+        Some(Flight {
+            contender,
+            way: Some(number),
+            rate,
+            mpdus,
+            bar: None,
+            begins,
+            lasts,
+            is_first,
+            is_limited,
+        })
     }
 
     /// Exchanges begin at `now`.
@@ -510,6 +532,7 @@ impl Wlan {
             let statistics = &mut self.ways[way].statistics;
             if flight.bar.is_none() {
                 statistics.ppdus += 1;
+                statistics.window_limited += u64::from(flight.is_limited);
                 statistics.collisions += 1;
                 statistics.mpdus.frame_errors += flight.mpdus.len() as u64;
             }
@@ -565,6 +588,7 @@ impl Wlan {
         statistics.channel_errors += errors;
         statistics.uncollided += flight.mpdus.len() as u64;
         statistics.ppdus += u64::from(flight.bar.is_none());
+        statistics.window_limited += u64::from(flight.is_limited);
         statistics.requests += u64::from(flight.bar.is_some());
         for (since, parcel) in released.drain(..) {
             statistics.packets.on_arrival(parcel.bytes());

@@ -6,6 +6,7 @@ use crossfade_link::{
     Departure, Fabric, FqCoDelConfig, LinkEvent, Parcel, Port, Push, QueueConfig, QueueLimit, Verdict,
 };
 use proptest::prelude::*;
+use rand::Rng;
 
 const SEED: RunSeed = RunSeed { seed: 5, run: 0 };
 const LIMIT: QueueConfig = QueueConfig::DropTail(Some(QueueLimit::Packets(2000)));
@@ -261,6 +262,63 @@ fn events_are_those_of_the_air() {
     let of = &wlan.report(SimTime::from_millis(1000)).stations[0];
     assert_eq!(of.channel_errors, errors);
     assert_eq!(of.mpdus.frame_errors, errors);
+}
+
+/// A million exchanges of 20 stations, both ways, with errors and retries that end: every packet leaves once and in order, and what
+/// is inside is what has not left.
+#[test]
+fn a_million_exchanges_conserve_packets() {
+    let mut config = config(&[he(11, 80); 20], 0.3, 16);
+    config.attempts = Some(3);
+    config.queue = QueueConfig::DropTail(Some(QueueLimit::Packets(40)));
+    let mut wlan = Wlan::new(config, SEED).unwrap();
+    let mut sizes = SEED.stream("sizes");
+    let (mut pushed, mut left, mut refused, mut lost) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut last = [[0_u32; 21]; 2];
+    let mut push = |wlan: &mut Wlan, now, port: Port, is_up: bool, refused: &mut u64| {
+        pushed += 1;
+        let (from, to) = if is_up { (port, 0) } else { (0, port) };
+        let bytes = 40 + (sizes.next_u32() % 1460);
+        let parcel = Parcel::new(pushed as u32, port, bytes);
+        *refused += u64::from(wlan.push(now, from, to, parcel) != Push::Accepted);
+        pushed
+    };
+    let mut all = 0;
+    for port in 1..=20 {
+        for is_up in [false, true] {
+            for _ in 0..8 {
+                all = push(&mut wlan, SimTime::ZERO, port, is_up, &mut refused);
+            }
+        }
+    }
+    let mut exchanges = 0;
+    while exchanges < 1_000_000 {
+        let now = wlan.next_event().unwrap();
+        while let Some((at, departure)) = wlan.advance(now) {
+            let parcel = departure.parcel();
+            let is_up = at == 0;
+            left += 1;
+            if let Departure::Arrived(_) = departure {
+                let before = &mut last[usize::from(is_up)][parcel.flow() as usize];
+                assert!(parcel.id() > *before, "out of order");
+                *before = parcel.id();
+            } else {
+                lost += 1;
+            }
+            all = push(&mut wlan, now, parcel.flow(), is_up, &mut refused);
+        }
+        exchanges += 1;
+        if exchanges % 100_000 == 0 {
+            let report = wlan.report(now);
+            let back = report.back.as_ref().unwrap();
+            let inside = report.unsent.len() + report.sent.len() + back.unsent.len() + back.sent.len();
+            assert_eq!(left + refused + inside as u64, all);
+            let given_up: u64 =
+                report.stations.iter().chain(&back.stations).map(|one| one.packets.losses).sum();
+            assert_eq!(given_up, lost);
+        }
+    }
+    assert!(left > 1_000_000 && lost > 0, "{left} {lost}");
 }
 
 proptest! {

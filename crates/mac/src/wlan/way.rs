@@ -94,7 +94,8 @@ impl Way {
         })
     }
 
-    /// Puts MPDUs into an aggregate at `now`; `sent` is shown each with its number and how often it was sent before.
+    /// Puts MPDUs into an aggregate at `now`; `sent` is shown each with its number and how often it was sent before. Whether the window
+    /// ended it, though more waited.
     pub(super) fn compose(
         &mut self,
         now: SimTime,
@@ -102,7 +103,7 @@ impl Way {
         overhead: u32,
         dropped: &mut Vec<Waiting>,
         mut sent: impl FnMut(u64, Parcel, u32, u32, &mut Stream),
-    ) {
+    ) -> bool {
         let Self { backlog, originator, statistics, errors, .. } = self;
         let StationStatistics { packets, mpdus, .. } = statistics;
         let source = |room| {
@@ -121,8 +122,6 @@ impl Way {
             sent(number, sending.parcel, before, bytes, errors);
             bytes += super::ampdu::subframe_bytes(sending.parcel.bytes() + overhead);
         });
-        if !originator.has_room() && backlog.packets() > 0 {
-            statistics.window_limited += 1;
-        }
+        !originator.has_room() && backlog.packets() > 0
     }
 }

@@ -7,11 +7,13 @@ mod links;
 mod mesh;
 mod nr;
 mod users;
+mod wlan;
 
 pub use around::{Around, WirelessLink};
 pub use cell::CellSetup;
 pub use links::LinksSetup;
 pub use nr::NrSetup;
+pub use wlan::WlanSetup;
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -31,6 +33,8 @@ pub enum NetworkSetup {
     Cell(Box<CellSetup>),
     /// The downlink of a 5G NR cell.
     Nr(Box<NrSetup>),
+    /// An access point and its stations.
+    Wlan(Box<WlanSetup>),
 }
 
 /// Fills in the defaults of the network of `scenario` and of its flows, and gives their model objects.
@@ -41,6 +45,11 @@ pub(crate) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
 ) -> Result<(OnNetwork, NetworkSetup), ScenarioError> {
+    if !scenario.wlan.is_absent() {
+        let (common, wlan) = wlan::resolve(scenario, files)?;
+        return Ok((common, NetworkSetup::Wlan(Box::new(wlan))));
+    }
+    wlan::refuse_stations(scenario)?;
     if !scenario.nr.is_absent() {
         let (common, nr) = nr::resolve(scenario, files)?;
         return Ok((common, NetworkSetup::Nr(Box::new(nr))));
@@ -65,6 +74,7 @@ impl NetworkSetup {
             Self::Mesh(mesh) => mesh::round_trip(mesh, flow),
             Self::Cell(cell) => cell.round_trip(flow),
             Self::Nr(nr) => nr.round_trip(flow),
+            Self::Wlan(wlan) => wlan.round_trip(flow),
         }
     }
 
@@ -72,7 +82,7 @@ impl NetworkSetup {
     pub fn gate(&self) -> Gate {
         match self {
             Self::Links(links) => links.gate,
-            Self::Mesh(_) | Self::Cell(_) | Self::Nr(_) => Gate::Queue,
+            Self::Mesh(_) | Self::Cell(_) | Self::Nr(_) | Self::Wlan(_) => Gate::Queue,
         }
     }
 
@@ -83,7 +93,7 @@ impl NetworkSetup {
                 let forward = WirelessLink { table: "link", channel: "channel", hop: &links.forward };
                 vec![forward, links.around.wireless_link()]
             }
-            Self::Mesh(_) => Vec::new(),
+            Self::Mesh(_) | Self::Wlan(_) => Vec::new(),
             Self::Cell(cell) => cell.reverse().map(|_| cell.around.wireless_link()).into_iter().collect(),
             Self::Nr(nr) => vec![nr.around.wireless_link()],
         }
@@ -96,6 +106,7 @@ impl NetworkSetup {
             Self::Mesh(_) => None,
             Self::Cell(cell) => Some(&cell.around),
             Self::Nr(nr) => Some(&nr.around),
+            Self::Wlan(wlan) => Some(&wlan.around),
         }
     }
 }

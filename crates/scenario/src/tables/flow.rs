@@ -11,6 +11,7 @@ use crate::files::Files;
 use crate::quantity::{Bytes, FileName, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use crossfade_link::trace::SendRecord;
+use crossfade_mac::wlan::{BACKGROUND, BEST_EFFORT, VIDEO, VOICE};
 use crossfade_transport::congestion::CustomControl;
 use crossfade_transport::{Opening, Releases};
 use schemars::JsonSchema;
@@ -132,6 +133,22 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 
+    /// Stations of a Wi-Fi network that the flow goes to or comes from: a name in wlan.stations. Senders take its
+    /// stations in turn.
+    #[schemars(extend("x-default" = "the only one of wlan.stations; without that table a station for each sender"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub station: Option<String>,
+
+    /// Direction of the data in a Wi-Fi network: down to the station, or up from it.
+    #[schemars(extend("x-default" = "down, of a wlan"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<WlanDirection>,
+
+    /// Access category of data and ACKs in a Wi-Fi network.
+    #[schemars(extend("x-default" = "best-effort, of a wlan"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<WlanCategoryWord>,
+
     /// TCP keys of this flow that differ from the scenario's.
     #[schemars(extend("x-default" = "the scenario's tcp"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,23 +160,60 @@ tag! {
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
         /// TCP without end, with everything ready, or offered at a rate.
-        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio],
+        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, station, direction, category],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio],
+        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, station, direction, category],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
-        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio],
+        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, station, direction, category],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, station, direction, category],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, station, direction, category],
         /// Packets of UDP at the times and of the sizes of a record, whatever becomes of them (record, record_period).
-        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio],
+        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, station, direction, category],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, station, direction, category],
         /// Traffic of a real program in `crossfade live`, which shares the links with the simulated flows beside it.
         /// Other methods leave it out.
-        Outside [from, to, radio],
+        Outside [from, to, radio, station, direction, category],
+    }
+}
+
+/// Direction of the data in a Wi-Fi network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WlanDirection {
+    /// From the access point to the station.
+    Down,
+    /// From the station to the access point.
+    Up,
+}
+
+/// Access category of EDCA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanCategoryWord {
+    /// Voice, the first.
+    Voice,
+    /// Video.
+    Video,
+    /// Best effort.
+    #[default]
+    BestEffort,
+    /// Background, the last.
+    Background,
+}
+
+impl WlanCategoryWord {
+    /// Its place among the four.
+    pub(crate) const fn place(self) -> usize {
+        match self {
+            Self::Voice => VOICE,
+            Self::Video => VIDEO,
+            Self::BestEffort => BEST_EFFORT,
+            Self::Background => BACKGROUND,
+        }
     }
 }
 
@@ -199,8 +253,8 @@ pub struct FlowSetup {
     pub opening: Opening,
     /// Bytes of a data packet on the wire, of recorded ones the largest.
     pub packet_size: u32,
-    /// The nodes of the mesh, or the ports of the cell, that it goes from and to, of several flows in turn; none of a path of
-    /// links.
+    /// The nodes of the mesh, or the ports of the cell or Wi-Fi network, that it goes from and to, of several flows in turn; none of
+    /// a path of links.
     pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,

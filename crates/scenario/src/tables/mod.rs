@@ -50,6 +50,10 @@ pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
 mod uplink;
+mod wlan;
+mod wlan_air;
+mod wlan_stations;
+mod wlan_words;
 
 pub use adaptation::{CellFeedback, OuterLoop};
 pub use aggregation::Aggregation;
@@ -64,7 +68,9 @@ pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use combining::PhyCombining;
 pub use congestion::{Congestion, ControlName};
 pub(crate) use figure::Figure;
-pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
+pub use flow::{
+    Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup, WlanCategoryWord, WlanDirection,
+};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use jitter::Jitter;
 pub(crate) use link::Varying;
@@ -96,6 +102,10 @@ pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Tcp, TcpSetup, Variant};
 pub use trace::{Between, Budget, DelaySetup, DelaysEnd, Modcod, Trace, TraceSetup};
 pub use uplink::Uplink;
+pub use wlan::{Wlan, WlanModel};
+pub use wlan_air::{WlanAccessPoint, WlanAmpdu, WlanCategory, WlanEdca, WlanNeighbours, WlanQueues};
+pub use wlan_stations::WlanStations;
+pub use wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
 
 use crate::error::ScenarioError;
 use crate::stop::StopRule;
@@ -191,6 +201,11 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Nr::is_absent")]
     pub nr: Nr,
 
+    /// Wi-Fi network in place of the links: an access point and its stations. Data and ACKs share the air. Contradicts
+    /// channel, phy, mesh, cell, nr, reverse, and all link keys but packet_size.
+    #[serde(skip_serializing_if = "Wlan::is_absent")]
+    pub wlan: Wlan,
+
     /// TCP sender and receiver of every flow that has no keys of its own.
     #[schemars(extend("x-required" = true))]
     pub tcp: Tcp,
@@ -206,7 +221,7 @@ pub struct Scenario {
     pub alternative: Option<String>,
 
     /// Alternatives by name, such as radio technologies: tables that replace the scenario's. An alternative may hold
-    /// channel, phy, link, reverse, wired, mesh, cell, nr, tcp and flows, each whole: nothing of the table that it
+    /// channel, phy, link, reverse, wired, mesh, cell, nr, wlan, tcp and flows, each whole: nothing of the table that it
     /// replaces is left. Keys that are set or swept beside the file hold in all of them.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub alternatives: Map<String, Value>,

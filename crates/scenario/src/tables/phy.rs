@@ -365,9 +365,6 @@ impl Phy {
         let memory = (channel.fd_t, channel.block_length);
         let mut clock = || channel.resolve_clock("channel", slot, Some(frames.frame_time));
         let motion = match memory {
-            (None, Some(0)) => {
-                return Err(ScenarioError::value("channel.block_length", &json(0), "must be at least 1"));
-            }
             (None, Some(length)) => Motion::Blocks { length: length.into(), clock: clock()? },
             (None, None) => {
                 if let Some(clock) = channel.clock {

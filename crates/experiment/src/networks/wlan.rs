@@ -1,0 +1,338 @@
+//! A Wi-Fi network: how it is made, and what is said of its modes, stations and shares of the air.
+
+use super::cell::queue_bytes;
+use super::doubts;
+use super::hop::wired;
+use super::kind::NetworkKind;
+use crate::memory::{PACKET, Path, packets};
+use crate::metric::{MetricInfo, MetricOf, count};
+use crate::parts::{LINK, PATH, Part, STATION};
+use crossfade_core::{RunSeed, jain_fairness};
+use crossfade_link::StationStatistics;
+use crossfade_mac::wlan::{
+    AccessPointQueues, DRIVER_PACKETS, Exchange, RateConfig, ReceptionConfig, StationConfig, Wlan,
+    required_snr_db,
+};
+use crossfade_scenario::{Scenario, ScenarioError, Setup, WlanSetup};
+use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+impl NetworkKind for WlanSetup {
+    /// The air, through which both directions go, and the wired segment before the access point.
+    fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology {
+        let [_, forward, reverse, _] = PATH;
+        let wlan = Wlan::new(self.model.config.clone(), seed).expect("checked");
+        let mut media = vec![Medium::Fabric(Box::new(wlan)).named(forward).and_back(reverse)];
+        let is_wired = self.around.wired.is_some();
+        if let Some(both) = &self.around.wired {
+            let [there, back] = wired(both, seed);
+            media.insert(0, there);
+            media.push(back);
+        }
+        let (air, last) = (usize::from(is_wired), media.len() - 1);
+        // To a station behind the wired segment, from it before that.
+        let route = |from: u32, to: u32| {
+            let leg = Leg { medium: air, from, to };
+            match (is_wired, from) {
+                (false, _) => vec![leg],
+                (true, 0) => vec![Leg::link(0), leg],
+                (true, _) => vec![leg, Leg::link(last)],
+            }
+        };
+        let ends = setup.flows.iter().flat_map(|flow| &flow.ends);
+        let routes = ends.flat_map(|&[from, to]| [route(from, to), route(to, from)]).collect();
+        Topology { media, routes }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let links = PATH.iter().map(|name| Part::new(LINK, *name));
+        links.chain(Part::numbered(STATION, self.model.config.stations.len())).collect()
+    }
+
+    fn facts(&self, setup: &Setup) -> (&'static str, Value) {
+        ("wlan", json!(facts(self, setup.packet_size)))
+    }
+
+    /// Of the stations fading processes, and queues in both directions.
+    fn memory(&self, setup: &Setup) -> f64 {
+        let config = &self.model.config;
+        let path = Path::around(&self.around, self.way(setup.packet_size));
+        let under_way = packets(setup, &path) * PACKET;
+        let fades = |station: &StationConfig| match &station.reception {
+            ReceptionConfig::Radio(radio) => radio.trace.is_none() && config.radio.profile.is_some(),
+            ReceptionConfig::ErrorRate(_) => false,
+        };
+        let fading = config.stations.iter().filter(|station| fades(station)).count() as f64 * 2e6;
+        let queues = config.stations.len() as f64 * config.categories.len() as f64;
+        under_way + fading + 2.0 * queues * queue_bytes(config.queue.limit())
+    }
+
+    fn warnings(&self, setup: &Setup) -> Vec<String> {
+        let there = self.around.wired.as_ref().map(|[there, _]| there);
+        let of_path = doubts::in_phase(setup, there.into_iter());
+        of_path
+            .into_iter()
+            .chain([weak_station(self), wide_old_box(self, setup.packet_size)].into_iter().flatten())
+            .collect()
+    }
+
+    fn metrics_of_run(&self, _: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
+        let Some((stations, whole)) = measured(run) else { return Vec::new() };
+        METRICS.iter().chain(KEPT).flat_map(|metric| metric.values(STATION, &whole, &stations)).collect()
+    }
+
+    fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
+        let problem = format!(
+            "{who} assumes a link of constant rate; use method simulation, or formula for saturated stations"
+        );
+        Some(ScenarioError::key("wlan", problem))
+    }
+}
+
+/// Modes, times and stations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct WlanFacts {
+    /// The band.
+    band: &'static str,
+    /// How many stations there are.
+    stations: usize,
+    /// Of each group.
+    groups: Vec<GroupFacts>,
+    /// Interframe space, slot of the backoff, smallest and largest contention window of each category, in seconds.
+    categories: Vec<CategoryFacts>,
+    /// Whether the access point has one FIFO.
+    is_fifo: bool,
+    /// Neighbours.
+    neighbours: usize,
+}
+
+/// Contention of a category.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct CategoryFacts {
+    /// Interframe space, in seconds.
+    aifs_s: f64,
+    /// Contention windows.
+    windows: [u32; 2],
+    /// The limit of a transmission opportunity in seconds; 0 is one exchange.
+    txop_s: f64,
+}
+
+/// Stations that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct GroupFacts {
+    /// Their name; empty where the scenario names none.
+    name: String,
+    /// How many.
+    count: usize,
+    /// Their standard.
+    standard: &'static str,
+    /// Their width in MHz.
+    width_mhz: u16,
+    /// Streams, at most.
+    streams: u8,
+    /// Rate control.
+    rate: &'static str,
+    /// The lowest and the highest bit rate.
+    rates_bps: [f64; 2],
+    /// Of the highest: MPDUs of a whole aggregate, and how long it lasts, in seconds.
+    mpdus: u32,
+    /// How long it lasts.
+    aggregate_s: f64,
+    /// One station alone: the bit rate of whole packets in that mode.
+    alone_bps: f64,
+    /// Block acknowledgement window.
+    window: u32,
+    /// The mean signal-to-noise ratio in dB of the first and the last, where they have a radio.
+    snr_db: Option<[f64; 2]>,
+    /// The ratio in dB that the lowest and the highest mode need for an error rate of 10 %.
+    required_db: Option<[f64; 2]>,
+}
+
+/// The error rate at which a mode counts as usable.
+const USABLE: f64 = 0.1;
+
+fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
+    let config = &setup.model.config;
+    let band = config.stations[0].modes[0].band();
+    let mut first = 0;
+    let groups = setup.model.groups.iter().map(|(name, count)| {
+        let of = &config.stations[first..first + count];
+        first += count;
+        let station = &of[0];
+        let (lowest, highest) = (station.modes[0], station.modes[station.modes.len() - 1]);
+        let exchange = Exchange::of(station, highest, config.categories[0], config.rts, packet_size);
+        let snr = |station: &StationConfig| match &station.reception {
+            ReceptionConfig::Radio(radio) => Some(radio.mean_snr_db),
+            ReceptionConfig::ErrorRate(_) => None,
+        };
+        let table = config.radio.errors.as_deref();
+        let required = |mode| required_snr_db(mode, table, 1538, USABLE).ok();
+        GroupFacts {
+            name: name.clone(),
+            count: *count,
+            standard: station.modes[0].standard().letters(),
+            width_mhz: highest.width_mhz(),
+            streams: highest.streams(),
+            rate: match station.rate {
+                RateConfig::Constant(_) => "constant",
+                RateConfig::Ideal(_) => "ideal",
+                RateConfig::Minstrel => "minstrel",
+            },
+            rates_bps: [lowest.rate_bps(), highest.rate_bps()],
+            mpdus: exchange.packets,
+            aggregate_s: exchange.data.as_secs_f64(),
+            alone_bps: exchange.alone_bps(),
+            window: station.limits.window,
+            snr_db: snr(&of[0]).zip(snr(&of[count - 1])).map(|(a, b)| [a, b]),
+            required_db: snr(station).and(required(lowest).zip(required(highest)).map(|(a, b)| [a, b])),
+        }
+    });
+    WlanFacts {
+        band: band.words(),
+        stations: config.stations.len(),
+        groups: groups.collect(),
+        categories: config
+            .categories
+            .iter()
+            .map(|category| CategoryFacts {
+                aifs_s: category.aifs(band).as_secs_f64(),
+                windows: category.windows,
+                txop_s: category.txop.as_secs_f64(),
+            })
+            .collect(),
+        is_fifo: matches!(config.access_point, AccessPointQueues::OneFifo(_)),
+        neighbours: config.neighbours.map_or(0, |neighbours| neighbours.count),
+    }
+}
+
+/// Some station is too far away for its slowest mode.
+fn weak_station(setup: &WlanSetup) -> Option<String> {
+    let config = &setup.model.config;
+    config.stations.iter().enumerate().find_map(|(number, station)| {
+        let ReceptionConfig::Radio(radio) = &station.reception else { return None };
+        let mean = radio.mean_snr_db - config.radio.implementation_loss_db + radio.uplink_offset_db.min(0.0);
+        let required = required_snr_db(station.modes[0], config.radio.errors.as_deref(), 1538, 0.5).ok()?;
+        (mean < required).then(|| {
+            format!(
+                "station {number} has a mean SNR of {mean:.1} dB, and its slowest mode needs {required:.1} dB for every other \
+                 MPDU: hardly anything gets through"
+            )
+        })
+    })
+}
+
+/// One FIFO and a driver of 128 packets cannot fill large aggregates.
+fn wide_old_box(setup: &WlanSetup, packet_size: u32) -> Option<String> {
+    let config = &setup.model.config;
+    let AccessPointQueues::OneFifo(_) = config.access_point else { return None };
+    let (number, mpdus) = (0..).zip(&config.stations).find_map(|(number, station): (usize, _)| {
+        let mode = *station.modes.last()?;
+        let mpdus = Exchange::of(station, mode, config.categories[0], config.rts, packet_size).packets;
+        (mpdus as usize > DRIVER_PACKETS).then_some((number, mpdus))
+    })?;
+    Some(format!(
+        "wlan.access_point.queues = \"fifo\": its driver holds {DRIVER_PACKETS} packets, and an aggregate to station {number} could have {mpdus}"
+    ))
+}
+
+/// What stations did, alone or together.
+pub(crate) struct StationsMeasured {
+    down: StationStatistics,
+    up: StationStatistics,
+    /// Of each of them, the share of time in which it sent or was sent to.
+    airtimes: Vec<f64>,
+    seconds: f64,
+}
+
+impl StationsMeasured {
+    fn stations(&self) -> f64 {
+        self.airtimes.len() as f64
+    }
+
+    fn goodput_bps(&self, of: &StationStatistics) -> f64 {
+        of.packets.arrived_bytes as f64 * 8.0 / self.seconds / self.stations()
+    }
+}
+
+fn of_some(count: u64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
+}
+
+fn mean_s(sum_s: f64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { sum_s / of as f64 }
+}
+
+/// The stations that there are, and all of them together.
+fn measured(run: &NetworkStatistics) -> Option<(Vec<StationsMeasured>, StationsMeasured)> {
+    let [_, forward, reverse, _] = PATH;
+    let (down, up) = (&run.link(forward)?.stations, &run.link(reverse)?.stations);
+    let seconds = run.duration.as_secs_f64();
+    let airtime = |down: &StationStatistics, up: &StationStatistics| {
+        ((down.airtime + up.airtime).as_secs_f64() / seconds).min(1.0)
+    };
+    let airtimes: Vec<f64> = down.iter().zip(up).map(|(down, up)| airtime(down, up)).collect();
+    let (mut all_down, mut all_up) = (StationStatistics::default(), StationStatistics::default());
+    down.iter().for_each(|one| all_down.add(one));
+    up.iter().for_each(|one| all_up.add(one));
+    let each = down.iter().zip(up).zip(&airtimes).map(|((down, up), airtime)| StationsMeasured {
+        down: down.clone(),
+        up: up.clone(),
+        airtimes: vec![*airtime],
+        seconds,
+    });
+    Some((each.collect(), StationsMeasured { down: all_down, up: all_up, airtimes, seconds }))
+}
+
+/// The published metrics of its stations, in the order of tables.
+#[rustfmt::skip]
+pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
+    MetricOf::each(STATION, "station_goodput_bps", "bit/s", "Goodput of a station", "Whole packets, headers included, that came through the air to a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.down)),
+    MetricOf::each(STATION, "station_uplink_goodput_bps", "bit/s", "Uplink goodput of a station", "Whole packets, headers included, that came through the air from a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.up)),
+    MetricOf::each(STATION, "airtime_share", "1", "Airtime share", "The share of the time in which a station sent or was sent to, RTS, CTS, answers and collisions included; of the whole the mean over stations.", |all| all.airtimes.iter().sum::<f64>() / all.stations()),
+    MetricOf::whole("jain_airtime", "1", "Jain's index of airtime", "Of the airtimes of stations: 1 is equal shares (Jain, Chiu and Hawe 1984).", |all| jain_fairness(&all.airtimes).unwrap_or(f64::NAN)),
+    MetricOf::each(STATION, "mpdus_per_ampdu", "1", "MPDUs per aggregate", "MPDUs of an aggregate to a station, in the mean; single MPDUs count as aggregates of one.", |all| of_some(all.down.sent(), all.down.ppdus)),
+    MetricOf::each(STATION, "uplink_mpdus_per_ampdu", "1", "MPDUs per aggregate of the uplink", "MPDUs of an aggregate from a station, in the mean; single MPDUs count as aggregates of one.", |all| of_some(all.up.sent(), all.up.ppdus)),
+    MetricOf::each(STATION, "mpdu_error_rate", "1", "MPDU error rate", "The share that the channel lost of the MPDUs sent to a station without a collision.", |all| of_some(all.down.channel_errors, all.down.uncollided)),
+    MetricOf::each(STATION, "uplink_mpdu_error_rate", "1", "MPDU error rate of the uplink", "The share that the channel lost of the MPDUs sent by a station without a collision.", |all| of_some(all.up.channel_errors, all.up.uncollided)),
+    MetricOf::each(STATION, "retries_per_mpdu", "1", "Retries per MPDU", "Retransmissions of MPDUs to a station for each one that was sent, collisions included.", |all| of_some(all.down.mpdus.retransmissions, all.down.mpdus.frames)),
+    MetricOf::each(STATION, "uplink_retries_per_mpdu", "1", "Retries per MPDU of the uplink", "Retransmissions of MPDUs from a station for each one that was sent, collisions included.", |all| of_some(all.up.mpdus.retransmissions, all.up.mpdus.frames)),
+    MetricOf::each(STATION, "mpdus_given_up", "MPDUs", "MPDUs given up", "MPDUs to and from a station that were given up after their last transmission.", |all| count(all.down.mpdus.frames_lost + all.up.mpdus.frames_lost)),
+    MetricOf::each(STATION, "collision_probability", "1", "Collision probability", "The share of PPDUs with data to and from a station that collided.", |all| of_some(all.down.collisions + all.up.collisions, all.down.ppdus + all.up.ppdus)),
+    MetricOf::each(STATION, "mcs_mean", "1", "Mean MCS", "The MCS of the MPDUs sent to a station, in the mean.", |all| of_some(all.down.mcs_sum, all.down.sent())),
+    MetricOf::each(STATION, "uplink_mcs_mean", "1", "Mean MCS of the uplink", "The MCS of the MPDUs sent by a station, in the mean.", |all| of_some(all.up.mcs_sum, all.up.sent())),
+    MetricOf::each(STATION, "window_limited_share", "1", "Aggregates cut by the window", "The share of aggregates to a station that ended where the block acknowledgement window did, though more packets waited.", |all| of_some(all.down.window_limited, all.down.ppdus)),
+    MetricOf::each(STATION, "block_ack_stall_s", "s", "Block acknowledgement stall", "How long MPDUs that a station had received waited for earlier ones, in the mean.", |all| mean_s(all.down.mpdus.head_of_line_delay_s, all.down.packets.arrivals)),
+    MetricOf::each(STATION, "station_queueing_delay_mean_s", "s", "Mean queueing delay of a station", "How long packets to a station waited for their first transmission, in the mean.", |all| mean_s(all.down.packets.queueing_delay_s, all.down.packets.transmissions)),
+    MetricOf::each(STATION, "station_uplink_queueing_delay_mean_s", "s", "Mean queueing delay of a station's uplink", "How long packets from a station waited for their first transmission, in the mean.", |all| mean_s(all.up.packets.queueing_delay_s, all.up.packets.transmissions)),
+];
+
+/// What rows keep beside them, for the quotients of all runs together.
+#[rustfmt::skip]
+pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
+    MetricOf::each(STATION, "wlan_ppdus", "1", "", "", |all| count(all.down.ppdus)),
+    MetricOf::each(STATION, "wlan_uplink_ppdus", "1", "", "", |all| count(all.up.ppdus)),
+    MetricOf::each(STATION, "wlan_mpdus", "1", "", "", |all| count(all.down.mpdus.frames)),
+    MetricOf::each(STATION, "wlan_uplink_mpdus", "1", "", "", |all| count(all.up.mpdus.frames)),
+    MetricOf::each(STATION, "wlan_mpdus_sent", "1", "", "", |all| count(all.down.sent())),
+    MetricOf::each(STATION, "wlan_uplink_mpdus_sent", "1", "", "", |all| count(all.up.sent())),
+    MetricOf::each(STATION, "wlan_uncollided", "1", "", "", |all| count(all.down.uncollided)),
+    MetricOf::each(STATION, "wlan_uplink_uncollided", "1", "", "", |all| count(all.up.uncollided)),
+    MetricOf::each(STATION, "wlan_arrivals", "1", "", "", |all| count(all.down.packets.arrivals)),
+    MetricOf::each(STATION, "wlan_transmissions", "1", "", "", |all| count(all.down.packets.transmissions)),
+    MetricOf::each(STATION, "wlan_uplink_transmissions", "1", "", "", |all| count(all.up.packets.transmissions)),
+];
+
+/// What rows keep beside the published ones.
+#[cfg(test)]
+pub(super) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
+    KEPT.iter().map(|metric| &metric.info)
+}
+
+/// The published ones.
+pub(super) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
+    METRICS.iter().map(|metric| &metric.info)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+use crate::{ExecutionHandle, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_scenario::Overrides;
+use serde_json::{Value, json};
+
+const TEXT: &str = r#"
+    schema = 2
+    run = { duration = "6 s", warmup = "1 s" }
+    link = { packet_size = "1500 B" }
+    wlan = { standard = "ax", streams = 1, mcs = 11, ampdu = { window = 64 }, queue = { discipline = "drop-tail" } }
+    tcp = { flavour = "rfc", variant = "sack", w_max = 4000 }
+    flows = { full = { traffic = "saturated" } }
+"#;
+
+fn plan(set: &Value) -> Result<Experiment, String> {
+    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+    Experiment::load(TEXT, "wlan.toml", &overrides).map_err(|error| error.to_string())
+}
+
+fn results(set: &Value) -> Vec<PointResult> {
+    let plan = plan(set).unwrap_or_else(|error| panic!("{set}: {error}"));
+    let mut rows = Vec::new();
+    let mut keep = |new: Vec<Row>, _| rows.extend(new);
+    let done = execute(&plan, Vec::new(), 1, Shard::WHOLE, &ExecutionHandle::default(), &mut keep);
+    assert_eq!(done, Ok(true));
+    summarise(&plan, &rows)
+}
+
+fn metric(result: &PointResult, name: &str) -> f64 {
+    result.metrics.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name}")).1.value
+}
+
+fn of_part(result: &PointResult, part: &str, name: &str) -> f64 {
+    let part =
+        result.parts.iter().find(|one| one.part.name == part && one.part.kind.name == "station").unwrap();
+    part.metrics.iter().find(|(known, _)| *known == name).unwrap().1.value
+}
+
+/// Of one station, of stations that contend, and of those that are sent to: formula and simulation within 1 %.
+#[test]
+fn formula_and_simulation_agree() {
+    let both = ["methods", "[\"formula\", \"simulation\"]"];
+    for (set, within) in [
+        (json!([]), 0.006),
+        (json!([["wlan.mcs", 4]]), 0.006),
+        (json!([["wlan.standard", "n"], ["wlan.mcs", 7]]), 0.006),
+        (
+            json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["run.duration", "40 s"]]),
+            0.01,
+        ),
+        (
+            json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["wlan.rts", true], ["run.duration", "20 s"]]),
+            0.01,
+        ),
+        (json!([["flows.full", { "traffic": "saturated", "count": 3 }]]), 0.01),
+    ] {
+        let mut set = set.as_array().unwrap().clone();
+        set.push(json!([both[0], ["formula", "simulation"]]));
+        let found = results(&set.clone().into());
+        let [formula, simulation] = [0, 1].map(|i| metric(&found[i], "goodput_bps"));
+        assert!((simulation / formula - 1.0).abs() < within, "{set:?}: {simulation} for {formula}");
+    }
+}
+
+/// Two fast stations and a slow one, by airtime and in turns: formula and simulation say the same of each.
+#[test]
+fn shares_of_the_air_agree() {
+    for fair in [true, false] {
+        let found = results(&json!([
+            ["methods", ["formula", "simulation"]],
+            ["run.duration", "20 s"],
+            ["wlan", {
+                "standard": "ax", "width": "20 MHz", "streams": 1, "queue": { "discipline": "drop-tail" },
+                "access_point": { "airtime_fairness": fair, "aql": false },
+                "stations": { "fast": { "count": 2, "mcs": 11 }, "slow": { "mcs": 0 } },
+            }],
+            ["flows", { "fast": { "traffic": "saturated", "station": "fast" }, "slow": { "traffic": "saturated", "station": "slow" } }],
+        ]));
+        for station in ["0", "1", "2"] {
+            let [formula, simulation] = [0, 1].map(|i| of_part(&found[i], station, "station_goodput_bps"));
+            assert!(
+                (simulation / formula - 1.0).abs() < 0.02,
+                "{fair}, {station}: {simulation} for {formula}"
+            );
+        }
+        let jain = metric(&found[1], "jain_airtime");
+        assert_eq!(jain > 0.999, fair || jain > 0.999, "{jain}");
+    }
+}
+
+/// The anomaly: one FIFO and a slow station, against queues by airtime. Delay falls at least fivefold.
+#[test]
+fn queues_end_the_anomaly() {
+    let of = |access_point: Value| {
+        results(&json!([
+            ["run.duration", "10 s"],
+            ["wlan", {
+                "standard": "n", "width": "20 MHz", "streams": 2, "guard_interval": "0.4 us",
+                "access_point": access_point,
+                "stations": { "fast": { "count": 2, "mcs": 7 }, "slow": { "mcs": 0, "streams": 1 } },
+            }],
+            ["tcp.congestion", "cubic"],
+            ["flows", {
+                "fast": { "station": "fast" }, "slow": { "station": "slow" },
+                "call": { "station": "fast", "traffic": "udp", "rate": "100 kbit/s", "packet_size": "200 B", "count": 1 },
+            }],
+        ]))
+    };
+    let delay = |found: &[PointResult]| {
+        let part = found[0].parts.iter().find(|part| part.part.name == "call").unwrap();
+        part.metrics.iter().find(|(name, _)| *name == "one_way_delay_mean_s").unwrap().1.value
+    };
+    let (old, new) = (of(json!({ "queues": "fifo" })), of(json!({})));
+    assert!(delay(&old) > 5.0 * delay(&new), "{} against {}", delay(&old), delay(&new));
+    assert!(metric(&new[0], "goodput_bps") > 2.0 * metric(&old[0], "goodput_bps"));
+    assert!(metric(&new[0], "jain_airtime") > 0.95);
+}
+
+#[test]
+fn what_cannot_be_is_said_in_a_line() {
+    for (set, said) in [
+        (
+            json!([["wlan", { "standard": "ac", "width": "20 MHz", "streams": 1, "mcs": 9 }]]),
+            "wlan.mcs = 9: must be another one: 802.11ac at 20 MHz with 1 stream has no MCS 9, 8 is the next below",
+        ),
+        (json!([["wlan.standard", "b"]]), "wlan.standard"),
+        (json!([["wlan.mcs", 12]]), "wlan.mcs = 12: must be at most 11 of 802.11ax"),
+        (
+            json!([["wlan.width", "30 MHz"]]),
+            "wlan.width = 30 MHz: must be one of 20, 40, 80, 160 MHz of 802.11ax",
+        ),
+        (json!([["wlan.width", "320 MHz"]]), "wlan.width = 320 MHz: must be one of 20, 40, 80, 160 MHz"),
+        (json!([["wlan.streams", 9]]), "wlan.streams = 9: must be between 1 and 8"),
+        (
+            json!([["wlan.guard_interval", "0.4 us"]]),
+            "wlan.guard_interval = 400 ns: must be one of 800, 1600, 3200 ns",
+        ),
+        (
+            json!([["wlan.band", "2.4 GHz"], ["wlan.standard", "ac"]]),
+            "wlan.band = 2.4 GHz: must be one of 5 GHz of 802.11ac",
+        ),
+        (
+            json!([["wlan.ampdu.window", 257]]),
+            "wlan.ampdu.window = 257: must be between 1 and 256 of 802.11ax",
+        ),
+        (json!([["wlan.ampdu.duration", "6 ms"]]), "wlan.ampdu.duration"),
+        (
+            json!([["wlan.stations", { "far": { "count": 2000 } }]]),
+            "wlan.stations.far.count = 2000: must be between 1 and 1000",
+        ),
+        (
+            json!([["wlan.stations", { "a": {}, "b": {} }]]),
+            "flows.full.station: missing; the stations of the flow: one of a, b",
+        ),
+        (
+            json!([["wlan.stations", { "desk": {} }], ["flows.full.station", "dest"]]),
+            "flows.full.station = \"dest\": must be one of desk; did you mean \"desk\"?",
+        ),
+        (json!([["flows.full.station", "desk"]]), "flows.full.station = \"desk\": needs wlan.stations"),
+        (json!([["flows.full.from", 1]]), "flows.full.from"),
+        (json!([["flows.full.radio", { "mean_snr_db": 3 }]]), "flows.full.radio: stations have the radios"),
+        (
+            json!([["wlan.radio", { "mean_snr_db": 30 }], ["wlan.mpdu_error_rate", 0.1]]),
+            "wlan.mpdu_error_rate contradicts wlan.radio",
+        ),
+        (
+            json!([["wlan.rate", "ideal"], ["wlan.mcs", null]]),
+            "wlan.rate = \"ideal\": needs a radio or a distance",
+        ),
+        (json!([["wlan.rate", "minstrel"]]), "wlan.mcs = 11: needs rate \"constant\""),
+        (
+            json!([["wlan.edca", { "voice": { "cw_min": 5 } }]]),
+            "wlan.edca.voice.cw_min = 5: must be one below a power of two",
+        ),
+        (
+            json!([["wlan.access_point", { "queues": "fifo", "aql": true }]]),
+            "wlan.access_point.aql contradicts wlan.access_point.queues",
+        ),
+        (
+            json!([["wlan.access_point", { "aql_low": "20 ms", "aql_high": "5 ms" }]]),
+            "wlan.access_point.aql_high = \"5 ms\": must be at least",
+        ),
+        (
+            json!([["wlan.neighbours", { "count": 101 }]]),
+            "wlan.neighbours.count = 101: must be between 1 and 100",
+        ),
+        (json!([["wlan.neighbours", { "busy": "0 %" }]]), "wlan.neighbours.busy = 0: must be above 0"),
+        (json!([["wlan.transmissions", 0], ["link.rate", "1 Mbit/s"]]), "link contradicts wlan"),
+        (json!([["reverse.delay", "1 ms"]]), "reverse contradicts wlan"),
+        (json!([["cell.preset", "lte"]]), "cell contradicts wlan"),
+        (
+            json!([["methods", ["analysis"]], ["flows", null], ["tcp", { "flavour": "paper", "variant": "reno" }]]),
+            "wlan: the analysis assumes a link of constant rate",
+        ),
+        (
+            json!([["methods", ["formula"]], ["flows.full", { "traffic": "bulk" }]]),
+            "flows.full: the formula of saturated stations assumes saturated traffic",
+        ),
+        (
+            json!([["methods", ["formula"]], ["wlan.mpdu_error_rate", 0.1]]),
+            "assumes stations with a constant MCS that lose nothing",
+        ),
+        (
+            json!([["methods", ["formula"]], ["wlan.access_point", { "queues": "fifo" }], ["flows.full.count", 2]]),
+            "assume a queue for each station",
+        ),
+    ] {
+        let error = plan(&set).err().unwrap_or_else(|| panic!("{set}"));
+        assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
+    }
+}
+
+/// A flow of TCP over fading channels with Minstrel, with acknowledgements in the same air.
+#[test]
+fn data_and_acknowledgements_share_the_air() {
+    let found = results(&json!([
+        ["wlan", { "standard": "ax", "streams": 1, "radio": { "mean_snr_db": 28 } }],
+        ["tcp.congestion", "cubic"],
+        ["flows", { "down": { "count": 2 }, "up": { "direction": "up" } }],
+        ["wired", { "rtt": "10 ms" }],
+    ]));
+    let result = &found[0];
+    assert!(metric(result, "goodput_bps") > 50e6, "{}", metric(result, "goodput_bps"));
+    assert!(of_part(result, "0", "station_goodput_bps") > 5e6);
+    assert!(of_part(result, "2", "station_uplink_goodput_bps") > 5e6);
+    assert!(metric(result, "collision_probability") > 0.01);
+    assert!((4.0..11.0).contains(&metric(result, "mcs_mean")), "{}", metric(result, "mcs_mean"));
+    assert!(metric(result, "uplink_mpdus_per_ampdu") > 1.0);
+}
+
+#[test]
+fn doubts_are_named() {
+    let warnings = |set: Value| plan(&set).unwrap().warnings().join("\n");
+    assert_eq!(warnings(json!([])), "", "nothing to doubt");
+    let weak = warnings(json!([["wlan", { "radio": { "mean_snr_db": -5 } }]]));
+    assert!(weak.contains("station 0 has a mean SNR of -5.0 dB"), "{weak}");
+    let old =
+        warnings(json!([["wlan", { "standard": "ax", "mcs": 11, "access_point": { "queues": "fifo" } }]]));
+    assert!(old.contains("its driver holds 128 packets"), "{old}");
+}

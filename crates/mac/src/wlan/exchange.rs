@@ -1,0 +1,157 @@
+//! An exchange of a whole aggregate, and what stations that always have one to send make of the air.
+
+use super::airtime::Sharing;
+use super::ampdu::Ampdu;
+use super::config::{StationConfig, mpdu_overhead};
+use super::edca::{BlockAckFrame, Category, SLOT};
+use super::modes::{Durations, Mode};
+use super::saturation::Saturated;
+use crossfade_core::SimTime;
+
+/// Bytes of an RTS, and of a CTS or an acknowledgement.
+pub(super) const RTS_BYTES: u32 = 20;
+pub(super) const ANSWER_BYTES: u32 = 14;
+
+/// An exchange of a whole aggregate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exchange {
+    /// Packets of it.
+    pub packets: u32,
+    /// Bytes of each.
+    pub bytes: u32,
+    /// The aggregate.
+    pub data: SimTime,
+    /// RTS, CTS and their spaces.
+    before: SimTime,
+    /// A space and the answer.
+    after: SimTime,
+    /// What others wait after a collision beside the interframe space.
+    extended: SimTime,
+    rts: SimTime,
+    mode: Mode,
+    category: Category,
+}
+
+impl Exchange {
+    /// With a station, in one of its modes, of as many packets of `bytes` as an aggregate takes.
+    pub fn of(station: &StationConfig, mode: Mode, category: Category, rts: bool, bytes: u32) -> Self {
+        let (band, control) = (mode.band(), mode.control());
+        let overhead = mpdu_overhead(mode.standard());
+        let mut ampdu = Ampdu::new(mode, &station.limits, None);
+        while ampdu.push(bytes + overhead) {}
+        let answer_bytes = match station.limits.window {
+            1 => ANSWER_BYTES,
+            window => BlockAckFrame::of_window(window).bytes,
+        };
+        let ppdu = |bytes| control.ppdu(bytes, Durations::Standard);
+        let before = ppdu(RTS_BYTES) + ppdu(ANSWER_BYTES) + band.sifs() * 2;
+        Self {
+            packets: ampdu.mpdus(),
+            bytes,
+            data: ampdu.duration(),
+            before: if rts { before } else { SimTime::ZERO },
+            after: band.sifs() + ppdu(answer_bytes),
+            extended: band.sifs() + mode.slowest_control().ppdu(ANSWER_BYTES, Durations::Standard),
+            rts: ppdu(RTS_BYTES),
+            mode,
+            category,
+        }
+    }
+
+    /// Bits of its packets.
+    pub fn bits(&self) -> f64 {
+        f64::from(self.packets) * f64::from(self.bytes) * 8.0
+    }
+
+    /// From its first frame to the end of its answer.
+    pub fn airtime(&self) -> SimTime {
+        self.before + self.data + self.after
+    }
+
+    /// The mean wait before it on an air that nobody else uses.
+    fn wait_s(&self) -> f64 {
+        let backoff = SLOT * u64::from(self.category.windows[0]);
+        self.category.aifs(self.mode.band()).as_secs_f64() + backoff.as_secs_f64() / 2.0
+    }
+
+    /// One station that always has more: the bit rate of whole packets.
+    pub fn alone_bps(&self) -> f64 {
+        self.bits() / (self.airtime().as_secs_f64() + self.wait_s())
+    }
+
+    /// Stations that all have such exchanges, in the terms of Bianchi's model.
+    pub fn saturated(&self, stations: usize) -> Saturated {
+        let aifs = self.category.aifs(self.mode.band());
+        let lost = if self.before > SimTime::ZERO { self.rts } else { self.data };
+        Saturated {
+            stations,
+            windows: self.category.windows,
+            slot_s: SLOT.as_secs_f64(),
+            success_s: (self.airtime() + aifs).as_secs_f64(),
+            collision_s: (lost + self.extended + aifs).as_secs_f64(),
+            packets: self.packets,
+            bits: self.bits(),
+        }
+    }
+}
+
+/// The bit rate of each station that one sender sends to, in turns or for equal times: after T. Høiland-Jørgensen et al., USENIX ATC
+/// 2017, equations 1 to 5, but that every exchange has a wait of its own before it, and that answers count as airtime.
+pub fn rates_in_turns(exchanges: &[Exchange], sharing: Sharing) -> Vec<f64> {
+    let turns = |one: &Exchange| match sharing {
+        Sharing::Turns => 1.0,
+        Sharing::Airtime => 1.0 / one.airtime().as_secs_f64(),
+    };
+    let round: f64 =
+        exchanges.iter().map(|one| turns(one) * (one.airtime().as_secs_f64() + one.wait_s())).sum();
+    exchanges.iter().map(|one| turns(one) * one.bits() / round).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AmpduLimits;
+    use super::super::config::{RateConfig, ReceptionConfig};
+    use super::super::edca::{BEST_EFFORT, EDCA};
+    use super::super::modes::{Band, Standard};
+    use super::super::saturation::Form;
+    use super::*;
+
+    fn exchange(mcs: u8, window: u32, rts: bool) -> Exchange {
+        let mode = Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, 80, 800).unwrap();
+        let station = StationConfig {
+            modes: vec![mode],
+            limits: AmpduLimits { window, ..AmpduLimits::of(Standard::Ax) },
+            rate: RateConfig::Constant(0),
+            reception: ReceptionConfig::ErrorRate(0.0),
+        };
+        Exchange::of(&station, mode, EDCA[BEST_EFFORT], rts, 1500)
+    }
+
+    /// One station: the closed form, Bianchi's with one station, and the only share of the air are one thing.
+    #[test]
+    fn one_station_is_the_same_by_all_three() {
+        for (mcs, window, mbps) in [(11, 64, 495.3), (4, 64, 195.2), (11, 256, 549.4)] {
+            let one = exchange(mcs, window, false);
+            let of_payload = one.alone_bps() * 1472.0 / 1500.0 / 1e6;
+            assert!((of_payload - mbps).abs() < 0.051, "{of_payload} for {mbps}");
+            let bianchi = one.saturated(1).throughput(Form::Plain).unwrap().throughput_bps;
+            assert!((bianchi / one.alone_bps() - 1.0).abs() < 1e-9);
+            let share = rates_in_turns(&[one], Sharing::Airtime)[0];
+            assert!((share / one.alone_bps() - 1.0).abs() < 1e-12);
+        }
+        let with_rts = exchange(11, 64, true).alone_bps() * 1472.0 / 1500.0 / 1e6;
+        assert!((with_rts - 468.2).abs() < 0.051, "{with_rts}");
+    }
+
+    /// In turns all have the rate of the slowest; by airtime what each has alone, over their number.
+    #[test]
+    fn airtime_gives_each_its_part() {
+        let all = [exchange(11, 16, false), exchange(0, 16, false)];
+        let turns = rates_in_turns(&all, Sharing::Turns);
+        assert!((turns[0] / turns[1] - f64::from(all[0].packets) / f64::from(all[1].packets)).abs() < 1e-9);
+        let fair = rates_in_turns(&all, Sharing::Airtime);
+        for (rate, one) in fair.iter().zip(&all) {
+            assert!((rate / one.alone_bps() * 2.0 - 1.0).abs() < 0.2, "{rate}");
+        }
+    }
+}

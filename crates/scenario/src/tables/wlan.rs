@@ -1,0 +1,341 @@
+//! A Wi-Fi network: an access point and its stations, which share the air.
+
+use super::base::{absent, json, named, positive_time, time};
+use super::propagation::Shadowing;
+use super::queue::{Discipline, Packets, Queue};
+use super::radio::Radio;
+use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
+use super::wlan_stations::{Usual, WlanStations};
+use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
+use crate::error::ScenarioError;
+use crate::files::Files;
+use crate::quantity::{FileName, Frequency, Share, Span};
+use crossfade_channel::DelayProfile;
+use crossfade_core::SimTime;
+use crossfade_mac::wlan::{Form, RadioConfig, StationConfig, WlanConfig};
+use crossfade_phy::ErrorRateTable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Wi-Fi network in place of the links: an access point and its stations share the air, data and ACKs alike.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Wlan {
+    /// Amendment of 802.11: `n`, `ac`, `ax` or `be`, or `a` and `g` of old stations.
+    #[schemars(extend("x-default" = "ax"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standard: Option<WlanStandard>,
+
+    /// Frequency band of the channel.
+    #[schemars(extend("x-default" = "5 GHz; 2.4 GHz of g, 6 GHz of a width of 320 MHz"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<WlanBand>,
+
+    /// Channel width: 20 MHz, from n on 40 MHz, from ac on 80 and 160 MHz, of be 320 MHz.
+    #[schemars(extend("x-default" = "80 MHz; 20 MHz of a, g and n, and at 2.4 GHz"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<Frequency>,
+
+    /// Largest number of spatial streams. They share the power.
+    #[schemars(range(min = 1, max = 8), extend("x-default" = "2; 1 of a and g"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+
+    /// Guard interval of a symbol: 0.4 or 0.8 us (n, ac), 0.8, 1.6 or 3.2 us (ax, be).
+    #[schemars(extend("x-default" = "800 ns"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard_interval: Option<Span>,
+
+    /// Rate control of both ends.
+    #[schemars(extend("x-default" = "minstrel of stations with a radio; constant of others, and with mcs"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<WlanRate>,
+
+    /// MCS of rate `constant`, with all streams. Of a and g it counts the rates from 0, 6 Mbit/s, to 7, 54 Mbit/s.
+    #[schemars(range(min = 0, max = 13), extend("x-default" = "the highest that there is"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs: Option<u32>,
+
+    /// Largest error rate of MPDUs of 1500 bytes at which rate `ideal` uses a mode.
+    #[schemars(extend("x-default" = "10 %, of rate ideal"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_error_rate: Option<Share>,
+
+    /// Share of MPDUs that are lost without a collision, of stations without a radio.
+    #[schemars(extend("x-default" = "0 %, of stations without a radio"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mpdu_error_rate: Option<Share>,
+
+    /// File of error rates in place of the built-in ones. Its modes are `mcs-0` to `mcs-13`, or `ofdm-6` to `ofdm-54`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_rates: Option<FileName>,
+
+    /// Radio of stations whose table gives none. Speed is 1.08 km/h and mean_snr_db 30 where they are not given.
+    #[serde(skip_serializing_if = "Radio::is_absent")]
+    pub radio: Radio,
+
+    /// SNR of the uplink over that of the downlink in dB.
+    #[schemars(range(min = -40, max = 40), extend("x-default" = "0; -5 of stations with a distance"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink_snr_offset_db: Option<f64>,
+
+    /// Implementation loss of receivers in dB. It is the SNR that they need beyond an ideal one.
+    #[schemars(range(min = 0, max = 20), extend("x-default" = "0"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementation_loss_db: Option<f64>,
+
+    /// Power delay profile of channels; `awgn` has constant ones without fading.
+    #[schemars(extend("x-default" = "exponential"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<WlanProfile>,
+
+    /// Root mean square delay spread of the exponential profile. TGn's models B to E have 15, 30, 50 and 100 ns.
+    #[schemars(extend("x-default" = "50 ns, of the exponential profile"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_spread: Option<Span>,
+
+    /// Log-normal shadowing along the path of a station. Without this table there is none.
+    #[serde(skip_serializing_if = "Shadowing::is_absent")]
+    pub shadowing: Shadowing,
+
+    /// Limits of aggregates and of the block acknowledgement window.
+    #[serde(skip_serializing_if = "WlanAmpdu::is_absent")]
+    pub ampdu: WlanAmpdu,
+
+    /// Largest number of transmissions of an MPDU, the first included; then it is given up. 0 is without limit; 16 are
+    /// the 15 retries of Intel's driver for Linux.
+    #[schemars(range(min = 0, max = 1000), extend("x-default" = "16"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmissions: Option<u32>,
+
+    /// Whether an exchange of RTS and CTS goes before data.
+    #[schemars(extend("x-default" = "false"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts: Option<bool>,
+
+    /// Frame that follows a missing block acknowledgement: the data again, or a request (BAR).
+    #[schemars(extend("x-default" = "data"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_missed_ack: Option<WlanAsks>,
+
+    /// EDCA parameters of the access categories that flows name.
+    #[serde(skip_serializing_if = "WlanEdca::is_absent")]
+    pub edca: WlanEdca,
+
+    /// Queue of each station and category, at the access point and at the station.
+    #[schemars(extend("x-default" = "fq-codel with target 20 ms and interval 100 ms"))]
+    #[serde(skip_serializing_if = "Queue::is_absent")]
+    pub queue: Queue,
+
+    /// Queues of the access point: those of Linux, or one FIFO.
+    #[serde(skip_serializing_if = "WlanAccessPoint::is_absent")]
+    pub access_point: WlanAccessPoint,
+
+    /// Neighbouring networks on the channel. Without this table there are none.
+    #[serde(skip_serializing_if = "WlanNeighbours::is_absent")]
+    pub neighbours: WlanNeighbours,
+
+    /// Stations by name, alone or in groups, with the keys that differ from the network's. Without this table each
+    /// sender has a station of its own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub stations: BTreeMap<String, WlanStations>,
+
+    /// Form of Bianchi's model that method formula takes.
+    #[schemars(extend("x-default" = "plain"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bianchi: Option<WlanForm>,
+}
+
+absent!(Wlan);
+
+/// A Wi-Fi network in the terms of the models.
+#[derive(Clone, Debug)]
+pub struct WlanModel {
+    /// Everything about it but its seed.
+    pub config: WlanConfig,
+    /// The groups of stations, each with its name and its number of stations, in the order of the stations.
+    pub groups: Vec<(String, usize)>,
+    /// What the formula takes to follow a success.
+    pub form: Form,
+}
+
+/// An exponential profile is cut where its power has fallen by so much.
+const WEAKEST_DB: f64 = 20.0;
+/// It has so many paths.
+const PATHS: usize = 8;
+
+impl Wlan {
+    /// Fills in the standard, the band, the width and what else stations take from the network.
+    fn usual(&mut self, slot: SimTime) -> Result<Usual, ScenarioError> {
+        let standard = *self.standard.get_or_insert(WlanStandard::Ax);
+        let is_wide = self.width.is_some_and(|width| width.0 > 160e6);
+        let band = *self.band.get_or_insert(match standard {
+            WlanStandard::G => WlanBand::Ghz2,
+            _ if is_wide => WlanBand::Ghz6,
+            _ => WlanBand::Ghz5,
+        });
+        let is_narrow = matches!(standard, WlanStandard::A | WlanStandard::G | WlanStandard::N);
+        let narrow = is_narrow || band == WlanBand::Ghz2;
+        let width = *self.width.get_or_insert(Frequency(if narrow { 20e6 } else { 80e6 }));
+        let is_old = matches!(standard, WlanStandard::A | WlanStandard::G);
+        let streams = *self.streams.get_or_insert(if is_old { 1 } else { 2 });
+        let guard = *self.guard_interval.get_or_insert(Span::exactly(SimTime::from_nanos(800)));
+        let guard_interval = time("wlan.guard_interval", guard, slot)?;
+        self.ampdu.fill(standard.into());
+        Ok(Usual {
+            standard,
+            band,
+            width,
+            streams,
+            guard_interval,
+            rate: self.rate,
+            mcs: self.mcs,
+            target_error_rate: self.target_error_rate,
+            mpdu_error_rate: self.mpdu_error_rate,
+            radio: self.radio.clone(),
+            uplink_snr_offset_db: self.uplink_snr_offset_db,
+            ampdu: self.ampdu.clone(),
+        })
+    }
+
+    /// Fills in the defaults of a network whose stations are those of `wlan.stations`, or so many as there are senders: the stations, and
+    /// which categories are used of the four, by their places in [`crossfade_mac::wlan::EDCA`].
+    pub(crate) fn resolve(
+        &mut self,
+        senders: usize,
+        categories: &[usize],
+        packets: Packets,
+        slot: SimTime,
+        files: &Files<'_>,
+    ) -> Result<WlanModel, ScenarioError> {
+        let usual = self.usual(slot)?;
+        self.radio.check("wlan.radio")?;
+        let mut groups = Vec::new();
+        let mut stations: Vec<StationConfig> = Vec::new();
+        let errors = match &self.error_rates {
+            Some(FileName(name)) => Some(files.error_rates("wlan.error_rates", name)?),
+            None => None,
+        };
+        for (name, group) in &mut self.stations {
+            let all = group.resolve(&format!("wlan.stations.{name}"), &usual, slot, files)?;
+            groups.push((name.clone(), all.len()));
+            stations.extend(all);
+        }
+        if self.stations.is_empty() {
+            let mut alone = WlanStations { count: Some(senders as u32), ..WlanStations::default() };
+            stations = alone.resolve("wlan", &usual, slot, files)?;
+            groups.push((String::new(), stations.len()));
+            self.take_from(alone);
+        }
+        if let Some(table) = &errors {
+            check_modes(&stations, table)?;
+        }
+        let radio = self.resolve_radio(errors, slot)?;
+        let rate_bps = stations[0].modes.last().map_or(1e6, |mode| mode.rate_bps());
+        let config = WlanConfig {
+            categories: self.edca.resolve(categories, slot)?,
+            attempts: match *self.transmissions.get_or_insert(16) {
+                0 => None,
+                most => Some(most),
+            },
+            rts: *self.rts.get_or_insert(false),
+            asks: *self.after_missed_ack.get_or_insert(WlanAsks::Data) == WlanAsks::Request,
+            queue: self.resolve_queue(rate_bps, packets, slot)?,
+            access_point: self.access_point.resolve(packets, slot)?,
+            radio,
+            neighbours: self.neighbours.resolve(slot)?,
+            stations,
+        };
+        config.check().map_err(|error| named("wlan", &error))?;
+        let form = (*self.bianchi.get_or_insert(WlanForm::Plain)).into();
+        Ok(WlanModel { config, groups, form })
+    }
+
+    /// What stations without a table say stands in the network's.
+    fn take_from(&mut self, alone: WlanStations) {
+        let WlanStations { rate, mcs, target_error_rate, mpdu_error_rate, radio, .. } = alone;
+        (self.rate, self.mcs, self.target_error_rate) = (rate, mcs, target_error_rate);
+        (self.mpdu_error_rate, self.radio) = (mpdu_error_rate, radio);
+    }
+
+    fn resolve_queue(
+        &mut self,
+        rate_bps: f64,
+        packets: Packets,
+        slot: SimTime,
+    ) -> Result<crossfade_link::QueueConfig, ScenarioError> {
+        let discipline = *self.queue.discipline.get_or_insert(Discipline::FqCodel);
+        if discipline == Discipline::FqCodel {
+            self.queue.target.get_or_insert(Span::millis(20));
+        }
+        let config = self.queue.resolve("wlan.queue", Some(rate_bps), packets, slot)?;
+        // Drop-tail is not what is meant where nothing is said.
+        self.queue.discipline = Some(discipline);
+        self.queue.check_room("wlan.queue", packets.largest)?;
+        Ok(config)
+    }
+
+    fn resolve_radio(
+        &mut self,
+        errors: Option<Arc<ErrorRateTable>>,
+        slot: SimTime,
+    ) -> Result<RadioConfig, ScenarioError> {
+        let implementation_loss_db = *self.implementation_loss_db.get_or_insert(0.0);
+        if !(0.0..=20.0).contains(&implementation_loss_db) {
+            let key = "wlan.implementation_loss_db";
+            return Err(ScenarioError::value(key, &json(implementation_loss_db), "must be between 0 and 20"));
+        }
+        let profile = match *self.profile.get_or_insert(WlanProfile::Exponential) {
+            WlanProfile::Awgn => {
+                // A sweep over the profiles has this key in all of its points.
+                self.delay_spread = None;
+                None
+            }
+            WlanProfile::Exponential => {
+                let spread = *self.delay_spread.get_or_insert(Span::exactly(SimTime::from_nanos(50)));
+                let spread_s = positive_time("wlan.delay_spread", spread, slot)?.as_secs_f64();
+                if spread_s > 10e-6 {
+                    return Err(ScenarioError::value(
+                        "wlan.delay_spread",
+                        &json(spread),
+                        "must be at most 10 us",
+                    ));
+                }
+                Some(exponential(spread_s).map_err(|error| named("wlan", &error))?)
+            }
+        };
+        let shadowing =
+            if self.shadowing.is_absent() { None } else { self.shadowing.resolve("wlan.shadowing")? };
+        if let (None, Some(_)) = (&profile, &shadowing) {
+            let reason = "constant channels have none";
+            return Err(ScenarioError::contradiction("wlan.shadowing", "wlan.profile = \"awgn\"", reason));
+        }
+        Ok(RadioConfig { profile, shadowing, implementation_loss_db, errors })
+    }
+}
+
+/// Paths whose power falls by e in a time, which is scaled so that their spread is `spread_s` though they end.
+fn exponential(spread_s: f64) -> Result<DelayProfile, crossfade_channel::ChannelError> {
+    let step_db = WEAKEST_DB / (PATHS - 1) as f64;
+    let powers_db: Vec<f64> = (0..PATHS).map(|path| -step_db * path as f64).collect();
+    let weights: Vec<f64> = powers_db.iter().map(|db| libm::exp10(db / 10.0)).collect();
+    let all: f64 = weights.iter().sum();
+    let moment = |power: i32| {
+        (0..PATHS).zip(&weights).map(|(path, weight)| (path as f64).powi(power) * weight).sum::<f64>() / all
+    };
+    let of_steps = (moment(2) - moment(1) * moment(1)).sqrt();
+    let delays_s: Vec<f64> = (0..PATHS).map(|path| path as f64 * spread_s / of_steps).collect();
+    DelayProfile::new(&delays_s, &powers_db)
+}
+
+/// Refuses a table that lacks a mode of some station.
+fn check_modes(stations: &[StationConfig], table: &ErrorRateTable) -> Result<(), ScenarioError> {
+    for mode in stations.iter().flat_map(|station| &station.modes) {
+        if let Err(error) = table.mode(Some(mode.name())) {
+            return Err(ScenarioError::key("wlan.error_rates", error.to_string()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! The air of a Wi-Fi network and the queues before it: limits of aggregates, access categories, the access point, neighbours.
+
+use super::base::{absent, json, positive_time, time};
+use super::queue::{Packets, USUAL_LIMIT};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Limit, Room, Share, Size, Span};
+use crossfade_core::SimTime;
+use crossfade_link::QueueLimit;
+use crossfade_mac::wlan::{AccessPointQueues, AmpduLimits, Aql, Category, EDCA, Neighbours, Standard};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Limits of aggregates (A-MPDU).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WlanAmpdu {
+    /// Block acknowledgement window in MPDUs. It is at most 64 of n and ac, 256 of ax and 1024 of be; 1 is without
+    /// aggregates.
+    #[schemars(range(min = 1, max = 1024), extend("x-default" = "the largest of the standard"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+
+    /// Largest size of an aggregate.
+    #[schemars(extend("x-default" = "the largest of the standard"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Size>,
+
+    /// Longest duration of an aggregate, at most 5.484 ms.
+    #[schemars(extend("x-default" = "5.484 ms"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
+}
+
+absent!(WlanAmpdu);
+
+impl WlanAmpdu {
+    /// Fills in the limits of the standard of the network.
+    pub(super) fn fill(&mut self, standard: Standard) {
+        let of = AmpduLimits::of(standard);
+        self.window.get_or_insert(of.window);
+        self.bytes.get_or_insert(Size(of.bytes));
+        self.duration.get_or_insert(Span::exactly(of.duration));
+    }
+
+    /// The limits of stations of a standard, which of one that `is_foreign` to the network are at most its own.
+    pub(super) fn resolve(
+        &self,
+        standard: Standard,
+        is_foreign: bool,
+        slot: SimTime,
+    ) -> Result<AmpduLimits, ScenarioError> {
+        let of = AmpduLimits::of(standard);
+        let duration = match self.duration {
+            Some(span) => time("wlan.ampdu.duration", span, slot)?,
+            None => of.duration,
+        };
+        let [window, bytes] =
+            [(self.window, of.window), (self.bytes.map(|size| size.0), of.bytes)].map(|(given, most)| {
+                given.map_or(most, |given| if is_foreign { given.min(most) } else { given })
+            });
+        Ok(AmpduLimits { bytes, duration, window })
+    }
+}
+
+/// EDCA parameters by access category.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WlanEdca {
+    /// Voice, the first: contention window 3 to 7, AIFSN 2, TXOP limit 2.08 ms.
+    #[serde(skip_serializing_if = "WlanCategory::is_absent")]
+    pub voice: WlanCategory,
+
+    /// Video: contention window 7 to 15, AIFSN 2, TXOP limit 4.096 ms.
+    #[serde(skip_serializing_if = "WlanCategory::is_absent")]
+    pub video: WlanCategory,
+
+    /// Best effort: contention window 15 to 1023, AIFSN 3, one exchange a TXOP.
+    #[serde(skip_serializing_if = "WlanCategory::is_absent")]
+    pub best_effort: WlanCategory,
+
+    /// Background, the last: contention window 15 to 1023, AIFSN 7, one exchange a TXOP.
+    #[serde(skip_serializing_if = "WlanCategory::is_absent")]
+    pub background: WlanCategory,
+}
+
+absent!(WlanEdca);
+
+/// EDCA parameters of one access category.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WlanCategory {
+    /// Smallest contention window, one below a power of two.
+    #[schemars(range(min = 1, max = 32_767), extend("x-default" = "3 (voice), 7 (video), 15"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cw_min: Option<u32>,
+
+    /// Largest contention window, one below a power of two.
+    #[schemars(range(min = 1, max = 32_767), extend("x-default" = "7 (voice), 15 (video), 1023"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cw_max: Option<u32>,
+
+    /// Slots of the interframe space beyond SIFS.
+    #[schemars(range(min = 1, max = 15), extend("x-default" = "2 (voice, video), 3 (best effort), 7 (background)"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aifsn: Option<u32>,
+
+    /// TXOP limit: how long a station may go on sending. 0 s is one exchange.
+    #[schemars(extend("x-default" = "2.08 ms (voice), 4.096 ms (video), 0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub txop: Option<Span>,
+}
+
+absent!(WlanCategory);
+
+/// Longest TXOP limit that a beacon can name: 255 units of 32 us.
+const LONGEST_TXOP: SimTime = SimTime::from_micros(255 * 32);
+
+impl WlanEdca {
+    /// The categories at these places of the four, in this order.
+    pub(super) fn resolve(
+        &mut self,
+        categories: &[usize],
+        slot: SimTime,
+    ) -> Result<Vec<Category>, ScenarioError> {
+        let Self { voice, video, best_effort, background } = self;
+        let tables =
+            [("voice", voice), ("video", video), ("best_effort", best_effort), ("background", background)];
+        let mut all = Vec::new();
+        for ((name, table), usual) in tables.into_iter().zip(EDCA) {
+            let category = if table.is_absent() {
+                usual
+            } else {
+                table.resolve(&join("wlan.edca", name), usual, slot)?
+            };
+            all.push(category);
+        }
+        Ok(categories.iter().map(|&place| all[place]).collect())
+    }
+}
+
+impl WlanCategory {
+    fn resolve(&mut self, table: &str, usual: Category, slot: SimTime) -> Result<Category, ScenarioError> {
+        let [least, most] = usual.windows;
+        let cw_min = *self.cw_min.get_or_insert(least);
+        let cw_max = *self.cw_max.get_or_insert(most.max(cw_min));
+        for (key, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
+            if !(1..=32_767).contains(&window) || !(window + 1).is_power_of_two() {
+                let problem = "must be one below a power of two, between 1 and 32767";
+                return Err(ScenarioError::value(join(table, key), &json(window), problem));
+            }
+        }
+        if cw_max < cw_min {
+            let problem = format!("must be at least {} = {cw_min}", join(table, "cw_min"));
+            return Err(ScenarioError::value(join(table, "cw_max"), &json(cw_max), problem));
+        }
+        let aifsn = *self.aifsn.get_or_insert(usual.aifsn);
+        if !(1..=15).contains(&aifsn) {
+            return Err(ScenarioError::value(join(table, "aifsn"), &json(aifsn), "must be between 1 and 15"));
+        }
+        let span = *self.txop.get_or_insert(Span::exactly(usual.txop));
+        let txop = time(&join(table, "txop"), span, slot)?;
+        if txop > LONGEST_TXOP {
+            let problem = format!("must be at most {LONGEST_TXOP}");
+            return Err(ScenarioError::value(join(table, "txop"), &json(span), problem));
+        }
+        Ok(Category { windows: [cw_min, cw_max], aifsn, txop })
+    }
+}
+
+/// Queues of an access point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WlanAccessPoint {
+    /// Queues: one for each station and category, or one for all. The one FIFO stands before a driver of 128 packets.
+    #[schemars(extend("x-default" = "per-station"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<WlanQueues>,
+
+    /// Limit of the one FIFO.
+    #[schemars(extend("x-default" = "1000 packets, of queues \"fifo\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+
+    /// Whether stations have equal airtime, instead of equal numbers of transmissions.
+    #[schemars(extend("x-default" = "true, of queues \"per-station\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub airtime_fairness: Option<bool>,
+
+    /// Whether airtime queue limits bound what the driver holds. Without them it takes packets as it sends them.
+    #[schemars(extend("x-default" = "true, of queues \"per-station\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aql: Option<bool>,
+
+    /// Airtime that the driver holds of each station from aql_threshold on.
+    #[schemars(extend("x-default" = "5 ms, with aql"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aql_low: Option<Span>,
+
+    /// Airtime that the driver holds of each station below aql_threshold.
+    #[schemars(extend("x-default" = "12 ms, with aql"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aql_high: Option<Span>,
+
+    /// Airtime of all stations from which on aql_low holds.
+    #[schemars(extend("x-default" = "24 ms, with aql"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aql_threshold: Option<Span>,
+}
+
+absent!(WlanAccessPoint);
+
+/// Queues of an access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanQueues {
+    /// One for each station and category.
+    PerStation,
+    /// One for all.
+    Fifo,
+}
+
+impl WlanAccessPoint {
+    pub(super) fn resolve(
+        &mut self,
+        packets: Packets,
+        slot: SimTime,
+    ) -> Result<AccessPointQueues, ScenarioError> {
+        const TABLE: &str = "wlan.access_point";
+        if *self.queues.get_or_insert(WlanQueues::PerStation) == WlanQueues::Fifo {
+            let given = [
+                ("airtime_fairness", self.airtime_fairness.is_some()),
+                ("aql", self.aql.is_some()),
+                ("aql_low", self.aql_low.is_some()),
+                ("aql_high", self.aql_high.is_some()),
+                ("aql_threshold", self.aql_threshold.is_some()),
+            ];
+            if let Some((key, _)) = given.iter().find(|(_, is_given)| *is_given) {
+                let reason = "one FIFO knows no stations";
+                return Err(ScenarioError::contradiction(
+                    &join(TABLE, key),
+                    &join(TABLE, "queues = \"fifo\""),
+                    reason,
+                ));
+            }
+            let room = *self.limit.get_or_insert(Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT))));
+            let Room::Of(limit) = room.0 else {
+                let problem = "must be packets or bytes";
+                return Err(ScenarioError::value(join(TABLE, "limit"), &json(room), problem));
+            };
+            if !limit.admits(0, 0, packets.largest) {
+                let problem = format!("must let in a packet of {} B", packets.largest);
+                return Err(ScenarioError::value(join(TABLE, "limit"), &json(room), problem));
+            }
+            return Ok(AccessPointQueues::OneFifo(limit));
+        }
+        if let Some(limit) = self.limit {
+            let problem = "needs queues \"fifo\"; those of stations have wlan.queue.limit";
+            return Err(ScenarioError::value(join(TABLE, "limit"), &json(limit), problem));
+        }
+        let airtime_fairness = *self.airtime_fairness.get_or_insert(true);
+        if !*self.aql.get_or_insert(true) {
+            (self.aql_low, self.aql_high, self.aql_threshold) = (None, None, None);
+            return Ok(AccessPointQueues::PerStation { airtime_fairness, aql: None });
+        }
+        let span = |key: &str, given: &mut Option<Span>, usual: SimTime| {
+            let span = *given.get_or_insert(Span::exactly(usual));
+            positive_time(&join(TABLE, key), span, slot)
+        };
+        let low = span("aql_low", &mut self.aql_low, Aql::LINUX.low)?;
+        let high = span("aql_high", &mut self.aql_high, Aql::LINUX.high.max(low))?;
+        let threshold = span("aql_threshold", &mut self.aql_threshold, Aql::LINUX.threshold)?;
+        if high < low {
+            let problem = format!("must be at least wlan.access_point.aql_low = {low}");
+            return Err(ScenarioError::value(join(TABLE, "aql_high"), &json(self.aql_high), problem));
+        }
+        Ok(AccessPointQueues::PerStation { airtime_fairness, aql: Some(Aql { low, high, threshold }) })
+    }
+}
+
+/// Neighbouring networks on the channel, each of which contends as one station of best effort.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WlanNeighbours {
+    /// Number of neighbouring networks.
+    #[schemars(range(min = 1, max = 100), extend("x-default" = "1"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+
+    /// Share of time that the data of all of them take on a free channel. 100 % is without end.
+    #[schemars(extend("x-default" = "20 %"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Share>,
+
+    /// Duration of their aggregates, between 20 us and 5.484 ms.
+    #[schemars(extend("x-default" = "2 ms"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Span>,
+}
+
+absent!(WlanNeighbours);
+
+impl WlanNeighbours {
+    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Neighbours>, ScenarioError> {
+        if self.is_absent() {
+            return Ok(None);
+        }
+        let count = *self.count.get_or_insert(1) as usize;
+        let busy = self.busy.get_or_insert(Share(0.2)).0;
+        let aggregate = *self.aggregate.get_or_insert(Span::millis(2));
+        Ok(Some(Neighbours { count, busy, aggregate: time("wlan.neighbours.aggregate", aggregate, slot)? }))
+    }
+}

@@ -1,0 +1,114 @@
+//! Words of a Wi-Fi network: standards, bands, rate control and the like.
+
+use crossfade_mac::wlan::{Band, Form, Standard};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Amendment of 802.11.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WlanStandard {
+    /// OFDM at 5 GHz.
+    A,
+    /// OFDM at 2.4 GHz.
+    G,
+    /// High throughput, Wi-Fi 4.
+    N,
+    /// Very high throughput, Wi-Fi 5.
+    Ac,
+    /// High efficiency, Wi-Fi 6.
+    Ax,
+    /// Extremely high throughput, Wi-Fi 7.
+    Be,
+}
+
+impl From<WlanStandard> for Standard {
+    fn from(word: WlanStandard) -> Self {
+        match word {
+            WlanStandard::A => Self::A,
+            WlanStandard::G => Self::G,
+            WlanStandard::N => Self::N,
+            WlanStandard::Ac => Self::Ac,
+            WlanStandard::Ax => Self::Ax,
+            WlanStandard::Be => Self::Be,
+        }
+    }
+}
+
+/// Frequency band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum WlanBand {
+    /// 2.4 GHz.
+    #[serde(rename = "2.4 GHz")]
+    Ghz2,
+    /// 5 GHz.
+    #[serde(rename = "5 GHz")]
+    Ghz5,
+    /// 6 GHz.
+    #[serde(rename = "6 GHz")]
+    Ghz6,
+}
+
+impl From<WlanBand> for Band {
+    fn from(word: WlanBand) -> Self {
+        match word {
+            WlanBand::Ghz2 => Self::Ghz2,
+            WlanBand::Ghz5 => Self::Ghz5,
+            WlanBand::Ghz6 => Self::Ghz6,
+        }
+    }
+}
+
+/// Rate control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanRate {
+    /// One mode, wlan.mcs.
+    Constant,
+    /// The fastest mode whose error rate at the SNR of the moment is at most target_error_rate.
+    Ideal,
+    /// By acknowledgements, Minstrel-HT of Linux.
+    Minstrel,
+}
+
+/// Power delay profile of Wi-Fi channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanProfile {
+    /// Constant channels: white Gaussian noise alone.
+    Awgn,
+    /// Independent Rayleigh paths whose power falls exponentially, spread by wlan.delay_spread.
+    Exponential,
+}
+
+/// What follows a missing block acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanAsks {
+    /// The MPDUs again.
+    Data,
+    /// A block acknowledgement request.
+    Request,
+}
+
+/// Form of Bianchi's model: what follows a success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WlanForm {
+    /// As printed in 2000. So it is with EDCA, where a busy slot counts as one.
+    Plain,
+    /// An empty slot follows a success: ns-3's reference for 802.11ax.
+    Slot,
+    /// An empty slot follows, unless the winner draws 0 and sends again: ns-3's reference for 802.11a.
+    SlotOrAgain,
+}
+
+impl From<WlanForm> for Form {
+    fn from(word: WlanForm) -> Self {
+        match word {
+            WlanForm::Plain => Self::Plain,
+            WlanForm::Slot => Self::Slot,
+            WlanForm::SlotOrAgain => Self::SlotOrAgain,
+        }
+    }
+}
