@@ -58,6 +58,10 @@ class Programs:
             return ""
         return "no host of a live run can tell it"
 
+    def problem(self, case: Case, tested: str) -> str:
+        problems = [outcome.problem for outcome in self._outcomes[case.name].values()]
+        return problems[0] if all(problems) else ""
+
     def warnings(self) -> list[str]:
         return self._warnings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from crossfade.comparison.paired import Sample, each_of
@@ -136,6 +136,9 @@ class Source(Protocol):
     def why_no_target(self, target: Target) -> str:
         """Why a target cannot be judged; empty where it can."""
 
+    def problem(self, case: Case, tested: str) -> str:
+        """Why every run of a case failed, whatever its targets; empty where one did not."""
+
     def warnings(self) -> list[str]:
         """What to be careful about."""
 
@@ -162,6 +165,9 @@ class Controls:
 
     def replay(self, case: Case, tested: str, run: int) -> tuple[str, dict[str, str]]:
         return trace_command(case, self._by_name[tested], self._simulated.seed, run), {}
+
+    def problem(self, case: Case, tested: str) -> str:
+        return ""
 
     def warnings(self) -> list[str]:
         return []
@@ -229,6 +235,8 @@ def _row(
     coverage: float,
 ) -> Row:
     found = judge(sample, target, coverage, source.runs)
+    if problem := source.problem(case, tested):
+        found = replace(found, verdict="fail", note=problem)
     replay, files = ("", {}) if found.worst_run is None else source.replay(case, tested, found.worst_run)
     return Row(
         suite=suite.name,

@@ -1,0 +1,270 @@
+"""Suites with real programs: measured by what their hosts saw; what goes wrong is one line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crossfade.errors import ScenarioError
+from crossfade.suite import watched
+from crossfade.suite.captures import packets, transfer
+from crossfade.suite.cases import load_suite
+from crossfade.suite.programs import live_scenario
+from crossfade.suite.stacks import known_stack, known_stacks, own_stack
+from tests.cli.live_runs import need, need_live
+from tests.conftest import Cli
+from tests.suite.test_cases import SUITE, own
+
+PYTHON = shlex.quote(sys.executable)
+SERVER = f"{PYTHON} -m http.server $CROSSFADE_PORT --bind 0.0.0.0 --directory $CROSSFADE_ROOT"
+CLIENT = "curl -sf -o $CROSSFADE_DOWNLOAD http://$CROSSFADE_SERVER:$CROSSFADE_PORT/$CROSSFADE_FILE"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A suite of one short transfer; processes of its runs have its folder in their environment."""
+    need_live()
+    need("curl", "openssl")
+    monkeypatch.chdir(tmp_path)
+    return own(tmp_path)
+
+
+def left_behind(tmp_path: Path) -> list[str]:
+    """The processes that know of a folder."""
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if str(tmp_path / "suite-").encode() in environment.read_bytes():
+                found.append((environment.parent / "cmdline").read_bytes().decode())
+        except OSError:
+            continue
+    return found
+
+
+def suite(cli: Cli, folder: str, client: str = CLIENT, server: str = SERVER, *more: str) -> object:
+    arguments = ("--client", client, "--server", server, "--runs", "2", "--quiet", *more)
+    return cli("suite", folder, *arguments)
+
+
+def test_a_transfer_is_measured_by_its_packets(cli: Cli, folder: str, tmp_path: Path) -> None:
+    done = suite(cli, folder, CLIENT, SERVER, "--json", "--junit", "x.xml")
+    assert done.code == 0, done.err  # type: ignore[attr-defined]
+    (row,) = json.loads(done.out)  # type: ignore[attr-defined]
+    assert row["tested"] == "curl"
+    # 300 kB over 4 Mbit/s are 0.6 s and more, with a handshake and losses; the start of curl is not in it.
+    assert all(0.6 < value < 3.0 for _, value in row["values"])
+    assert len(row["values"]) == 2
+    # The journal of the worst run replays to the packet.
+    again = cli(*shlex.split(row["replay"])[1:])
+    assert again.code == 0, again.err
+    assert again.out.count("identical") == 2
+    assert {"journal", "report"} <= row["files"].keys()
+    assert left_behind(tmp_path) == []
+    kept = {path.name for path in (tmp_path / f"suite-{tmp_path.name}").rglob("*") if path.is_file()}
+    assert not {"near.pcap", "far.pcap", "download"} & kept
+
+
+def test_two_builds_meet_the_same_losses(cli: Cli, folder: str) -> None:
+    reports = []
+    for out in ("a", "b"):
+        assert suite(cli, folder, CLIENT, SERVER, "--out", out).code == 0  # type: ignore[attr-defined]
+        journals = sorted(Path(out).rglob("*.cfj"))
+        reports.append([json.loads((journal.parent / "report.json").read_text()) for journal in journals])
+    for first, second in zip(*reports, strict=True):
+        # Packet n is lost in both or in none, so counts differ by the last few packets at most.
+        assert abs(first["directions"][0]["lost"] - second["directions"][0]["lost"]) <= 2
+    # Runs differ from each other.
+    assert len({report["directions"][0]["lost"] for report in reports[0]}) >= 1
+    refused = suite(cli, folder, CLIENT, SERVER, "--out", "a")
+    assert refused.code == 2  # type: ignore[attr-defined]
+    assert "is there already" in refused.err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "said"),
+    [
+        ("no-such-client", SERVER, r"the client cannot be started \(exit code 127\): no-such-client"),
+        (CLIENT, "no-such-server", r"the server cannot be started \(exit code 127\): no-such-server"),
+        (CLIENT, "exit 3", r"the server ended with exit code 3 before it listened"),
+        (
+            CLIENT,
+            SERVER.replace("$CROSSFADE_PORT", "4434"),
+            r"the server does not listen on port 4433 after 1 s \(it listens on 4434\)",
+        ),
+        (CLIENT, "sleep 60", r"the server does not listen on port 4433 after 1 s \(it listens nowhere\)"),
+    ],
+)
+def test_what_cannot_be_tested_is_one_line(
+    cli: Cli,
+    folder: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    client: str,
+    server: str,
+    said: str,
+) -> None:
+    short = tmp_path / "watched.py"
+    short.write_text(Path(watched.__file__).read_text().replace("STARTS_S = 10.0", "STARTS_S = 1.0"))
+    monkeypatch.setattr(watched, "__file__", str(short))
+    monkeypatch.setattr(watched, "STARTS_S", 1.0)
+    done = suite(cli, folder, client, server)
+    assert done.code == 2, done.err  # type: ignore[attr-defined]
+    lines = done.err.splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == 1, lines
+    assert re.search(rf"^error: case short, run 0: {said}", lines[0]), lines[0]
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("client", "said"),
+    [
+        ("sleep 90 & sleep 90", "the client did not end within 3 s"),
+        ("exit 7", "the client ended with exit code 7"),
+        ("kill -9 $$", "the client ended by signal 9"),
+        (f"{CLIENT} && truncate -s 100 $CROSSFADE_DOWNLOAD", r"the client left 100 bytes in \$CROSSFADE_DOWNLOAD, not the 300,000"),
+        ("true", r"the client left 0 bytes"),
+    ],
+)
+def test_a_client_that_does_not_do_its_part_fails(
+    cli: Cli, folder: str, tmp_path: Path, client: str, said: str
+) -> None:
+    limit = "3 s" if "sleep" in client else "60 s"
+    own(tmp_path, SUITE.replace("size = 300000", f'size = 300000\ntime_limit = "{limit}"'))
+    done = cli("suite", folder, "--client", client, "--server", SERVER, "--runs", "3", "--json")
+    assert done.code == 1, done.err
+    problems = [line for line in done.err.splitlines() if line.startswith("case short, run")]
+    # It is not tried a third time.
+    assert len(problems) == 2
+    for line in problems:
+        assert re.search(said, line), line
+    (row,) = json.loads(done.out)
+    assert row["verdict"] == "fail"
+    assert re.search(said, row["note"])
+    assert left_behind(tmp_path) == []
+
+
+def test_a_missing_qlog_is_one_line(cli: Cli, folder: str) -> None:
+    done = suite(cli, folder, CLIENT, SERVER, "--qlog")
+    assert done.code == 2  # type: ignore[attr-defined]
+    assert done.err == "error: case short, run 0: the client wrote no qlog into $QLOGDIR\n"  # type: ignore[attr-defined]
+
+
+def test_quic_with_its_qlog(cli: Cli, folder: str, tmp_path: Path) -> None:
+    done = cli("suite", folder, "--stack", "aioquic", "--runs", "1", "--quiet", "--json")
+    assert done.code == 0, done.err
+    (row,) = json.loads(done.out)
+    assert row["values"][0][1] > 0.6
+    for role in ("client", "server"):
+        log = json.loads(Path(row["files"][f"{role} qlog"]).read_text())
+        assert log["traces"]
+
+
+def test_a_slowed_stack_is_caught(cli: Cli, folder: str, tmp_path: Path) -> None:
+    """Beside a baseline: the unchanged one is no worse, one whose client reads slowly is."""
+    first = cli("suite", folder, "--stack", "curl", "--runs", "3", "--quiet", "--json", "--out", "a")
+    Path("old.json").write_text(first.out)
+    # curl reads no faster than 100 kB/s: the window of the receiver closes.
+    slow = f"{CLIENT} --limit-rate 100k"
+    done = suite(cli, folder, slow, SERVER, "--runs", "3", "--baseline", "old.json", "--out", "b")
+    assert done.code == 1, done.err  # type: ignore[attr-defined]
+    assert "baseline (worse): curl: slower by " in done.err  # type: ignore[attr-defined]
+
+
+def test_bad_options(cli: Cli, folder: str) -> None:
+    for arguments, said in (
+        (("--client", "x"), "--client and --server go together"),
+        (("--client", "x", "--server", "y", "--control", "cubic"), "one of --control"),
+        (("--client", " ", "--server", "y"), "must be a shell command"),
+        (("--client", "x", "--server", "y", "--port", "0"), "--port 0: must be between"),
+        (("--stack", "crul"), "did you mean curl?"),
+        (("--stack", "curl", "--out", "no/where"), "there is no folder no"),
+        (("--stack", "curl", "--runs", "0"), "must be at least 1"),
+    ):
+        done = cli("suite", folder, *arguments, "--quiet")
+        assert done.code == 2
+        assert said in done.err, done.err
+        assert len(done.err.splitlines()) == 1
+
+
+def test_other_flows_are_simulated(tmp_path: Path) -> None:
+    case = next(case for case in load_suite("c4").cases if case.name == "beside-cubic")
+    text = live_scenario(case, tmp_path).read_text()
+    assert 'main = { traffic = "outside" }' in text
+    assert "20 MB" in text
+    case = next(case for case in load_suite("interop").cases if case.name == "blackhole")
+    assert "main" not in live_scenario(case, tmp_path / "b").read_text()
+    assert (tmp_path / "b" / "blackhole.csv").exists()
+
+
+def test_known_stacks() -> None:
+    assert list(known_stacks()) == ["curl", "iperf3", "aioquic", "quinn", "quic-go"]
+    assert known_stack("curl").port == 8080
+    assert own_stack("/usr/bin/mine -x", "y", 1, True).name == "mine"
+    with pytest.raises(ScenarioError, match="did you mean quinn"):
+        known_stack("quin")
+
+
+def test_captures_by_hand(tmp_path: Path) -> None:
+    """A request, two packets with data 1 s apart, and a farewell without: 1.5 s."""
+
+    def packet(time_s: float, source: int, protocol: int, data: int) -> bytes:
+        inner = bytes(12) + bytes([5 << 4]) + bytes(7) if protocol == 6 else bytes(8)
+        total = 20 + len(inner) + data
+        head = bytes([0x45, 0]) + total.to_bytes(2, "big") + bytes(5) + bytes([protocol]) + bytes(2)
+        whole = head + bytes([10, 77, 0, source]) + bytes(4) + inner
+        seconds, nanos = int(time_s), round(time_s % 1 * 1e9)
+        return struct.pack("<IIII", seconds, nanos, len(whole), total) + whole
+
+    for protocol in (6, 17):
+        file = tmp_path / f"{protocol}.pcap"
+        head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)
+        sent = [(0.5, 2, 10), (1.0, 1, 1000), (2.0, 1, 1000), (2.5, 1, 0), (2.6, 2, 0)]
+        file.write_bytes(head + b"".join(packet(at, who, protocol, data) for at, who, data in sent))
+        assert [one.data for one in packets(file)] == [10, 1000, 1000, 0, 0]
+        found = transfer(file, "10.77.0.2", 0.5)
+        assert found is not None
+        assert found.took_s == pytest.approx(1.5)
+        series = dict(found.line.series["goodput_bps"])
+        assert series[1.5] == series[2.5] == 16_000.0
+        assert sum(series.values()) == 32_000.0
+    (tmp_path / "x").write_bytes(b"no capture")
+    with pytest.raises(ScenarioError, match="no packet capture"):
+        list(packets(tmp_path / "x"))
+
+
+def test_what_ends_a_suite_ends_all(folder: str, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "crossfade",
+        "suite",
+        folder,
+        "--server",
+        SERVER,
+        "--runs",
+        "2",
+        "--quiet",
+    ]
+    process = subprocess.Popen(
+        [*command, "--client", "sleep 50"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    status = tmp_path / f"suite-{tmp_path.name}" / "short" / "run0" / "server" / "status"
+    for _ in range(2000):
+        if status.exists():
+            break
+        subprocess.run(["sleep", "0.01"], check=True)
+    assert left_behind(tmp_path)
+    process.kill()
+    process.communicate()
+    for _ in range(500):
+        if not left_behind(tmp_path):
+            break
+        subprocess.run(["sleep", "0.02"], check=True)
+    assert left_behind(tmp_path) == []
