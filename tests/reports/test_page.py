@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +18,7 @@ from crossfade.reports.page import POLICY
 from crossfade.results.file import ResultsFile
 from crossfade.tables import format_estimate
 from tests.browser import browse
+from tests.comparison.synthetic import results as by_hand
 from tests.conftest import SMALL, SWEEP, Cli
 
 METHODS = ["simulation", "analysis"]
@@ -216,6 +218,61 @@ def test_curves_are_compared(results_file: Path, tmp_path: Path) -> None:
     # Curves that are one have nothing to compare.
     cf.pages.report(results_file, tmp_path / "page.html", x="tcp.variant", by=[])
     assert '<h2 id="comparisons">' not in (tmp_path / "page.html").read_text()
+
+
+FIGURE = """
+[figure]
+x = "channel.p_e"
+y = ["timeouts_per_slot", "goodput_bps"]
+by = ["tcp.variant"]
+panels = "tcp.w_max"
+where = ["tcp.w_max=6"]
+labels = { tahoe = "Tahoe of 1988" }
+"""
+
+
+def test_the_page_opens_with_the_figure_of_the_scenario(tmp_path: Path) -> None:
+    results = cf.run(SWEEP + FIGURE, over={"tcp.w_max": [4, 6]}, methods=["formula", "analysis"])
+    cf.pages.report(results, tmp_path / "page.html")
+    data = data_of(tmp_path / "page.html")
+    assert data["shown"] == ["timeouts_per_slot", "goodput_bps"]
+    assert [curve["name"] for curve in data["curves"]] == ["Tahoe of 1988", "Reno"]
+    # What has panels in the figure is chosen here, at first as its condition says.
+    assert [(held["key"], held["first"]) for held in data["held"]] == [("tcp.w_max", 1)]
+    assert '<figure data-metric="timeouts_per_slot">' in (tmp_path / "page.html").read_text()
+    # What is asked for stands above it.
+    cf.pages.report(results, tmp_path / "page.html", metrics=["goodput_bps"], by="tcp.w_max")
+    data = data_of(tmp_path / "page.html")
+    assert (data["shown"], [held["key"] for held in data["held"]]) == (["goodput_bps"], ["tcp.variant"])
+
+
+def test_curves_are_compared_within_a_group(tmp_path: Path) -> None:
+    """In one group lines from 3 to 0 and at 1 cross where 3 - 3 (x - 1) = 1; in the other nowhere."""
+    goodput = {
+        ("tahoe", "short", 1): [3.0, 3.0, 3.0],
+        ("tahoe", "short", 2): [0.0, 0.0, 0.0],
+        ("reno", "short", 1): [1.0, 1.1, 0.9],
+        ("reno", "short", 2): [1.0, 1.1, 0.9],
+        ("tahoe", "long", 1): [5.0, 5.0, 5.0],
+        ("tahoe", "long", 2): [5.0, 5.0, 5.0],
+        ("reno", "long", 1): [1.0, 1.1, 0.9],
+        ("reno", "long", 2): [1.0, 1.1, 0.9],
+    }
+    made = by_hand(
+        "tcp.variant queue channel.snr_db", {at: {"goodput_bps": runs} for at, runs in goodput.items()}
+    )
+    made = replace(made, provenance={"version": "1", "results_version": 1})
+    cf.pages.report(made, tmp_path / "page.html", metrics=["goodput_bps"], by=["tcp.variant", "queue"])
+    text = (tmp_path / "page.html").read_text()
+    # Colours are those of what is compared, marks those of the group.
+    curves = data_of(tmp_path / "page.html")["curves"]
+    assert len({curve["color"] for curve in curves}) == 2
+    sentences = re.findall(r"<li>(.*?)</li>", text[text.index('class="crossings"') :])
+    (sentence,) = sentences
+    assert sentence.startswith("short: Tahoe is higher than Reno up to 1.667 dB (")
+    assert sentence.endswith("), lower beyond.")
+    assert "those that differ in TCP alone, at one value of Queue" in text
+    assert "All 4 differences" in text
 
 
 def test_a_single_point_has_a_table(small: Path, tmp_path: Path) -> None:

@@ -13,7 +13,21 @@ use crossfade_transport::{RtoRule, SenderConfig, Variant};
 /// Doubts that a point of a plan raises before anything runs.
 pub(crate) fn of_plan(methods: &[Method], point: &Point) -> Vec<String> {
     let refusals = methods.iter().filter_map(|&method| refusal(point, method));
-    of_setup(&point.setup).into_iter().chain(refusals).collect()
+    let of_live = methods.contains(&Method::Live).then(|| estimated_timeout(&point.setup)).flatten();
+    of_setup(&point.setup).into_iter().chain(of_live).chain(refusals).collect()
+}
+
+/// The kernel has no constant timeout.
+fn estimated_timeout(setup: &Setup) -> Option<String> {
+    let fixed = setup.flows.iter().find_map(|flow| match flow.tcp()?.config.tcp()?.rto.rule {
+        RtoRule::Fixed(timeout) => Some((tcp_key(flow, "rto.fixed"), timeout)),
+        RtoRule::Estimated { .. } => None,
+    });
+    fixed.map(|(key, timeout)| {
+        format!(
+            "{key} ({timeout}): method live has it as the kernel's least timeout, which adds its round trip"
+        )
+    })
 }
 
 /// The result of `method` at `point` is missing.
@@ -65,6 +79,9 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
         return unfinished(stop, rows).into_iter().collect();
     }
     let mut warnings = of_setup(&point.setup);
+    if method == Method::Live {
+        warnings.extend(estimated_timeout(&point.setup));
+    }
     warnings.extend(died(&point.setup, rows));
     warnings.extend(unfinished_flows(rows));
     warnings.extend(networks::of(&point.setup).warnings_of_runs(&point.setup, rows));

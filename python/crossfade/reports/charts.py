@@ -11,9 +11,10 @@ from html import escape
 from typing import Any
 
 from crossfade.figures.axes import Axis, x_axis, y_axis
-from crossfade.figures.choice import Choice, prepared
+from crossfade.figures.choice import Choice, prepared, relabelled
 from crossfade.figures.curves import Part, Reading, Record, any_number, drawing_order, readings
 from crossfade.figures.style import DASHES, LINES, MARKERS, SOLID, has_marks, looks
+from crossfade.figures.wanted import Wanted
 from crossfade.tables import Cell, Table, format_estimate
 from crossfade.wording import curve_word, html, look_of, method_words, metric_name, without_symbols
 
@@ -21,19 +22,26 @@ Key = tuple[Cell, ...]
 
 
 def figures_data(
-    table: Table, choice: Choice, metrics: Sequence[str], shown: Sequence[str]
+    table: Table,
+    choice: Choice,
+    metrics: Sequence[str],
+    shown: Sequence[str],
+    wanted: Wanted | None = None,
 ) -> dict[str, Any]:
     """Everything that the figures can show, as JSON has it.
 
     ``table`` is that of results (:meth:`Results.table`), ``metrics`` what can be chosen, ``shown`` what the
     figures show at first. Texts are HTML. Of each metric there is a value a row, in the unit of the results
-    (``factor`` makes it that of the label), None where it is undefined.
+    (``factor`` makes it that of the label), None where it is undefined. ``wanted`` is the figure of the
+    scenario: what it calls values, and whether its axes are logarithmic.
     """
-    across, numbers = x_axis(table, choice)
+    wanted = wanted or Wanted()
+    across, numbers = x_axis(table, choice, wanted.log_x, wanted.labels)
+    numbers = relabelled(numbers, [*choice.by, *choice.held], wanted.labels)
     records, rows = numbers.records(), table.records()
     held = list(choice.held)
     keys = list(dict.fromkeys(tuple(record[name] for name in choice.by) for record in records))
-    values = {name: list(dict.fromkeys(table.cells(name))) for name in held}
+    values = {name: list(dict.fromkeys(numbers.cells(name))) for name in held}
     return {
         "x": {
             "label": html(across.label),
@@ -57,13 +65,17 @@ def figures_data(
         "held": [
             {
                 "key": escape(name),
+                "first": _first(table, name, choice.held[name]),
                 "values": [escape(without_symbols(curve_word(name, value))) for value in values[name]],
             }
             for name in held
         ],
         "methods": _methods(table),
         "lines": _lines(records, choice, keys, [values[name] for name in held]),
-        "metrics": {name: _metric(table, rows, name) for name in metrics},
+        "metrics": {
+            name: _metric(table, rows, name, wanted.log_y if name in (wanted.y or []) else None)
+            for name in metrics
+        },
         "shown": list(shown),
     }
 
@@ -99,12 +111,18 @@ def _lines(
     ]
 
 
-def _metric(table: Table, rows: Sequence[Record], name: str) -> dict[str, Any]:
+def _first(table: Table, name: str, value: Cell) -> int:
+    """The place of the value at which an axis is held at first."""
+    known = [str(cell) for cell in dict.fromkeys(table.cells(name))]
+    return known.index(str(value)) if str(value) in known else 0
+
+
+def _metric(table: Table, rows: Sequence[Record], name: str, log: bool | None = None) -> dict[str, Any]:
     """A metric in each row, with its axis."""
     rows = rows if name in table.columns else prepared(table, name).records()
     found = [next(readings(row, name))[1] for row in rows]
     present = [reading for reading in found if not math.isnan(reading.value)]
-    axis = y_axis(name, [Part("", [], present)])
+    axis = y_axis(name, [Part("", [], present)], log)
     lowers = [reading.lower for reading in found]
     return {
         "name": escape(name),

@@ -10,16 +10,19 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from jinja2 import ChainableUndefined, Environment, PackageLoader
+from markupsafe import Markup
+
 from crossfade import plans
 from crossfade.errors import OutputError, ResultsError, shortened
 from crossfade.figures.choice import Choice, can_be_drawn, choose, has_values, prepared
 from crossfade.figures.html import plotly_js
+from crossfade.figures.wanted import Wanted
 from crossfade.files import check_output, write_text
 from crossfade.reports.charts import figures_data
 from crossfade.reports.tables import comparisons, table_of_metrics, table_of_rows
@@ -136,38 +139,36 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
         if not can_be_drawn(with_it, name):
             raise ResultsError(f"metric {name}: has no value in these results")
     varies = any(len(set(table.cells(axis))) > 1 for axis in results.axes)
-    shown = _interactive(results, table, metrics, x, by) if varies else Shown(table_of_metrics(results))
     title = typeset(results.title or source.description.get("name") or "Results")
-    version = escape(str(results.provenance["version"]))
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="generator" content="crossfade {version}">
-<title>{escape(without_symbols(title))}</title>
-<style>
-{_packaged("report.css")}</style>
-</head>
-<body>
-<header>
-<h1>{html(title)}</h1>
-<p class="summary">{_summary(results)}</p>
-</header>
-{_warnings(results.warnings)}{shown.body}{_scenario(source)}{_provenance(source)}
-<footer>Made by crossfade {version}{"; figures by plotly.js (MIT licence)" * bool(shown.scripts)}.</footer>
-{shown.scripts}</body>
-</html>
-"""
+    shown = _interactive(results, table, metrics, x, by) if varies else {"results": table_of_metrics(results)}
+    return (
+        _templates()
+        .get_template("report.html")
+        .render(
+            policy=POLICY,
+            version=results.provenance["version"],
+            title=Markup(html(title)),
+            plain_title=without_symbols(title),
+            css=Markup(_packaged("report.css")),
+            summary=_summary(results),
+            warnings=results.warnings,
+            scenario=_scenario(source),
+            provenance=_provenance(source),
+            **shown,
+        )
+    )
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The part of a page that shows numbers, and the scripts it needs."""
-
-    body: str
-    scripts: str = ""
+def _templates() -> Environment:
+    """The templates of the page; in them every text is escaped that does not say that it is HTML."""
+    return Environment(
+        loader=PackageLoader("crossfade.reports"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=ChainableUndefined,
+    )
 
 
 def _interactive(
@@ -176,29 +177,37 @@ def _interactive(
     metrics: Sequence[str] | None,
     x: str | None,
     by: str | Sequence[str] | None,
-) -> Shown:
-    """Figures and table of a sweep."""
-    first = metrics[0] if metrics else None
-    table = prepared(table, first)
-    choice = choose(table, x, first, by)
-    shown = list(dict.fromkeys(metrics)) if metrics else _usual_metrics(table, choice)
-    data = figures_data(table, choice, list(dict.fromkeys([*shown, *_metrics(results, table)])), shown)
-    compared = comparisons(results, choice, shown[0]) if any(point.rows for point in results.points) else ""
+) -> dict[str, Any]:
+    """Figures and table of a sweep: at first those that the scenario's own figure shows."""
+    wanted = results.figure if results.figure.of == "results" else Wanted()
+    drawn = [name for name in wanted.y or [] if _is_drawn(table, name)]
+    asked = list(dict.fromkeys(metrics or drawn))
+    table = prepared(table, asked[0] if asked else None)
+    wanted = wanted.over(table, x, asked or None, by)
+    choice = choose(table, wanted.x, asked[0] if asked else None, wanted.by, wanted.panels)
+    # Panels are chosen here, as what is held is; where the figure holds a value, that comes first.
+    held = {name: table.cells(name)[0] for name in choice.panels} | choice.held
+    held |= {name: value for name, value in wanted.where.items() if name in held}
+    choice = replace(choice, panels=[], held=held)
+    shown = asked or _usual_metrics(table, choice)
+    names = list(dict.fromkeys([*shown, *_metrics(results, table)]))
+    data = figures_data(table, choice, names, shown, wanted)
+    has_rows = any(point.rows for point in results.points)
     # Within a script "<" may begin "</script>" or a comment.
     embedded = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    embedded = embedded.replace("<", "\\u003c")
-    return Shown(
-        f"""<noscript><p class="warnings">Figures need JavaScript; the table has the numbers.</p></noscript>
-<div class="controls" id="controls"></div>
-<div class="figures">
-{"".join(_figure(data, name) for name in shown)}</div>
-{table_of_rows(table, data)}{compared}""",
-        f"""<script type="application/json" id="data">{embedded}</script>
-<script>{plotly_js()}</script>
-<script>
-{_packaged("report.js")}</script>
-""",
-    )
+    return {
+        "figures": [_figure(data, name) for name in shown],
+        "results": table_of_rows(table, data),
+        "compared": comparisons(results, choice, shown[0]) if has_rows else None,
+        "data": Markup(embedded.replace("<", "\\u003c")),
+        "plotly": Markup(plotly_js()),
+        "script": Markup(_packaged("report.js")),
+    }
+
+
+def _is_drawn(table: Table, name: str) -> bool:
+    """Whether these results have a metric of a figure, or both of a ratio."""
+    return all(part in table.columns and has_values(table, part) for part in map(str.strip, name.split("/")))
 
 
 def _usual_metrics(table: Table, choice: Choice) -> list[str]:
@@ -218,18 +227,20 @@ def _metrics(results: Results, table: Table) -> list[str]:
     )
 
 
-def _figure(data: Mapping[str, Any], name: str) -> str:
+def _figure(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A place for a figure, with its caption; the script draws it and adds what can be chosen."""
     marks = any(method["marks"] for method in data["methods"])
     said = ["marks: mean of the runs, with its 95 % interval"] * marks
     said += ["lines and bands: analysis"] * any(not method["marks"] for method in data["methods"])
     metric, across = data["metrics"][name], data["x"]["label"]
     across = across[:1].lower() + across[1:] if across[1:2].islower() else across
-    return f"""<figure data-metric="{escape(name)}">
-<div class="drawing" role="img" aria-label="{metric["plain"]}; the table has the numbers"></div>
-<figcaption><span class="what">{metric["title"]}</span> against {across} ({"; ".join(said)}).</figcaption>
-</figure>
-"""
+    return {
+        "name": name,
+        "plain": Markup(metric["plain"]),
+        "title": Markup(metric["title"]),
+        "across": Markup(across),
+        "said": "; ".join(said),
+    }
 
 
 def _summary(results: Results) -> str:
@@ -239,42 +250,19 @@ def _summary(results: Results) -> str:
     words = [f"{points} points" if points > 1 else "one point"]
     words += [", ".join(map(method_words, results.methods))]
     words += [f"{runs:,} runs", f"seed {results.seed}"] if runs else []
-    return escape("; ".join(words))
+    return "; ".join(words)
 
 
-def _warnings(texts: Sequence[str]) -> str:
-    if not texts:
-        return ""
-    items = "".join(f"<li>{escape(text)}</li>\n" for text in texts)
-    return f"""<section class="warnings" role="note" aria-labelledby="warnings">
-<h2 id="warnings">To be careful about</h2>
-<ul>
-{items}</ul>
-</section>
-"""
-
-
-def _scenario(source: Source) -> str:
-    """The scenario as it was written, else as it was read."""
-    text = source.description.get("text")
+def _scenario(source: Source) -> dict[str, str]:
+    """The scenario as it was written, and as it was read."""
     resolved = source.description.get("scenario") or source.results.points[0].scenario
-    parts = [f"<pre><code>{escape(text)}</code></pre>"] if text else []
-    if resolved:
-        words = json.dumps(resolved, indent=2, ensure_ascii=False)
-        parts.append(
-            f"<details><summary>With all defaults, at the first point</summary>\n"
-            f"<pre><code>{escape(words)}</code></pre></details>"
-        )
-    if not parts:
-        return ""
-    return (
-        '<section aria-labelledby="scenario">\n<h2 id="scenario">Scenario</h2>\n'
-        + "\n".join(parts)
-        + "\n</section>\n"
-    )
+    return {
+        "text": source.description.get("text") or "",
+        "resolved": json.dumps(resolved, indent=2, ensure_ascii=False) if resolved else "",
+    }
 
 
-def _provenance(source: Source) -> str:
+def _provenance(source: Source) -> dict[str, str]:
     """How the results were made: what it takes to make them again."""
     results, description = source.results, source.description
     entries: dict[str, str] = {}
@@ -293,15 +281,7 @@ def _provenance(source: Source) -> str:
     entries["Plan"] = source.plan
     entries["crossfade"] = str(results.provenance["version"])
     entries["Results version"] = str(results.provenance["results_version"])
-    items = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in entries.items() if text
-    )
-    return f"""<section aria-labelledby="provenance">
-<h2 id="provenance">Where this comes from</h2>
-<dl>
-{items}</dl>
-</section>
-"""
+    return entries
 
 
 def _value(value: Any) -> str:

@@ -1,167 +1,210 @@
-"""The tables of an HTML report: results, the metrics of a single point, comparisons."""
+"""The tables of an HTML report: results, the metrics of a single point, comparisons.
+
+What is here are texts and numbers; ``templates/tables.html`` makes HTML of them, in which every text that is
+no :class:`markupsafe.Markup` is escaped.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
+from dataclasses import dataclass, field
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from crossfade.comparison import compare
 from crossfade.comparison.compare import Comparison, CurveCrossing, Pair
-from crossfade.figures.choice import Choice
+from crossfade.figures.choice import Choice, called
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table, format_estimate
-from crossfade.wording import axis_name, between, html, method_words, metric_name, readable_unit, with_unit
+from crossfade.wording import (
+    axis_name,
+    between,
+    curve_word,
+    html,
+    method_words,
+    metric_name,
+    readable_unit,
+    with_unit,
+)
 
 # A longer list of differences is for `crossfade compare`.
 MOST_PAIRS = 400
-NUMBER = ' class="number"'
+# More sentences on crossings are not read: the table has all.
+MOST_SENTENCES = 12
 
 
-def table_of_rows(table: Table, data: Mapping[str, Any]) -> str:
+@dataclass(frozen=True)
+class Head:
+    """The head of a column; one with ``data`` sorts by it."""
+
+    label: Markup
+    number: bool = False
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell: its text, whether it is a number, and of the head of a row what it is called in results."""
+
+    text: str
+    number: bool = False
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: heads, rows, and what stands above it."""
+
+    heads: Sequence[Head]
+    rows: Sequence[Sequence[Shown]]
+    caption: str
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What there is to say of curves: which cross within a group, and by how much they differ.
+
+    ``by`` is what is compared, ``within`` what tells the groups apart (empty where all curves are one).
+    """
+
+    title: Markup
+    by: Markup
+    within: Markup
+    sentences: Sequence[Markup]
+    crossings: Grid | None
+    differences: Grid | None
+
+
+def table_of_rows(table: Table, data: Mapping[str, Any]) -> Grid:
     """A row a point and method; the columns at the end are the metrics of the figures."""
     several = len(data["methods"]) > 1
-    heads = [_head(f'data-axis="{escape(axis)}"', _axis_label(axis)) for axis in data["axes"]]
-    heads += [_head('data-column="method"', "Method")] * several
-    heads += [_head('class="number" data-column="runs"', "Runs")]
+    heads = [Head(_axis_label(axis), data={"axis": axis}) for axis in data["axes"]]
+    heads += [Head(Markup("Method"), data={"column": "method"})] * several
+    heads += [Head(Markup("Runs"), True, {"column": "runs"})]
     heads += [
-        _head(f'class="number" data-figure="{number}"', data["metrics"][name]["label"])
+        Head(Markup(data["metrics"][name]["label"]), True, {"figure": number})
         for number, name in enumerate(data["shown"])
     ]
     rows = []
     for index in range(len(table.rows)):
-        cells = [_cell(_plain(column[index])) for column in data["axes"].values()]
-        cells += [_cell(method_words(str(data["method"][index])))] * several
-        cells += [_number(str(data["runs"][index] or "–"))]
-        cells += [_number(data["metrics"][name]["texts"][index]) for name in data["shown"]]
-        rows.append(f'<tr data-row="{index}">{"".join(cells)}</tr>\n')
-    caption = "Mean and half-width of the 95 % interval at each point"
-    tools = '<div class="tools no-print" id="tools"></div>\n'
-    return _section("results", "Results", tools, heads, rows, caption, ' id="rows"')
+        cells = [Shown(_plain(column[index])) for column in data["axes"].values()]
+        cells += [Shown(method_words(str(data["method"][index])))] * several
+        cells += [Shown(str(data["runs"][index] or "–"), True)]
+        cells += [Shown(data["metrics"][name]["texts"][index], True) for name in data["shown"]]
+        rows.append(cells)
+    return Grid(heads, rows, "Mean and half-width of the 95 % interval at each point", "rows")
 
 
-def table_of_metrics(results: Results) -> str:
+def table_of_metrics(results: Results) -> Grid:
     """The metrics of a single point, a row each, with a column for each method."""
-    heads = [_plain_head("Metric")]
-    heads += [_plain_head(escape(method_words(point.method)), NUMBER) for point in results.points]
-    heads += [_plain_head("Unit")]
+    heads = [Head(Markup("Metric"))]
+    heads += [Head(Markup(escape(method_words(point.method))), True) for point in results.points]
+    heads += [Head(Markup("Unit"))]
     rows = []
     for name in [*results.metrics, *results.parts]:
         found = [point.metrics.get(name, point.parts.get(name)) for point in results.points]
         unit = next(estimate.unit for estimate in found if estimate is not None)
-        cells = "".join(_number("–" if estimate is None else str(estimate)) for estimate in found)
-        words = f'<th scope="row" title="{escape(name)}">{html(metric_name(name)[0])}</th>'
-        rows.append(f"<tr>{words}{cells}{_cell('' if unit == '1' else unit)}</tr>\n")
-    return _section(
-        "results", "Results", "", heads, rows, "Each metric, with the half-width of its 95 % interval"
-    )
+        cells = [Shown(Markup(html(metric_name(name)[0])), title=name)]
+        cells += [Shown("–" if estimate is None else str(estimate), True) for estimate in found]
+        rows.append([*cells, Shown("" if unit == "1" else unit)])
+    return Grid(heads, rows, "Each metric, with the half-width of its 95 % interval")
 
 
-def comparisons(results: Results, choice: Choice, metric: str) -> str:
-    """Where the curves of a metric cross, and by how much they differ; nothing where there are no curves.
+def comparisons(results: Results, choice: Choice, metric: str) -> Compared | None:
+    """Which curves of a metric cross within a group, and by how much they differ; None of a single curve.
 
+    What is compared is what tells colours apart, the first axis of the curves; the others make groups.
     ``results`` need their rows: differences are taken run by run.
     """
     if not choice.by or metric not in [*results.metrics, *results.parts]:
-        return ""
-    found = compare.compare(results, choice.by, metric=metric)
+        return None
+    found = compare.compare(results, choice.by[0], metric=metric)
     words, unit = metric_name(metric)
-    values = [point.value(metric) for point in results.points]
-    unit, factor = readable_unit(unit, values)
+    unit, factor = readable_unit(unit, [point.value(metric) for point in results.points])
     crossings = [crossing for crossing in found.crossings if crossing.axis == choice.along]
-    parts = [_crossings(crossings, choice)] if crossings else []
-    if 0 < len(found.pairs) <= MOST_PAIRS:
-        parts.append(_differences(found, html(with_unit(words, unit)), factor))
-    if not parts:
-        return ""
-    return f"""<section aria-labelledby="comparisons">
-<h2 id="comparisons">{html(words)}: curves compared</h2>
-<p>Differences are taken run by run, since run <i>r</i> of every point draws the same random numbers; a curve
-is called higher or lower where the 95 % interval of the difference does not contain 0.</p>
-{"".join(parts)}</section>
-"""
+    groups = [key for key in found.conditions if key != choice.along]
+    label = Markup(html(with_unit(words, unit)))
+    differences = _differences(found, label, factor) if 0 < len(found.pairs) <= MOST_PAIRS else None
+    if not crossings and differences is None:
+        return None
+    return Compared(
+        title=Markup(html(words)),
+        by=_axis_label(choice.by[0]),
+        within=Markup(", ").join(map(_axis_label, groups)),
+        sentences=_sentences(crossings, choice, results.figure.labels),
+        crossings=_crossings(crossings, choice) if crossings else None,
+        differences=differences,
+    )
 
 
-def _crossings(found: Sequence[CurveCrossing], choice: Choice) -> str:
+def _sentences(found: Sequence[CurveCrossing], choice: Choice, labels: Mapping[str, str]) -> list[Markup]:
+    """Which curve is above which, and where that changes, a sentence each."""
+
+    def word(key: str, value: Cell) -> str:
+        if key == compare.METHOD:
+            return method_words(str(value))
+        return html(curve_word(key, called(value, labels)))
+
+    said = []
+    for at in found:
+        crossing = at.crossing
+        if crossing.x is None or crossing.before is None or crossing.after is None:
+            continue
+        first, second = (word(choice.by[0], _value(name)) for name in (at.first, at.second))
+        group = ", ".join(word(key, value) for key, value in at.condition.items())
+        place = f"{crossing.x:.4g} {at.unit or axis_name(choice.along)[1]}".strip()
+        if crossing.low != crossing.high:
+            place += f" ({between(crossing.low, crossing.high)})"
+        above = f"{first} is {crossing.before} than {second} up to {escape(place)}"
+        sentence = f"{above}, {crossing.after} beyond."
+        said.append(Markup(f"{group}: {sentence}" if group else sentence))
+    more = len(said) - MOST_SENTENCES
+    return said if more <= 0 else [*said[:MOST_SENTENCES], Markup(f"{more} more: see the table.")]
+
+
+def _value(text: str) -> Cell:
+    """A choice as it was before it was a word: a number where it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _crossings(found: Sequence[CurveCrossing], choice: Choice) -> Grid:
     others = list(dict.fromkeys(key for at in found for key in at.condition))
     x = html(with_unit(axis_name(choice.along)[0], found[0].unit or axis_name(choice.along)[1]))
-    heads = [_plain_head(_axis_label(key)) for key in others]
-    heads += [_plain_head("First"), _plain_head("Second")]
-    heads += [_plain_head(f"Cross at: {x}", NUMBER), _plain_head("Not told apart", NUMBER)]
-    heads += [_plain_head(f"First is {side}") for side in ("before", "after")]
+    heads = [Head(_axis_label(key)) for key in others]
+    heads += [Head(Markup("First")), Head(Markup("Second"))]
+    heads += [Head(Markup(f"Cross at: {x}"), True), Head(Markup("Not told apart"), True)]
+    heads += [Head(Markup(f"First is {side}")) for side in ("before", "after")]
     rows = []
     for at in found:
         crossing = at.crossing
-        cells = [_cell(_plain(at.condition.get(key))) for key in others] + [_cell(at.first), _cell(at.second)]
-        cells += [_number("–" if crossing.x is None else f"{crossing.x:.4g}")]
-        cells += [_number(between(crossing.low, crossing.high))]
-        cells += [_cell(crossing.before or "–"), _cell(crossing.after or "–")]
-        rows.append(f"<tr>{''.join(cells)}</tr>\n")
-    return _table(heads, rows, "Where curves cross or touch")
+        cells = [Shown(_plain(at.condition.get(key))) for key in others] + [Shown(at.first), Shown(at.second)]
+        cells += [Shown("–" if crossing.x is None else f"{crossing.x:.4g}", True)]
+        cells += [Shown(between(crossing.low, crossing.high), True)]
+        rows.append([*cells, Shown(crossing.before or "–"), Shown(crossing.after or "–")])
+    return Grid(heads, rows, "Where curves cross or touch")
 
 
-def _differences(found: Comparison, label: str, factor: float) -> str:
-    heads = [_plain_head(_axis_label(key)) for key in found.conditions]
-    heads += [_plain_head("First"), _plain_head("Second")]
-    heads += [_plain_head(f"First less second: {label}", NUMBER), _plain_head("First is")]
+def _differences(found: Comparison, label: Markup, factor: float) -> Grid:
+    heads = [Head(_axis_label(key)) for key in found.conditions]
+    heads += [Head(Markup("First")), Head(Markup("Second"))]
+    heads += [Head(Markup("First less second: ") + label, True), Head(Markup("First is"))]
 
-    def row(pair: Pair) -> str:
+    def row(pair: Pair) -> list[Shown]:
         half = None if pair.ci95 is None else pair.ci95 / factor
-        cells = [_cell(_plain(cell)) for cell in pair.condition.values()]
-        cells += [_cell(pair.first), _cell(pair.second)]
-        cells += [_number(format_estimate(pair.difference / factor, half)), _cell(pair.verdict)]
-        return f"<tr>{''.join(cells)}</tr>\n"
+        cells = [Shown(_plain(cell)) for cell in pair.condition.values()]
+        cells += [Shown(pair.first), Shown(pair.second)]
+        return [*cells, Shown(format_estimate(pair.difference / factor, half), True), Shown(pair.verdict)]
 
-    table = _table(heads, [row(pair) for pair in found.pairs], "Differences at each point")
-    return f"<details><summary>All {len(found.pairs)} differences</summary>\n{table}</details>\n"
+    return Grid(heads, list(map(row, found.pairs)), "Differences at each point")
 
 
-def _section(
-    name: str,
-    title: str,
-    before: str,
-    heads: Sequence[str],
-    rows: Sequence[str],
-    caption: str,
-    attributes: str = "",
-) -> str:
-    return f"""<section aria-labelledby="{name}">
-<h2 id="{name}">{title}</h2>
-{before}{_table(heads, rows, caption, attributes)}</section>
-"""
-
-
-def _table(heads: Sequence[str], rows: Sequence[str], caption: str, attributes: str = "") -> str:
-    return f"""<div class="scroll" tabindex="0">
-<table{attributes}>
-<caption>{caption}</caption>
-<thead><tr>{"".join(heads)}</tr></thead>
-<tbody>
-{"".join(rows)}</tbody>
-</table>
-</div>
-"""
-
-
-def _head(attributes: str, label: str) -> str:
-    """The head of a column, which sorts by it."""
-    return f'<th scope="col" {attributes}><button type="button">{label}</button></th>'
-
-
-def _plain_head(label: str, kind: str = "") -> str:
-    return f'<th scope="col"{kind}>{label}</th>'
-
-
-def _axis_label(axis: str) -> str:
-    return "Method" if axis == compare.METHOD else html(with_unit(*axis_name(axis)))
-
-
-def _cell(text: str) -> str:
-    return f"<td>{escape(text)}</td>"
-
-
-def _number(text: str) -> str:
-    return f"<td{NUMBER}>{escape(text)}</td>"
+def _axis_label(axis: str) -> Markup:
+    return Markup("Method" if axis == compare.METHOD else html(with_unit(*axis_name(axis))))
 
 
 def _plain(cell: Cell) -> str:

@@ -33,7 +33,12 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
     let of_bearers = bearer::BEARER_KEPT.iter().chain(bearer::UPLINK_BEARER_KEPT);
-    cell::KEPT.iter().chain(cell::UPLINK_KEPT).chain(of_bearers).map(|metric| &metric.info).chain(wlan::kept())
+    cell::KEPT
+        .iter()
+        .chain(cell::UPLINK_KEPT)
+        .chain(of_bearers)
+        .map(|metric| &metric.info)
+        .chain(wlan::kept())
 }
 
 /// The published metrics that only some kind has, in the order of tables.

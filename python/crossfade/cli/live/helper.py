@@ -24,7 +24,7 @@ from crossfade.cli.live.command import OWN_FAILURE
 from crossfade.cli.live.config import Config
 from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
-from crossfade.cli.live.page import Page
+from crossfade.cli.live.page import Page, link_rates
 from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, as_bug, one_line
@@ -113,7 +113,7 @@ class _Run:
             terminal.say(WARNING)
         # A port that is not free is known before COMMAND begins.
         if self._config.page is not None:
-            self._viewers.append(Page(self._config.page))
+            self._viewers.append(Page(self._config.page, link_rates(self._plan.description)))
         if self._config.watch:
             self._viewers.append(Screen())
             signal.signal(signal.SIGTSTP, self._pause)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from importlib.resources import files
 from threading import Thread
+from typing import Any
 from urllib.parse import SplitResult, parse_qs
 
 from crossfade.cli import terminal
 from crossfade.cli.live.watching import Seen
 from crossfade.errors import CrossfadeError
 from crossfade.explorer.loopback import ADDRESS, Answer, LoopbackServer
+from crossfade.results.rows import LINKS
 
 
 class Page:
     """A page on loopback, as long as a run lasts."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, rates: Sequence[float | None] = (None, None)) -> None:
         try:
             self._server = _Server(port)
+            self._server.rates = list(rates)
         except OSError as reason:
             raise CrossfadeError(f"--page {port}: cannot listen on {ADDRESS} ({reason.strerror})") from None
         Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
@@ -41,11 +45,31 @@ class Page:
         self._server.server_close()
 
 
+def link_rates(description: Mapping[str, Any]) -> list[float | None]:
+    """The rate of the links from the far host and of those to it, in bit/s: the least of each way.
+
+    None where no link of a way has a rate, and of networks that are no links in a row.
+    """
+    links = description.get("path", {}).get("links", [])
+    return [
+        min(
+            (
+                link["rate_bps"]
+                for link in links
+                if LINKS[link["name"]].is_forward is forward and link["rate_bps"]
+            ),
+            default=None,
+        )
+        for forward in (True, False)
+    ]
+
+
 class _Server(LoopbackServer):
-    """The page, and what was seen since a frame."""
+    """The page, the rates of the links, and what was seen since a frame."""
 
     refusal = (HTTPStatus.FORBIDDEN, "text/plain", "the address has a token\n")
     seen: Seen | None = None
+    rates: Sequence[float | None] = (None, None)
 
     def token_in(self, asked: SplitResult) -> str:
         return _value(asked, "token", "")
@@ -57,7 +81,7 @@ class _Server(LoopbackServer):
         since = _value(asked, "since", "0")
         if asked.path == "/frames" and since.isascii() and since.isdigit() and len(since) < 10:
             frames, count = ([], 0) if self.seen is None else self.seen.frames(int(since))
-            found = {"frames": list(map(asdict, frames)), "next": count}
+            found = {"frames": list(map(asdict, frames)), "next": count, "rates": self.rates}
             return HTTPStatus.OK, "application/json", json.dumps(found)
         return HTTPStatus.NOT_FOUND, "text/plain", "there is no such thing\n"
 

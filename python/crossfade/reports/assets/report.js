@@ -1,5 +1,5 @@
 // Draws the figures of a report with plotly, and sorts its table. What there is to draw is in #data; see
-// htmlfigures.py for what it holds.
+// charts.py for what it holds.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -21,7 +21,7 @@
     const set = (name, inner) => `<fieldset><legend>${name}</legend>${inner}</fieldset>`;
     const held = data.held.map(
       (axis) => `<label title="${axis.key}">at <select class="held">${axis.values
-        .map((value, at) => `<option value="${at}">${value}</option>`).join("")}</select></label>`,
+        .map((value, at) => `<option value="${at}" ${at === axis.first ? "selected" : ""}>${value}</option>`).join("")}</select></label>`,
     );
     const curves = several(data.curves, "curve", (curve) => `${swatch(curve)}<span>${curve.name}</span>`);
     const methods = several(data.methods, "method", (method) => method.word);
