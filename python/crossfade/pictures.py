@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 from crossfade import api, plans
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError, shortened
 from crossfade.figures import distributions, folded, linkevents, phases, timelines
-from crossfade.figures.choice import column_list, number
+from crossfade.figures.choice import column_list, number, where_lines
 from crossfade.figures.choice import where as rows_where
+from crossfade.figures.phases import Measured
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import Page, check_plot_file
 from crossfade.figures.wanted import Wanted
-from crossfade.files import shipped_scenarios
+from crossfade.files import shipped_scenarios, text_lines
 from crossfade.plans.options import Options, ScenarioLike, Values, check_names
 from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
 from crossfade.results.rows import PREFIXES
-from crossfade.tables import Table, label
+from crossfade.tables import Table, csv_lines, label
 
 __all__ = ["draw", "fold", "plot", "plot_cdf", "plot_events"]
 
@@ -339,7 +340,7 @@ def _is_of_results(found: Results | Table) -> bool:
 
 
 def draw_any(
-    results: Results | Table | str | PathLike[str],
+    results: Results | Table | Measured | str | PathLike[str],
     path: str | PathLike[str] | None,
     *,
     plan: int | str | None = None,
@@ -361,6 +362,12 @@ def draw_any(
     ax: Axes | None = None,
 ) -> Figure:
     """Draw what it is: results, events, distributions; what :func:`plot` and its siblings share."""
+    page = Page(width or "single", font_size, ax)
+    if fold is not None:
+        if not markers:
+            _refuse("only figures of results have marks to leave out", markers=markers)
+        _refuse(FOLDED, x=x, by=by, panels=panels, log_x=log_x, log_y=log_y, cdf=cdf)
+        return _draw_folded(results, path, fold, y=column_list(y), where=where, title=title, width=page)
     results = _given(results, path, plan, whole=cdf is not None)
     wanted = Wanted()
     if isinstance(results, Results):
@@ -371,14 +378,9 @@ def draw_any(
     if cdf is not None and isinstance(results, Results):
         table = _users(results, cdf)
     file = None if path is None else fspath(path)
-    page = Page(width or "single", font_size, ax)
-    of_results = cdf is None and fold is None and _is_of_results(table)
+    of_results = cdf is None and _is_of_results(table)
     if not (markers or of_results):
         _refuse("only figures of results have marks to leave out", markers=markers)
-    if fold is not None:
-        _refuse(FOLDED, x=x, by=by, panels=panels, log_x=log_x, log_y=log_y, cdf=cdf)
-        chosen, period = _samples(table, where), phases.Period.read(fold)
-        return folded.plot(chosen, file, period, y=column_list(y), title=title or "", width=page)
     common: dict[str, Any] = {"by": by, "where": where, "title": title or "", "labels": labels}
     if cdf is not None or _is_distribution(table):
         _refuse("a distribution has one panel", x=x, y=y, panels=panels)
@@ -393,15 +395,55 @@ def draw_any(
     return plot_wanted(table, file, wanted, x=x, y=y, width=replace(page, width=width or ""), **common)
 
 
-def _samples(table: Table, where: Values | None) -> Table:
-    """The rows of samples and events that are wanted."""
+def _draw_folded(
+    source: Results | Drawable | Measured,
+    path: str | PathLike[str] | None,
+    fold: str,
+    *,
+    y: Sequence[str] | None,
+    where: Values | None,
+    title: str | None,
+    width: Page,
+) -> Figure:
+    """Draw samples over their phase in a period."""
+    if path is not None:
+        check_plot_file(Path(path), *([source] if isinstance(source, str | PathLike) else []))
+    period, shown = phases.Period.read(fold), folded.quantities(y)
+    file = None if path is None else fspath(path)
+    return folded.plot(measured(source, where, shown), file, period, y=shown, title=title or "", width=width)
+
+
+def measured(
+    source: Results | Drawable | Measured, where: Values | None, y: str | Sequence[str] | None
+) -> Measured:
+    """What samples and events say that can be folded; a CSV file is read row by row, so it may be large."""
+    if isinstance(source, Measured):
+        return source
+    wanted = column_list(y)
+    is_path = isinstance(source, str | PathLike)
+    if is_path and Path(source).suffix != ".cfj" and os.path.exists(source) and not is_results_file(source):
+        path = Path(source)
+
+        def read() -> tuple[list[str], Iterator[list[str]]]:
+            columns, lines = csv_lines(text_lines(path, ResultsError), str(path))
+            _check_has_times(Table(columns))
+            return columns, lines
+
+        return Measured.of_lines(*where_lines(read, where or {}), wanted)
+    table = _given(source, None, None, whole=False)
+    if isinstance(table, Results):
+        table = table.table()
+    _check_has_times(table)
+    return Measured.of_table(rows_where(table, where or {}), wanted)
+
+
+def _check_has_times(table: Table) -> None:
     if not timelines.is_events(table):
         raise ResultsError("fold: only samples and events have times (crossfade run --samples writes them)")
-    return rows_where(table, where or {})
 
 
 def fold(
-    samples: Drawable,
+    samples: Drawable | Measured,
     period: str,
     *,
     y: str | Sequence[str] | None = None,
@@ -467,7 +509,7 @@ def warn_of_few(folded: Table, period: str) -> None:
 
 
 def folded_table(
-    samples: Drawable,
+    samples: Drawable | Measured,
     period: str,
     *,
     y: str | Sequence[str] | None = None,
@@ -475,11 +517,8 @@ def folded_table(
     slots: bool = False,
 ) -> Table:
     """What :func:`fold` gives, as a table."""
-    if isinstance(samples, str | PathLike):
-        samples = Table.read(samples)
-    table = samples if isinstance(samples, Table) else Table.of_frame(samples)
-    chosen, of = _samples(table, where), phases.Period.read(period)
-    return (phases.by_slots if slots else phases.fold)(chosen, of, column_list(y))
+    of = phases.Period.read(period)
+    return (phases.by_slots if slots else phases.fold)(measured(samples, where, y), of)
 
 
 def _refuse(why: str, **options: object) -> None:

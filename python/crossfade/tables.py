@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from os import PathLike
@@ -232,26 +232,8 @@ class Table:
         ResultsError
             If the text is no table; the message names the line.
         """
-        try:
-            lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True))
-        except csv.Error as error:
-            raise ResultsError(f"{name}: not a CSV table ({error})") from None
-        if not lines or not lines[0] or not all(lines[0]):
-            raise ResultsError(f"{name}: not a CSV table (no header line)")
-        header = [fused(cell) for cell in lines[0]]
-        seen: set[str] = set()
-        for column in header:
-            if column in seen:
-                raise ResultsError(f"{name}: not a results table (column {shortened(column)} stands twice)")
-            seen.add(column)
-        rows = []
-        for number, line in enumerate(lines[1:], start=2):
-            if not line:  # a blank line, as editors leave at the end
-                continue
-            if len(line) != len(header):
-                raise ResultsError(f"{name}:{number}: {len(line)} cells, expected {len(header)}")
-            rows.append([_read(cell) for cell in line])
-        return cls(header, rows)
+        header, lines = csv_lines(io.StringIO(text), name)
+        return cls(header, [[read_cell(cell) for cell in line] for line in lines])
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Table:
@@ -274,6 +256,42 @@ class Table:
         from crossfade.files import read_text
 
         return cls.from_csv(read_text(Path(path), ResultsError), str(path))
+
+
+def csv_lines(text: Iterable[str], name: str) -> tuple[list[str], Iterator[list[str]]]:
+    """The names of the columns of a CSV text that comes line by line, and its rows as they are written."""
+    lines = _csv_lines(text, name)
+    header = [fused(cell) for cell in next(lines, [])]
+    if not header or not all(header):
+        raise ResultsError(f"{name}: not a CSV table (no header line)")
+    seen: set[str] = set()
+    for column in header:
+        if column in seen:
+            raise ResultsError(f"{name}: not a results table (column {shortened(column)} stands twice)")
+        seen.add(column)
+    return header, _whole_lines(lines, len(header), name)
+
+
+def _csv_lines(text: Iterable[str], name: str) -> Iterator[list[str]]:
+    def unmarked() -> Iterator[str]:
+        lines = iter(text)
+        for first in lines:
+            yield first.removeprefix("\ufeff")
+            break
+        yield from lines
+
+    try:
+        yield from csv.reader(unmarked(), strict=True)
+    except csv.Error as error:
+        raise ResultsError(f"{name}: not a CSV table ({error})") from None
+
+
+def _whole_lines(lines: Iterator[list[str]], columns: int, name: str) -> Iterator[list[str]]:
+    for number, line in enumerate(lines, start=2):
+        if len(line) == columns:
+            yield line
+        elif line:  # not a blank line, as editors leave at the end
+            raise ResultsError(f"{name}:{number}: {len(line)} cells, expected {columns}")
 
 
 def _of_frame(cell: Any) -> Cell:
@@ -386,7 +404,8 @@ def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
 
-def _read(text: str) -> Cell:
+def read_cell(text: str) -> Cell:
+    """The number or the word that is written in a cell of CSV."""
     if text == "":
         return None
     if text != text.strip() or "_" in text:  # Python would read these as numbers too; nobody else does

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
+import random
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pandas.testing import assert_frame_equal
 
 import crossfade as cf
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
 from crossfade.figures.choice import number
-from crossfade.figures.phases import Period
+from crossfade.figures.phases import Period, Seen
 from crossfade.pictures import draw_any
 from crossfade.tables import Table
 from tests.conftest import Cli
+from tests.test_memory import PEAK
 
 COLUMNS = (
     "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size,link,goodput_bps,rtt_mean_s,"
@@ -105,6 +112,87 @@ def test_the_command_draws_and_says_it(cli: Cli, tmp_path: Path) -> None:
     said = done.out + done.err
     assert "goodput_bps of flow 0: 8e+05, 95 % from 8e+05 to 8e+05 (12 periods)" in said
     assert "back at 90 % after 0.3 s" in said
+
+
+def test_a_file_is_folded_as_its_table_is(tmp_path: Path) -> None:
+    """Row by row, packed or not, with conditions of both kinds."""
+    samples = of_periods([float(rate) * 1e6 for rate in range(1, 13)])
+    events = [f"{0.3 * i:g},send,1,{i % 7},10,20,0,0,5,,,,,," for i in range(30)]
+    text = samples.to_csv() + "\n".join(events) + "\n\n"
+    table = Table.from_csv(text, "samples")
+    path, packed = tmp_path / "samples.csv", tmp_path / "samples.csv.gz"
+    path.write_text(text.replace("\n", "\r\n"), encoding="utf-8", newline="")
+    packed.write_bytes(gzip.compress(text.encode()))
+    chosen: list[dict[str, Any]] = [
+        {},
+        {"where": {"flow": 0}},
+        {"y": ["spurious_per_s", "goodput_bps"]},
+        {"where": {"time_s>=": 3, "time_s<": "7", "flow": 0}, "y": "goodput_bps"},
+        {"slots": True},
+    ]
+    for options in chosen:
+        expected = cf.pictures.fold(table, "1 s", **options)
+        assert_frame_equal(cf.pictures.fold(path, "1 s", **options), expected)
+        assert_frame_equal(cf.pictures.fold(packed, "1 s", **options), expected)
+        assert_frame_equal(cf.pictures.fold(table.to_pandas(), "1 s", **options), expected)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"flow": 1}, "nothing to fold"),
+        ({"flow": 7}, "flow = 7: no row has that"),
+        ({"time_s>": 100}, r"time_s>100: no row has that \(values: 0 to 12\)"),
+        ({"colour": 1}, "column colour: not in the table"),
+        ({"time_s>": "soon"}, "time_s>soon: must be compared with a number"),
+    ]
+    for where, message in wrong:
+        for source in (table, path):
+            with pytest.raises(ResultsError, match=message):
+                cf.pictures.fold(source, "1 s", where=where)
+    path.write_bytes(text.encode() + b"\xff\n")
+    with pytest.raises(ResultsError, match=f"byte {len(text.encode())} is not UTF-8"):
+        cf.pictures.fold(path, "1 s")
+    path.write_text(text + "1,2\n")
+    with pytest.raises(ResultsError, match="2 cells, expected 15"):
+        cf.pictures.fold(path, "1 s")
+
+
+def test_segments_count_as_a_set_of_them_does() -> None:
+    """The range that ``Seen`` keeps, against a set of all segments."""
+    draws = random.Random(3)
+    for start in (0, 5):
+        seen, whole = Seen(), set[int]()
+        for _ in range(5000):
+            segment = start + draws.randrange(60)
+            if draws.random() < 0.3:
+                seen.miss(segment)
+                whole.discard(segment)
+            else:
+                assert seen.send(segment) == (segment in whole)
+                whole.add(segment)
+    seen = Seen()
+    assert not any(seen.send(segment) for segment in range(100_000))
+    assert not seen.others
+    assert not seen.missing
+
+
+def test_a_long_file_takes_no_memory_of_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    with path.open("w") as file:
+        file.write(COLUMNS + "\n")
+        for second in range(40):
+            for i in range(10_000):
+                file.write(f"{second}.{i:04d},send,0,{10_000 * second + i},10,20,0,0,5,,,,,,\n")
+            file.write(sample(second + 1, 1e6) + "\n")
+    program = f"""
+import crossfade as cf
+{PEAK}
+cf.pictures.fold({str(path)!r}, "1 s", where={{"time_s<": 2}})
+before = used()
+cf.pictures.fold({str(path)!r}, "1 s")
+print(used() - before)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    # The file has 14 MB, its table some 300.
+    assert path.stat().st_size > 13e6
+    assert int(found.stdout) < 4e6
 
 
 def test_what_cannot_be_folded_is_said(tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
-//! The profile `starlink-leocc-2025` against the record that it was fitted to, its first half, and against the other half.
+//! The profile `starlink-leocc-2025` against the record that it was fitted to: its rates and delays to the first half, its boundaries to
+//! all eight.
 
 use std::sync::LazyLock;
 
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::satellite::{DirectionName, Gate, Profile, Satellite, SatelliteConfig};
+use crossfade_link::satellite::{DirectionName, Profile, Satellite, SatelliteConfig};
 use crossfade_link::{Departure, Link, Parcel, Push, QueueConfig};
 
 const MS: SimTime = SimTime::from_millis(1);
 /// When the boundaries of the record are taken to be, in ms.
-const BOUNDARIES: [usize; 8] = [8760, 23_760, 38_760, 53_760, 68_760, 83_760, 98_760, 113_760];
+static BOUNDARIES: [usize; 8] = [8770, 23_770, 38_770, 53_770, 68_770, 83_770, 98_770, 113_770];
 const SEEDS: u64 = 100;
 
 /// What the profile makes of so many seeds.
@@ -39,7 +40,7 @@ impl Record {
 
     /// What the model makes of `seed`.
     fn of_model(seed: u64) -> Self {
-        let [down, up] = satellites(seed, Profile::starlink_leocc_2025().shared.gate);
+        let [down, up] = satellites(seed);
         Self { bits: granted(&down), delays: pings(down, up) }
     }
 
@@ -51,6 +52,13 @@ impl Record {
         rates
     }
 
+    /// Its delays between two times in ms, sorted.
+    fn sorted_delays(&self, from: usize, to: usize) -> Vec<f64> {
+        let mut delays = self.delays[from / 10..(to / 10).min(11_999)].to_vec();
+        delays.sort_by(f64::total_cmp);
+        delays
+    }
+
     /// The rate in Mbit/s in pieces of 50 ms from 100 ms before some boundaries on.
     fn gate(&self, boundaries: &[usize]) -> Vec<f64> {
         let piece = |from: usize| self.bits[from..from + 50].iter().sum::<f64>() / 5e4;
@@ -59,6 +67,19 @@ impl Record {
                 / boundaries.len() as f64
         };
         (0..14).map(mean).collect()
+    }
+
+    /// The covariance of the logarithms of the rates of windows of 100 ms within a slot, so many windows apart; from 700 ms behind
+    /// a boundary to 200 ms before the next.
+    fn within(&self, lag: usize) -> f64 {
+        let of_slot = |boundary: &usize| {
+            let windows = self.bits[boundary + 700..boundary + 14_800].chunks_exact(100);
+            let logs: Vec<f64> = windows.map(|window| window.iter().sum::<f64>().ln()).collect();
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            let products = logs.iter().zip(&logs[lag..]).map(|(a, b)| (a - mean) * (b - mean));
+            products.sum::<f64>() / (logs.len() - lag) as f64
+        };
+        BOUNDARIES[..7].iter().map(of_slot).sum::<f64>() / 7.0
     }
 
     /// The autocorrelation of what can be sent in a ms, so many ms apart.
@@ -85,9 +106,9 @@ fn granted(direction: &Satellite) -> Vec<f64> {
 }
 
 /// Both directions with the boundaries of the record, and with its rate and its structure.
-fn satellites(run: u64, gate: Gate) -> [Satellite; 2] {
+fn satellites(run: u64) -> [Satellite; 2] {
     let Profile { shared, down, .. } = Profile::starlink_leocc_2025();
-    let shared = SatelliteConfig { offset: Some(MS * BOUNDARIES[0] as u64), gate, ..shared };
+    let shared = SatelliteConfig { offset: Some(MS * BOUNDARIES[0] as u64), ..shared };
     [DirectionName::Down, DirectionName::Up]
         .map(|name| Satellite::new(shared.clone(), name, down.clone(), RunSeed { seed: 1, run }).unwrap())
 }
@@ -158,21 +179,30 @@ fn rates_are_distributed_as_the_records() {
     }
 }
 
-/// Off the first 150 ms after a boundary. There the four boundaries of the second half recover more slowly than the four of the
-/// first, to which the gate was fitted: by factors of 3.4, 1.8 and 1.7 in the three pieces, and of 1.3, 1.1 and 1.3 of all eight.
 #[test]
 fn the_rate_goes_and_comes_back_as_the_records() {
     let (record, models) = (Record::of_leo_replayer(), models());
-    for at in (0..14).filter(|at| !(1..5).contains(at)) {
+    for at in (0..14).filter(|at| *at != 1) {
         let ratio = ratio(&record, models, |record| record.gate(&BOUNDARIES)[at]);
         assert!((ratio - 1.0).abs() < 0.15, "{} ms: {ratio}", 50.0 * at as f64 - 100.0);
     }
-    // Nothing comes through in the outage: 0.3 % of the rate in the record, of a boundary whose outage ends early.
+    // Nothing comes through in the outage: 1.4 % of the rate in the record, of the four boundaries whose outage ends early.
     let out = |record: &Record| record.gate(&BOUNDARIES)[1];
-    assert!(out(&record) < 0.3 && models.iter().all(|model| out(model) == 0.0));
+    assert!(out(&record) < 0.7 && models.iter().all(|model| out(model) == 0.0));
 }
 
-/// Why the gate, which was fitted to the first half, is not that of the second: counted from the end of the outage, in windows of
+/// Where single boundaries differ: in the first 150 ms the first four have more than the model, the last four less.
+#[test]
+fn the_halves_of_the_record_lie_on_both_sides_of_the_model() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    for at in 2..5 {
+        let [first, last] = [&BOUNDARIES[..4], &BOUNDARIES[4..]]
+            .map(|boundaries| ratio(&record, models, |record| record.gate(boundaries)[at]));
+        assert!(first < 0.9 && last > 1.15, "{} ms: {first}, {last}", 50.0 * at as f64 - 100.0);
+    }
+}
+
+/// Why the first half says too little about the boundaries of the second: counted from the end of the outage, in windows of
 /// 24 ms (three grants), the rate is back at half of that of its slot in the third or fourth after the first four, and in the sixth
 /// to eighth after the last four.
 #[test]
@@ -189,25 +219,13 @@ fn the_last_boundaries_recover_more_slowly_than_the_first() {
     assert_eq!(first_half, [3, 4, 4, 4, 6, 6, 6, 8]);
 }
 
-/// A ramp of twice the time is that of the last four boundaries, from 50 ms behind them on, within 20 %.
-#[test]
-fn a_longer_ramp_is_that_of_the_last_boundaries() {
-    let record = Record::of_leo_replayer();
-    let gate = Gate { ramp: MS * 1200, ..Profile::starlink_leocc_2025().shared.gate };
-    let model = |run: u64| Record { bits: granted(&satellites(run, gate)[0]), delays: Vec::new() };
-    let models: Vec<Record> = (0..SEEDS).map(model).collect();
-    for at in 3..14 {
-        let ratio = ratio(&record, &models, |record| record.gate(&BOUNDARIES[4..])[at]);
-        assert!((ratio - 1.0).abs() < 0.2, "{} ms: {ratio}", 50.0 * at as f64 - 100.0);
-    }
-}
-
 #[test]
 fn capacity_comes_in_the_rhythm_of_the_records() {
     let (record, models) = (Record::of_leo_replayer(), models());
     let of_models =
         |lag: usize| models.iter().map(|model| model.autocorrelation(lag)).sum::<f64>() / models.len() as f64;
-    for autocorrelation in [&(|lag| record.autocorrelation(lag)) as &dyn Fn(usize) -> f64, &of_models] {
+    let of_record = |lag| record.autocorrelation(lag);
+    for autocorrelation in [&of_record as &dyn Fn(usize) -> f64, &of_models] {
         for cycle in [8, 16, 24] {
             let peak = autocorrelation(cycle);
             // A peak each cycle, a lesser one in the middle between two, and less than nothing beside them.
@@ -216,6 +234,23 @@ fn capacity_comes_in_the_rhythm_of_the_records() {
             assert!([1, 3, 5, 7].iter().all(|off| autocorrelation(cycle - off) < 0.0), "{cycle}");
         }
     }
+    for cycle in [8, 16, 24, 32, 40, 48] {
+        let [found, expected] = [of_models(cycle), of_record(cycle)];
+        assert!((found - expected).abs() < 0.08, "{cycle} ms: {found} for {expected}");
+    }
+}
+
+/// Windows of 100 ms within a slot: their deviation and how it lasts, off the boundaries.
+#[test]
+fn rates_within_slots_vary_as_long_as_the_records() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    let of_models =
+        |lag: usize| models.iter().map(|model| model.within(lag)).sum::<f64>() / models.len() as f64;
+    assert!((of_models(0).sqrt() / record.within(0).sqrt() - 1.0).abs() < 0.1, "{}", of_models(0).sqrt());
+    for lag in [1, 2, 5] {
+        let [found, expected] = [of_models(lag) / of_models(0), record.within(lag) / record.within(0)];
+        assert!((found - expected).abs() < 0.1, "{lag}: {found} for {expected}");
+    }
 }
 
 /// Both numbers are half of the round trip of a ping. Those of the record are whole ms.
@@ -223,15 +258,50 @@ fn capacity_comes_in_the_rhythm_of_the_records() {
 fn delays_are_distributed_as_the_records() {
     let (record, models) = (Record::of_leo_replayer(), models());
     for (from, to) in PARTS {
-        let at = |record: &Record, share: f64| {
-            let mut delays = record.delays[from / 10..(to / 10).min(11_999)].to_vec();
-            delays.sort_by(f64::total_cmp);
-            percentile(&delays, share)
-        };
+        let at = |record: &Record, share: f64| percentile(&record.sorted_delays(from, to), share);
         for (share, within) in [(0.5, 1.0), (0.99, 3.0)] {
             let model = models.iter().map(|model| at(model, share)).sum::<f64>() / models.len() as f64;
             let found = model - at(&record, share);
             assert!(found.abs() < within, "from {from} ms, {share}: {found} ms off");
         }
+    }
+}
+
+/// What the page of low orbits says of the record and of the model; run by hand with `--ignored --nocapture`.
+#[test]
+#[ignore = "prints the figures of docs/low-orbit.md"]
+fn figures_of_the_page() {
+    let (record, models) = (Record::of_leo_replayer(), models());
+    let mean = |number: &dyn Fn(&Record) -> f64| {
+        (number(&record), models.iter().map(number).sum::<f64>() / models.len() as f64)
+    };
+    for (from, to) in PARTS {
+        for share in [0.05, 0.25, 0.5, 0.75, 0.95] {
+            println!(
+                "{from} rate {share}: {:.1?}",
+                mean(&|record| percentile(&record.windows(from, to), share))
+            );
+        }
+        for share in [0.5, 0.99] {
+            println!(
+                "{from} delay {share}: {:.1?}",
+                mean(&|record| percentile(&record.sorted_delays(from, to), share))
+            );
+        }
+    }
+    for at in 0..14 {
+        let of = |boundaries: &'static [usize]| mean(&move |record: &Record| record.gate(boundaries)[at]);
+        println!(
+            "gate {at}: all {:.1?}, first {:.1?}, last {:.1?}",
+            of(&BOUNDARIES),
+            of(&BOUNDARIES[..4]),
+            of(&BOUNDARIES[4..])
+        );
+    }
+    for lag in [4, 8, 12, 16, 20, 24, 32, 40, 48] {
+        println!("autocorrelation {lag}: {:.2?}", mean(&|record| record.autocorrelation(lag)));
+    }
+    for lag in [0, 1, 2, 5] {
+        println!("within {lag}: {:.5?}", mean(&|record| record.within(lag)));
     }
 }

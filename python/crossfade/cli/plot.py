@@ -88,8 +88,12 @@ def plot(
     """
     expect(results, [RESULTS, TABLE, JOURNAL])
     file = out or beside(results, ".png")
+    drawable: Path | pictures.Measured = results
+    if fold is not None:
+        # Read once, for the figure and for what is said.
+        drawable = pictures.measured(results, drawn.options()["where"], drawn.y)
     pictures.draw_any(
-        results,
+        drawable,
         file,
         plan=plan,
         title=title,
@@ -100,13 +104,13 @@ def plot(
         **drawn.options(),
     )
     if fold is not None:
-        say_periods(results, fold, drawn)
+        say_periods(drawable, fold)
     terminal.say(f"wrote {file}")
 
 
-def say_periods(samples: Path, period: str, drawn: Drawn) -> None:
+def say_periods(samples: Path | pictures.Measured, period: str) -> None:
     """Print the mean of each quantity over whole periods, and how long goodput takes to recover."""
-    found = pictures.folded_table(samples, period, y=drawn.y, where=drawn.options()["where"], slots=True)
+    found = pictures.folded_table(samples, period, slots=True)
     pictures.warn_of_few(found, period)
     for row in found.records():
         axes = [f"{name} {row[name]}" for name in found.columns[: found.columns.index("quantity")]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import ge, gt, le, lt
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from crossfade import quantities
 from crossfade._crossfade import USUAL_METRIC
 from crossfade.errors import ResultsError, ScenarioError, shortened
-from crossfade.tables import Cell, Table, label
+from crossfade.tables import Cell, Table, label, read_cell
 from crossfade.wording import METRICS_OF_COLUMNS, Label, curve_word, readable_unit
 
 # What the field draws along, in this order, where a sweep has it at three values or more.
@@ -179,6 +179,57 @@ def where(table: Table, wanted: Mapping[str, Any]) -> Table:
     return table
 
 
+def where_lines(
+    read: Callable[[], tuple[list[str], Iterator[list[str]]]], wanted: Mapping[str, Any]
+) -> tuple[list[str], Iterator[list[str]]]:
+    """Like :func:`where`, of the lines of a CSV file, which are read twice and never kept."""
+    columns, lines = read()
+    names = {} if isinstance(wanted, Mapping) else wanted
+    if isinstance(wanted, Mapping):
+        # Of a mapping that is none of names to values the same is said as of a table.
+        names = {name: asked for name, asked in wanted.items() if not _compares(name)}
+    if names:
+        empty = Table(columns, [])
+        for name in names if isinstance(names, Mapping) else ():
+            if isinstance(name, str):
+                empty.cells(name)
+        places = [columns.index(name) for name in names if name in columns]
+        written = list(dict.fromkeys(tuple([line[place] for place in places]) for line in lines))
+        known = Table(list(names), [[read_cell(cell) for cell in cells] for cells in written])
+        kept = {id(row) for row in where(known, names).rows}
+        chosen = {cells for cells, row in zip(written, known.rows, strict=True) if id(row) in kept}
+        lines = (line for line in read()[1] if tuple([line[place] for place in places]) in chosen)
+    for name, asked in wanted.items():
+        if (found := COMPARISON.fullmatch(name)) is not None:
+            lines = _compared_lines(columns, lines, found[1].strip(), found[2], asked)
+    return columns, lines
+
+
+def _compares(name: object) -> bool:
+    return isinstance(name, str) and COMPARISON.fullmatch(name) is not None
+
+
+def _compared_lines(
+    columns: list[str], lines: Iterator[list[str]], name: str, sign: str, asked: Any
+) -> Iterator[list[str]]:
+    Table(columns).cells(name)
+    place, value = columns.index(name), limit(f"{name}{sign}", asked)
+    least, most, any_is_there = math.inf, -math.inf, False
+    for line in lines:
+        there = number(read_cell(line[place]))
+        if COMPARISONS[sign](there, value):
+            any_is_there = True
+            yield line
+        elif not any_is_there and not math.isnan(there):
+            least, most = min(least, there), max(most, there)
+    if not any_is_there:
+        raise ResultsError(f"{name}{sign}{value:g}: no row has that ({_extent(least, most)})")
+
+
+def _extent(least: float, most: float) -> str:
+    return f"values: {least:.6g} to {most:.6g}" if least <= most else "it holds no numbers"
+
+
 def _compared(table: Table, name: str, sign: str, asked: Any) -> Table:
     """The rows in which the number of a column is on one side of a limit."""
     cells, value = table.cells(name), limit(f"{name}{sign}", asked)
@@ -187,7 +238,7 @@ def _compared(table: Table, name: str, sign: str, asked: Any) -> Table:
     ]
     if not rows:
         known = [cell for cell in map(number, cells) if not math.isnan(cell)]
-        extent = f"values: {min(known):.6g} to {max(known):.6g}" if known else "it holds no numbers"
+        extent = _extent(min(known, default=math.inf), max(known, default=-math.inf))
         raise ResultsError(f"{name}{sign}{value:g}: no row has that ({extent})")
     return Table(table.columns, rows)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import number
-from crossfade.figures.phases import COUNTED, SAMPLED, Period, fold
+from crossfade.figures.phases import COUNTED, SAMPLED, Measured, Period, fold
 from crossfade.figures.style import PALETTE, Width, check_plot_file, figure, made
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
@@ -34,8 +34,19 @@ MOST_PANELS = 6
 MOST_CURVES = 6
 
 
+def quantities(y: Sequence[str] | None) -> list[str]:
+    """What is drawn: what is asked for, else goodput and round trip."""
+    wanted = list(y or USUAL)
+    for name in wanted:
+        if name not in NAMES:
+            raise ResultsError(f"column {name}: not to be folded ({', '.join([*SAMPLED, *COUNTED])} are)")
+    if len(wanted) > MOST_PANELS:
+        raise ResultsError(f"--y: {len(wanted)} panels are too many (at most {MOST_PANELS})")
+    return wanted
+
+
 def plot(
-    table: Table,
+    measured: Measured,
     path: str | Path | None,
     period: Period,
     *,
@@ -47,13 +58,8 @@ def plot(
     file = None if path is None else Path(path)
     if file is not None:
         check_plot_file(file)
-    y = list(y or USUAL)
-    for name in y:
-        if name not in NAMES:
-            raise ResultsError(f"column {name}: not to be folded ({', '.join([*SAMPLED, *COUNTED])} are)")
-    if len(y) > MOST_PANELS:
-        raise ResultsError(f"--y: {len(y)} panels are too many (at most {MOST_PANELS})")
-    folded = fold(table, period, y)
+    y = quantities(y)
+    folded = fold(measured, period)
     curves = max(len({tuple(row[: folded.columns.index("quantity")]) for row in folded.rows}), 1)
     height = max(1.0, 0.25 + 0.55 * len(y) + 0.06 * min(curves, MOST_CURVES))
     with figure(file, height=height, width=width) as drawn:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from statistics import mean, median
+from statistics import fmean, median
+from typing import Any
 
 from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.figures.choice import number
 from crossfade.quantities import UNITS, in_numbers
-from crossfade.tables import Cell, Table
+from crossfade.tables import Cell, Table, read_cell
 
 # What samples have of flows and links, and what is counted of events, in a second.
 SAMPLED = ["goodput_bps", "rtt_mean_s", "queue_packets", "capacity_bps", "retransmissions", "cwnd"]
@@ -66,53 +68,199 @@ def _seconds(text: str) -> float | None:
     return found[0][0] * float(UNITS[found[1]][1])
 
 
-@dataclass(frozen=True)
-class Series:
-    """A quantity of a flow or link: the middle of each sample, and what was measured around it."""
+class Seen:
+    """Which segments of a flow are under way or have arrived, as far as is known.
 
-    key: Key
-    quantity: str
-    points: list[tuple[float, float]]
+    Those from the first one on that were sent in their order are one range.
+    """
+
+    def __init__(self) -> None:
+        self.first = self.next = 0
+        self.missing: set[Cell] = set()
+        self.others: set[Cell] = set()
+
+    def send(self, segment: Cell) -> bool:
+        """A segment is sent; whether it was there before."""
+        if not isinstance(segment, int):
+            return self._other(segment)
+        if self.first == self.next and not self.others:
+            self.first = self.next = segment
+        if segment == self.next:
+            self.next += 1
+            while self.next in self.others:
+                self.others.discard(self.next)
+                self.next += 1
+            return False
+        if self.first <= segment < self.next:
+            was_there = segment not in self.missing
+            self.missing.discard(segment)
+            return was_there
+        return self._other(segment)
+
+    def _other(self, segment: Cell) -> bool:
+        was_there = segment in self.others
+        self.others.add(segment)
+        return was_there
+
+    def miss(self, segment: Cell) -> None:
+        """A segment is lost or dropped."""
+        if isinstance(segment, int) and self.first <= segment < self.next:
+            self.missing.add(segment)
+        else:
+            self.others.discard(segment)
 
 
-def fold(table: Table, period: Period, y: Sequence[str] | None = None) -> Table:
+@dataclass
+class Measured:
+    """What a table of samples and events says that can be folded.
+
+    A number takes 8 bytes; of events only their times are kept.
+    """
+
+    axes: list[str]
+    #: Of samples; one that is at the time of the one before it is left out.
+    times: array[float] = field(default_factory=lambda: array("d"))
+    #: Of each flow or link and quantity when it was sampled, and its values.
+    samples: dict[tuple[Key, str], tuple[array[float], array[float]]] = field(default_factory=dict)
+    #: Of each flow when segments went missing, and when some were sent again that had not.
+    counted: dict[tuple[Key, str], array[float]] = field(default_factory=dict)
+    #: The last time of all.
+    last: float = -math.inf
+
+    @classmethod
+    def of_table(cls, table: Table, y: Sequence[str] | None = None) -> Measured:
+        """What a table says of the quantities ``y``."""
+        return cls._of(table.columns, table.rows, y, lambda cell: cell)
+
+    @classmethod
+    def of_lines(
+        cls, columns: list[str], lines: Iterable[Sequence[str]], y: Sequence[str] | None = None
+    ) -> Measured:
+        """What the lines of a CSV file say of the quantities ``y``."""
+        return cls._of(columns, lines, y, read_cell)
+
+    @classmethod
+    def _of(
+        cls,
+        columns: list[str],
+        rows: Iterable[Sequence[Any]],
+        y: Sequence[str] | None,
+        read: Callable[[Any], Cell],
+    ) -> Measured:
+        place = {name: index for index, name in enumerate(columns)}
+        time, event, segment = place["time_s"], place["event"], place["seq"]
+        found = cls(columns[:time])
+        sampled = [(name, place[name]) for name in y or SAMPLED if name in SAMPLED and name in place]
+        counts = any(name in COUNTED for name in y or COUNTED)
+        whose = [*range(time), place["flow"], *([place["link"]] if "link" in place else [])]
+        keys: dict[tuple[Any, ...], tuple[Key, Seen]] = {}
+        last: Any = None
+        for row in rows:
+            kind = row[event]
+            if row[time] != last:
+                last = row[time]
+                now = number(read(last))
+                found.last = max(found.last, now)
+            if kind != "sample" and not (counts and kind in ("send", "lost", "queue_drop")):
+                continue
+            written = tuple([row[index] for index in whose])
+            known = keys.get(written)
+            if known is None:
+                key = tuple(read(cell) for cell in written)
+                known = keys[written] = (key if "link" in place else (*key, None)), Seen()
+            if kind == "sample":
+                found._take_sample(known[0], now, row, sampled, read)
+            else:
+                found._count(known, kind, now, read(row[segment]))
+        wanted = [name for name in y or COUNTED if name in COUNTED]
+        found.counted = {of: times for of, times in found.counted.items() if of[1] in wanted}
+        return found
+
+    def _take_sample(
+        self,
+        key: Key,
+        now: float,
+        row: Sequence[Any],
+        sampled: Sequence[tuple[str, int]],
+        read: Callable[[Any], Cell],
+    ) -> None:
+        if not self.times or self.times[-1] != now:
+            self.times.append(now)
+        for name, index in sampled:
+            value = row[index]
+            if value not in (None, ""):
+                times, values = self.samples.setdefault((key, name), (array("d"), array("d")))
+                times.append(now)
+                values.append(number(read(value)))
+
+    def _count(self, known: tuple[Key, Seen], kind: str, now: float, segment: Cell) -> None:
+        key, seen = known
+        losses = self.counted.setdefault((key, "losses_per_s"), array("d"))
+        spurious = self.counted.setdefault((key, "spurious_per_s"), array("d"))
+        if kind != "send":
+            seen.miss(segment)
+            losses.append(now)
+        elif seen.send(segment):
+            spurious.append(now)
+
+    def step(self) -> float:
+        """How far samples are apart."""
+        times = sorted(set(self.times))
+        if not times:
+            raise ResultsError(
+                "nothing to fold: the table has no samples (run.sample says how far apart they are)"
+            )
+        return min((b - a for a, b in pairwise(times)), default=times[0]) or times[0]
+
+    def points(self) -> Iterator[tuple[Key, str, Iterator[tuple[float, float]]]]:
+        """Of each flow or link and quantity the middle of each sample, and its value."""
+        half = self.step() / 2.0
+        for (key, name), (times, values) in self.samples.items():
+            yield key, name, ((time - half, value) for time, value in zip(times, values, strict=True))
+
+
+def fold(measured: Measured, period: Period) -> Table:
     """Each quantity by phase: its mean and its 5th and 95th percentile over the periods.
 
     Columns are the axes of a sweep, flow, link, quantity, phase_s (the middle of a bin), mean, p05, p95 and
     periods. Bins are as wide as samples are apart, or wider; of what is counted (``losses_per_s``,
     ``spurious_per_s``: segments that were retransmitted though nothing was lost) there is the mean alone.
     """
-    step = _step(table)
-    bins = max(1, min(MOST_BINS, round(period.seconds / step)))
+    bins = max(1, min(MOST_BINS, round(period.seconds / measured.step())))
+    width = period.seconds / bins
     rows: list[list[Cell]] = []
-    for series in _series(table, y):
-        values: list[list[float]] = [[] for _ in range(bins)]
-        for time, value in series.points:
+    for key, quantity, points in measured.points():
+        values = [array("d") for _ in range(bins)]
+        for time, value in points:
             values[_bin(period, bins, time)].append(value)
         for index, found in enumerate(values):
             if found:
+                ordered = sorted(found)
+                low, high = (_quantile(ordered, share) for share in (0.05, 0.95))
                 phase = (index + 0.5) * period.seconds / bins
-                low, high = (_quantile(found, share) for share in (0.05, 0.95))
-                rows.append([*series.key, series.quantity, phase, mean(found), low, high, len(found)])
-    for key, quantity, times in _counted(table, y):
-        periods = max(1.0, (_last(table) - period.offset) / period.seconds)
-        counts = [0] * bins
-        for time in times:
-            counts[_bin(period, bins, time)] += 1
-        width = period.seconds / bins
-        for index, count in enumerate(counts):
-            phase = (index + 0.5) * width
-            rows.append([*key, quantity, phase, count / (width * periods), None, None, int(periods)])
+                rows.append([*key, quantity, phase, fmean(ordered), low, high, len(ordered)])
+    periods = max(1.0, (measured.last - period.offset) / period.seconds)
+    # By quantity, as the curves of a figure.
+    for name in COUNTED:
+        for (key, quantity), times in measured.counted.items():
+            if quantity != name:
+                continue
+            counts = [0] * bins
+            for time in times:
+                counts[_bin(period, bins, time)] += 1
+            for index, count in enumerate(counts):
+                mean = count / (width * periods)
+                rows.append([*key, quantity, (index + 0.5) * width, mean, None, None, int(periods)])
     if not rows:
         raise ResultsError(
             "nothing to fold: the table has no samples (run.sample says how far apart they are)"
         )
     return Table(
-        [*_axes(table), "flow", "link", "quantity", "phase_s", "mean", "p05", "p95", "periods"], rows
+        [*measured.axes, "flow", "link", "quantity", "phase_s", "mean", "p05", "p95", "periods"], rows
     )
 
 
-def by_slots(table: Table, period: Period, y: Sequence[str] | None = None) -> Table:
+def by_slots(measured: Measured, period: Period) -> Table:
     """Each quantity over whole periods: its mean, a 95 % interval of it, and how long goodput is down.
 
     The interval is a percentile bootstrap of whole periods (Efron and Tibshirani 1993, chapter 13; blocks of
@@ -120,41 +268,32 @@ def by_slots(table: Table, period: Period, y: Sequence[str] | None = None) -> Ta
     from their beginning to the end of the first sample whose goodput is 90 % of the median of the period.
     """
     rows: list[list[Cell]] = []
-    step = _step(table)
-    for series in _series(table, y):
-        blocks = [block for _, block in sorted(_whole_periods(series, period, step).items())]
-        if not blocks:
+    step = measured.step()
+    for key, quantity, points in measured.points():
+        means, times = [], []
+        for block in _whole_periods(points, period, step):
+            means.append(fmean(value for _, value in block))
+            if quantity == "goodput_bps" and (time := _recovery(block, step)) is not None:
+                times.append(time)
+        if not means:
             continue
-        means = [mean(value for _, value in block) for block in blocks]
         low, high = _bootstrap(means)
-        recovery = None
-        if series.quantity == "goodput_bps":
-            times = [time for block in blocks if (time := _recovery(block, step)) is not None]
-            recovery = median(times) if times else None
-        rows.append([*series.key, series.quantity, len(blocks), mean(means), low, high, recovery])
+        recovery = median(times) if times else None
+        rows.append([*key, quantity, len(means), fmean(means), low, high, recovery])
     return Table(
-        [*_axes(table), "flow", "link", "quantity", "periods", "mean", "ci95_low", "ci95_high", "recovery_s"],
+        [
+            *measured.axes,
+            "flow",
+            "link",
+            "quantity",
+            "periods",
+            "mean",
+            "ci95_low",
+            "ci95_high",
+            "recovery_s",
+        ],
         rows,
     )
-
-
-def _axes(table: Table) -> list[str]:
-    return table.columns[: table.columns.index("time_s")]
-
-
-def _last(table: Table) -> float:
-    return max(number(time) for time in table.cells("time_s"))
-
-
-def _step(table: Table) -> float:
-    """How far samples are apart."""
-    event, time = (table.columns.index(name) for name in ("event", "time_s"))
-    times = sorted({number(row[time]) for row in table.rows if row[event] == "sample"})
-    if not times:
-        raise ResultsError(
-            "nothing to fold: the table has no samples (run.sample says how far apart they are)"
-        )
-    return min((b - a for a, b in pairwise(times)), default=times[0]) or times[0]
 
 
 def _bin(period: Period, bins: int, time: float) -> int:
@@ -162,67 +301,21 @@ def _bin(period: Period, bins: int, time: float) -> int:
     return min(bins - 1, int(phase / period.seconds * bins))
 
 
-def _key(table: Table, row: Sequence[Cell], place: Mapping[str, int]) -> Key:
-    return (*row[: place["time_s"]], row[place["flow"]], row[place["link"]] if "link" in place else None)
-
-
-def _series(table: Table, y: Sequence[str] | None) -> Iterator[Series]:
-    """The quantities of each flow and link that samples have."""
-    place = {name: index for index, name in enumerate(table.columns)}
-    step = _step(table)
-    wanted = [name for name in y or SAMPLED if name in SAMPLED]
-    found: dict[tuple[Key, str], list[tuple[float, float]]] = {}
-    for row in table.rows:
-        if row[place["event"]] != "sample":
-            continue
-        key, middle = _key(table, row, place), number(row[place["time_s"]]) - step / 2.0
-        for name in wanted:
-            value = row[place[name]] if name in place else None
-            if value not in (None, ""):
-                found.setdefault((key, name), []).append((middle, number(value)))
-    for (key, name), points in found.items():
-        yield Series(key, name, points)
-
-
-def _counted(table: Table, y: Sequence[str] | None) -> Iterator[tuple[Key, str, list[float]]]:
-    """Times of losses, and of needless retransmissions."""
-    wanted = [name for name in y or COUNTED if name in COUNTED]
-    place = {name: index for index, name in enumerate(table.columns)}
-    losses: dict[Key, list[float]] = {}
-    spurious: dict[Key, list[float]] = {}
-    # Of each flow, which of its segments are under way or have arrived, as far as is known.
-    whole: dict[Key, set[Cell]] = {}
-    for row in table.rows:
-        kind = row[place["event"]]
-        if kind not in ("send", "lost", "queue_drop"):
-            continue
-        key, segment, time = _key(table, row, place), row[place["seq"]], number(row[place["time_s"]])
-        there = whole.setdefault(key, set())
-        losses.setdefault(key, [])
-        spurious.setdefault(key, [])
-        if kind != "send":
-            there.discard(segment)
-            losses[key].append(time)
-        elif segment in there:
-            spurious[key].append(time)
-        else:
-            there.add(segment)
-    for name, found in (("losses_per_s", losses), ("spurious_per_s", spurious)):
-        if name in wanted:
-            for key, times in found.items():
-                yield key, name, times
-
-
-def _whole_periods(series: Series, period: Period, step: float) -> dict[int, list[tuple[float, float]]]:
+def _whole_periods(
+    points: Iterable[tuple[float, float]], period: Period, step: float
+) -> Iterator[list[tuple[float, float]]]:
     """The samples of each period from its beginning to its end, by phase."""
-    blocks: dict[int, list[tuple[float, float]]] = {}
-    for time, value in series.points:
+    blocks: dict[int, tuple[array[float], array[float]]] = {}
+    for time, value in points:
         which, phase = period.locate(time)
-        blocks.setdefault(which, []).append((phase, value))
+        phases, values = blocks.setdefault(which, (array("d"), array("d")))
+        phases.append(phase)
+        values.append(value)
     expected = round(period.seconds / step)
-    return {
-        which: block for which, block in blocks.items() if which >= 0 and len(block) >= 0.99 * (expected - 1)
-    }
+    for which in sorted(blocks):
+        phases, values = blocks[which]
+        if which >= 0 and len(values) >= 0.99 * (expected - 1):
+            yield list(zip(phases, values, strict=True))
 
 
 def _recovery(block: Sequence[tuple[float, float]], step: float) -> float | None:
@@ -233,12 +326,11 @@ def _recovery(block: Sequence[tuple[float, float]], step: float) -> float | None
 def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of a mean: the same for the same values."""
     draws = random.Random(1)
-    means = sorted(mean(draws.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    means = sorted(fmean(draws.choices(values, k=len(values))) for _ in range(RESAMPLES))
     return _quantile(means, 0.025), _quantile(means, 0.975)
 
 
-def _quantile(values: Sequence[float], share: float) -> float:
-    ordered = sorted(values)
+def _quantile(ordered: Sequence[float], share: float) -> float:
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)

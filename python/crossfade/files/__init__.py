@@ -28,6 +28,9 @@ LARGEST_FILE = 256 * 1024 * 1024
 # its size to read.
 LARGEST_SCENARIO = 8 * 1024 * 1024
 
+# Bytes of a line of a text that is read line by line.
+LONGEST_LINE = 1024 * 1024
+
 # Bytes of the name of a file (NAME_MAX of all usual file systems).
 LONGEST_NAME = 255
 
@@ -86,6 +89,29 @@ def read_text(path: Path, error: type[CrossfadeError]) -> str:
                 f"{name}: not a text file (a results file? plot, report, export, best read those)"
             ) from None
         raise error(f"{name}: not a text file (byte {reason.start} is not UTF-8)") from None
+
+
+def text_lines(path: Path, error: type[CrossfadeError]) -> Iterator[str]:
+    """The lines of what :func:`read_text` reads, one at a time: a regular file may be of any size."""
+    name = shortened(path)
+    with reading(path, error):
+        is_regular = stat.S_ISREG(os.stat(path).st_mode)
+    if not is_regular:
+        yield from io.StringIO(read_text(path, error))
+        return
+    with reading(path, error), regular_file(path) as file:
+        packed = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else None
+        offset = 0
+        while data := (packed or file).readline(LONGEST_LINE):
+            if len(data) == LONGEST_LINE:
+                raise error(f"{name}: a line of more than {LONGEST_LINE // 1024**2} MiB")
+            try:
+                yield data.decode("utf-8")
+            except UnicodeDecodeError as reason:
+                raise error(f"{name}: not a text file (byte {offset + reason.start} is not UTF-8)") from None
+            offset += len(data)
+            if packed is not None and offset > LARGEST_FILE:
+                raise error(f"{name}: larger than {LARGEST_FILE // 1024**2} MiB when it is unpacked")
 
 
 def read_bytes(path: Path, error: type[CrossfadeError]) -> bytes:

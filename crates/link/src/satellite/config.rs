@@ -100,6 +100,12 @@ pub struct DirectionConfig {
     pub grant: SimTime,
     /// The share of what is granted that comes half of that time later.
     pub half_grant: f64,
+    /// The standard deviation of the logarithm of what is granted at once, beyond what the rate allows: independent from one time
+    /// between two grants to the next, of mean 1.
+    pub grant_spread: f64,
+    /// How often grants come at another phase than before: half of these moves last, and of the others the next grants come at the
+    /// phase of before.
+    pub grant_moves: f64,
     /// The probability that a packet is lost.
     pub loss: f64,
     /// The probability that a packet is lost that would arrive during an outage.
@@ -187,12 +193,17 @@ impl SatelliteConfig {
         let lost_s = self.gate.lost(SimTime::ZERO).as_secs_f64() + longer_s;
         let closed_s = self.gate.outage.as_secs_f64() + longer_s;
         let grant_s = direction.grant.as_secs_f64();
-        let apart_s = if direction.half_grant > 0.0 { grant_s / 2.0 } else { grant_s };
+        let halves = if direction.half_grant > 0.0 { 2.0 } else { 1.0 };
+        let apart_s = grant_s / halves;
+        // Grants of two cycles lie as far apart as those of one, and further or nearer by the difference of two uniform phases
+        // where one of them has moved. A byte meets a gap as often as it is long.
+        let moved = direction.moved_share();
+        let longest_s = if moved > 0.0 { 2.0 * apart_s } else { apart_s };
         ClosedForms {
             capacity_bps: direction.rate_bps * (1.0 - lost_s / slot_s) * open,
             outage_share: 1.0 - (1.0 - closed_s / slot_s) * open,
-            idle_wait_s: apart_s / 2.0,
-            longest_gap_s: self.gate.outage.as_secs_f64() + 2.0 * apart_s,
+            idle_wait_s: apart_s / 2.0 * (1.0 + moved / (6.0 * halves)),
+            longest_gap_s: self.gate.outage.as_secs_f64() + 2.0 * longest_s,
         }
     }
 
@@ -208,6 +219,11 @@ impl SatelliteConfig {
 }
 
 impl DirectionConfig {
+    /// How often grants come at another phase than those before: both have stayed, or returned, otherwise.
+    fn moved_share(&self) -> f64 {
+        1.0 - (1.0 - self.grant_moves / 2.0) * (1.0 - self.grant_moves)
+    }
+
     /// Refuses what cannot be.
     ///
     /// # Errors
@@ -215,9 +231,11 @@ impl DirectionConfig {
     pub fn check(&self) -> Result<(), OutOfRange> {
         let rate = self.rate_bps;
         OutOfRange::unless((1e3..=1e12).contains(&rate), "rate", rate, "between 1 kbit/s and 1 Tbit/s")?;
-        for (name, spread) in
-            [("spread_between_slots", self.spread_between), ("spread_within_slots", self.spread_within)]
-        {
+        for (name, spread) in [
+            ("spread_between_slots", self.spread_between),
+            ("spread_within_slots", self.spread_within),
+            ("grant_spread", self.grant_spread),
+        ] {
             OutOfRange::unless((0.0..=2.0).contains(&spread), name, spread, "between 0 and 2")?;
         }
         for (name, correlation) in
@@ -236,6 +254,7 @@ impl DirectionConfig {
         OutOfRange::unless(is_none_or_long && is_short, "grant", grant, "0 s, or between 100 us and 1 s")?;
         let half = self.half_grant;
         OutOfRange::unless((0.0..=0.5).contains(&half), "half_grant", half, "between 0 and 0.5")?;
+        share("grant_moves", self.grant_moves)?;
         share("loss", self.loss)?;
         share("outage_loss", self.outage_loss)
     }

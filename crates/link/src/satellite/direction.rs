@@ -2,7 +2,7 @@
 
 use super::config::{DirectionConfig, DirectionName, SatelliteConfig};
 use super::gate::{self, Levels};
-use super::slots::{Numbered, Slot, Slots};
+use super::slots::{Draws, Numbered, Slot, Slots};
 use crate::occupancy::Capacity;
 use crossfade_core::{RunSeed, SimTime};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +15,7 @@ pub(super) struct Direction {
     rates: Numbered,
     steps: Numbered,
     phases: Numbered,
+    cycles: Numbered,
     /// The bits of all slots before each number, as far as they have been asked for.
     totals: Mutex<Vec<f64>>,
     /// The slots that were asked for last.
@@ -83,6 +84,7 @@ impl Direction {
             rates: numbered("rates"),
             steps: numbered("steps"),
             phases: numbered("phases"),
+            cycles: numbered("cycles"),
             totals: Mutex::new(vec![0.0]),
             recent: Mutex::new(Vec::new()),
         }
@@ -124,14 +126,39 @@ impl Direction {
             return SlotCapacity { number, can: Can::Flowing(pieces), bits };
         }
         let [phase, ..] = self.phases.uniform(number);
-        let (grants, bits) = self.grants(&rates, &levels, phase);
+        let (grants, bits) = self.grants(&rates, &levels, self.cycles(number, phase));
         SlotCapacity { number, can: Can::Granted(grants), bits }
     }
 
-    /// The grants of a slot, the first of which comes after this share of the time between two.
-    fn grants(&self, rates: &[f64], levels: &Levels, phase: f64) -> (Vec<Grant>, f64) {
+    /// The times between two grants in a slot, which begins with one of them: the share of each at which its grants come, and what
+    /// is granted over what the rate allows.
+    fn cycles(&self, slot: u64, phase: f64) -> impl Iterator<Item = (f64, f64)> + use<> {
+        let DirectionConfig { grant, grant_spread: spread, grant_moves, .. } = self.config;
+        let varies = spread > 0.0 || grant_moves > 0.0;
+        let of_slot = self.slots.config.slot.as_nanos().div_ceil(grant.as_nanos().max(1));
+        let mut draws = self.cycles.from(slot * of_slot);
+        let mut home = phase;
+        std::iter::repeat_with(move || {
+            if !varies {
+                return (phase, 1.0);
+            }
+            let Draws { uniform: [moves, there], normal } = draws();
+            if moves < grant_moves / 2.0 {
+                home = there;
+            }
+            let at = if moves < grant_moves { there } else { home };
+            (at, libm::exp(spread * normal - spread * spread / 2.0))
+        })
+    }
+
+    /// The grants of a slot: those of each of these `cycles`, the time between two grants.
+    fn grants(
+        &self,
+        rates: &[f64],
+        levels: &Levels,
+        cycles: impl Iterator<Item = (f64, f64)>,
+    ) -> (Vec<Grant>, f64) {
         let DirectionConfig { grant, half_grant, .. } = self.config;
-        let first = SimTime::from_secs_f64(grant.as_secs_f64() * phase);
         let half = SimTime::from_nanos(grant.as_nanos() / 2);
         let length = self.slots.config.slot;
         let mut grants = Vec::with_capacity((length / grant) as usize * 2 + 2);
@@ -149,15 +176,21 @@ impl Direction {
                 bytes_before += bytes;
             }
         };
-        let mut into = first;
-        if first >= half {
-            // The later half of the cycle that began before the slot.
-            add(first - half, half_grant);
-        }
-        while into < length {
-            add(into, 1.0 - half_grant);
-            add(into + half, half_grant);
-            into += grant;
+        let mut start = SimTime::ZERO;
+        for (phase, over) in cycles {
+            if start >= length {
+                break;
+            }
+            let first = SimTime::from_secs_f64(grant.as_secs_f64() * phase);
+            if first >= half {
+                // Its later part, half of the time later, comes at its beginning.
+                add(start + (first - half), half_grant * over);
+                add(start + first, (1.0 - half_grant) * over);
+            } else {
+                add(start + first, (1.0 - half_grant) * over);
+                add(start + first + half, half_grant * over);
+            }
+            start += grant;
         }
         (grants, bytes_before as f64 * 8.0)
     }

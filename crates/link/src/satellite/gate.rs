@@ -20,10 +20,9 @@ impl Gate {
     pub const OPEN: Self = Self { outage: SimTime::ZERO, ramp: SimTime::ZERO };
 
     /// The steps of a ramp: the share of the ramp at which each ends, and the share of the rate that it has. Both are those of a
-    /// ramp of 600 ms after the four outages in the first 60 s of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT),
-    /// against the mean rate from there on.
-    pub const RAMP: [(f64, f64); 4] =
-        [(1.0 / 12.0, 0.23), (1.0 / 6.0, 0.58), (1.0 / 3.0, 0.765), (1.0, 0.86)];
+    /// ramp of 600 ms after the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT), against the mean
+    /// rate from there on, where every other outage lasts 30 ms longer in the mean.
+    pub const RAMP: [(f64, f64); 4] = [(1.0 / 12.0, 0.24), (1.0 / 6.0, 0.5), (1.0 / 3.0, 0.66), (1.0, 0.89)];
 
     /// How much of a slot's time is lost at a boundary whose outage lasts `longer` beyond it.
     pub fn lost(self, longer: SimTime) -> SimTime {
@@ -69,8 +68,8 @@ mod tests {
         let levels = GATE.levels(MS * 15_000, MS * 30);
         let at = |millis: u64| level(&levels, MS * millis);
         assert_eq!([at(0), at(29)], [0.0, 0.0]);
-        assert_eq!([at(30), at(79), at(80), at(129)], [0.23, 0.23, 0.58, 0.58]);
-        assert_eq!([at(130), at(229), at(230), at(629)], [0.765, 0.765, 0.86, 0.86]);
+        assert_eq!([at(30), at(79), at(80), at(129)], [0.24, 0.24, 0.5, 0.5]);
+        assert_eq!([at(130), at(229), at(230), at(629)], [0.66, 0.66, 0.89, 0.89]);
         assert_eq!([at(630), at(14_929), at(14_930), at(14_999)], [1.0, 1.0, 0.0, 0.0]);
         let open = Gate::OPEN.levels(MS * 15_000, SimTime::ZERO);
         assert_eq!([0, 1, 14_999].map(|millis| level(&open, MS * millis)), [1.0; 3]);

@@ -24,18 +24,19 @@ const fn ms(millis: u64) -> SimTime {
 impl Profile {
     /// One terminal of Starlink at rest, 2025.
     ///
-    /// Source, where nothing else is said: the first 60 s of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT;
-    /// `LeoCC`, SIGCOMM 2025), four boundaries; the second 60 s were kept for the check. The record does not name its
-    /// direction: its rate and its structure stand for both here, and the rate of the uplink is
+    /// Source, where nothing else is said: the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT; `LeoCC`, SIGCOMM 2025).
+    /// Rates and delays are those of its first 60 s; the second 60 s were kept for the check. What happens at boundaries is the
+    /// mean of all eight, as the first four say too little about the last four. The record does not name its direction: its
+    /// rate and its structure stand for both here, and the rate of the uplink is
     /// [another record's](Self::starlink_autobahn_2024).
     pub fn starlink_leocc_2025() -> Self {
         let shared = SatelliteConfig {
             // Boundaries at :12, :27, :42 and :57 of each minute, all terminals together.
             slot: ms(15_000),
             offset: None,
-            // No opportunity from 78 ms before 8.77 s, 23.77 s, 38.77 s and 53.77 s on; of 24, 10 and 11 ms before and 7 ms
-            // after these times there is one again. The boundary is taken at 8.76 s.
-            gate: Gate { outage: ms(68), ramp: ms(600) },
+            // Boundaries at 8.77 s and each 15 s from there on. The last opportunities before them come 71 to 83 ms before, 77 ms in
+            // the mean. Four outages end by the boundary, 10 to 24 ms before it, the others 7, 17, 22 and 57 ms after it.
+            gate: Gate { outage: ms(77), ramp: ms(600) },
             // How often the satellite changes, no measurement at hand says: a guess.
             handover: 0.5,
             // As the outages of all records at hand, 54 to 135 ms.
@@ -49,17 +50,21 @@ impl Profile {
             obstruction: ms(2000),
         };
         let down = DirectionConfig {
-            // 48.2 Mbit/s in the mean, of which the boundaries take 1.5 %.
-            rate_bps: 48.9e6,
-            // Five slots of 37.6 to 60.4 Mbit/s.
-            spread_between: 0.2,
+            // 48.2 Mbit/s in the mean, of which the boundaries take 1.6 %.
+            rate_bps: 49e6,
+            // Five slots of 37.7 to 59.6 Mbit/s.
+            spread_between: 0.19,
             slot_correlation: 0.0,
-            // Windows of 100 ms within a slot; correlations of 0.55, 0.45 and 0.22 after 0.1, 0.2 and 0.5 s.
-            spread_within: 0.11,
-            step_correlation: 0.6,
-            // The autocorrelation of what may be sent in each ms peaks at 8, 16 and 24 ms, and less at 4, 12 and 20.
+            // Windows of 100 ms within a slot have a relative deviation of 0.11 and correlations of 0.55, 0.45 and 0.22 after 0.1, 0.2
+            // and 0.5 s: half of their variance lasts for some steps, half comes from single grants.
+            spread_within: 0.09,
+            step_correlation: 0.82,
+            // The autocorrelation of what may be sent in each ms peaks at 8, 16, 24, 32, 40 and 48 ms (0.56, 0.48, 0.38, 0.39, 0.31,
+            // 0.29), and less at 4, 12 and 20 (0.11 to 0.13).
             grant: ms(8),
-            half_grant: 0.2,
+            half_grant: 0.15,
+            grant_spread: 0.25,
+            grant_moves: 0.3,
             // LeoReplayer's README: 1e-4 down, 2e-3 up for senders of a low rate.
             loss: 1e-4,
             outage_loss: 0.0,
@@ -123,6 +128,8 @@ impl Profile {
             step_correlation: 0.0,
             grant: SimTime::ZERO,
             half_grant: 0.0,
+            grant_spread: 0.0,
+            grant_moves: 0.0,
             loss: 0.0,
             outage_loss: 0.0,
         };

@@ -7,6 +7,12 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use rand::RngExt;
 use std::f64::consts::SQRT_2;
 
+/// Two uniform draws of a number, in [0, 1), and a standard normal one.
+pub(super) struct Draws {
+    pub(super) uniform: [f64; 2],
+    pub(super) normal: f64,
+}
+
 /// A stream whose draws have numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered(Stream);
@@ -24,6 +30,17 @@ impl Numbered {
         let mut stream = self.0.clone();
         stream.advance(u128::from(number) * Self::ROOM);
         stream
+    }
+
+    /// The draws of consecutive numbers, from one on.
+    pub(super) fn from(&self, number: u64) -> impl FnMut() -> Draws + use<> {
+        let mut stream = self.at(number);
+        move || {
+            let uniform = std::array::from_fn(|_| stream.random());
+            let normal = complex_normal(&mut stream).re * SQRT_2;
+            stream.advance(Self::ROOM - 4);
+            Draws { uniform, normal }
+        }
     }
 
     /// Four uniform draws of a number, in [0, 1).

@@ -57,6 +57,17 @@ macro_rules! direction {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub half_grant: Option<f64>,
 
+            /// Standard deviation of the logarithm of what is granted at once, beyond that of the rate.
+            #[schemars(range(min = 0, max = 2), extend("x-default" = "of the profile"))]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub grant_spread: Option<f64>,
+
+            /// Share of grants that come at another phase than before. Half of these moves last, the others
+            /// are taken back by the next grant.
+            #[schemars(extend("x-default" = "of the profile"))]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub grant_moves: Option<Share>,
+
             /// Probability that a packet is lost.
             #[schemars(extend("x-default" = "of the profile"))]
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +91,8 @@ macro_rules! direction {
                     step_correlation: *self.step_correlation.get_or_insert(usual.step_correlation),
                     grant: absolute(&join(table, "grant"), grant)?,
                     half_grant: *self.half_grant.get_or_insert(usual.half_grant),
+                    grant_spread: *self.grant_spread.get_or_insert(usual.grant_spread),
+                    grant_moves: self.grant_moves.get_or_insert(Share(usual.grant_moves)).0,
                     loss: self.loss.get_or_insert(Share(usual.loss)).0,
                     outage_loss: self.outage_loss.get_or_insert(Share(usual.outage_loss)).0,
                 };
@@ -199,7 +212,7 @@ absent!(Satellite, UplinkTable, SpikeTable);
 /// A measured link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ProfileName {
-    /// One terminal at rest: the public example of LeoReplayer (LeoCC, SIGCOMM 2025). 48.9 Mbit/s down, 16 Mbit/s up.
+    /// One terminal at rest: the public example of LeoReplayer (LeoCC, SIGCOMM 2025). 49 Mbit/s down, 16 Mbit/s up.
     #[serde(rename = "starlink-leocc-2025")]
     StarlinkLeocc2025,
     /// A terminal on a moving car: Starlink-on-the-Autobahn. 237 Mbit/s down, 17 Mbit/s up, obstructed for 6.7 % of the time.

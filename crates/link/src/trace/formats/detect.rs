@@ -13,14 +13,16 @@ use crossfade_core::excerpt;
 
 /// So many lines say which format it is; of single numbers all do.
 const LINES: usize = 64;
+/// Delays do not rise so many times before one is below the one before it: such numbers are times.
+const SURE_TIMES: usize = 64;
 /// So many bytes say what JSON is about.
 const HEAD: usize = 1 << 16;
 
 /// Tells the format of a text that comes in chunks.
 ///
 /// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first that does
-/// says that they are delays. Of four whole numbers a line, the second is a rate if it is 10,000 or more everywhere (bit/s), and a delay
-/// otherwise (ms).
+/// says that they are delays, unless 64 others have risen before it: then it is a wrong time. Of three or more whole numbers a line
+/// without commas, the second is a rate if it is 10,000 or more anywhere (bit/s), and a delay otherwise (ms).
 #[derive(Default)]
 pub struct Detector {
     splitter: Splitter,
@@ -58,16 +60,14 @@ struct Numbers {
     /// Some are separated by commas.
     commas: bool,
     are_whole: bool,
-    /// Times that do not decrease.
+    /// Times that do not decrease, before it was sure that they are times.
     ascending: bool,
+    /// How often one was above the one before it.
+    rises: usize,
     /// Of the only column.
     before: f64,
     /// Of the second column.
-    least_second: f64,
-    /// Of the fourth column: of a table of rates that is a share.
-    most_fourth: f64,
-    /// The numbers of the shortest and of the longest line.
-    lengths: [usize; 2],
+    most_second: f64,
 }
 
 impl Detector {
@@ -207,22 +207,20 @@ fn numbers_of(text: &str) -> Option<Numbers> {
     let commas = text.contains(',');
     let mut columns = 0;
     let (mut are_whole, mut before) = (true, 0.0);
-    let (mut least_second, mut most_fourth) = (f64::INFINITY, f64::NEG_INFINITY);
+    let mut most_second = f64::NEG_INFINITY;
     for word in words(text) {
         let number: f64 = word.parse().ok().filter(|number: &f64| number.is_finite())?;
         are_whole &= word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         match columns {
             0 => before = number,
-            1 => least_second = number,
-            3 => most_fourth = number,
+            1 => most_second = number,
             _ => {}
         }
         columns += 1;
     }
-    let lengths = [columns; 2];
     // Of CellReplay each line has as many numbers as its train has packets.
     let columns = if commas || columns < 3 { columns } else { columns.min(4) };
-    Some(Numbers { columns, commas, are_whole, ascending: true, before, least_second, most_fourth, lengths })
+    Some(Numbers { columns, commas, are_whole, ascending: true, rises: 0, before, most_second })
 }
 
 impl Numbers {
@@ -235,11 +233,10 @@ impl Numbers {
             columns: self.columns.max(next.columns),
             commas: self.commas || next.commas,
             are_whole: self.are_whole && next.are_whole,
-            ascending: self.ascending && next.before >= self.before,
+            ascending: self.ascending && (next.before >= self.before || self.rises >= SURE_TIMES),
+            rises: self.rises + usize::from(self.ascending && next.before > self.before),
             before: next.before,
-            least_second: self.least_second.min(next.least_second),
-            most_fourth: self.most_fourth.max(next.most_fourth),
-            lengths: [self.lengths[0].min(next.lengths[0]), self.lengths[1].max(next.lengths[1])],
+            most_second: self.most_second.max(next.most_second),
         }
     }
 
@@ -249,8 +246,7 @@ impl Numbers {
             1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
             5 | 9 | 10 if self.are_whole => Some(Format::TheaterQ),
-            4 if self.lengths == [4, 4] && self.most_fourth <= 1.0 => Some(Format::Rates),
-            3 | 4 if self.are_whole && !self.commas && self.least_second < 1e4 => {
+            3 | 4 if self.are_whole && !self.commas && self.most_second < 1e4 => {
                 Some(Format::CellReplayLight)
             }
             4 => Some(Format::Rates),

@@ -53,6 +53,7 @@ impl Tree {
         match self {
             Self::Null => "null".to_owned(),
             Self::Truth(truth) => truth.to_string(),
+            Self::Number(number) if number.abs() >= 1e16 => format!("{number:e}"),
             Self::Number(number) => number.to_string(),
             Self::Text(text) => excerpt(text),
             Self::List(_) => "a list".to_owned(),
@@ -94,13 +95,23 @@ pub(super) struct Json {
     expect: Expect,
     token: Token,
     line: usize,
+    /// Bytes of a byte order mark so far; all of them once something else has come.
+    mark: usize,
     kept: usize,
     root: Option<Tree>,
 }
 
 impl Default for Json {
     fn default() -> Self {
-        Self { open: Vec::new(), expect: Expect::Value, token: Token::None, line: 1, kept: 0, root: None }
+        Self {
+            open: Vec::new(),
+            expect: Expect::Value,
+            token: Token::None,
+            line: 1,
+            mark: 0,
+            kept: 0,
+            root: None,
+        }
     }
 }
 
@@ -112,10 +123,21 @@ impl Json {
         take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         for &byte in bytes {
+            if self.is_mark(byte) {
+                continue;
+            }
             self.byte(byte, take)?;
             self.line += usize::from(byte == b'\n');
         }
         Ok(())
+    }
+
+    /// Whether a byte belongs to a byte order mark before all else.
+    fn is_mark(&mut self, byte: u8) -> bool {
+        const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+        let is_next = MARK.get(self.mark) == Some(&byte);
+        self.mark = if is_next { self.mark + 1 } else { MARK.len() };
+        is_next
     }
 
     /// The value, without the elements that were handed over.

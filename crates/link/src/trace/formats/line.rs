@@ -79,7 +79,11 @@ impl Splitter {
 fn text_of(line: usize, bytes: &[u8]) -> Result<&str, TraceError> {
     let text = std::str::from_utf8(bytes).map_err(|_| TraceError::at(line, "not UTF-8 text"))?;
     let text = if line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
-    Ok(text.trim())
+    let text = text.trim();
+    if text.contains('\r') {
+        return Err(TraceError::at(line, "a carriage return alone: lines end in LF or CR LF"));
+    }
+    Ok(text)
 }
 
 /// A text of lines.
@@ -177,6 +181,8 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_refused_with_its_line() {
+        let alone = "line 2: a carriage return alone: lines end in LF or CR LF";
+        assert_eq!(split(&[b"1\r\n2\r3\n"]).unwrap_err().to_string(), alone);
         assert_eq!(split(&[b"1\n\xff\n"]).unwrap_err().to_string(), "line 2: not UTF-8 text");
         let long = vec![b'1'; LONGEST_LINE + 1];
         let problem = "line 2: longer than 1 MiB: no line of a trace is";

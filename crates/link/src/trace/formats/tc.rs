@@ -1,4 +1,5 @@
-//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between them.
+//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between them. A command
+//! may go on in the next line behind a `\`, and several may stand in a line with `;` or `&&` between them.
 //!
 //! As in the kernel, a queue has 1000 packets where no `limit` is given, and a `change` or `replace` without a `rate` keeps that of before.
 
@@ -7,12 +8,15 @@ use super::line::{Lines, later};
 use super::units::{SLEEPS, TC_RATES, TC_TIMES, quantity, rate, time, time_text};
 use crate::trace::TraceError;
 use crossfade_core::{SimTime, excerpt};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Packets that wait where nothing is said.
 const LIMIT: u64 = 1000;
 /// The most that netem takes.
 const NO_LIMIT: u64 = u32::MAX as u64;
+/// Bytes of a command over several lines.
+const LONGEST_COMMAND: usize = 1 << 16;
 /// Distributions of the jitter, in the order of [`Extra::JitterDistribution`].
 const DISTRIBUTIONS: [&str; 4] = ["uniform", "normal", "pareto", "paretonormal"];
 /// What begins the arguments of netem.
@@ -43,10 +47,59 @@ pub(super) struct Reader {
     device: Option<String>,
     loops: bool,
     is_over: bool,
+    /// A command that goes on in the next line, and the line that it begins in.
+    begun: Option<(usize, String)>,
 }
 
 impl Lines for Reader {
     fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
+        let (line, text) = match self.begun.take() {
+            Some((first, begun)) => (first, Cow::Owned(format!("{begun} {text}"))),
+            None => (line, Cow::Borrowed(text)),
+        };
+        let Some(begun) = text.strip_suffix('\\').filter(|_| !text.starts_with('#')) else {
+            return self.commands(line, &text, found);
+        };
+        if begun.len() > LONGEST_COMMAND {
+            return Err(TraceError::at(line, "a command of more than 64 KiB: no call of tc is"));
+        }
+        self.begun = Some((line, begun.to_owned()));
+        Ok(())
+    }
+
+    fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
+        if let Some((line, begun)) = self.begun.take() {
+            self.commands(line, &begun, found)?;
+        }
+        let Some(mut last) = self.current.take() else {
+            return Err(TraceError::nowhere("no line of tc qdisc ... netem ... is there"));
+        };
+        last.lasts = Some(self.now - last.time).filter(|lasts| *lasts > SimTime::ZERO);
+        let at_end = if self.loops { AtEnd::Loop } else { AtEnd::Hold };
+        if self.loops && last.lasts.is_none() {
+            return Err(TraceError::nowhere("the loop does not sleep behind its last state"));
+        }
+        found.push_back((Direction::Both, Item::Step(last)));
+        Ok(Whole { lasts: self.now, at_end, notes: Vec::new() })
+    }
+}
+
+impl Reader {
+    /// The commands of a line, which `;` or `&&` separate.
+    fn commands(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
+        let first = text.split_ascii_whitespace().next().unwrap_or_default();
+        let is_read =
+            is_sudo(first) || is_program(first) || ["sleep", "while", "do", "done"].contains(&first);
+        if !is_read {
+            return self.command(line, text, found);
+        }
+        let text = text.split(" #").next().unwrap_or_default();
+        let commands = text.split(';').flat_map(|part| part.split("&&"));
+        commands.map(str::trim).try_for_each(|command| self.command(line, command, found))
+    }
+
+    fn command(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
+        let text = text.strip_prefix("do ").unwrap_or(text).trim_start();
         let mut words = text.split_ascii_whitespace().peekable();
         words.next_if(|word| is_sudo(word));
         let Some(first) = words.peek().copied() else { return Ok(()) };
@@ -90,19 +143,6 @@ impl Lines for Reader {
             }
             _ => refuse(format!("{}: must be tc qdisc ... netem ..., sleep, or a loop", excerpt(text))),
         }
-    }
-
-    fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
-        let Some(mut last) = self.current.take() else {
-            return Err(TraceError::nowhere("no line of tc qdisc ... netem ... is there"));
-        };
-        last.lasts = Some(self.now - last.time).filter(|lasts| *lasts > SimTime::ZERO);
-        let at_end = if self.loops { AtEnd::Loop } else { AtEnd::Hold };
-        if self.loops && last.lasts.is_none() {
-            return Err(TraceError::nowhere("the loop does not sleep behind its last state"));
-        }
-        found.push_back((Direction::Both, Item::Step(last)));
-        Ok(Whole { lasts: self.now, at_end, notes: Vec::new() })
     }
 }
 

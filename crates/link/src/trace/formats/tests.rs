@@ -96,7 +96,16 @@ fn formats_are_told_apart_by_what_is_in_them() {
     // Times and delays: the first that decreases says which, wherever it is.
     let late = (0..100_000).fold(String::new(), |text, time| text + &time.to_string() + "\n");
     assert_eq!(detect(&late), Ok(Format::Mahimahi));
-    assert_eq!(detect(&format!("{late}7\n")), Ok(Format::LeoReplayer));
+    assert_eq!(detect("20\n21\n22\n21\n"), Ok(Format::LeoReplayer));
+    // Delays do not rise 64 times in a row: that is a wrong time, which its reader refuses.
+    assert_eq!(detect(&format!("{late}7\n")), Ok(Format::Mahimahi));
+    let rises = |count: u32| (0..=count).fold(String::new(), |text, time| text + &time.to_string() + "\n");
+    assert_eq!(detect(&(rises(63) + "7\n")), Ok(Format::LeoReplayer));
+    assert_eq!(detect(&(rises(64) + "7\n")), Ok(Format::Mahimahi));
+    // Trains that have two packets each, at the same time.
+    assert_eq!(detect("0 25 0 1\n500 31 0 0\n1000 22 0 1\n"), Ok(Format::CellReplayLight));
+    assert_eq!(detect("0 2000000 0 1\n5 0 0 1\n"), Ok(Format::Rates));
+    assert_eq!(detect("\u{feff}{\"StaticBwConfig\": {}}"), Ok(Format::NetemTrace));
     assert_eq!(detect("20.5 # a comment\n21\n"), Ok(Format::LeoReplayer));
     assert_eq!(
         detect("set -euo pipefail\n$SUDO /sbin/tc qdisc replace dev a root netem loss 30%\n"),
@@ -118,6 +127,33 @@ fn formats_are_told_apart_by_what_is_in_them() {
     assert_eq!(error("# nothing\n\n"), "the file is empty: it is no trace");
     assert_eq!(error("{\"a\": 1}"), "JSON of no format that is known: iBox and netem-trace are");
     assert_eq!(error("\nhello\n"), "line 2: \"hello\": begins no format that is known");
+}
+
+/// A byte order mark, CR LF, blank lines and none at the end change nothing.
+#[test]
+fn ends_of_lines_do_not_matter() {
+    for (format, text) in EXAMPLES {
+        let plain = facts(format, text).unwrap();
+        let blank = text.replace('\n', "\n\n");
+        let ends = text.replace('\n', "\r\n");
+        for other in [&ends, &blank, text.trim_end(), &format!("\u{feff}{text}")] {
+            assert_eq!(detect(other), Ok(format), "{other:?}");
+            assert_eq!(facts(format, other), Ok(plain.clone()), "{other:?}");
+        }
+    }
+}
+
+#[test]
+fn commands_of_tc_may_go_on_and_share_a_line() {
+    let plain = "tc qdisc add dev a root netem delay 5ms loss 1%\nsleep 1\ntc qdisc change dev a root netem delay 7ms\nsleep 2\n";
+    let joined = "tc qdisc add dev a root \\\n  netem delay 5ms \\\n  loss 1% # weak\nsleep 1; tc qdisc change dev a root netem delay 7ms && sleep 2";
+    assert_eq!(detect(joined), Ok(Format::Tc));
+    assert_eq!(facts(Format::Tc, joined), facts(Format::Tc, plain));
+    let looped = "while true\ndo\ntc qdisc add dev a root netem delay 5ms loss 1%\nsleep 1\ndone\n";
+    let short = "while true; do tc qdisc add dev a root netem delay 5ms loss 1%; sleep 1; done";
+    assert_eq!(facts(Format::Tc, short), facts(Format::Tc, looped));
+    let wrong = facts(Format::Tc, "sleep 1\ntc qdisc add dev a root \\\n netem delay 5\\\n x\n").unwrap_err();
+    assert!(wrong.to_string().starts_with("line 2: "), "{wrong}");
 }
 
 #[test]
@@ -153,6 +189,11 @@ fn a_wrong_line_is_refused_with_its_number() {
         ),
         (Format::CellReplayLight, "0 25 0\n9 20 0\n", "2 trains: must be at least 3"),
         (Format::TheaterQ, "10,0,0,0\n", "line 1: \"10,0,0,0\": must have 5, 9 or 10 columns"),
+        (
+            Format::TheaterQ,
+            "KEEP,LATENCY,RATE,LOSS,LIMIT\n10,0,0,0,0\n# on\n-10,0,0,0,0\n",
+            "line 4: \"-10,0,0,0,0\": must be KEEP,LATENCY,..., an entry that begins with a digit, or a # comment",
+        ),
         (Format::TheaterQ, "0,0,0,0,0\n", "line 1: KEEP = 0: must be at least 1 us"),
         (
             Format::TheaterQ,

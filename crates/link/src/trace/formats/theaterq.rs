@@ -1,8 +1,8 @@
 //! The trace files of TheaterQ, a queueing discipline of the Linux kernel that follows a table (arXiv 2510.27027):
 //! `KEEP,LATENCY,RATE,LOSS,LIMIT`, or with `ingest EXTENDED` `KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,
 //! ROUTE_ID,QUEUE_ID`, of which older tables do not have the last. KEEP is in us, latencies in ns, RATE in bit/s with
-//! -1 for none, shares in parts of 2^32 - 1, LIMIT in packets with 0 for none. Lines that begin with another
-//! character than a digit are no entries.
+//! -1 for none, shares in parts of 2^32 - 1, LIMIT in packets with 0 for none. Names of columns and
+//! comments are no entries.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later, time, whole};
@@ -31,10 +31,26 @@ pub(super) struct Reader {
     now: SimTime,
 }
 
+impl Reader {
+    /// Whether a line is meant as no entry: a comment, names of columns, and before the first entry any words. TheaterQ skips all
+    /// lines that begin with another character than a digit; among entries these are mistakes.
+    fn is_none(&self, text: &str) -> bool {
+        let words = self.ingest.is_none() && text.starts_with(char::is_alphabetic);
+        words
+            || text.starts_with('#')
+            || text.get(..4).is_some_and(|first| first.eq_ignore_ascii_case("keep"))
+    }
+}
+
 impl Lines for Reader {
     fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError> {
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
-            return Ok(());
+            return if text.is_empty() || self.is_none(text) {
+                Ok(())
+            } else {
+                let problem = "must be KEEP,LATENCY,..., an entry that begins with a digit, or a # comment";
+                Err(TraceError::at(line, format!("{}: {problem}", excerpt(text))))
+            };
         }
         let mut columns = [""; 10];
         let mut count = 0;
