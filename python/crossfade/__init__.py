@@ -26,7 +26,20 @@ from crossfade.results.datasets import open_results
 from crossfade.sweeps.sweep import sweep
 
 if TYPE_CHECKING:
-    from crossfade import curves, errors, fit, live, mesh, pages, papers, pictures, reference, runs, store, suite
+    from crossfade import (
+        curves,
+        errors,
+        fit,
+        live,
+        mesh,
+        pages,
+        papers,
+        pictures,
+        reference,
+        runs,
+        store,
+        suite,
+    )
     from crossfade import teaching as teaching
 
 __version__ = _version()

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 pub(crate) const KEY: &str = "alternative";
 
 /// The tables that an alternative may replace: what is simulated, not how often or how it is drawn.
-const REPLACED: [&str; 10] =
+const REPLACED: [&str; 11] =
     ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "wlan", "tcp", "flows"];
 
 /// The alternatives of a scenario, in the order of its file.
