@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from crossfade.errors import OutputError
 from crossfade.files import check_output, read_text, write_text
+from crossfade.files.version import version
 from crossfade.fitting.links import UNITS, LinkFit
-from crossfade.reports.page import POLICY, _packaged, _warnings
-from crossfade.reports.tables import _cell, _number, _plain_head, _table
+from crossfade.reports.page import POLICY, packaged, templates
+from crossfade.reports.tables import Grid, Head, Shown
 
 if TYPE_CHECKING:
     from crossfade.comparison.predictions import Predicted
@@ -42,29 +44,22 @@ def fit_report(fit: LinkFit, out: str | PathLike[str], predictions: Sequence[Pre
 
 
 def _page(fit: LinkFit, predictions: Sequence[Predicted]) -> str:
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{escape(f"Link of {fit.source}")}</title>
-<style>
-{_packaged("report.css")}</style>
-</head>
-<body>
-<header>
-<h1>{escape(f"Link of {fit.source}")}</h1>
-<p class="summary">{escape(_recorded(fit))}</p>
-</header>
-{_warnings(fit.warnings)}<section><h2>The link</h2>
-<p>{escape(_model(fit))}</p>
-{_parameters(fit)}</section>
-<section><h2>Observed and fitted</h2>
-{_figure(fit)}</section>
-{_predictions(fit, predictions) if predictions else ""}</body>
-</html>
-"""
+    return (
+        templates()
+        .get_template("fitted.html")
+        .render(
+            policy=POLICY,
+            version=version(),
+            title=f"Link of {fit.source}",
+            css=Markup(packaged("report.css")),
+            recorded=_recorded(fit),
+            warnings=fit.warnings,
+            model=_model(fit),
+            parameters=_parameters(fit),
+            figure=Markup(_figure(fit)),
+            predictions=_predictions(fit, predictions) if predictions else None,
+        )
+    )
 
 
 def _recorded(fit: LinkFit) -> str:
@@ -81,16 +76,14 @@ def _model(fit: LinkFit) -> str:
     held_out = fit.found["held_out"]
     text = f"Model {fit.model}: {MODELS[fit.model]}."
     if held_out is not None:
-        text += (
-            f" Change points predict held-out windows with {held_out * 100:.3g} % of a constant's squared error."
-        )
+        text += f" Change points predict held-out windows with {held_out * 100:.3g} % of a constant's squared error."
     if fit.found["mean_burst"]:
         text += f" A burst of losses has {fit.found['mean_burst']:.3g} packets in the mean."
     return text
 
 
-def _parameters(fit: LinkFit) -> str:
-    heads = [_plain_head(name) for name in ("Parameter", "Value", "90 % interval", "Unit", "Verdict")]
+def _parameters(fit: LinkFit) -> Grid:
+    heads = [Head(Markup(name)) for name in ("Parameter", "Value", "90 % interval", "Unit", "Verdict")]
     rows = []
     for name, (unit, scale) in UNITS.items():
         of = fit.parameters[name]
@@ -100,9 +93,8 @@ def _parameters(fit: LinkFit) -> str:
             value, between = (f"≤ {high}", "") if of.value == 0 else (f"≥ {value}", f"assumed up to {high}")
         elif of.verdict == "not identified" and name in ("rate", "queue"):
             value, between = "-", ""
-        cells = [_cell(name), _number(value), _number(between), _cell(unit), _cell(of.verdict)]
-        rows.append(f"<tr>{''.join(cells)}</tr>\n")
-    return _table(heads, rows, "Each value with what the record says of it")
+        rows.append([Shown(name), Shown(value, True), Shown(between, True), Shown(unit), Shown(of.verdict)])
+    return Grid(heads, rows, "Each value with what the record says of it")
 
 
 def _figure(fit: LinkFit) -> str:
@@ -113,9 +105,10 @@ def _figure(fit: LinkFit) -> str:
     return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.DOTALL)
 
 
-def _predictions(fit: LinkFit, predictions: Sequence[Predicted]) -> str:
+def _predictions(fit: LinkFit, predictions: Sequence[Predicted]) -> Grid:
     heads = [
-        _plain_head(name) for name in ("Control", "Metric", "Predicted", "90 % interval", "Replay of the record")
+        Head(Markup(name))
+        for name in ("Control", "Metric", "Predicted", "90 % interval", "Replay of the record")
     ]
     is_range = fit.rate.verdict == "bounded"
     rows = []
@@ -123,13 +116,13 @@ def _predictions(fit: LinkFit, predictions: Sequence[Predicted]) -> str:
         name, scale = PREDICTED[of.metric]
         value, low, high = (f"{number * scale:.4g}" for number in (of.value, of.low, of.high))
         replay = "" if of.replay is None else f"{of.replay * scale:.4g}"
-        cells = [
-            _cell(of.control),
-            _cell(name),
-            _number("range" if is_range else value),
-            _number(f"{low} to {high}"),
-            _number(replay),
-        ]
-        rows.append(f"<tr>{''.join(cells)}</tr>\n")
-    table = _table(heads, rows, "What other congestion controls would do on the fitted link")
-    return f"<section><h2>Predictions</h2>\n{table}</section>\n"
+        rows.append(
+            [
+                Shown(of.control),
+                Shown(name),
+                Shown("range" if is_range else value, True),
+                Shown(f"{low} to {high}", True),
+                Shown(replay, True),
+            ]
+        )
+    return Grid(heads, rows, "What other congestion controls would do on the fitted link")

@@ -142,14 +142,14 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
     title = typeset(results.title or source.description.get("name") or "Results")
     shown = _interactive(results, table, metrics, x, by) if varies else {"results": table_of_metrics(results)}
     return (
-        _templates()
+        templates()
         .get_template("report.html")
         .render(
             policy=POLICY,
             version=results.provenance["version"],
             title=Markup(html(title)),
             plain_title=without_symbols(title),
-            css=Markup(_packaged("report.css")),
+            css=Markup(packaged("report.css")),
             summary=_summary(results),
             warnings=results.warnings,
             scenario=_scenario(source),
@@ -159,7 +159,7 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
     )
 
 
-def _templates() -> Environment:
+def templates() -> Environment:
     """The templates of the page; in them every text is escaped that does not say that it is HTML."""
     return Environment(
         loader=PackageLoader("crossfade.reports"),
@@ -201,7 +201,7 @@ def _interactive(
         "compared": comparisons(results, choice, shown[0]) if has_rows else None,
         "data": Markup(embedded.replace("<", "\\u003c")),
         "plotly": Markup(plotly_js()),
-        "script": Markup(_packaged("report.js")),
+        "script": Markup(packaged("report.js")),
     }
 
 
@@ -301,5 +301,6 @@ def _stop(stop: Mapping[str, Any], runs: Sequence[int]) -> str:
     return f"95 % interval{of} within {100.0 * stop['precision']:.3g} % of the mean{last} ({count})"
 
 
-def _packaged(name: str) -> str:
+def packaged(name: str) -> str:
+    """A file of the page's assets."""
     return (resources.files("crossfade.reports") / "assets" / name).read_text(encoding="utf-8")
