@@ -8,8 +8,9 @@ use crossfade_link::{Departure, Fabric, Parcel, QueueConfig, QueueLimit};
 use crossfade_mac::MeshError;
 use crossfade_mac::wlan::{
     AccessPointQueues, AirtimeUser, Ampdu, AmpduLimits, BEST_EFFORT, Band, BlockAckFrame, Contest, Durations,
-    EDCA, Form, MPDU_OVERHEAD, Mode, Originator, Overhead, Recipient, SLOT, Saturated, Settled, Sharing,
-    Standard, StationConfig, Transmit, Wlan, WlanConfig, around, on_air, shares, subframe_bytes,
+    EDCA, Form, MPDU_OVERHEAD, Mode, Originator, Overhead, RadioConfig, RateConfig, ReceptionConfig,
+    Recipient, SLOT, Saturated, Settled, Sharing, Standard, StationConfig, Transmit, Wlan, WlanConfig,
+    around, on_air, shares, subframe_bytes,
 };
 use rand::RngExt;
 
@@ -164,22 +165,30 @@ fn download(config: WlanConfig, seconds: u64) -> Result<(Vec<(f64, f64)>, u64), 
             wlan.push(now, 0, port, departure.parcel());
         }
     }
-    let total: SimTime = wlan.airtime().iter().copied().sum();
-    let share = |station: usize| wlan.airtime()[station].as_secs_f64() / total.as_secs_f64();
+    let of = wlan.report(end).stations;
+    let total: SimTime = of.iter().map(|station| station.airtime).sum();
+    let share = |station: usize| of[station].airtime.as_secs_f64() / total.as_secs_f64();
     let rate = |station: usize| arrived[station] as f64 * PAYLOAD_BITS / seconds as f64;
     Ok(((0..stations).map(|station| (rate(station), share(station))).collect(), arrived.iter().sum()))
 }
 
 fn network(modes: &[Mode], access_point: AccessPointQueues) -> WlanConfig {
-    let station = |&mode: &Mode| StationConfig { mode, mpdu_error_rate: 0.0 };
+    let station = |&mode: &Mode| StationConfig {
+        modes: vec![mode],
+        limits: AmpduLimits::of(mode.standard()),
+        rate: RateConfig::Constant(0),
+        reception: ReceptionConfig::ErrorRate(0.0),
+    };
     WlanConfig {
         stations: modes.iter().map(station).collect(),
-        limits: AmpduLimits::of(modes[0].standard()),
+        categories: vec![EDCA[BEST_EFFORT]],
         attempts: Some(7),
         rts: false,
         asks: false,
         queue: QueueConfig::DropTail(Some(QueueLimit::Packets(1000))),
         access_point,
+        radio: RadioConfig::default(),
+        neighbours: None,
     }
 }
 
@@ -216,7 +225,7 @@ fn main() -> Result<(), MeshError> {
     }
     println!("access_point,station,air_share,mbps");
     let slow = Mode::new(Standard::N, Band::Ghz5, 0, 1, 20, 400)?;
-    let fair = AccessPointQueues::PerStation { airtime_fairness: true };
+    let fair = AccessPointQueues::PerStation { airtime_fairness: true, aql: None };
     for access_point in [AccessPointQueues::OneFifo(QueueLimit::Packets(1000)), fair] {
         let (found, _) = download(network(&[mode, mode, slow], access_point), seconds)?;
         for (station, (rate, share)) in found.into_iter().enumerate() {

@@ -130,7 +130,7 @@ impl Minstrel {
             && self.sample.is_none()
             && self.wait <= 0.0
             && self.samples_left > 0
-            && let Some(place) = self.to_sample()
+            && let Some(place) = self.next_probe()
         {
             self.samples_left -= 1;
             self.wait = BETWEEN + 2.0 * self.aggregate;
@@ -177,7 +177,7 @@ impl Minstrel {
     }
 
     /// The next mode of the order that is worth sampling.
-    fn to_sample(&mut self) -> Option<usize> {
+    fn next_probe(&mut self) -> Option<usize> {
         let place = self.order[self.next_sample];
         self.next_sample += 1;
         if self.next_sample == self.order.len() {
