@@ -16,8 +16,9 @@ HOME = """\
 schema = 2
 run = { duration = "2 s", warmup = "500 ms", runs = 2 }
 link = { packet_size = "1500 B" }
-wlan = { streams = 1 }
 tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
+[wlan]
+streams = 1
 [wlan.stations]
 near = { mcs = 11 }
 old = { mcs = 3, standard = "n", width = "20 MHz" }

@@ -130,7 +130,7 @@ impl Minstrel {
             && self.sample.is_none()
             && self.wait <= 0.0
             && self.samples_left > 0
-            && let Some(place) = self.to_sample()
+            && let Some(place) = self.next_probe()
         {
             self.samples_left -= 1;
             self.wait = BETWEEN + 2.0 * self.aggregate;
@@ -177,7 +177,7 @@ impl Minstrel {
     }
 
     /// The next mode of the order that is worth sampling.
-    fn to_sample(&mut self) -> Option<usize> {
+    fn next_probe(&mut self) -> Option<usize> {
         let place = self.order[self.next_sample];
         self.next_sample += 1;
         if self.next_sample == self.order.len() {
@@ -231,7 +231,7 @@ impl Minstrel {
         let better = |a: &usize, b: &usize| {
             let (x, y) = (&self.modes[*a], &self.modes[*b]);
             // Of modes that are worth nothing the slowest.
-            x.throughput.total_cmp(&y.throughput).then(y.mpdu_s.total_cmp(&x.mpdu_s))
+            x.throughput.total_cmp(&y.throughput).then(x.mpdu_s.total_cmp(&y.mpdu_s))
         };
         let places = || 0..self.modes.len();
         let first = places().max_by(better).unwrap_or(0);
@@ -338,6 +338,20 @@ mod tests {
                 .count();
             assert!(fallen >= 95, "{from_db} dB, {width} MHz: {fallen} of 100 to {expected}");
         }
+    }
+
+    /// Where nothing gets through, the slowest modes are tried after the probe, and stay.
+    #[test]
+    fn without_a_record_it_goes_by_the_slowest() {
+        let mut minstrel = Minstrel::new(&modes(20), RunSeed { seed: 4, run: 0 }.stream("rate"));
+        let mut now = SimTime::ZERO;
+        for _ in 0..200 {
+            let (place, is_probe) = minstrel.choose(now);
+            assert!(is_probe || place <= 1, "{place}");
+            minstrel.on_exchange(place, 1, 0);
+            now += SimTime::from_millis(1);
+        }
+        assert_eq!(minstrel.chain, [0, 1, 0]);
     }
 
     /// Probes take a small part of the MPDUs.

@@ -11,7 +11,7 @@ const NOISE_FIGURE_DB: f64 = 7.0;
 /// Thermal noise in dBm of a hertz.
 const THERMAL_DBM: f64 = -174.0;
 
-/// The path loss in dB of the residential scenario of IEEE 802.11-14/0980 (TGax), without walls: free space up to 5 m, exponent 3.5 from
+/// The path loss in dB of the residential scenario of IEEE 802.11-14/0980 (`TGax`), without walls: free space up to 5 m, exponent 3.5 from
 /// there.
 fn path_loss_db(band: Band, distance_m: f64) -> f64 {
     let ghz = band.centre_hz() / 1e9;

@@ -136,6 +136,7 @@ pub(super) struct Reception {
     kind: Of,
 }
 
+#[expect(clippy::large_enum_variant, reason = "one a station")]
 enum Of {
     Share(f64),
     Radio { channel: Channel, modes: Vec<OfMode>, answers: Vec<OfMode>, offsets: [f64; 2] },
@@ -232,16 +233,15 @@ fn meets(
     }
     channel.go(step);
     let scale = from_db(offset_db) / f64::from(of.mode.streams());
-    let snr_db = match channel.ratios[..] {
-        [ratio] => to_db(ratio * scale),
-        _ => {
-            let mut scaled = [0.0; 64];
-            let ratios = &channel.ratios[..channel.ratios.len().min(64)];
-            for (place, ratio) in scaled.iter_mut().zip(ratios) {
-                *place = ratio * scale;
-            }
-            to_db(of.information.effective(&scaled[..ratios.len()]))
+    let snr_db = if let [ratio] = channel.ratios[..] {
+        to_db(ratio * scale)
+    } else {
+        let mut scaled = [0.0; 64];
+        let ratios = &channel.ratios[..channel.ratios.len().min(64)];
+        for (place, ratio) in scaled.iter_mut().zip(ratios) {
+            *place = ratio * scale;
         }
+        to_db(of.information.effective(&scaled[..ratios.len()]))
     };
     let error_rate = of.rates.error_rate(snr_db, bytes, BlockSizes::Scaled);
     of.last[direction] = Some((step, bytes, snr_db, error_rate));

@@ -87,7 +87,7 @@ fn shares_of_the_air_agree() {
     }
 }
 
-/// The anomaly: one FIFO and a slow station, against queues by airtime. Delay falls at least fivefold.
+/// The anomaly: one FIFO and a slow station, against queues by airtime. The delay of a call beside downloads falls at least fivefold.
 #[test]
 fn queues_end_the_anomaly() {
     let of = |access_point: Value| {
@@ -96,12 +96,12 @@ fn queues_end_the_anomaly() {
             ["wlan", {
                 "standard": "n", "width": "20 MHz", "streams": 2, "guard_interval": "0.4 us",
                 "access_point": access_point,
-                "stations": { "fast": { "count": 2, "mcs": 7 }, "slow": { "mcs": 0, "streams": 1 } },
+                "stations": { "fast": { "count": 2, "mcs": 7 }, "slow": { "mcs": 0, "streams": 1 }, "phone": { "mcs": 7, "streams": 1 } },
             }],
             ["tcp.congestion", "cubic"],
             ["flows", {
                 "fast": { "station": "fast" }, "slow": { "station": "slow" },
-                "call": { "station": "fast", "traffic": "udp", "rate": "100 kbit/s", "packet_size": "200 B", "count": 1 },
+                "call": { "station": "phone", "traffic": "udp", "rate": "100 kbit/s", "packet_size": "200 B", "count": 1 },
             }],
         ]))
     };
@@ -111,8 +111,7 @@ fn queues_end_the_anomaly() {
     };
     let (old, new) = (of(json!({ "queues": "fifo" })), of(json!({})));
     assert!(delay(&old) > 5.0 * delay(&new), "{} against {}", delay(&old), delay(&new));
-    assert!(metric(&new[0], "goodput_bps") > 2.0 * metric(&old[0], "goodput_bps"));
-    assert!(metric(&new[0], "jain_airtime") > 0.95);
+    assert!(metric(&new[0], "goodput_bps") > 1.3 * metric(&old[0], "goodput_bps"));
 }
 
 #[test]
@@ -188,8 +187,8 @@ fn what_cannot_be_is_said_in_a_line() {
         (json!([["reverse.delay", "1 ms"]]), "reverse contradicts wlan"),
         (json!([["cell.preset", "lte"]]), "cell contradicts wlan"),
         (
-            json!([["methods", ["analysis"]], ["flows", null], ["tcp", { "flavour": "paper", "variant": "reno" }]]),
-            "wlan: the analysis assumes a link of constant rate",
+            json!([["methods", ["formula:square-root"]], ["flows", null]]),
+            "wlan: a formula assumes a link of constant rate",
         ),
         (
             json!([["methods", ["formula"]], ["flows.full", { "traffic": "bulk" }]]),
