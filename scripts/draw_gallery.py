@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "python" / "crossfade" / "scenarios"
 PAGE = ROOT / "docs" / "scenario-gallery.md"
 PICTURES = ROOT / "docs" / "pictures"
-THUMBS = PICTURES / "gallery"
+THUMBS = PICTURES / "thumbnails"
 ROW = re.compile(r"^\| \[`(?P<name>[\w./-]+)`\]\((?P<link>[^)]+)\) \|.*$", re.MULTILINE)
 WIDTH = 260
 
@@ -64,7 +64,7 @@ def row(found: re.Match[str]) -> str:
     """The line of a scenario: its title, and its thumbnail where there is one."""
     name, link = found["name"], found["link"]
     said = title(name).replace("|", "\\|")
-    figure = f"![{said}](pictures/gallery/{thumb(name).name})" if thumb(name).exists() else ""
+    figure = f"![{said}](pictures/thumbnails/{thumb(name).name})" if thumb(name).exists() else ""
     return f"| [`{name}`]({link}) | {said} | {figure} |"
 
 
