@@ -47,7 +47,7 @@ fn value(result: &PointResult, name: &str) -> f64 {
 }
 
 /// Metrics of other scenarios and methods.
-const ELSEWHERE: [&str; 82] = [
+const ELSEWHERE: [&str; 99] = [
     // Of flavour quic.
     "spurious_losses",
     // By analysis.
