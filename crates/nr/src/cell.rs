@@ -56,7 +56,7 @@ impl NrCell {
 
     /// The ratio in dB from which each scheme is used.
     pub fn thresholds_db(config: &NrConfig) -> Vec<f64> {
-        let mut rates = ErrorRates::new(config.implementation_loss_db);
+        let mut rates = ErrorRates::of_config(config);
         let adaptation = Adaptation::new(config, &mut rates);
         (0..config.table.schemes().len()).map(|index| adaptation.threshold_db(index)).collect()
     }

@@ -23,6 +23,7 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
         layers: 2,
         table: McsTable::numbered(2).unwrap(),
         implementation_loss_db: 0.0,
+        error_table: None,
         header_bytes: 0,
         profile: None,
         shadowing: None,

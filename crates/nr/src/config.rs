@@ -1,6 +1,7 @@
 //! What an NR cell is made of.
 
 use crate::awgn::Combining;
+use crate::error_table::ErrorTable;
 use crate::mcs::{CodedModulation, McsTable};
 use crate::numerology::{Duplex, Numerology};
 use crate::stack_config::{StackConfig, UplinkConfig, Way};
@@ -9,6 +10,7 @@ use crossfade_cell::{CellError, OuterLoopConfig, SinrTrace};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::{OutOfRange, SimTime};
 use crossfade_link::QueueLimit;
+use std::sync::Arc;
 
 /// More users than this a cell cannot have.
 pub const MOST_USERS: usize = 1000;
@@ -38,6 +40,8 @@ pub struct NrConfig {
     pub table: McsTable,
     /// How many dB a receiver needs more than the error rates say.
     pub implementation_loss_db: f64,
+    /// Simulated error rates; `None` takes the normal approximation a fixed distance away.
+    pub error_table: Option<Arc<ErrorTable>>,
     /// Bytes that headers of PDCP, RLC and MAC add to a packet.
     pub header_bytes: u32,
     /// How channels fade; `None` of channels that do not.
@@ -189,6 +193,11 @@ impl NrConfig {
         self.propagation.as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
 
+    /// By how many slots reports are older than their delay when a block is sent: the way there and back, and a grant that was made before.
+    pub(crate) fn report_lag_slots(&self) -> u64 {
+        self.way_slots() + if let Way::Up { k2, .. } = self.way { k2 } else { 0 }
+    }
+
     fn way_slots(&self) -> u64 {
         (self.propagation * 2).as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
@@ -200,7 +209,8 @@ impl NrConfig {
     }
 
     /// The radio of the uplink, of which base stations make no mistake about acknowledgements.
-    pub(crate) fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
+    #[must_use]
+    pub fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
         let user =
             |user: &NrUser| NrUser { mean_snr_db: user.mean_snr_db + uplink.snr_offset_db, ..user.clone() };
         Self {
@@ -343,6 +353,25 @@ impl NrConfig {
         }
         if self.propagation > SimTime::from_millis(1000) {
             return out_of_range("ntn.round_trip", self.propagation * 2, "at most 2 s");
+        }
+        if let Some(table) = &self.error_table {
+            let tables = [Some(self.table), self.stack.as_ref().map(|stack| stack.uplink.table)];
+            let schemes = tables
+                .into_iter()
+                .flatten()
+                .flat_map(|table| table.schemes().iter().chain(table.quality_indicators()));
+            if let Some(scheme) = schemes.into_iter().find(|scheme| !table.has(**scheme)) {
+                let CodedModulation { bits_per_symbol, rate_times_2048 } = scheme;
+                let without = format!(
+                    "without {bits_per_symbol} bits a symbol at {}/1024",
+                    f64::from(*rate_times_2048) / 2.0
+                );
+                return out_of_range(
+                    "error_table",
+                    without,
+                    "a table with every scheme of the MCS and CQI tables",
+                );
+            }
         }
         if let Some(stack) = &self.stack {
             stack.check(self)?;

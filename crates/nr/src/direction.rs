@@ -59,7 +59,7 @@ impl Direction {
         let users: Result<Vec<User>, CellError> = (0..config.users.len())
             .map(|number| User::new(number, &config, response.as_ref(), seed, simd))
             .collect();
-        let mut rates = ErrorRates::new(config.implementation_loss_db);
+        let mut rates = ErrorRates::of_config(&config);
         Ok(Self {
             adaptation: Adaptation::new(&config, &mut rates),
             rates,

@@ -1,22 +1,31 @@
 //! Error rates of transport blocks, by scheme, size, and the information that all copies have.
 
+use crate::config::NrConfig;
+use crate::error_table::ErrorTable;
 use crate::mcs::CodedModulation;
 use crate::normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
 use crate::transport_block::CodeBlocks;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The error rates of code blocks, computed once for each size and number of symbols.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorRates {
     implementation_loss_db: f64,
-    /// By bits a symbol, bits of a code block, and symbols of all its copies.
-    curves: BTreeMap<(u32, u32, u32), ErrorCurve>,
+    table: Option<Arc<ErrorTable>>,
+    /// By bits a symbol, the rate where a table knows it, bits of a code block, and symbols of all its copies.
+    curves: BTreeMap<(u32, u32, u32, u32), ErrorCurve>,
 }
 
 impl ErrorRates {
     /// With receivers that need so many dB more.
     pub(crate) fn new(implementation_loss_db: f64) -> Self {
-        Self { implementation_loss_db, curves: BTreeMap::new() }
+        Self { implementation_loss_db, ..Self::default() }
+    }
+
+    /// Of a cell with this configuration.
+    pub(crate) fn of_config(config: &NrConfig) -> Self {
+        Self { table: config.error_table.clone(), ..Self::new(config.implementation_loss_db) }
     }
 
     /// The curve of a code block whose copies have `symbols` symbols together, over the ratio of each.
@@ -24,7 +33,9 @@ impl ErrorRates {
         // Symbols are shared evenly among code blocks.
         let each = (symbols / f64::from(blocks.count)).round().max(1.0) as u32;
         let loss_db = self.implementation_loss_db;
-        *self.curves.entry((scheme.bits_per_symbol, blocks.bits, each)).or_insert_with(|| {
+        let table = self.table.as_deref();
+        let rate = table.map_or(0, |_| scheme.rate_times_2048);
+        *self.curves.entry((scheme.bits_per_symbol, rate, blocks.bits, each)).or_insert_with(|| {
             let bits = f64::from(blocks.bits);
             // What the mother code has; more symbols than it are repetitions, which add up their ratios.
             let (rows, columns, _) = blocks.base_graph.size();
@@ -33,7 +44,13 @@ impl ErrorRates {
             let different = f64::from(each).min(most);
             let gain_db = crossfade_core::to_db(f64::from(each) / different);
             let curve = normal_approximation(scheme.bits_per_symbol, bits, different);
-            ErrorCurve { middle_db: curve.middle_db + decoder_loss_db(bits) + loss_db - gain_db, ..curve }
+            // Copies keep the distance that a first transmission has.
+            let known = table.and_then(|table| table.distance(scheme, blocks.base_graph, bits));
+            let (distance_db, wider) = known.unwrap_or_else(|| (decoder_loss_db(bits), 1.0));
+            ErrorCurve {
+                middle_db: curve.middle_db + distance_db + loss_db - gain_db,
+                width_db: curve.width_db * wider,
+            }
         })
     }
 

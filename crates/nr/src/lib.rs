@@ -21,6 +21,7 @@ mod channel;
 mod config;
 mod direction;
 mod error_rates;
+mod error_table;
 #[cfg(test)]
 mod fidelity_tests;
 mod harq;
@@ -45,6 +46,7 @@ mod user;
 pub use awgn::{Awgn, Combining, stream};
 pub use cell::NrCell;
 pub use config::{Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler};
+pub use error_table::{ErrorTable, TableEntry, approximation, most_likely_curve};
 pub use harq::closed_form;
 pub use mcs::{CodedModulation, McsTable};
 pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};

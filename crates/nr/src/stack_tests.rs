@@ -297,3 +297,20 @@ fn packets_that_wait_too_long_are_discarded() {
     assert!(user.bearer.discards > 1000 && user.bearer.discards == report.statistics.losses);
     assert!(report.statistics.arrived_bytes > 0);
 }
+
+#[test]
+fn millimetre_waves_can_take_a_tenth_of_a_millisecond() {
+    let mut config = with_stack(config(30.0), RlcMode::Unacknowledged);
+    config.numerology = Numerology::new(3).unwrap();
+    config.prbs = 66;
+    config.stack.as_mut().unwrap().uplink.grants = Grants::Proactive;
+    // DDDSU of 0.125 ms slots, packets at the beginning of each slot of the pattern.
+    let times: Vec<SimTime> = (0..20).map(|i| ms(10) + SimTime::from_micros(625 * 16 + 125) * i).collect();
+    let ends = |is_up| {
+        let (found, _) = delays(config.clone(), &times, is_up, 60);
+        let micros: Vec<u64> = found.iter().map(|delay| delay.unwrap().as_nanos() / 1000).collect();
+        (*micros.iter().min().unwrap(), *micros.iter().max().unwrap())
+    };
+    // Down a slot, and another behind U; up the wait for U, and that.
+    assert_eq!((ends(false), ends(true)), ((125, 250), (125, 625)));
+}

@@ -139,19 +139,21 @@ impl Upper {
     /// Changes of the cell, failures, and their ends.
     fn interrupt(&mut self, now: SimTime, number: usize, downlink: &mut Direction) {
         let user = &mut self.users[number];
-        let next = match self.config.handover {
-            Some(handover) if now >= user.handover => {
-                while user.handover <= now {
-                    user.handover += handover.every;
-                }
-                Some((now + handover.interruption, handover.is_lossless))
+        let mut next = None;
+        if let Some(handover) = self.config.handover {
+            // Nobody notices one in which nothing was under way.
+            while user.handover + handover.interruption <= now && user.handover < now {
+                user.handover += handover.every;
             }
-            _ if user.interrupted.is_none() && user.stack.has_failed() => {
-                user.failures += 1;
-                Some((now + self.config.outage, true))
+            if now >= user.handover {
+                next = Some((user.handover + handover.interruption, handover.is_lossless));
+                user.handover += handover.every;
             }
-            _ => None,
-        };
+        }
+        if next.is_none() && user.interrupted.is_none() && user.stack.has_failed() {
+            user.failures += 1;
+            next = Some((now + self.config.outage, true));
+        }
         if let Some(next) = next {
             user.interrupted = Some(next);
             user.stack.begin_anew(next.1);

@@ -268,7 +268,8 @@ impl User {
     /// The ratios that were reported last, one of all groups or each.
     pub(crate) fn reported(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
         let feedback = &config.feedback;
-        let known = slot.saturating_sub(feedback.delay_slots) / feedback.period_slots * feedback.period_slots;
+        let age = feedback.delay_slots + config.report_lag_slots();
+        let known = slot.saturating_sub(age) / feedback.period_slots * feedback.period_slots;
         if self.reported != Some(known) {
             self.reported = Some(known);
             self.reporter.at(known);

@@ -6,6 +6,7 @@ use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::formats::{self, Direction, Recorded};
 use crossfade_link::trace::{AttenuationTable, DelaySeries, OpportunityTrace, RateTable, SendRecord};
 use crossfade_mac::{Position, parse_positions};
+use crossfade_nr::ErrorTable;
 use crossfade_phy::{ErrorRateTable, SwitchingTable};
 use crossfade_transport::congestion::CustomControl;
 use serde_json::json;
@@ -82,6 +83,7 @@ pub(crate) struct Parsed {
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
     error_rates: Cache<Arc<ErrorRateTable>>,
+    nr_error_tables: Cache<Arc<ErrorTable>>,
     switching: Cache<Arc<SwitchingTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
@@ -152,6 +154,17 @@ impl<'a> Files<'a> {
     pub(crate) fn error_rates(&self, key: &str, name: &str) -> Result<Arc<ErrorRateTable>, ScenarioError> {
         let parse = |text: &str| ErrorRateTable::parse(text).map(Arc::new);
         self.of(&self.parsed.error_rates, name.to_owned(), key, name, parse)
+    }
+
+    pub(crate) fn nr_error_table(&self, key: &str, name: &str) -> Result<Arc<ErrorTable>, ScenarioError> {
+        let parse = |text: &str| text.parse().map(Arc::new);
+        self.of(
+            &self.parsed.nr_error_tables,
+            name.to_owned(),
+            key,
+            name,
+            parse as fn(&str) -> Result<_, String>,
+        )
     }
 
     pub(crate) fn switching(&self, key: &str, name: &str) -> Result<Arc<SwitchingTable>, ScenarioError> {

@@ -155,6 +155,7 @@ def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
         f"{max(schemes):.2f} dB on",
         f"HARQ round trip {least}, {mean}, {greatest} ms (least, mean, greatest); one user takes "
         f"{nr['harq_processes_needed']} processes to fill the downlink",
+        *_nr_uplink(nr),
         *(_sender(name, scenario) for name in scenario.get("flows") or {"": {}}),
     ]
 
@@ -198,6 +199,19 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
         parts = [_sender(name, scenario), where, category if category != "best-effort" else ""]
         lines.append("; ".join(part for part in parts if part))
     return lines
+
+
+def _nr_uplink(nr: Mapping[str, Any]) -> list[str]:
+    """How users of an NR cell come by grants, if it has an uplink."""
+    uplink = nr.get("uplink")
+    if uplink is None:
+        return []
+    asks = uplink["grants"] == "requested"
+    asked = f", requests each {time_text(uplink['request_period_s'])}" if asks else ""
+    return [
+        f"uplink with {uplink['grants']} grants{asked}: peak {rate_text(uplink['peak_bps'])}; "
+        f"RLC {uplink['rlc']} both ways"
+    ]
 
 
 # By what a plan calls the facts of each kind of network.

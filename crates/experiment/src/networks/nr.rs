@@ -9,7 +9,7 @@ use crate::parts::{LINK, PATH, Part, USER};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::QueueLimit;
 use crossfade_nr::rlc::RlcMode;
-use crossfade_nr::{NrCell, NrConfig};
+use crossfade_nr::{Grants, NrCell, NrConfig};
 use crossfade_scenario::{NrSetup, Scenario, ScenarioError, Setup};
 use crossfade_sim::{Medium, NetworkStatistics, Topology};
 use serde::Serialize;
@@ -99,10 +99,43 @@ struct NrFacts {
     harq_processes_needed: u32,
     /// The SNR in dB from which each scheme is used, by index.
     schemes_from_db: Vec<f64>,
+    /// How grants are come by, and from a packet's arrival at an idle user to that at the base station in seconds: least and greatest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uplink: Option<UplinkFacts>,
     /// The mean SNR of each user in dB.
     mean_snr_db: Vec<f64>,
     /// The maximum Doppler shift of each user in cycles a slot.
     fd_t: Vec<f64>,
+}
+
+/// An uplink.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct UplinkFacts {
+    /// How users come by grants.
+    grants: &'static str,
+    /// The rate of a cell in which all blocks of the uplink have the most efficient scheme, in bit/s.
+    peak_bps: f64,
+    /// From one occasion of a scheduling request to the next, in seconds.
+    request_period_s: f64,
+    /// The RLC mode.
+    rlc: &'static str,
+}
+
+fn uplink_facts(config: &NrConfig) -> Option<UplinkFacts> {
+    let stack = config.stack.as_ref()?;
+    Some(UplinkFacts {
+        grants: match stack.uplink.grants {
+            Grants::Requested => "requested",
+            Grants::Proactive => "proactive",
+            Grants::Configured { .. } => "configured",
+        },
+        peak_bps: config.of_uplink(&stack.uplink).peak_bps(),
+        request_period_s: config.numerology.slot().as_secs_f64() * stack.uplink.request_period_slots as f64,
+        rlc: match stack.rlc.mode {
+            RlcMode::Acknowledged => "AM",
+            RlcMode::Unacknowledged => "UM",
+        },
+    })
 }
 
 fn facts(config: &NrConfig) -> NrFacts {
@@ -120,6 +153,7 @@ fn facts(config: &NrConfig) -> NrFacts {
         harq_round_trip_s: [least, mean, greatest].map(|slots| slots * slot_s),
         harq_processes_needed: needed,
         schemes_from_db: NrCell::thresholds_db(config),
+        uplink: uplink_facts(config),
         mean_snr_db: config.users.iter().map(|user| user.mean_snr_db).collect(),
         fd_t: config.users.iter().map(|user| user.fd_t).collect(),
     }
@@ -310,6 +344,8 @@ mod tests {
             (json!([["nr.outer_loop.step_down_db", 50]]), "nr.outer_loop.step_down_db = 50: must be"),
             (json!([["nr.profile", "TDL-A"], ["nr.delay_spread", "1 ms"]]), "nr.delay_spread"),
             (json!([["nr.shadowing.sigma_db", 50]]), "nr.shadowing.sigma_db"),
+            (json!([["nr.rlc.mode", "am"]]), "nr.uplink"),
+            (json!([["nr.uplink.k2", 4]]), "reverse contradicts nr.uplink"),
             (json!([["cell.preset", "lte"]]), "cell contradicts nr"),
             (json!([["channel.model", "none"]]), "channel contradicts nr"),
             (json!([["link.queue.limit", "10 ms"]]), "link.queue.limit"),
@@ -320,6 +356,72 @@ mod tests {
         }
     }
 
+    /// With an uplink in place of links on the way back, and these keys.
+    fn both_ways(set: &[(&str, Value)]) -> Value {
+        let mut all = vec![json!(["reverse", null]), json!(["nr.uplink.sr_period", "20 ms"])];
+        all.extend(set.iter().map(|(key, value)| json!([key, value])));
+        Value::Array(all)
+    }
+
+    #[test]
+    fn what_cannot_be_above_the_radio_is_said_in_a_line() {
+        for (key, value, said) in [
+            ("nr.uplink.k2", json!(33), "nr.uplink.k2 = 33: must be between 0 and 32"),
+            ("nr.uplink.symbols", json!(15), "nr.uplink.symbols = 15: must be between 1 and 14"),
+            ("nr.uplink.layers", json!(5), "nr.uplink.layers = 5: must be between 1 and 4"),
+            ("nr.uplink.mcs_table", json!(0), "nr.uplink.mcs_table = 0: must be between 1 and 4"),
+            ("nr.uplink.sr_period", json!("0 s"), "nr.uplink.sr_period"),
+            ("nr.uplink.limit", json!("10 ms"), "nr.uplink.limit"),
+            ("nr.rlc.sn_bits", json!(6), "nr.rlc.sn_bits = 6: must be 12 or 18 in acknowledged mode"),
+            ("nr.rlc.poll_pdu", json!(5), "nr.rlc.poll_pdu = 5: must be one of 4, 8, 16"),
+            (
+                "nr.rlc.t_reassembly",
+                json!("7 ms"),
+                "must be one of TS 38.331: 0 to 100 by 5, 110 to 200 by 10 ms",
+            ),
+            ("nr.rlc.t_poll_retransmit", json!("260 ms"), "must be one of TS 38.331"),
+            ("nr.rlc.t_status_prohibit", json!("2500 ms"), "must be one of TS 38.331"),
+            ("nr.rlc.max_retransmissions", json!(5), "must be one of 1, 2, 3, 4, 6, 8, 16, 32"),
+            ("nr.handover.interruption", json!("11 s"), "must be shorter than handover.every"),
+            ("nr.drx.on", json!("161 ms"), "nr.drx.on"),
+            ("nr.ntn.round_trip", json!("3 s"), "nr.ntn.round_trip = \"3 s\": must be at most 2 s"),
+            ("nr.fidelity", json!("rate"), "nr.fidelity"),
+            ("nr.headers", json!("9 B"), "nr.headers contradicts nr.uplink"),
+        ] {
+            let set = both_ways(&[(key, value)]);
+            let error = plan(&set).err().unwrap_or_else(|| panic!("{set}"));
+            assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
+        }
+    }
+
+    #[test]
+    fn presets_fill_in_what_is_not_said() {
+        let facts = |preset: &str, key: &str| {
+            let plan = plan(&json!([["nr.preset", preset]])).unwrap();
+            serde_json::to_value(plan.describe()).unwrap()["nr"][key].clone()
+        };
+        assert_eq!(facts("nr-fdd-10", "resource_blocks"), 52);
+        assert_eq!(facts("lte-10", "resource_blocks"), 50);
+        assert_eq!(facts("lte-10", "harq_round_trip_s"), json!([0.008, 0.008, 0.008]));
+        assert_eq!(facts("nr-tdd-100", "pattern"), "DDDDDDDSUU");
+        assert_eq!(facts("nr-tdd-40", "harq_processes_needed"), 10);
+        // 25.77 ms of way and 8 ms of slots: 34 slots, which 32 processes do not quite fill.
+        assert_eq!(facts("nr-ntn-leo", "harq_processes_needed"), 34);
+        assert_eq!(facts("nr-ntn-geo", "harq_processes_needed"), 1);
+        let given = plan(&json!([["nr.preset", "lte-10"], ["nr.prbs", 25]])).unwrap();
+        assert_eq!(serde_json::to_value(given.describe()).unwrap()["nr"]["resource_blocks"], 25);
+    }
+
+    #[test]
+    fn delays_of_both_directions_are_taken_apart() {
+        let set =
+            both_ways(&[("nr.radio", json!({ "mean_snr_db": 20 })), ("flows.full.rate", json!("1 Mbit/s"))]);
+        let parts = ["queue", "grant", "air", "harq", "rlc", "reordering"];
+        let sum: f64 = parts.iter().map(|part| of(&set, &format!("delay_{part}_mean_s"))).sum();
+        assert!((sum / of(&set, "one_way_delay_mean_s") - 1.0).abs() < 0.02, "{sum}");
+        assert!(of(&set, "rlc_status_pdus") > 10.0 && of(&set, "scheduling_requests") > 10.0);
+    }
+
     #[test]
     fn parameters_that_fight_are_warned_of() {
         let warnings = |set: Value| plan(&set).unwrap().warnings().join("\n");
@@ -328,6 +430,16 @@ mod tests {
         let short = warnings(json!([["nr.reordering", "15 ms"]]));
         assert!(short.contains("(4 transmissions take up to 0.018 s)"), "{short}");
         assert!(warnings(json!([["link.queue.limit", "10 kB"]])).contains("the queue limits the rate"));
+        let stacked = |key, value| warnings(both_ways(&[(key, value)]));
+        assert!(
+            stacked("nr.rlc.t_reassembly", json!("15 ms"))
+                .contains("RLC takes for lost what is still being sent again")
+        );
+        assert!(stacked("nr.rlc.t_poll_retransmit", json!("5 ms")).contains("polls are repeated in vain"));
+        assert!(
+            stacked("nr.reordering", json!("50 ms"))
+                .contains("packets are given up that RLC still sends again")
+        );
         let wide = json!([["nr.profile", "TDL-C"], ["nr.delay_spread", "1 us"]]);
         assert!(warnings(wide).contains("the coherence bandwidth (200 kHz"));
     }

@@ -4,17 +4,20 @@ use super::base::{absent, json, named, positive_time, time};
 use super::nr_harq::NrHarq;
 use super::nr_interruptions::{NrDrx, NrHandover, NrNtn};
 use super::nr_link_adaptation::{NrFeedback, NrOuterLoop};
+use super::nr_preset::NrPreset;
 use super::nr_stack::{NrRlc, NrUplink};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::quantity::{Frequency, Share, Size, Span};
+use crate::quantity::{FileName, Frequency, Share, Size, Span};
 use crossfade_channel::DelayProfile;
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_nr::rlc::RlcMode;
-use crossfade_nr::{Duplex, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler, StackConfig, Way};
+use crossfade_nr::{
+    Duplex, ErrorTable, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler, StackConfig, Way,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +26,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Nr {
+    /// Cell that gives the defaults of other keys of `nr`.
+    #[schemars(extend("x-default" = "none, which is like nr-tdd-40"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<NrPreset>,
+
     /// Numerology mu: slots of 1 ms / 2^mu, subcarriers of 2^mu 15 kHz.
     #[schemars(range(min = 0, max = 3), extend("x-default" = "1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +96,11 @@ pub struct Nr {
     #[schemars(range(min = 0, max = 20), extend("x-default" = "0"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
+
+    /// Table of error rates: `simulated` (NR's LDPC codes, as shipped) or a file of the same columns.
+    #[schemars(extend("x-default" = "none: the normal approximation"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_table: Option<FileName>,
 
     /// Headers of PDCP, RLC and MAC of a packet.
     #[schemars(extend("x-default" = "9 B, without uplink"))]
@@ -231,6 +244,7 @@ pub struct NrModel {
 impl Nr {
     /// Fills in the numerology, and gives it.
     pub(crate) fn resolve_numerology(&mut self) -> Result<Numerology, ScenarioError> {
+        self.apply_preset();
         let mu = *self.numerology.get_or_insert(1);
         Numerology::new(mu)
             .ok_or_else(|| ScenarioError::value("nr.numerology", &json(mu), "must be between 0 and 3"))
@@ -276,6 +290,11 @@ impl Nr {
                 });
             }
         }
+        let error_table = match &self.error_table {
+            None => None,
+            Some(FileName(name)) if name == "simulated" => Some(ErrorTable::simulated()),
+            Some(FileName(name)) => Some(files.nr_error_table("nr.error_table", name)?),
+        };
         let (propagation, has_feedback) = self.ntn.resolve(slot)?;
         if !has_feedback {
             self.harq.transmissions.get_or_insert(1);
@@ -306,6 +325,7 @@ impl Nr {
             layers: *self.layers.get_or_insert(2),
             table,
             implementation_loss_db: *self.implementation_loss_db.get_or_insert(0.0),
+            error_table,
             header_bytes: if stack.is_some() { 0 } else { self.headers.get_or_insert(Size(9)).0 },
             profile,
             shadowing,

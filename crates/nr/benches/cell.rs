@@ -1,0 +1,119 @@
+//! Speed of a cell both ways: `cargo bench -p crossfade-nr --bench cell`.
+//!
+//! Prints simulated seconds for each second of one core: 40 MHz, `DDDSU`, TDL-C at 3 km/h, RLC AM, requests each 20 ms, without a
+//! transport; each user has 1.2 times what it gets, and a packet up for every two down.
+
+use crossfade_cell::OuterLoopConfig;
+use crossfade_channel::{DelayProfile, NamedProfile};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{Fabric, Parcel, QueueLimit};
+use crossfade_nr::rlc::{RlcConfig, RlcMode};
+use crossfade_nr::{
+    Combining, Duplex, Fidelity, Grants, HarqConfig, McsTable, NrCell, NrConfig, NrUser, Numerology,
+    QualityReports, Scheduler, StackConfig, UplinkConfig, Way,
+};
+use std::time::Instant;
+
+fn config(users: usize) -> NrConfig {
+    let ms = SimTime::from_millis;
+    let table = McsTable::numbered(2).expect("there is one");
+    let rlc = RlcConfig {
+        mode: RlcMode::Acknowledged,
+        sn_bits: 18,
+        poll_pdus: Some(16),
+        poll_bytes: None,
+        poll_retransmit: ms(100),
+        reassembly: ms(50),
+        status_prohibit: ms(10),
+        max_retransmissions: 32,
+    };
+    let uplink = UplinkConfig {
+        grants: Grants::Requested,
+        symbols: 13,
+        layers: 1,
+        table,
+        snr_offset_db: 0.0,
+        k2: 4,
+        processing_slots: 4,
+        request_period_slots: 40,
+        request_prohibit_slots: 0,
+        request_grant_bytes: 512,
+        report_period: ms(10),
+        report_again: ms(80),
+        queue: None,
+    };
+    NrConfig {
+        numerology: Numerology::new(1).expect("there is one"),
+        duplex: Duplex::time("DDDSU", [10, 2, 2]).expect("a pattern"),
+        prbs: 106,
+        group_prbs: 8,
+        control_symbols: 2,
+        dmrs_re: 12,
+        overhead_re: 0,
+        layers: 2,
+        table,
+        implementation_loss_db: 0.0,
+        error_table: None,
+        header_bytes: 0,
+        profile: DelayProfile::named(NamedProfile::TdlC(100e-9)).ok(),
+        shadowing: None,
+        users: vec![NrUser { mean_snr_db: 18.0, speed_mps: 0.83, fd_t: 0.00485, trace: None }; users],
+        scheduler: Scheduler::ProportionalFair { window_slots: 100.0 },
+        feedback: QualityReports { period_slots: 40, delay_slots: 4, is_indicator: true },
+        target_error_rate: 0.1,
+        outer_loop: Some(OuterLoopConfig::with_target(0.1, 0.5, 20.0)),
+        harq: HarqConfig {
+            processes: 16,
+            transmissions: 4,
+            k1: 4,
+            processing_slots: 4,
+            combining: Combining::IncrementalRedundancy,
+            has_feedback: true,
+            nack_to_ack: 0.001,
+            ack_to_nack: 0.01,
+        },
+        reordering: ms(220),
+        queue: Some(QueueLimit::Bytes(1_000_000)),
+        fidelity: Fidelity::Slot,
+        way: Way::Down,
+        propagation: SimTime::ZERO,
+        stack: Some(StackConfig {
+            rlc,
+            reordering: Some(ms(220)),
+            discard: None,
+            outage: ms(200),
+            uplink,
+            handover: None,
+            drx: None,
+        }),
+    }
+}
+
+fn main() {
+    for (users, seconds, packets) in [(1_u32, 20_u64, 14), (20, 4, 1)] {
+        let mut cell = NrCell::new(config(users as usize), RunSeed { seed: 1, run: 0 }).expect("it can be");
+        let (start, mut id) = (Instant::now(), 0);
+        for milli in 0..seconds * 1000 {
+            for user in 1..=users {
+                for _ in 0..packets {
+                    cell.push(SimTime::from_millis(milli), 0, user, Parcel::new(id, 0, 1500));
+                    id += 1;
+                    if id % 2 == 0 {
+                        cell.push(SimTime::from_millis(milli), user, 0, Parcel::new(id, 0, 52));
+                    }
+                }
+            }
+            let end = SimTime::from_millis(milli + 1);
+            while let Some(now) = cell.next_event().filter(|now| *now < end) {
+                while cell.advance(now).is_some() {}
+            }
+        }
+        let elapsed = start.elapsed().as_secs_f64();
+        let report = cell.report(SimTime::from_millis(seconds * 1000));
+        let mbit_s = report.statistics.arrived_bytes as f64 * 8e-6 / seconds as f64;
+        println!(
+            "{users} users: {:.1} simulated s a CPU s, {mbit_s:.1} Mbit/s down",
+            seconds as f64 / elapsed
+        );
+    }
+}

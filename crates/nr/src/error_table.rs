@@ -1,0 +1,321 @@
+//! Error rates of code blocks that were simulated, or come from elsewhere: two numbers a curve.
+//!
+//! A line says of one scheme, block size and number of transmissions where half of the blocks fail and how wide the curve is, that of a
+//! normal law over dB. What the distance to the [normal approximation](crate::normal_approximation) is beyond the
+//! [usual one](crate::decoder_loss_db) of the size, and the ratio of widths, are linear in the inverse square root of the size between
+//! sizes, within one base graph; beyond the sizes they are those of the nearest.
+//!
+//! The table that comes with this crate is made by `cargo run -p crossfade-nr --example error-table`.
+
+use crate::ldpc::BaseGraph;
+use crate::mcs::CodedModulation;
+use crate::normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+
+/// The columns of a table.
+const COLUMNS: &str =
+    "bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures";
+
+/// Curves of two rates may cross by this much, which is what few blocks are uncertain by: small blocks take whole symbols, with which
+/// neighbouring rates are the same.
+const TOLERANCE_DB: f64 = 0.2;
+
+/// A line of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableEntry {
+    /// Bits of a symbol and code rate.
+    pub scheme: CodedModulation,
+    /// Bits of the code block, with its checksums.
+    pub block_bits: u32,
+    /// How often it was sent, each with other bits of the code word.
+    pub transmissions: u32,
+    /// Its curve over Es/N0.
+    pub curve: ErrorCurve,
+    /// Blocks that were simulated, and those that failed; 0 of a table that does not say.
+    pub counts: (u64, u64),
+}
+
+/// How a scheme's curve at one size lies to the normal approximation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    inverse_root: f64,
+    /// Beyond the usual distance.
+    excess_db: f64,
+    width_ratio: f64,
+}
+
+/// Curves by scheme, size and transmissions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorTable {
+    entries: Vec<TableEntry>,
+    /// Of one transmission, by falling size.
+    places: BTreeMap<(CodedModulation, BaseGraph), Vec<Place>>,
+}
+
+impl ErrorTable {
+    /// The table that comes with this crate: layered sum-product decoding with 20 iterations, perfect channel knowledge.
+    pub fn simulated() -> Arc<Self> {
+        static TABLE: OnceLock<Arc<ErrorTable>> = OnceLock::new();
+        let parse = || Arc::new(include_str!("error-table.csv").parse().expect("tested"));
+        Arc::clone(TABLE.get_or_init(parse))
+    }
+
+    /// Its lines.
+    pub fn entries(&self) -> &[TableEntry] {
+        &self.entries
+    }
+
+    /// Whether it has curves of a scheme.
+    pub fn has(&self, scheme: CodedModulation) -> bool {
+        self.entries.iter().any(|entry| entry.scheme == scheme)
+    }
+
+    /// What a block needs beyond the normal approximation in dB, and how much wider its curve is.
+    pub(crate) fn distance(
+        &self,
+        scheme: CodedModulation,
+        graph: BaseGraph,
+        bits: f64,
+    ) -> Option<(f64, f64)> {
+        let other = if graph == BaseGraph::One { BaseGraph::Two } else { BaseGraph::One };
+        let places = self.places.get(&(scheme, graph)).or_else(|| self.places.get(&(scheme, other)))?;
+        let x = 1.0 / bits.sqrt();
+        let behind = places.partition_point(|place| place.inverse_root < x);
+        let (Some(before), Some(after)) = (behind.checked_sub(1).map(|i| places[i]), places.get(behind))
+        else {
+            let nearest = places.get(behind).or(places.last())?;
+            return Some((decoder_loss_db(bits) + nearest.excess_db, nearest.width_ratio));
+        };
+        let t = (x - before.inverse_root) / (after.inverse_root - before.inverse_root);
+        let between = |a: f64, b: f64| a + t * (b - a);
+        Some((
+            decoder_loss_db(bits) + between(before.excess_db, after.excess_db),
+            between(before.width_ratio, after.width_ratio),
+        ))
+    }
+}
+
+/// The normal approximation of a block that is sent once at the rate of its scheme.
+pub fn approximation(scheme: CodedModulation, block_bits: u32) -> ErrorCurve {
+    let symbols = (f64::from(block_bits) / scheme.efficiency()).ceil();
+    normal_approximation(scheme.bits_per_symbol, f64::from(block_bits), symbols)
+}
+
+impl FromStr for ErrorTable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#') && !line.is_empty());
+        if lines.next().is_none_or(|(line, _)| line != COLUMNS) {
+            return Err(format!("the first line must be {COLUMNS}"));
+        }
+        let mut entries: Vec<TableEntry> = Vec::new();
+        for (line, number) in lines {
+            let entry = entry(line).map_err(|problem| format!("line {number}: {problem}"))?;
+            let same = |other: &&TableEntry| {
+                (other.scheme.bits_per_symbol, other.block_bits, other.transmissions)
+                    == (entry.scheme.bits_per_symbol, entry.block_bits, entry.transmissions)
+            };
+            for other in entries.iter().filter(same) {
+                let [a, b] = [other, &entry].map(|entry| entry.scheme.rate_times_2048);
+                if a == b {
+                    return Err(format!("line {number}: this curve was given before"));
+                }
+                let needed = other.curve.required_db(0.1) - entry.curve.required_db(0.1);
+                if (if a < b { needed } else { -needed }) > TOLERANCE_DB {
+                    return Err(format!(
+                        "line {number}: out of order: of two rates with as many bits a symbol and the same size the higher must need more \
+                         dB"
+                    ));
+                }
+            }
+            entries.push(entry);
+        }
+        if entries.is_empty() {
+            return Err("it has no curve".to_owned());
+        }
+        let mut places: BTreeMap<_, Vec<Place>> = BTreeMap::new();
+        for entry in entries.iter().filter(|entry| entry.transmissions == 1) {
+            let graph = BaseGraph::of_block(entry.block_bits, entry.scheme.rate());
+            let best = approximation(entry.scheme, entry.block_bits);
+            places.entry((entry.scheme, graph)).or_default().push(Place {
+                inverse_root: 1.0 / f64::from(entry.block_bits).sqrt(),
+                excess_db: entry.curve.middle_db
+                    - best.middle_db
+                    - decoder_loss_db(f64::from(entry.block_bits)),
+                width_ratio: entry.curve.width_db / best.width_db,
+            });
+        }
+        for places in places.values_mut() {
+            places.sort_by(|a, b| a.inverse_root.total_cmp(&b.inverse_root));
+        }
+        Ok(Self { entries, places })
+    }
+}
+
+fn entry(line: &str) -> Result<TableEntry, String> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let names: Vec<&str> = COLUMNS.split(',').collect();
+    if fields.len() != names.len() {
+        return Err(format!("must have {} columns", names.len()));
+    }
+    let number = |place: usize, least: f64, most: f64| {
+        let value: Option<f64> = fields[place].trim().parse().ok();
+        value.filter(|value| (least..=most).contains(value)).ok_or_else(|| {
+            format!("{} = {}: must be between {least} and {most}", names[place], fields[place])
+        })
+    };
+    let bits_per_symbol = number(0, 2.0, 10.0)? as u32;
+    if bits_per_symbol % 2 == 1 {
+        return Err(format!("bits_per_symbol = {bits_per_symbol}: must be 2, 4, 6, 8 or 10"));
+    }
+    let rate = number(1, 1.0, 1023.5)? * 2.0;
+    if rate.fract() != 0.0 {
+        return Err(format!("rate_times_1024 = {}: must be whole or end in a half", fields[1]));
+    }
+    Ok(TableEntry {
+        scheme: CodedModulation { bits_per_symbol, rate_times_2048: rate as u32 },
+        block_bits: number(2, 24.0, 8448.0)? as u32,
+        transmissions: number(3, 1.0, 16.0)? as u32,
+        curve: ErrorCurve { middle_db: number(4, -40.0, 60.0)?, width_db: number(5, 1e-3, 20.0)? },
+        counts: (number(6, 0.0, 1e15)? as u64, number(7, 0.0, 1e15)? as u64),
+    })
+}
+
+/// The normal law over dB that is most likely behind counts: the ratio in dB, blocks, failures.
+pub fn most_likely_curve(points: &[(f64, u32, u32)], start: ErrorCurve) -> ErrorCurve {
+    let likelihood = |curve: ErrorCurve| -> f64 {
+        points
+            .iter()
+            .map(|&(snr_db, blocks, failures)| {
+                let p = curve.error_rate(snr_db).clamp(1e-12, 1.0 - 1e-12);
+                f64::from(failures) * libm::log(p) + f64::from(blocks - failures) * libm::log1p(-p)
+            })
+            .sum()
+    };
+    // Steps along both axes, halved where none is better.
+    let mut best = (likelihood(start), start);
+    let mut step = (0.5 * start.width_db, 0.3 * start.width_db);
+    for _ in 0..200 {
+        let ErrorCurve { middle_db, width_db } = best.1;
+        let around = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)].map(|(x, y)| ErrorCurve {
+            middle_db: middle_db + x * step.0,
+            width_db: (width_db + y * step.1).max(0.2 * start.width_db),
+        });
+        let found =
+            around.map(|curve| (likelihood(curve), curve)).into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        match found {
+            Some(found) if found.0 > best.0 => best = found,
+            _ => step = (step.0 / 2.0, step.1 / 2.0),
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::McsTable;
+
+    /// Es/N0 in dB that a Gaussian alphabet's capacity needs for the efficiency of a scheme.
+    fn shannon_db(scheme: CodedModulation) -> f64 {
+        10.0 * (2.0_f64.powf(scheme.efficiency()) - 1.0).log10()
+    }
+
+    #[test]
+    fn the_table_has_every_scheme_above_shannon_and_in_its_band() {
+        let table = ErrorTable::simulated();
+        for number in 1..=4 {
+            let mcs = McsTable::numbered(number).unwrap();
+            for scheme in mcs.schemes().iter().chain(mcs.quality_indicators()) {
+                assert!(table.has(*scheme), "{scheme:?}");
+            }
+        }
+        for entry in table.entries() {
+            assert!(entry.counts.1 >= 50 && entry.counts.0 > entry.counts.1, "{entry:?}");
+            let tenth = entry.curve.required_db(0.1);
+            assert!(tenth > shannon_db(entry.scheme), "{entry:?}");
+            let loss = tenth - approximation(entry.scheme, entry.block_bits).required_db(0.1);
+            // The band of 320 bits and more; mother codes that repeat bits (rates below 1/5) and the smallest blocks lose more.
+            let most = if entry.block_bits < 320 || entry.scheme.rate() < 0.2 { 2.5 } else { 1.1 };
+            assert!((0.3..most).contains(&loss), "{entry:?}: {loss}");
+        }
+    }
+
+    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 320, 2000 and 8424 bits, by an implementation of its own whose
+    /// standard errors are 0.06, 0.04 and 0.03 dB.
+    const ELSEWHERE: [(u32, f64, [f64; 3]); 14] = [
+        (2, 308.0, [-1.62, -2.03, -2.05]),
+        (2, 449.0, [0.57, 0.09, 0.0]),
+        (2, 602.0, [2.46, 2.03, 1.89]),
+        (4, 378.0, [4.27, 3.89, 3.74]),
+        (4, 490.0, [6.19, 5.74, 5.64]),
+        (4, 616.0, [8.24, 7.73, 7.55]),
+        (6, 466.0, [9.95, 9.38, 9.32]),
+        (6, 567.0, [11.90, 11.37, 11.27]),
+        (6, 666.0, [13.80, 13.31, 13.11]),
+        (6, 772.0, [15.95, 15.34, 15.13]),
+        (6, 873.0, [17.87, 17.36, 17.14]),
+        (8, 682.5, [18.87, 18.24, 17.98]),
+        (8, 797.0, [21.63, 20.94, 20.69]),
+        (8, 885.0, [23.87, 23.07, 22.82]),
+    ];
+
+    #[test]
+    fn the_table_is_that_of_another_implementation() {
+        let table = ErrorTable::simulated();
+        let mut squares = [0.0; 3];
+        for (bits_per_symbol, rate, expected) in ELSEWHERE {
+            let scheme = CodedModulation { bits_per_symbol, rate_times_2048: (2.0 * rate) as u32 };
+            for (place, (bits, expected)) in [320.0, 2000.0, 8424.0].into_iter().zip(expected).enumerate() {
+                let graph = BaseGraph::of_block(bits as u32, scheme.rate());
+                let (loss_db, ratio) = table.distance(scheme, graph, bits).unwrap();
+                let best = approximation(scheme, bits as u32);
+                let curve =
+                    ErrorCurve { middle_db: best.middle_db + loss_db, width_db: best.width_db * ratio };
+                // Symbols are whole here: 61 where the rate says 60.01, which takes 0.3 dB less.
+                let exact = bits / scheme.efficiency();
+                let exact = normal_approximation(bits_per_symbol, bits, exact).required_db(0.1);
+                let off = curve.required_db(0.1) - expected + exact - best.required_db(0.1);
+                squares[place] += off * off / 14.0;
+                assert!(off.abs() < [0.3, 0.15, 0.2][place], "{scheme:?} {bits}: {off:+.3}");
+            }
+        }
+        let [of_320, of_2000, of_8424] = squares.map(f64::sqrt);
+        println!("root mean squares in dB: {of_320:.3} {of_2000:.3} {of_8424:.3}");
+        assert!(of_320 < 0.13 && of_2000 < 0.08 && of_8424 < 0.12, "{of_320} {of_2000} {of_8424}");
+    }
+
+    #[test]
+    fn curves_behind_counts_are_found() {
+        let exact = ErrorCurve { middle_db: 3.0, width_db: 0.2 };
+        let points: Vec<(f64, u32, u32)> = [2.7, 2.9, 3.1, 3.3, 3.4]
+            .into_iter()
+            .map(|snr_db| (snr_db, 10_000, (exact.error_rate(snr_db) * 1e4).round() as u32))
+            .collect();
+        let found = most_likely_curve(&points, ErrorCurve { middle_db: 2.8, width_db: 0.3 });
+        assert!((found.middle_db - 3.0).abs() < 1e-3 && (found.width_db - 0.2).abs() < 1e-3, "{found:?}");
+    }
+
+    #[test]
+    fn tables_that_cannot_be_are_refused_by_line() {
+        let parse = |rows: &str| format!("{COLUMNS}\n{rows}").parse::<ErrorTable>().unwrap_err();
+        assert_eq!("a,b\n".parse::<ErrorTable>().unwrap_err(), format!("the first line must be {COLUMNS}"));
+        assert_eq!(parse(""), "it has no curve");
+        assert_eq!(parse("2,120,320,1,-6,0.5,100"), "line 2: must have 8 columns");
+        assert_eq!(
+            parse("3,120,320,1,-6,0.5,100,50"),
+            "line 2: bits_per_symbol = 3: must be 2, 4, 6, 8 or 10"
+        );
+        assert_eq!(parse("2,120,320,1,-6,0,100,50"), "line 2: width_db = 0: must be between 0.001 and 20");
+        assert!(
+            parse("2,120,320,1,-6,0.5,100,50\n2,193,320,1,-7,0.5,100,50").starts_with("line 3: out of order")
+        );
+        assert_eq!(
+            parse("2,120,320,1,-6,0.5,100,50\n2,120,320,1,-6,0.5,100,50"),
+            "line 3: this curve was given before"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Cells by name: defaults of several keys of `[nr]` together.
+
+use super::nr::Nr;
+use crate::quantity::{Frequency, Span};
+use crossfade_core::SimTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A cell whose keys have other defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrPreset {
+    /// FDD of 10 MHz at 15 kHz and 2.1 GHz: the cell width of RFC 8869, with srsRAN's scheduling times (k1 4, SR each 20 ms).
+    #[serde(rename = "nr-fdd-10")]
+    NrFdd10,
+    /// TDD of 40 MHz at 30 kHz and 3.5 GHz, pattern `DDDSU`. These are the defaults without a preset.
+    #[serde(rename = "nr-tdd-40")]
+    NrTdd40,
+    /// TDD of 100 MHz at 30 kHz and 3.5 GHz, pattern `DDDDDDDSUU`, four layers: srsRAN's example for band n78.
+    #[serde(rename = "nr-tdd-100")]
+    NrTdd100,
+    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with a round trip of 8 ms, requests each 10 ms.
+    #[serde(rename = "lte-10")]
+    Lte10,
+    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): round trip 25.77 ms, 32 HARQ processes, Amarisoft's times.
+    NrNtnLeo,
+    /// Geostationary satellite (3GPP TR 38.821): round trip 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 800 ms.
+    NrNtnGeo,
+}
+
+impl Nr {
+    /// Fills in what the preset says of keys that are not given.
+    pub(super) fn apply_preset(&mut self) {
+        let Some(preset) = self.preset else { return };
+        let ms = |count| Some(Span::exactly(SimTime::from_millis(count)));
+        let mut fill = Nr::default();
+        match preset {
+            NrPreset::NrTdd40 => {}
+            NrPreset::NrFdd10 => fill.divide_frequency(2.1e9),
+            NrPreset::NrTdd100 => {
+                fill.bandwidth = Some(Frequency(100e6));
+                fill.pattern = Some("DDDDDDDSUU".to_owned());
+                fill.special_slot = Some("6:4:4".to_owned());
+                fill.layers = Some(4);
+            }
+            NrPreset::Lte10 => {
+                fill.divide_frequency(2.1e9);
+                (fill.bandwidth, fill.prbs) = (None, Some(50));
+                (fill.mcs_table, fill.harq.processes) = (Some(1), Some(8));
+                fill.uplink.sr_period = ms(10);
+            }
+            NrPreset::NrNtnLeo => {
+                fill.divide_frequency(2e9);
+                fill.layers = Some(1);
+                fill.ntn.round_trip = Some(Span::exactly(SimTime::from_micros(25_770)));
+                (fill.harq.processes, fill.harq.transmissions) = (Some(32), Some(5));
+                fill.feedback.period = ms(40);
+                (fill.rlc.t_poll_retransmit, fill.rlc.t_reassembly) = (ms(80), ms(150));
+                fill.reordering = ms(500);
+            }
+            NrPreset::NrNtnGeo => {
+                fill.divide_frequency(2e9);
+                fill.layers = Some(1);
+                fill.ntn.round_trip = Some(Span::exactly(SimTime::from_micros(541_460)));
+                fill.ntn.harq_feedback = Some(false);
+                (fill.harq.processes, fill.harq.transmissions) = (Some(32), Some(1));
+                fill.feedback.period = ms(80);
+                fill.uplink.sr_period = ms(320);
+                (fill.rlc.t_poll_retransmit, fill.rlc.t_reassembly) = (ms(2000), ms(50));
+                fill.reordering = ms(3000);
+            }
+        }
+        let is_frequency = self.pattern.as_deref() == Some("fdd");
+        take(&mut self.numerology, fill.numerology);
+        if self.prbs.is_none() && self.bandwidth.is_none() {
+            (self.bandwidth, self.prbs) = (fill.bandwidth, fill.prbs);
+        }
+        take(&mut self.carrier, fill.carrier);
+        take(&mut self.pattern, fill.pattern);
+        if !is_frequency {
+            take(&mut self.special_slot, fill.special_slot);
+        }
+        take(&mut self.layers, fill.layers);
+        take(&mut self.mcs_table, fill.mcs_table);
+        take(&mut self.feedback.period, fill.feedback.period);
+        take(&mut self.harq.processes, fill.harq.processes);
+        take(&mut self.harq.transmissions, fill.harq.transmissions);
+        take(&mut self.reordering, fill.reordering);
+        take(&mut self.ntn.round_trip, fill.ntn.round_trip);
+        take(&mut self.ntn.harq_feedback, fill.ntn.harq_feedback);
+        // What stands above HARQ is there with an uplink alone.
+        if !self.uplink.is_absent() {
+            take(&mut self.uplink.sr_period, fill.uplink.sr_period);
+            take(&mut self.rlc.t_poll_retransmit, fill.rlc.t_poll_retransmit);
+            take(&mut self.rlc.t_reassembly, fill.rlc.t_reassembly);
+        }
+    }
+
+    /// 10 MHz both ways at 15 kHz.
+    fn divide_frequency(&mut self, carrier_hz: f64) {
+        self.numerology = Some(0);
+        self.bandwidth = Some(Frequency(10e6));
+        self.carrier = Some(Frequency(carrier_hz));
+        self.pattern = Some("fdd".to_owned());
+    }
+}
+
+/// A preset's value for a key that is not given.
+fn take<T>(key: &mut Option<T>, value: Option<T>) {
+    if key.is_none() {
+        *key = value;
+    }
+}
