@@ -44,7 +44,9 @@ impl Iperf {
                     self.start(start);
                     Ok(())
                 }
-                (_, Some(_)) if of.get("streams").is_some_and(|streams| streams[0]["sender"].is_boolean()) => {
+                (_, Some(_))
+                    if of.get("streams").is_some_and(|streams| streams[0]["sender"].is_boolean()) =>
+                {
                     self.interval(line, &of)
                 }
                 _ => Ok(()),

@@ -40,7 +40,8 @@ impl Irtt {
             return Err(LogError::at(line, "a round trip without timestamps.client.send"));
         };
         let start = *self.start.get_or_insert(sent);
-        let rtt = of.get("delay").and_then(|delay| delay.get("rtt")).and_then(Value::as_i64).filter(|rtt| *rtt > 0);
+        let rtt =
+            of.get("delay").and_then(|delay| delay.get("rtt")).and_then(Value::as_i64).filter(|rtt| *rtt > 0);
         let is_lost = of.get("lost").and_then(Value::as_str).is_some_and(|lost| lost.starts_with("true"));
         if rtt.is_none() && !is_lost {
             return Err(LogError::at(line, "a round trip that is not lost needs delay.rtt in ns"));

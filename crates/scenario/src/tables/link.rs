@@ -279,7 +279,9 @@ impl Varying {
     /// Whether it loses none, so that a channel beside it may.
     fn is_lossless(&self) -> bool {
         match self {
-            Self::Trace(trace) => trace.table().is_none_or(|table| table.rows().iter().all(|row| row.loss == 0.0)),
+            Self::Trace(trace) => {
+                trace.table().is_none_or(|table| table.rows().iter().all(|row| row.loss == 0.0))
+            }
             Self::Satellite(_) => false,
         }
     }
