@@ -84,7 +84,9 @@ def test_a_rate_that_changes_and_an_outage_are_found(tmp_path: Path) -> None:
     # Each way in which the link may have been is a scenario that runs.
     (tmp_path / "ways").mkdir()
     links = fit.write_variants(tmp_path / "ways")
-    assert len(links) == len({path.with_suffix(".rates.csv").read_text() for path in links}) == 8
+    # All of the rate was seen: those differ alone that begin at another time.
+    assert len(links) == 8
+    assert len({path.with_suffix(".rates.csv").read_text() for path in links}) == 3
 
 
 def iperf(
