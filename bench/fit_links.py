@@ -173,9 +173,9 @@ def main() -> int:
             f"link {number} {link['model']} {link['rate'] / 1e6:.3g} Mbit/s {link['rtt'] * 1e3:.3g} ms queue "
             f"{link['queue']} ({link['queue'] * PACKET * 8 / link['rate'] / link['rtt']:.2f} BDP) loss "
             f"{link['loss']:.2%} burst {link['burst'] or 0:.2g}: by {recorder}: {fit.model}, rate "
-            f"{fit.rate.value / link['rate']:.4f} {fit.rate.verdict}, rtt {fit.delay.value / link['rtt']:.4f} "
-            f"queue {fit.queue.value / link['queue']:.3f} ({fit.queue.low:.0f} to {fit.queue.high:.0f}) "
-            f"{fit.queue.verdict}, loss {fit.loss.value:.3%} ({fit.loss.low:.3%} to {fit.loss.high:.3%}), "
+            f"{fit.rate.value / link['rate']:.3f} {fit.rate.verdict} rtt {fit.delay.value / link['rtt']:.4f} "
+            f"queue {fit.queue.value / link['queue']:.3f} ({fit.queue.low:.0f}-{fit.queue.high:.0f}) "
+            f"{fit.queue.verdict}, loss {fit.loss.value:.3%} ({fit.loss.low:.3%}-{fit.loss.high:.3%}) "
             f"burst {fit.found['mean_burst']}, fitted in {took:.1f} s",
             flush=True,
         )
