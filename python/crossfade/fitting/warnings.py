@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from crossfade.fitting.links import LinkParameter
+from typing import Any
 
 # A record that is shorter shows no slow process.
 SHORT_S = 30.0
 
 
-def warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:
+def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
     """What the record does not show, and what a prediction by it leaves out, in words."""
     said = []
     seen = min(found["busy_share"], 1.0)
