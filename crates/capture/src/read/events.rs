@@ -2,8 +2,8 @@
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told};
 use super::observed::{Fate, Observed};
+use super::told::{PacketLog, Told};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A file has no sizes: those of full packets.

@@ -2,7 +2,7 @@
 //! retransmissions, of UDP with what was lost.
 
 use super::log_error::LogError;
-use super::logs::{Stretch, StretchLog, Told, number, parsed};
+use super::told::{Stretch, StretchLog, Told, number, parsed};
 use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["test_start", "intervals", "data", "sum"];

@@ -2,8 +2,8 @@
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told, number, parsed};
 use super::observed::{Fate, Observed};
+use super::told::{PacketLog, Told, number, parsed};
 use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["round_trips", "params"];

@@ -3,8 +3,8 @@
 use super::events::short;
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told};
 use super::observed::{Fate, Observed};
+use super::told::{PacketLog, Told};
 
 /// Headers of IP and ICMP in front of the bytes that are printed: 8 of ICMP are in them, 20 of IP are not.
 const IP: u32 = 20;

@@ -5,9 +5,9 @@
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told, number, parsed};
 use super::numbered::Numbered;
 use super::observed::Observed;
+use super::told::{PacketLog, Told, number, parsed};
 use serde_json::Value;
 
 /// Keys of a log that is one document.

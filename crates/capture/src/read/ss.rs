@@ -2,7 +2,7 @@
 
 use super::events::short;
 use super::log_error::LogError;
-use super::logs::{Stretch, StretchLog, Told};
+use super::told::{Stretch, StretchLog, Told};
 use std::collections::BTreeMap;
 
 /// More samples of a connection are not kept.
