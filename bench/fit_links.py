@@ -3,7 +3,7 @@
     python bench/fit_links.py [--links 30] [--first 0] [--out table.csv]
 
 Each link has a model (M0 to M3), a rate, a round trip, a queue and losses drawn over wide ranges. A flow is
-recorded on it: a capture at the sender of TCP or of QUIC, or both ends of UDP. A link is fitted to the record,
+recorded on it: a capture at the sender of TCP or of QUIC, or the events of UDP. A link is fitted to it,
 and every other control is run on the fitted link and on a replay of the record. Printed are the errors of the
 median prediction against the truth (the mean of several runs on the true link), and whether the 90 % interval
 of the prediction holds the truth.
@@ -74,7 +74,7 @@ def rates(link: dict[str, Any]) -> list[tuple[float, float]]:
         at = -of.uniform(0, 15)
         while at < link["seconds"]:
             level = link["rate"] * math.exp(of.gauss(0, 0.3))
-            for piece, share in enumerate((0.0, 0.23, 0.58, 0.77, 0.86)):
+            for share in (0.0, 0.23, 0.58, 0.77, 0.86):
                 rows.append((max(at, 0.0), share * level))
                 at += 0.1
             for _ in range(29):
@@ -173,9 +173,10 @@ def main() -> int:
             f"link {number} {link['model']} {link['rate'] / 1e6:.3g} Mbit/s {link['rtt'] * 1e3:.3g} ms queue "
             f"{link['queue']} ({link['queue'] * PACKET * 8 / link['rate'] / link['rtt']:.2f} BDP) loss "
             f"{link['loss']:.2%} burst {link['burst'] or 0:.2g}: by {recorder}: {fit.model}, rate "
-            f"{fit.rate.value / link['rate']:.4f} {fit.rate.verdict}, rtt {fit.delay.value / link['rtt']:.4f}, "
-            f"queue {fit.queue.value / link['queue']:.3f} ({fit.queue.low:.0f}-{fit.queue.high:.0f}) {fit.queue.verdict}, loss {fit.loss.value:.3%} "
-            f"({fit.loss.low:.3%}-{fit.loss.high:.3%}) burst {fit.found['mean_burst']}, fitted in {took:.1f} s",
+            f"{fit.rate.value / link['rate']:.3f} {fit.rate.verdict} rtt {fit.delay.value / link['rtt']:.4f} "
+            f"queue {fit.queue.value / link['queue']:.3f} ({fit.queue.low:.0f}-{fit.queue.high:.0f}) "
+            f"{fit.queue.verdict}, loss {fit.loss.value:.3%} ({fit.loss.low:.3%}-{fit.loss.high:.3%}) "
+            f"burst {fit.found['mean_burst']}, fitted in {took:.1f} s",
             flush=True,
         )
         for of in predictions:
@@ -184,7 +185,11 @@ def main() -> int:
             rows.append(
                 {
                     "link": number,
-                    **{name: f"{value:.6g}" if isinstance(value, float) else value for name, value in link.items() if name != "number"},
+                    **{
+                        name: f"{value:.6g}" if isinstance(value, float) else value
+                        for name, value in link.items()
+                        if name != "number"
+                    },
                     "recorder": recorder,
                     "fitted": fit.model,
                     "rate_verdict": fit.rate.verdict,
@@ -204,8 +209,9 @@ def main() -> int:
             scale = 1e-6 if of.metric == "goodput_bps" else 1e3
             mark = "  " if rows[-1]["holds"] else "XX"
             print(
-                f"   {mark} {of.control:7s} {of.metric:12s} truth {true * scale:9.4g} predicted {of.value * scale:9.4g} "
-                f"({of.low * scale:.4g} to {of.high * scale:.4g}) error {rows[-1]['error']:+.1%} replay {replayed:+.0%}",
+                f"   {mark} {of.control:7s} {of.metric:12s} truth {true * scale:9.4g} predicted "
+                f"{of.value * scale:9.4g} ({of.low * scale:.4g} to {of.high * scale:.4g}) error "
+                f"{rows[-1]['error']:+.1%} replay {replayed:+.0%}",
                 flush=True,
             )
     if chosen.out and rows:
@@ -215,7 +221,9 @@ def main() -> int:
             table.writerows(rows)
     for metric in METRICS:
         for verdict in ("identified", "bounded", "all"):
-            of_all = [row for row in rows if row["metric"] == metric and verdict in (row["rate_verdict"], "all")]
+            of_all = [
+                row for row in rows if row["metric"] == metric and verdict in (row["rate_verdict"], "all")
+            ]
             if not of_all:
                 continue
             error = statistics.median(abs(row["error"]) for row in of_all)

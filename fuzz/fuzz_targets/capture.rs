@@ -45,7 +45,7 @@ fn fitted(record: &FlowRecord) {
         let fate = if of.seen_ns.is_some() { Fate::Arrived } else { Fate::Lost };
         Packet { sent_s: of.sent_ns as f64 / 1e9, bytes: of.bytes.max(1).into(), seen_s, fate }
     });
-    if let Ok(record) = Record::new(packets.collect(), record.vantage == Vantage::Sender) {
+    if let Ok(record) = Record::new(packets.collect(), record.vantage != Vantage::BothEnds) {
         let fit = Fit::new(&record, 1);
         assert!(fit.rate.low <= fit.rate.high && fit.draws.iter().all(|draw| draw.rate_bps > 0.0));
     }

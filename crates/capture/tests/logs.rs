@@ -185,7 +185,11 @@ fn ss_has_a_connection_at_several_times() {
     assert!((of.bytes * 8.0 / 0.5 - 24e6).abs() < 1.0, "the kernel's delivery rate, on the wire: {of:?}");
     assert!(log.stretches[1].is_limited);
     let wrong = sample(1.0, 1, "delivery_rate 11.6Xbps");
-    assert!(refusal(&wrong).starts_with("line 3: delivery_rate 11.6Xbps: must be a rate"), "{}", refusal(&wrong));
+    assert!(
+        refusal(&wrong).starts_with("line 3: delivery_rate 11.6Xbps: must be a rate"),
+        "{}",
+        refusal(&wrong)
+    );
     assert!(refusal(&sample(1.0, 1, "")).contains("needs two samples"));
 }
 
@@ -194,7 +198,8 @@ const SENT: &str = r#"{"time": 1.0, "name": "transport:packet_sent", "data": {"h
 #[test]
 fn qlog_has_packets_and_what_acknowledged_them() {
     let sent = |time: f64, number: u64| {
-        SENT.replace("1.0", &time.to_string()).replace("\"packet_number\": 0", &format!("\"packet_number\": {number}"))
+        SENT.replace("1.0", &time.to_string())
+            .replace("\"packet_number\": 0", &format!("\"packet_number\": {number}"))
     };
     let acked = |time: f64, ranges: &str| {
         format!(
@@ -202,20 +207,35 @@ fn qlog_has_packets_and_what_acknowledged_them() {
              \"raw\": {{\"length\": 40}}, \"frames\": [{{\"frame_type\": \"ack\", \"ack_delay\": 2.0, \"acked_ranges\": {ranges}}}]}}}}"
         )
     };
-    let events =
-        [sent(100.0, 0), sent(101.0, 1), sent(102.0, 2), sent(103.0, 3), acked(150.0, "[[0, 1], [3]]"), sent(151.0, 4)];
-    let whole = format!("{{\"qlog_version\": \"0.3\", \"traces\": [{{\"events\": [\n{}\n]}}]}}", events.join(",\n"));
+    let events = [
+        sent(100.0, 0),
+        sent(101.0, 1),
+        sent(102.0, 2),
+        sent(103.0, 3),
+        acked(150.0, "[[0, 1], [3]]"),
+        sent(151.0, 4),
+    ];
+    let whole =
+        format!("{{\"qlog_version\": \"0.3\", \"traces\": [{{\"events\": [\n{}\n]}}]}}", events.join(",\n"));
     let log = packets(&whole);
     assert_eq!(fates(&log), [Arrived, Arrived, Lost, Arrived, Unknown]);
     let last = log.packets[3];
     assert_eq!((last.sent_ns, last.seen_ns, last.bytes), (3_000_000, Some(48_000_000), 1280));
     let header = "{\"qlog_version\": \"0.3\", \"qlog_format\": \"JSON-SEQ\", \"trace\": {\"common_fields\": {\"time_format\": \"relative\"}}}";
-    let sequence: String =
-        std::iter::once(header).chain(events.iter().map(String::as_str)).map(|of| format!("\u{1e}{of}\n")).collect();
+    let sequence: String = std::iter::once(header)
+        .chain(events.iter().map(String::as_str))
+        .map(|of| format!("\u{1e}{of}\n"))
+        .collect();
     assert_eq!(packets(&sequence), log);
-    let delta = sequence.replace("\"relative\"", "\"delta\"").replace("150", "47").replace("\"time\": 10", "\"time\": 1");
+    let delta = sequence
+        .replace("\"relative\"", "\"delta\"")
+        .replace("150", "47")
+        .replace("\"time\": 10", "\"time\": 1");
     let of_delta = packets(&delta);
-    assert_eq!(of_delta.packets.iter().map(|of| of.sent_ns / 1_000_000).collect::<Vec<_>>()[..3], [0, 11, 23]);
+    assert_eq!(
+        of_delta.packets.iter().map(|of| of.sent_ns / 1_000_000).collect::<Vec<_>>()[..3],
+        [0, 11, 23]
+    );
     let cut = &whole[..whole.len() - 40];
     let Told::Packets(log) = read(cut, 9).unwrap() else { panic!() };
     assert!(log.is_cut);

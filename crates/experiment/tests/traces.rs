@@ -333,6 +333,7 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
         ("path.csv", "0 1e6 0 0\n1 1e6 0 2\n"),
         ("dead.csv", "0 0 0 0\n"),
         ("good.csv", "0 1e6 0 0\n9 2e6 0 0\n"),
+        ("lossy.csv", "0 1e6 0 0.1\n9 2e6 0 0\n"),
         ("good.up", "12\n"),
         ("losses.txt", "0 1 2x"),
         ("rain.csv", "0 0\n5 x\n"),
@@ -421,8 +422,8 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
             "link.frame_size contradicts link.trace.rates: frames need a constant rate",
         ),
         (
-            with(json!({ "rates": "good.csv" }), "channel", json!({ "model": "iid", "p_e": 0.1 })),
-            "channel.model contradicts link.trace: the table has the losses",
+            with(json!({ "rates": "lossy.csv" }), "channel", json!({ "model": "iid", "p_e": 0.1 })),
+            "channel.model contradicts link.trace: the table has losses of its own",
         ),
         (
             json!([["link.rate", "1 Mbit/s"], ["reverse", { "trace": { "opportunities": "no.down" } }]]),

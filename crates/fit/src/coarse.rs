@@ -122,9 +122,12 @@ impl CoarseFit {
         let of_seen: Vec<f64> = seen.iter().map(arrived).collect();
         let is_seen = of_seen.len() >= FEWEST_SEEN;
         let value = if is_seen { median(&mut of_seen.clone()) } else { most };
-        let rates: Vec<f64> = (0..DRAWS)
-            .map(|_| if is_seen { resampled(&of_seen, &mut random) } else { most * power(BEYOND, &mut random) })
-            .collect();
+        let rates: Vec<f64> =
+            (0..DRAWS)
+                .map(|_| {
+                    if is_seen { resampled(&of_seen, &mut random) } else { most * power(BEYOND, &mut random) }
+                })
+                .collect();
 
         // What was lost while no queue stood was lost at random.
         let sums = |of: &[Carried]| {
@@ -150,9 +153,13 @@ impl CoarseFit {
                 }
             })
             .collect();
-        let ends = |values: &dyn Fn(&Draw) -> f64| interval(&draws.iter().map(values).collect::<Vec<_>>(), LEVEL);
-        let parameter = |value: f64, (low, high): (f64, f64), verdict| {
-            Parameter { value, low: low.min(value), high: high.max(value), verdict }
+        let ends =
+            |values: &dyn Fn(&Draw) -> f64| interval(&draws.iter().map(values).collect::<Vec<_>>(), LEVEL);
+        let parameter = |value: f64, (low, high): (f64, f64), verdict| Parameter {
+            value,
+            low: low.min(value),
+            high: high.max(value),
+            verdict,
         };
         let verdict = |is_there| if is_there { Verdict::Identified } else { Verdict::Bounded };
         let time = |of: &[Carried]| of.iter().map(|at| at.to_s - at.from_s).sum::<f64>();
@@ -169,7 +176,8 @@ impl CoarseFit {
             lost: (random_losses.0, congestive.0),
             busy_share: time(&seen) / time(&carried),
             lasts_s,
-            carried_bps: carried.iter().map(|at| 8.0 * at.bytes).sum::<f64>() / lasts_s.max(f64::MIN_POSITIVE),
+            carried_bps: carried.iter().map(|at| 8.0 * at.bytes).sum::<f64>()
+                / lasts_s.max(f64::MIN_POSITIVE),
             packets: carried.iter().map(|at| at.packets).sum(),
             draws,
         })
@@ -185,8 +193,11 @@ fn power(most: f64, random: &mut Stream) -> f64 {
 /// The median of values drawn with replacement.
 fn resampled(values: &[f64], random: &mut Stream) -> f64 {
     let drawn = weights(values.len(), random);
-    let mut found: Vec<f64> =
-        values.iter().zip(&drawn).flat_map(|(value, weight)| std::iter::repeat_n(*value, *weight as usize)).collect();
+    let mut found: Vec<f64> = values
+        .iter()
+        .zip(&drawn)
+        .flat_map(|(value, weight)| std::iter::repeat_n(*value, *weight as usize))
+        .collect();
     median(&mut found)
 }
 
@@ -218,7 +229,9 @@ mod tests {
 
     #[test]
     fn a_standing_queue_shows_the_rate() {
-        let of = stretches(false, |second| if second == 0 { (3.0, Some(0.04), Some(0.0)) } else { (19.2, Some(0.09), Some(4.0)) });
+        let of = stretches(false, |second| {
+            if second == 0 { (3.0, Some(0.04), Some(0.0)) } else { (19.2, Some(0.09), Some(4.0)) }
+        });
         let fit = CoarseFit::new(&of, 1).unwrap();
         assert_eq!((fit.rate.verdict, fit.queue.verdict), (Verdict::Identified, Verdict::Bounded));
         assert!((fit.rate.value - 19.2e6).abs() < 1.0 && (fit.delay.value - 0.04).abs() < 1e-9);

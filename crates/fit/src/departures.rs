@@ -76,6 +76,20 @@ pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
     found
 }
 
+/// What each packet found before it in bytes at a constant rate: what the link needs until the packet in front has left. Of those that
+/// were dropped nothing is in it, of those that a channel lost all, as they took their time.
+pub(crate) fn found_by_delay(record: &Record, departures: &[f64], rate_bps: f64) -> Vec<f64> {
+    let mut last = f64::NEG_INFINITY;
+    let of = |(packet, left): (&crate::record::Packet, &f64)| {
+        let found = ((last - packet.sent_s) * rate_bps / 8.0).max(0.0);
+        if left.is_finite() {
+            last = *left;
+        }
+        found
+    };
+    record.packets().iter().zip(departures).map(of).collect()
+}
+
 /// A time between two departures in which the link was never idle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {

@@ -21,6 +21,8 @@ pub struct Losses {
     pub by_backlog: [(u64, u64); 2],
 }
 
+/// In a queue that is always full fewer packets are far from its limit: they are taken for so many.
+const FEWEST: u64 = 1000;
 /// Stretches of the record for the dispersion.
 const STRETCHES: usize = 30;
 
@@ -61,6 +63,9 @@ impl Losses {
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         if self.lost == 0 && stream.random_bool(0.5) {
             return 0.0;
+        }
+        if self.lost == 0 && self.packets < FEWEST {
+            return share(0.0, FEWEST as f64, stream);
         }
         share(self.lost as f64 / self.dispersion, self.packets as f64 / self.dispersion, stream)
     }

@@ -83,6 +83,8 @@ pub struct Fit {
     pub rates: Vec<(f64, f64)>,
     /// The rate in the table where the link was faster than what was sent: a lower bound.
     pub quiet_bps: Option<f64>,
+    /// So many packets that waited in a window tell its rate.
+    pub fewest_packets: f64,
     /// Windows of [`Self::window_s`] with what was seen of the rate.
     pub windows: Vec<Window>,
     /// How long these are.
@@ -139,18 +141,19 @@ impl OverTime {
         let gaps = busy(record, left, margin_s);
         let outages = over_time::outages(&gaps);
         let windows = over_time::windows(&gaps, &outages, start, window_s);
-        let series = over_time::series(&windows, window_s);
+        let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let changes = Changes::new(&series, &windows);
         let has_outages = changes.is_some() && !outages.is_empty();
         let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
         let (quiets, seen) = (quiet.iter().filter(|of| **of).count(), series.iter().flatten().count());
-        let bound_bps = (quiets as f64 > MOSTLY * (quiets + seen) as f64).then(|| {
-            series.iter().flatten().map(|rate| libm::exp(*rate)).fold(most, f64::max)
-        });
+        let bound_bps = (quiets as f64 > MOSTLY * (quiets + seen) as f64)
+            .then(|| series.iter().flatten().map(|rate| libm::exp(*rate)).fold(most, f64::max));
         let mut filled = series.clone();
         if let Some(bound) = bound_bps {
-            for (value, _) in filled.iter_mut().zip(&quiet).filter(|(value, quiet)| **quiet && value.is_none()) {
+            for (value, _) in
+                filled.iter_mut().zip(&quiet).filter(|(value, quiet)| **quiet && value.is_none())
+            {
                 *value = Some(libm::log(bound));
             }
         }
@@ -184,15 +187,21 @@ impl Fit {
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let mut left = departures(record, base_s, |index| drops.dropped[index]);
         let mut over = OverTime::new(record, &left, window_s, margin_s);
-        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one.
-        let adds_up = rate.deviation_s > 8.0 * full / rate.rate_bps;
+        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
+        // not those of the model, or some are shorter than those of its empty link.
+        let packet_s = 8.0 * full / rate.rate_bps;
+        let is_too_long = rate.base_s + packet_s - least_s > 1.5 * packet_s + 2.0 * rate.deviation_s;
+        let adds_up = rate.deviation_s > packet_s || is_too_long;
         let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
         let by_windows = over.varies || is_seen;
         if by_windows {
             // What packets found, the base delay and the rate over time depend on one another.
             for _ in 0..2 {
                 if !over.varies {
-                    over.rows = busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect();
+                    over.rows = busy_rate(record, base_s, &drops.dropped)
+                        .map(|rate| (0.0, rate))
+                        .into_iter()
+                        .collect();
                 }
                 if over.rows.is_empty() {
                     break;
@@ -207,10 +216,11 @@ impl Fit {
                 over.varies |= varied && over.rows.len() > 1;
             }
             if over.rows.is_empty() {
-                over.rows = busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect();
+                over.rows =
+                    busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect();
             }
         }
-        let Drops { limit, dropped, near } = drops;
+        let Drops { limit, dropped, near, .. } = drops;
         let of_period =
             period(&over.series, window_s, PERIOD_S, &mut stream("period")).filter(|of| of.p_value <= 0.01);
         let by_windows = by_windows && !over.rows.is_empty();
@@ -228,9 +238,9 @@ impl Fit {
         // The way back, where it was recorded; else it is as long.
         let back_s = match clock {
             None => 0.0,
-            Some(clock) => record.reverse_s(clock.skew, clock.since_s).unwrap_or_else(|| {
-                if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 }
-            }),
+            Some(clock) => record
+                .reverse_s(clock.skew, clock.since_s)
+                .unwrap_or_else(|| if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 }),
         };
 
         // Draws of all parameters together.
@@ -239,7 +249,8 @@ impl Fit {
         } else {
             rate.draws(DRAWS, &mut stream("rate"))
         };
-        let of_rate: Vec<(f64, f64)> = of_rate.into_iter().map(|(rate, there)| (rate, there + back_s)).collect();
+        let of_rate: Vec<(f64, f64)> =
+            of_rate.into_iter().map(|(rate, there)| (rate, there + back_s)).collect();
         let ends = QueueEnds::new(&limit, full);
         let has_back = record.is_round_trip() || record.reverse_s(0.0, 0.0).is_some();
         let of_bound = (!is_identified).then(|| Bound {
@@ -281,6 +292,7 @@ impl Fit {
             quiet_bps: over.bound_bps.filter(|_| mostly_quiet),
             rates: if over.varies { over.rows } else { Vec::new() },
             busy_share: over.windows.iter().map(|window| window.busy_s).sum::<f64>() / lasts,
+            fewest_packets: over_time::fewest(&over.windows),
             windows: over.windows,
             window_s,
             delays: base_delays(&points, (lasts / 12.0).max(10.0)),

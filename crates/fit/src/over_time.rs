@@ -20,8 +20,10 @@ pub struct Window {
     pub error: f64,
 }
 
-/// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share.
+/// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share; fewer do if the times
+/// between departures differ so little that the rate is within this share.
 const FEWEST_PACKETS: f64 = 8.0;
+const PRECISE: f64 = 0.05;
 const SEEN: f64 = 0.3;
 /// A window in which fewer of the packets waited was quiet.
 const QUIET: f64 = 0.25;
@@ -97,7 +99,13 @@ pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s
 }
 
 /// Adds a busy time to the windows that it lies in.
-fn spread(windows: &mut Vec<Window>, start: f64, window_s: f64, (from, to): (f64, f64), (bits, packets): (f64, f64)) {
+fn spread(
+    windows: &mut Vec<Window>,
+    start: f64,
+    window_s: f64,
+    (from, to): (f64, f64),
+    (bits, packets): (f64, f64),
+) {
     let mut at = from;
     while at < to {
         let index = ((at - start) / window_s).floor().max(0.0) as usize;
@@ -119,9 +127,21 @@ fn spread(windows: &mut Vec<Window>, start: f64, window_s: f64, (from, to): (f64
     }
 }
 
-/// Logarithms of the rates of windows in which the link was seen.
-pub(crate) fn series(windows: &[Window], window_s: f64) -> Vec<Option<f64>> {
-    let is_seen = |of: &Window| of.packets >= FEWEST_PACKETS || of.busy_s >= SEEN * window_s;
+/// So many packets that waited in a window tell its rate: by how much the times between departures differ in windows with many.
+pub(crate) fn fewest(windows: &[Window]) -> f64 {
+    let of = |of: &Window| of.error * of.packets.sqrt();
+    let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= FEWEST_PACKETS).map(of).collect();
+    if noise.is_empty() {
+        return FEWEST_PACKETS;
+    }
+    let needed = median(&mut noise) / PRECISE;
+    (needed * needed).clamp(1.0, FEWEST_PACKETS)
+}
+
+/// Logarithms of the rates of windows in which the link was seen: in which at least so many packets waited.
+pub(crate) fn series(windows: &[Window], window_s: f64, fewest: f64) -> Vec<Option<f64>> {
+    // A window that a gap ends in has all of it, or nearly.
+    let is_seen = |of: &Window| of.packets >= 0.9 * fewest || of.busy_s >= SEEN * window_s;
     windows.iter().map(|of| (is_seen(of) && of.bits > 0.0).then(|| libm::log(of.bits / of.busy_s))).collect()
 }
 
@@ -197,7 +217,9 @@ pub(crate) fn quiet(
     let mut through = vec![(0.0, 0.0); windows.len()];
     for (packet, left) in record.packets().iter().zip(left) {
         // A departure is not a number, or before the first window, of packets that say nothing.
-        if let Some(sum) = through.get_mut(((left - start) / window_s).floor() as usize).filter(|_| *left >= start) {
+        if let Some(sum) =
+            through.get_mut(((left - start) / window_s).floor() as usize).filter(|_| *left >= start)
+        {
             *sum = (sum.0 + 1.0, sum.1 + 8.0 * packet.bytes);
         }
     }
@@ -286,7 +308,7 @@ mod tests {
         assert_eq!(outages.len(), 1);
         assert!((outages[0].0 - 0.5).abs() < 1e-6 && (outages[0].1 - 0.7).abs() < 1e-6, "{outages:?}");
         let windows = windows(&gaps, &outages, 0.0, 0.1);
-        let series = series(&windows, 0.1);
+        let series = series(&windows, 0.1, 8.0);
         let rows = table(&series, 0.1, 0.0, &outages);
         assert_eq!(rows.len(), 3, "{rows:?}");
         assert!(rows.iter().zip([12e6, 0.0, 12e6]).all(|(row, rate)| (row.1 - rate).abs() < 1.0), "{rows:?}");

@@ -19,8 +19,7 @@ const FEWEST_DROPS: usize = 3;
 const GAIN: f64 = 8.0;
 /// Beyond the limit at least this share is lost.
 const LEAST_SHARE: f64 = 0.3;
-/// Where less is lost beyond it, what packets found is not exact: losses within so many packets below the limit count too.
-const EXACT_SHARE: f64 = 0.9;
+/// What packets found is not exact: losses within so many packets below the limit count too, and say nothing of others.
 const NEAR_PACKETS: f64 = 1.5;
 
 /// What a full queue did to a record.
@@ -32,6 +31,8 @@ pub(crate) struct Drops {
     pub(crate) dropped: Vec<bool>,
     /// Which packets were so near to the limit that their losses say nothing of others.
     pub(crate) near: Vec<bool>,
+    /// By how much the limit explains the losses better than chance.
+    pub(crate) gain: f64,
 }
 
 /// The logarithm of the likelihood of so many losses among as many, at their own share.
@@ -82,24 +83,27 @@ impl Drops {
                 best = Some((of, index));
             }
         }
-        let Some((_, at)) = best else {
+        let Some((likely, at)) = best else {
             let arrived = known.iter().filter(|of| !of.1).map(|of| of.0);
             let limit = QueueLimit { held_bytes: arrived.fold(0.0, f64::max), dropped_bytes: None, drops: 0 };
-            return Self { limit, dropped: vec![false; packets.len()], near: vec![false; packets.len()] };
+            return Self {
+                limit,
+                dropped: vec![false; packets.len()],
+                near: vec![false; packets.len()],
+                gain: 0.0,
+            };
         };
-        let above = &known[at..];
-        let share = above.iter().filter(|of| of.1).count() as f64 / above.len() as f64;
-        let margin = if share >= EXACT_SHARE { 0.0 } else { NEAR_PACKETS * full };
-        let edge = known[at].0 - margin;
+        let edge = known[at].0 - NEAR_PACKETS * full;
         let near: Vec<bool> = found.iter().map(|found| *found >= edge).collect();
-        let dropped: Vec<bool> = packets.iter().zip(&near).map(|(packet, near)| *near && packet.fate == Fate::Lost).collect();
+        let dropped: Vec<bool> =
+            packets.iter().zip(&near).map(|(packet, near)| *near && packet.fate == Fate::Lost).collect();
         let below = known[..at].iter().filter(|of| !of.1).map(|of| of.0).fold(0.0, f64::max);
         let limit = QueueLimit {
             held_bytes: below,
             dropped_bytes: Some(known[at].0),
             drops: dropped.iter().filter(|dropped| **dropped).count(),
         };
-        Self { limit, dropped, near }
+        Self { limit, dropped, near, gain: likely - null }
     }
 }
 

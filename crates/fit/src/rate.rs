@@ -42,6 +42,9 @@ const NEAR: [f64; 14] =
     [0.0002, 0.0005, 0.001, 0.002, 0.0035, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08];
 /// A guess is this near.
 const GUESSED: f64 = 1.004;
+/// The base delay may be longer than the shortest delay, which may be wrong, by this time and this share.
+const ROOM_S: f64 = 1e-3;
+const ROOM: f64 = 0.05;
 /// How near a coarse and a fine search come to the best rate.
 const COARSE: f64 = 2e-3;
 const FINE: f64 = 1e-5;
@@ -54,6 +57,9 @@ struct Search<'a> {
     sent: Vec<(f64, f64)>,
     seen: Vec<(usize, f64)>,
     dropped: &'a [bool],
+    /// The longest base delay that the shortest delay leaves room for, with that of a full packet's transmission, and its bits.
+    most_s: f64,
+    full_bits: f64,
     /// Stretches of the packets that stand for all, in a coarse search.
     stretches: Vec<(usize, usize)>,
 }
@@ -69,11 +75,17 @@ impl Search<'_> {
         (((at - start) / self.record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1)
     }
 
+    /// The base delay of what a queue leaves of delays: their median, and no longer than the shortest delay allows. A queue that is
+    /// always full would pass for a longer path.
+    fn base(&self, rest: &mut [f64], rate_bps: f64) -> f64 {
+        median(rest).min(self.most_s - self.full_bits / rate_bps)
+    }
+
     /// How well a rate explains the record.
     fn attempt(&self, rate_bps: f64) -> Tried {
         let of_queue = delays(&self.sent, rate_bps, |index| self.dropped[index]);
         let mut rest: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
-        let base_s = median(&mut rest);
+        let base_s = self.base(&mut rest, rate_bps);
         let mut blocks = vec![0.0; BLOCKS];
         for (index, delay) in &self.seen {
             blocks[self.block_of(self.sent[*index].0)] += (delay - of_queue[*index] - base_s).abs();
@@ -93,7 +105,7 @@ impl Search<'_> {
             let seen = self.seen[first..].iter().take_while(|(index, _)| index < to);
             rest.extend(seen.map(|(index, delay)| delay - of_queue[index - from]));
         }
-        let base_s = median(&mut rest);
+        let base_s = self.base(&mut rest, rate_bps);
         rest.iter().map(|rest| (rest - base_s).abs()).sum()
     }
 }
@@ -119,8 +131,13 @@ impl RateFit {
                 .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
                 .collect(),
             dropped,
+            most_s: f64::INFINITY,
+            full_bits: 8.0 * record.full_bytes(),
             stretches: stretches(record.packets().len()),
         };
+        let least_s = search.seen.iter().map(|(_, delay)| *delay).fold(f64::INFINITY, f64::min);
+        let room = ROOM_S + ROOM * least_s.clamp(0.0, 0.2);
+        let search = Search { most_s: least_s + room, ..search };
         let least = 0.5 * record.arrived_bps().max(1.0);
         let steps = (libm::log(2.0 * MOST) / libm::log(STEP)).ceil() as i32;
         let coarse: Vec<f64> = (0..=steps).map(|step| least * libm::pow(STEP, f64::from(step))).collect();
@@ -150,7 +167,8 @@ impl RateFit {
         }
         let (base_s, deviation_s, without_queue_s) =
             (tried[0].base_s, tried[0].total() / seen, fastest.total() / seen);
-        let mut found = Self { rate_bps: best, base_s, deviation_s, without_queue_s, tried: Vec::new(), counts };
+        let mut found =
+            Self { rate_bps: best, base_s, deviation_s, without_queue_s, tried: Vec::new(), counts };
         if !thorough {
             return found;
         }

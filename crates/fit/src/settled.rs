@@ -1,6 +1,6 @@
 //! The rate of a constant link and the losses at its full queue, which depend on one another.
 
-use crate::departures::{busy, departures};
+use crate::departures::{busy, departures, found_before, found_by_delay};
 use crate::queue::backlogs;
 use crate::queue_limit::Drops;
 use crate::rate::RateFit;
@@ -9,6 +9,8 @@ use crate::record::{Fate, Record};
 /// So many rounds settle both.
 const ROUNDS: usize = 4;
 
+/// Another way to tell what packets found must explain the losses so much better.
+const BETTER: f64 = 1.02;
 /// Times that differ by less are one.
 const ROUNDING_S: f64 = 1e-9;
 
@@ -30,8 +32,17 @@ impl Settled {
             let guess = busy_rate(record, least_s, &dropped);
             let rate = RateFit::new(record, guess, near, &dropped, false);
             near = (!rate.is_flat()).then_some(rate.rate_bps);
-            let before = backlogs(record, rate.base_s, &[(0.0, rate.rate_bps)], |index| dropped[index]);
-            let drops = Drops::new(record, &before);
+            let mut before = backlogs(record, rate.base_s, &[(0.0, rate.rate_bps)], |index| dropped[index]);
+            let mut drops = Drops::new(record, &before);
+            // In a queue that is always full a packet more or less decides, and errors add up: what the packet in front of one took
+            // tells it better, and so does a count.
+            let left = departures(record, rate.base_s, |index| dropped[index]);
+            for found in [found_by_delay(record, &left, rate.rate_bps), found_before(record, &left)] {
+                let of = Drops::new(record, &found);
+                if of.gain > BETTER * drops.gain {
+                    (drops, before) = (of, found);
+                }
+            }
             rounds += 1;
             if drops.dropped == dropped || rounds > ROUNDS {
                 let rate = RateFit::new(record, guess, near, &dropped, true);

@@ -3,8 +3,8 @@
 use crate::error::TraceError;
 use crate::traces::Chunks;
 use crossfade_capture::read::{
-    Fate as ReadFate, FileReader, FlowReader, FlowRecord, HEAD, LogKind, LogReader, Observed, ReadError, Survey, Told,
-    Vantage, join,
+    Fate as ReadFate, FileReader, FlowReader, FlowRecord, HEAD, LogKind, LogReader, Observed, ReadError,
+    Survey, Told, Vantage, join,
 };
 use crossfade_fit::{
     Carried, CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, Record, Stretches, Verdict,
@@ -204,7 +204,8 @@ fn described(record: &Record, fit: &Fit) -> Value {
         Model::M2 => "M2",
         Model::M3 => "M3",
     };
-    let windows = fit.windows.iter().map(|window| json!([window.from_s, window.busy_s, window.bits, window.packets]));
+    let windows =
+        fit.windows.iter().map(|window| json!([window.from_s, window.busy_s, window.bits, window.packets]));
     let delays = fit.delays.iter().map(|level| json!([level.from_s, level.delay_s]));
     json!({
         "model": model,
@@ -224,6 +225,7 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "quiet_bps": fit.quiet_bps,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.window_s,
+        "fewest_packets": fit.fewest_packets,
         "delays": delays.collect::<Vec<_>>(),
         "period": fit.period.map(|period| json!({
             "period_s": period.period_s, "strength": period.strength, "p_value": period.p_value,
@@ -289,6 +291,7 @@ pub(crate) fn fit_stretches(
         "quiet_bps": null,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.lasts_s / stretches.carried.len() as f64,
+        "fewest_packets": 1,
         "delays": [],
         "period": null,
         "skew": null,

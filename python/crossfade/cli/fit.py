@@ -22,8 +22,8 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="A capture of one end, or of both (the sender's first); qlog, iperf3, irtt, ping, ss; or what "
-            "was lost: 0/1 a packet, or the lost numbers.",
+            help="A capture of one end, or of both (the sender's first); qlog, iperf3, irtt, ping, ss; or "
+            "what was lost: 0/1 a packet, or the lost numbers.",
         ),
     ],
     to: Annotated[
@@ -107,6 +107,8 @@ def _fit_link(
         raise TraceError("--json and --predict: contradict each other")
     if to is not None and to.suffix != ".toml":
         raise TraceError(f"--to {shortened(to)}: a scenario's name ends in .toml")
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise TraceError(f"--report {shortened(report)}: a report ends in .html")
     check_outputs([to, plot, report], *records)
     found = fitting.fit_link(*records, rtt=rtt)
     rows = [] if predict is None else _predicted(found, predict)

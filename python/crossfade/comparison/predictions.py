@@ -49,8 +49,8 @@ def predict(
     ``controls`` are values of ``tcp.congestion``, or ``quic``: QUIC's recovery with the control of the
     scenario. ``replay`` is the scenario of a replay of the record. Every run has a draw of its own, so that
     intervals hold what is not known of the link and what varies from run to run. Several links are ways in
-    which one may have been, as of :meth:`crossfade.LinkFit.write_variants`: runs are divided among them. An interval
-    is at least ``least`` of its value wide to either side.
+    which one may have been, as of :meth:`crossfade.LinkFit.write_variants`: runs are divided among them. An
+    interval is at least ``least`` of its value wide to either side.
     """
     links = [link] if isinstance(link, (str, PathLike)) else list(link)
     if not controls:

@@ -36,11 +36,10 @@ if TYPE_CHECKING:
 RUNS = 50
 # Runs are as long as the record, or this long.
 SHORTEST_RUN_S = 10
-# Ways in which a link whose rate changes may have been; windows with so many packets that waited tell the rate.
+# Ways in which a link whose rate changes may have been.
 VARIANTS = 8
 # Each of so many begins at another time.
 SHIFTED = 4
-SEEN_PACKETS = 8
 SEEN = 0.3
 # An interval of a link whose rate changes is wider by this share of the time in which that was not seen.
 UNSEEN = 0.05
@@ -233,7 +232,11 @@ class LinkFit:
         faster = BEYOND ** draw.random()
         rows = [(at, rate * faster if rate == quiet else rate) for at, rate in self.found["rates"]]
         # Between two windows in which the rate was seen it changed at some time: in the table in the middle.
-        known = sorted(round(row[0] / step) for row in self.found["windows"] if row[3] >= SEEN_PACKETS)
+        known = sorted(
+            round(row[0] / step)
+            for row in self.found["windows"]
+            if row[3] >= 0.9 * self.found["fewest_packets"]
+        )
         moved = []
         for at, rate in rows:
             next_one = bisect.bisect_left(known, at / step - 1e-6)
@@ -252,7 +255,7 @@ class LinkFit:
     def predict(self, controls: Sequence[str], **options: Unpack[RunOptions]) -> list[Predicted]:
         """What congestion controls would do on the link, and what a replay of the record says of it.
 
-        ``controls`` are values of ``tcp.congestion``, or ``quic``; ``options`` those of :func:`crossfade.run`.
+        ``controls`` are values of ``tcp.congestion``, or ``quic``; ``options`` are of :func:`crossfade.run`.
         Runs are as long as the record. Raises :class:`crossfade.errors.TraceError` where the record says
         nothing of the rate.
         """
@@ -260,7 +263,7 @@ class LinkFit:
 
         if self.rate.verdict == "not identified":
             raise TraceError(
-                f"{self.source}: says nothing of the rate: nothing can be predicted (fit a capture of a transfer)"
+                f"{self.source}: says nothing of the rate: nothing can be predicted; fit a capture"
             )
         with tempfile.TemporaryDirectory() as folder:
             links = self.write_variants(folder)
@@ -310,7 +313,9 @@ class LinkFit:
                 last.plot(lengths, 1 - np.arange(len(lengths)) / len(lengths), ".-", color=PALETTE[0])
                 burst = self.found["mean_burst"] or 1 / max(1e-9, 1 - self.loss.value)
                 steps = np.arange(1, lengths[-1] + 1)
-                last.plot(steps, (1 - 1 / burst) ** (steps - 1.0), color=PALETTE[1], label="fitted, at random")
+                last.plot(
+                    steps, (1 - 1 / burst) ** (steps - 1.0), color=PALETTE[1], label="fitted, at random"
+                )
                 last.set_yscale("log")
                 last.set_ylim(bottom=0.5 / len(lengths), top=1.5)
                 last.set_xlabel("Packets lost in a row, at random or at a full queue")
@@ -339,7 +344,8 @@ class LinkFit:
     def _seen_windows(self) -> list[list[float]]:
         """The windows in which the rate was seen."""
         share = SEEN * self.found["window_s"]
-        return [row for row in self.found["windows"] if row[2] > 0 and (row[3] >= SEEN_PACKETS or row[1] >= share)]
+        fewest = 0.9 * self.found["fewest_packets"]
+        return [row for row in self.found["windows"] if row[2] > 0 and (row[3] >= fewest or row[1] >= share)]
 
     def _scenario(self, draws: str, rates: str) -> str:
         rate = f'rate = "{_mbps(self.rate.value)}"'
@@ -492,7 +498,9 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
     packets, about = read_record(paths)
     with _translated(source):
         found = json.loads(_fitted(packets, about, seed))
-    found |= {name: about[name] for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes")}
+    found |= {
+        name: about[name] for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes")
+    }
     found["kind"] = "probes" if about["are_probes"] else about["kind"]
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
     of = {name: LinkParameter(**found[name]) for name in ("rate", "delay", "queue", "loss")}

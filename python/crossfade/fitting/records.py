@@ -37,7 +37,10 @@ WHOLE: dict[str, Any] = {
 
 
 def read_record(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The packets of a record as arrays, and what else is said of it; of a log without packets its stretches in the latter."""
+    """The packets of a record as arrays, and what else is said of it.
+
+    Of a log without packets its stretches of time are in the latter.
+    """
     if all(_is_tunnel_log(path) for path in paths):
         return _of_tunnel(trace(*paths))
     if len(paths) == 1 and log_kind(paths[0]) is not None:

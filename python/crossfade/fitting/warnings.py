@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from crossfade.fitting.links import LinkParameter
+from typing import Any
 
 # A record that is shorter shows no slow process.
 SHORT_S = 30.0
 
 
-def warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[str]:
+def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
     """What the record does not show, and what a prediction by it leaves out, in words."""
     said = []
     seen = min(found["busy_share"], 1.0)
@@ -29,8 +26,8 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[
     if of["queue"].verdict == "bounded":
         most = f"{of['queue'].value:.0f}"
         said.append(
-            f"the queue was never seen full: its limit is at least {most} packets, and predictions go up to 4 "
-            "times that, or from 0.2 to 5 times what is under way"
+            f"the queue was never seen full: its limit is at least {most} packets, and predictions go up to "
+            "4 times that, or from 0.2 to 5 times what is under way"
         )
     if found["paced"]:
         said.append("recorded with pacing: few packets left back to back")
@@ -68,7 +65,9 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, LinkParameter]) -> list[
             f"delays differ from those of the model by {found['deviation_s'] * 1e3:.3g} ms in the mean"
         )
     if found["rates"]:
-        said.append("the rate follows the record: the draws have the rest, predictions what was not seen of it")
+        said.append(
+            "the rate follows the record: the draws have the rest, predictions what was not seen of it"
+        )
     if found["period"]:
         said.append("the rate has a period of 15 s, as Starlink has")
     if found["offloads"]:

@@ -2,8 +2,8 @@
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told};
 use super::observed::{Fate, Observed};
+use super::told::{PacketLog, Told};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A file has no sizes: those of full packets.
@@ -64,7 +64,8 @@ impl Events {
         };
         let whole = |what: &str, at: usize| {
             let text = cell(at).unwrap_or_default();
-            text.parse::<u64>().map_err(|_| LogError::at(line, format!("{what} = {}: must be a whole number", short(text))))
+            text.parse::<u64>()
+                .map_err(|_| LogError::at(line, format!("{what} = {}: must be a whole number", short(text))))
         };
         let text = cell(time).unwrap_or_default();
         let at: f64 = text.parse().ok().filter(|at: &f64| (0.0..1e9).contains(at)).ok_or_else(|| {
@@ -72,7 +73,10 @@ impl Events {
         })?;
         let now = (at * 1e9).round() as i64;
         if now < self.last_ns {
-            return Err(LogError::at(line, format!("time_s = {at}: is before that of the line in front of it")));
+            return Err(LogError::at(
+                line,
+                format!("time_s = {at}: is before that of the line in front of it"),
+            ));
         }
         self.last_ns = now;
         let (flow, seq) = (whole("flow", flow)? as u32, whole("seq", seq)?);

@@ -71,7 +71,15 @@ impl FlowReader {
         let (flow, seen, is_cut) = self.into_seen();
         if !flow.is_tcp {
             let packets = in_the_clear(&seen, flow).ok_or_else(|| ReadError::OneEnd(flow.to_string()))?;
-            return Ok(FlowRecord { flow, vantage: Vantage::Sender, packets, is_cut, offloads: false, tick_ns: 0, reverse: Vec::new() });
+            return Ok(FlowRecord {
+                flow,
+                vantage: Vantage::Sender,
+                packets,
+                is_cut,
+                offloads: false,
+                tick_ns: 0,
+                reverse: Vec::new(),
+            });
         }
         let start = seen.first().map_or(0, |seen| seen.time_ns);
         let mut segments = Segments::new(&seen, flow);
@@ -90,7 +98,15 @@ impl FlowReader {
             return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse: Vec::new() });
         }
         let packets = segments.finish();
-        Ok(FlowRecord { flow, vantage: Vantage::Sender, packets, is_cut, offloads, tick_ns: 0, reverse: Vec::new() })
+        Ok(FlowRecord {
+            flow,
+            vantage: Vantage::Sender,
+            packets,
+            is_cut,
+            offloads,
+            tick_ns: 0,
+            reverse: Vec::new(),
+        })
     }
 }
 
@@ -108,7 +124,8 @@ fn in_the_clear(seen: &[Seen], flow: FlowKey) -> Option<Vec<Observed>> {
                 packets.sent(now, number, packet.bytes);
             }
             (false, (ranges, count)) if count > 0 => {
-                let ranges = ranges[..count].iter().map(|(first, last)| (u64::from(*first), u64::from(*last)));
+                let ranges =
+                    ranges[..count].iter().map(|(first, last)| (u64::from(*first), u64::from(*last)));
                 packets.acknowledged(now, ranges, quic.delay_ns);
                 acknowledgements += 1;
             }

@@ -2,7 +2,7 @@
 //! retransmissions, of UDP with what was lost.
 
 use super::log_error::LogError;
-use super::logs::{Stretch, StretchLog, Told, number, parsed};
+use super::told::{Stretch, StretchLog, Told, number, parsed};
 use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["test_start", "intervals", "data", "sum"];
@@ -44,7 +44,9 @@ impl Iperf {
                     self.start(start);
                     Ok(())
                 }
-                (_, Some(_)) if of.get("streams").is_some_and(|streams| streams[0]["sender"].is_boolean()) => {
+                (_, Some(_))
+                    if of.get("streams").is_some_and(|streams| streams[0]["sender"].is_boolean()) =>
+                {
                     self.interval(line, &of)
                 }
                 _ => Ok(()),

@@ -2,8 +2,8 @@
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told, number, parsed};
 use super::observed::{Fate, Observed};
+use super::told::{PacketLog, Told, number, parsed};
 use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["round_trips", "params"];
@@ -40,7 +40,8 @@ impl Irtt {
             return Err(LogError::at(line, "a round trip without timestamps.client.send"));
         };
         let start = *self.start.get_or_insert(sent);
-        let rtt = of.get("delay").and_then(|delay| delay.get("rtt")).and_then(Value::as_i64).filter(|rtt| *rtt > 0);
+        let rtt =
+            of.get("delay").and_then(|delay| delay.get("rtt")).and_then(Value::as_i64).filter(|rtt| *rtt > 0);
         let is_lost = of.get("lost").and_then(Value::as_str).is_some_and(|lost| lost.starts_with("true"));
         if rtt.is_none() && !is_lost {
             return Err(LogError::at(line, "a round trip that is not lost needs delay.rtt in ns"));

@@ -47,7 +47,8 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     if !flow.is_tcp {
         let time = |index: &u32| sent[*index as usize].time_ns;
         let is_near = |pair: &[u32]| time(&pair[1]) - time(&pair[0]) < NEAR_NS;
-        let alike: usize = by_name.values().map(|of| of.windows(2).filter(|pair| is_near(pair)).count()).sum();
+        let alike: usize =
+            by_name.values().map(|of| of.windows(2).filter(|pair| is_near(pair)).count()).sum();
         if 10 * alike > sent.len() {
             return Err(ReadError::Alike { alike, packets: sent.len() });
         }
@@ -163,7 +164,9 @@ fn packets(
         }
         let Packet { bytes, payload, kind, .. } = *packet;
         match kind {
-            Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => found.push(At { name: fingerprint, time_ns: *time_ns, bytes }),
+            Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => {
+                found.push(At { name: fingerprint, time_ns: *time_ns, bytes })
+            }
             Kind::Tcp(tcp) => {
                 *offloads |= payload > mss;
                 let first = *base.get_or_insert(tcp.seq);

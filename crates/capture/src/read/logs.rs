@@ -6,11 +6,10 @@ use super::events::{self, Events};
 use super::iperf::{self, Iperf};
 use super::irtt::{self, Irtt};
 use super::log_error::LogError;
-use super::observed::Observed;
 use super::ping::{self, Ping};
 use super::qlog::{self, Qlog};
 use super::ss::{self, Ss};
-use serde_json::Value;
+use super::told::Told;
 
 /// Longer lines are none of any tool.
 const LONGEST_LINE: usize = 1 << 20;
@@ -73,72 +72,6 @@ impl LogKind {
             Self::Events => "events",
         }
     }
-}
-
-/// Packets of which a log says what became.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PacketLog {
-    /// What was logged.
-    pub flow: String,
-    /// The packets, in the order of sending.
-    pub packets: Vec<Observed>,
-    /// Whether delays are round trips.
-    pub is_round_trip: bool,
-    /// Whether they are probes, which never wait for one another: they say nothing of a rate.
-    pub are_probes: bool,
-    /// Whether the log has the sizes of packets.
-    pub has_sizes: bool,
-    /// Whether the log ends early, or was read in part.
-    pub is_cut: bool,
-}
-
-/// What was carried in a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// When it begins.
-    pub from_s: f64,
-    /// When it ends.
-    pub to_s: f64,
-    /// Bytes on the wire.
-    pub bytes: f64,
-    /// Packets.
-    pub packets: f64,
-    /// Packets that were lost, of TCP those that were sent again.
-    pub lost: Option<f64>,
-    /// The smoothed round trip at its end.
-    pub rtt_s: Option<f64>,
-    /// Whether the application had too little to send.
-    pub is_limited: bool,
-}
-
-/// Stretches of time of a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StretchLog {
-    /// What was logged.
-    pub flow: String,
-    /// UDP; otherwise TCP.
-    pub is_udp: bool,
-    /// Bytes of a full packet on the wire.
-    pub packet_bytes: f64,
-    /// Flows side by side.
-    pub flows: f64,
-    /// The share of packets that were lost in all.
-    pub lost_share: Option<f64>,
-    /// The shortest round trip, if the log has it.
-    pub least_rtt_s: Option<f64>,
-    /// The stretches.
-    pub stretches: Vec<Stretch>,
-    /// Whether the log ends early, or was read in part.
-    pub is_cut: bool,
-}
-
-/// What a log says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Told {
-    /// Packet by packet.
-    Packets(PacketLog),
-    /// In stretches of time.
-    Stretches(StretchLog),
 }
 
 #[derive(Clone, Debug)]
@@ -248,19 +181,4 @@ fn line(parser: &mut Parser, number: usize, bytes: &[u8]) -> Result<(), LogError
         Parser::Events(of) => of.line(number, text),
         _ => Ok(()),
     }
-}
-
-/// An object of JSON.
-pub(super) fn parsed(line: usize, text: &[u8]) -> Result<Value, LogError> {
-    serde_json::from_slice(text).map_err(|error| {
-        // serde_json counts the lines of the object.
-        let problem = error.to_string();
-        let problem = problem.split(" at line ").next().unwrap_or_default();
-        LogError::at(line + error.line().saturating_sub(1), format!("not JSON: {problem}"))
-    })
-}
-
-/// A number, also as text.
-pub(super) fn number(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }

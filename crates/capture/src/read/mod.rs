@@ -33,6 +33,7 @@ mod receiver;
 mod segments;
 mod ss;
 mod survey;
+mod told;
 
 pub use error::ReadError;
 pub use file::FileReader;
@@ -40,6 +41,7 @@ pub use flow::{FlowReader, MOST_PACKETS};
 pub use headers::{Address, FlowKey, Frame, Kind, Packet, Quic, Tcp};
 pub use joined::join;
 pub use log_error::LogError;
-pub use logs::{HEAD, LogKind, LogReader, PacketLog, Stretch, StretchLog, Told};
+pub use logs::{HEAD, LogKind, LogReader};
 pub use observed::{Fate, FlowRecord, Observed, Vantage};
 pub use survey::{MOST_FLOWS, Survey, Tally};
+pub use told::{PacketLog, Stretch, StretchLog, Told};

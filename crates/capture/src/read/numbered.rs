@@ -108,10 +108,9 @@ mod tests {
         of.lost(0);
         of.lost(1);
         of.acknowledged(9, [(0, 0), (2, 2)], 0);
-        assert_eq!(of.finish().iter().map(|packet| packet.fate).collect::<Vec<_>>(), [
-            Fate::Arrived,
-            Fate::Lost,
-            Fate::Arrived
-        ]);
+        assert_eq!(
+            of.finish().iter().map(|packet| packet.fate).collect::<Vec<_>>(),
+            [Fate::Arrived, Fate::Lost, Fate::Arrived]
+        );
     }
 }

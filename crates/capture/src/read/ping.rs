@@ -3,8 +3,8 @@
 use super::events::short;
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told};
 use super::observed::{Fate, Observed};
+use super::told::{PacketLog, Told};
 
 /// Headers of IP and ICMP in front of the bytes that are printed: 8 of ICMP are in them, 20 of IP are not.
 const IP: u32 = 20;
@@ -68,11 +68,12 @@ impl Ping {
         if !is_lost && !is_answer {
             return Ok(());
         }
-        let given = after(text, "icmp_seq=").or_else(|| after(text, "icmp_seq ")).or_else(|| after(text, "seq="));
+        let given =
+            after(text, "icmp_seq=").or_else(|| after(text, "icmp_seq ")).or_else(|| after(text, "seq="));
         let number = match given {
-            Some(word) => word.parse::<u64>().map_err(|_| {
-                LogError::at(line, format!("seq = {}: must be a whole number", short(word)))
-            })?,
+            Some(word) => word
+                .parse::<u64>()
+                .map_err(|_| LogError::at(line, format!("seq = {}: must be a whole number", short(word))))?,
             None => self.unnumbered,
         };
         self.unnumbered = number + 1;
@@ -84,7 +85,8 @@ impl Ping {
             let word = after(text, "time=").or_else(|| after(text, "time<"));
             let word = word.ok_or_else(|| LogError::at(line, "an answer without a time"))?;
             let ms = word.trim_end_matches("ms").parse::<f64>().ok().filter(|ms| (0.0..1e7).contains(ms));
-            let ms = ms.ok_or_else(|| LogError::at(line, format!("time={}: must be a time in ms", short(word))))?;
+            let ms =
+                ms.ok_or_else(|| LogError::at(line, format!("time={}: must be a time in ms", short(word))))?;
             Some(ms / 1e3)
         };
         if self.answers.len() == MOST_PACKETS {
@@ -103,9 +105,15 @@ impl Ping {
         let (mut last, mut probes) = (*first, Vec::<(u64, Option<f64>, u32, Option<f64>)>::new());
         for (number, round_trip, bytes, stamp) in &self.answers {
             let ahead = (*number as u16).wrapping_sub(last as u16);
-            let at = if ahead < 0x8000 { last + u64::from(ahead) } else { last.saturating_sub(u64::from(ahead.wrapping_neg())) };
+            let at = if ahead < 0x8000 {
+                last + u64::from(ahead)
+            } else {
+                last.saturating_sub(u64::from(ahead.wrapping_neg()))
+            };
             if at > last + LARGEST_GAP {
-                return Err(LogError::whole(format!("probes {last} to {at} are missing: not of one run of ping")));
+                return Err(LogError::whole(format!(
+                    "probes {last} to {at} are missing: not of one run of ping"
+                )));
             }
             last = last.max(at);
             probes.push((at, *round_trip, *bytes, *stamp));

@@ -5,9 +5,9 @@
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;
-use super::logs::{PacketLog, Told, number, parsed};
 use super::numbered::Numbered;
 use super::observed::Observed;
+use super::told::{PacketLog, Told, number, parsed};
 use serde_json::Value;
 
 /// Keys of a log that is one document.
@@ -96,7 +96,11 @@ impl Qlog {
         if !kind.eq_ignore_ascii_case("1rtt") {
             return Ok(());
         }
-        let length = [data.get("raw").and_then(|raw| raw.get("length")), header.get("packet_size"), data.get("packet_size")];
+        let length = [
+            data.get("raw").and_then(|raw| raw.get("length")),
+            header.get("packet_size"),
+            data.get("packet_size"),
+        ];
         let length = length.into_iter().flatten().find_map(number).unwrap_or(0.0).clamp(0.0, 65_535.0);
         let packet_number = header.get("packet_number").and_then(number).map(|number| number as u64);
         match name.rsplit(':').next().unwrap_or_default() {
@@ -150,7 +154,9 @@ impl Qlog {
             return Err(LogError::whole("the qlog has no packet_sent event of 1-RTT packets"));
         }
         let packets: Vec<Observed> = self.packets.finish();
-        if packets.iter().all(|packet| packet.seen_ns.is_none()) || self.received_bytes > 4.0 * self.sent_bytes {
+        if packets.iter().all(|packet| packet.seen_ns.is_none())
+            || self.received_bytes > 4.0 * self.sent_bytes
+        {
             let problem = "the qlog is of the end that received the data: give that of the sender";
             return Err(LogError::whole(problem));
         }

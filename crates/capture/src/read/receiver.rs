@@ -59,7 +59,8 @@ pub(super) fn packets(seen: &[Seen], flow: FlowKey) -> Result<(Vec<Observed>, i6
         let (first, clock) = *origin.get_or_insert((tcp.seq, value));
         let near = first.wrapping_add(next as u32);
         let from = next + i64::from(tcp.seq.wrapping_sub(near).cast_signed());
-        let ticks = last_ticks + i64::from(value.wrapping_sub(clock.wrapping_add(last_ticks as u32)).cast_signed());
+        let ticks =
+            last_ticks + i64::from(value.wrapping_sub(clock.wrapping_add(last_ticks as u32)).cast_signed());
         last_ticks = last_ticks.max(ticks);
         let headers = packet.bytes - packet.payload;
         let to = from + i64::from(packet.payload);

@@ -2,7 +2,7 @@
 
 use super::events::short;
 use super::log_error::LogError;
-use super::logs::{Stretch, StretchLog, Told};
+use super::told::{Stretch, StretchLog, Told};
 use std::collections::BTreeMap;
 
 /// More samples of a connection are not kept.
@@ -49,14 +49,18 @@ impl Ss {
         if !is_line(text) {
             let words: Vec<&str> = text.split_whitespace().collect();
             // State, two queues and two addresses; without a state where one was asked for.
-            let addresses = words.iter().filter(|word| word.contains(':')).take(2).copied().collect::<Vec<_>>();
+            let addresses =
+                words.iter().filter(|word| word.contains(':')).take(2).copied().collect::<Vec<_>>();
             if let [local, peer] = addresses[..] {
                 self.name = Some(format!("{local} to {peer}"));
             }
             return Ok(());
         }
         let Some(name) = self.name.clone() else {
-            return Err(LogError::at(line, "what a connection did, without a line of its addresses before it"));
+            return Err(LogError::at(
+                line,
+                "what a connection did, without a line of its addresses before it",
+            ));
         };
         if self.connections.len() == MOST_CONNECTIONS && !self.connections.contains_key(&name) {
             return Ok(());
@@ -91,7 +95,9 @@ impl Ss {
                 from_s,
                 to_s,
                 // What was delivered at, where the kernel says it: the time between samples may have been idle.
-                bytes: pair[1].delivery_bps.map_or((after - before) * wire, |bps| bps * wire * (to_s - from_s) / 8.0),
+                bytes: pair[1]
+                    .delivery_bps
+                    .map_or((after - before) * wire, |bps| bps * wire * (to_s - from_s) / 8.0),
                 packets: rise(|of| of.segments).unwrap_or((after - before) / pair[1].mss),
                 lost: rise(|of| of.sent_again),
                 rtt_s: pair[1].rtt_s,
@@ -136,7 +142,10 @@ fn sample(line: usize, text: &str) -> Result<Sample, LogError> {
             "delivery_rate" => {
                 let rate = words.get(index + 1).copied().unwrap_or_default();
                 found.delivery_bps = Some(bps(rate).ok_or_else(|| {
-                    LogError::at(line, format!("delivery_rate {}: must be a rate such as 11.6Mbps", short(rate)))
+                    LogError::at(
+                        line,
+                        format!("delivery_rate {}: must be a rate such as 11.6Mbps", short(rate)),
+                    )
                 })?);
             }
             _ => {}
