@@ -39,6 +39,8 @@ from crossfade.papers import PAPERS, verdict_table
 
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
+# What the command of live.md wrote under real-time priority.
+THREE_METHODS = DOCS / "three-methods.csv"
 # Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
 PAGES = GALLERY / "pages"
 MADE = GALLERY / "made.json"
@@ -95,6 +97,7 @@ def steps() -> list[Step]:
         Step("energy", make_energy),
         Step("sweep", make_sweep),
         Step("formulas", make_formulas),
+        Step("three-methods", make_three_methods, (THREE_METHODS.read_text(encoding="utf-8"),)),
         Step("wiring", make_wiring),
         Step("comparisons", make_comparisons),
         Step("fits", make_fits),
@@ -146,6 +149,16 @@ def make_energy() -> None:
 def make_formulas() -> None:
     """Formulas, exact analysis and simulation."""
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
+
+
+def make_three_methods() -> None:
+    """Analysis, simulation and kernel of one scenario: what ``crossfade run --csv`` wrote, drawn again.
+
+    Live runs take their time, and no two are equal: the table is kept.
+    """
+    title = "NewReno over a fading link: exact, simulated, and Linux"
+    out = ["--title", title, "--out", str(GALLERY / "three-methods.png")]
+    printed("plot", str(THREE_METHODS), "--y", "throughput_per_slot", *out)
 
 
 def make_wiring() -> None:

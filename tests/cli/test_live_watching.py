@@ -272,7 +272,7 @@ def test_a_browser_draws_the_page_and_asks_nobody_else(page: str, tmp_path: Path
     assert (float(cells[2]), cells[8]) == (20.0, "–")
     assert "rate of the link from the far host: 20 Mbit/s" in dom
     assert all(3 <= int(count) <= 7 for count in re.findall(r'data-ticks="(\d+)"', dom))
-    assert "(idle)" not in dom
+    assert '<tr class="idle">' not in dom
     (socket,) = (number for number, cell in enumerate(cells) if cell.startswith("far:"))
     assert cells[socket].endswith(" cubic")
     assert 1 <= int(cells[socket + 1]) <= 1000, "cwnd"

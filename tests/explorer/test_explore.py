@@ -68,7 +68,8 @@ def test_a_state_is_a_link_and_a_scenario() -> None:
     ("query", "words"),
     [
         ("p_e=2", ["p_e = 2", "from 0.001 to 0.3"]),
-        ("w_max=x", ["w_max = x", "from 2 to 24"]),
+        ("w_max=x", ["w_max = x", "from 2 to 40"]),
+        ("w_max=40&rto=81", ["rto = 81", "2 w_max + 2 = 82"]),
         ("seed=nan", ["seed = nan"]),
         ("variant=bbr", ["variant = bbr", "newreno"]),
         ("colour=red", ["colour", "w_max"]),
@@ -101,7 +102,7 @@ def test_answers_and_errors() -> None:
         status, text, _ = ask(server, f"/{server.token}/curves?{SHORT.query}&variants=tahoe&detail=coarse")
         assert (status, list(json.loads(text))) == (200, ["tahoe"])
         status, text, _ = ask(server, f"/{server.token}/connection?w_max=99")
-        assert (status, json.loads(text)["error"]) == (400, "w_max = 99: must be from 2 to 24")
+        assert (status, json.loads(text)["error"]) == (400, "w_max = 99: must be from 2 to 40")
         assert ask(server, f"/{server.token}/scenario.toml?w_max=6")[1] == State(w_max=6).scenario()
 
 
@@ -138,6 +139,34 @@ seen.problem = document.getElementById("problem").hidden;
 await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 })();
 </script></body>"""
+
+
+SAME = """<script>
+(async () => {
+const same = document.getElementById("same");
+while (!same.textContent) await new Promise((done) => setTimeout(done, 100));
+await fetch(`seen?${encodeURIComponent(same.textContent)}`);
+})();
+</script></body>"""
+
+
+def test_lines_that_coincide_are_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a window of two no duplicate ever comes back: all three wait for their timeouts."""
+    told: list[str] = []
+    done = Event()
+
+    def note(query: str) -> tuple[str, str]:
+        told.append(unquote(query))
+        done.set()
+        return "text/plain", ""
+
+    monkeypatch.setitem(ANSWERS, "seen", note)
+    state = State(w_max=2, rto=50, slots=200)
+    found = curves(state, 3, ["tahoe", "reno", "newreno"])
+    assert found["tahoe"] == found["reno"] == found["newreno"]
+    with serving(text=page().replace("</body>", SAME)) as server:
+        visit(f"{server.url}#{state.query}", tmp_path, done)
+    assert told == ["Tahoe and Reno and NewReno coincide (within 0.005 everywhere)."]
 
 
 def test_a_drag_redraws_and_no_request_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

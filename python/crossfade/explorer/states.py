@@ -32,11 +32,13 @@ class Range:
     unit: str = ""
 
 
-# The exact analysis needs a timeout of at least 2 w_max + 2 slots (crossfade explain tcp.rto.fixed).
+# The exact analysis needs a timeout of at least 2 w_max + 2 slots (crossfade explain tcp.rto.fixed). A window
+# of 40 takes some ten times as long as one of 24: curves then have few points.
+USUAL_WINDOW = 24
 RANGES = {
     "p_e": Range(*CURVES_OVER, "Packet error probability", log=True),
     "fd_t": Range(0.001, 0.5, "Doppler frequency f_d T", log=True),
-    "w_max": Range(2, 24, "Maximum window", unit="packets"),
+    "w_max": Range(2, 40, "Maximum window", unit="packets"),
     "rto": Range(50, 400, "Timeout", unit="slots"),
     "slots": Range(200, 3000, "Length of the run", unit="slots"),
     "seed": Range(0, 1e6, "Seed"),
@@ -78,7 +80,10 @@ class State:
                     f"{name} = {shortened(text)}: must be from {allowed.low:g} to {allowed.high:g}"
                 )
             found[name] = round(value) if known[name] == "int" else value
-        return State(**found)
+        state = State(**found)
+        if state.rto < (least := 2 * state.w_max + 2):
+            raise ScenarioError(f"rto = {state.rto}: must be at least 2 w_max + 2 = {least}")
+        return state
 
     @property
     def query(self) -> str:
@@ -120,7 +125,10 @@ def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
     results = api.run(
         state.scenario(),
         methods=["analysis"],
-        over={"tcp.variant": variants, "channel.p_e": f"log:{low:g}:{high:g}:{points}"},
+        over={
+            "tcp.variant": variants,
+            "channel.p_e": f"log:{low:g}:{high:g}:{points if state.w_max <= USUAL_WINDOW else COARSE}",
+        },
         cache=False,
     )
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}

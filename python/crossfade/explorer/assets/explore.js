@@ -21,6 +21,7 @@
     else if (name === "channel" && ["markov", "iid"].includes(text)) state.channel = text;
   }
   shown.add(state.variant);
+  state.rto = Math.max(state.rto, 2 * state.w_max + 2);
   const query = () => new URLSearchParams(state).toString();
 
   // Sliders: places 0 to STEPS along a range.
@@ -46,10 +47,18 @@
       input.value = Math.round(placeOf(range, state[name]) * input.max);
       output.textContent = words(name);
     };
-    input.addEventListener("input", () => { read(); changed(false); });
+    input.addEventListener("input", () => { read(); keepTimeout(name); changed(false); });
     input.addEventListener("change", () => changed(true));
     sliders[name]();
     return label;
+  }
+  // The exact analysis needs a timeout of at least 2 w_max + 2 slots: the other slider gives way.
+  function keepTimeout(moved) {
+    if (state.rto >= 2 * state.w_max + 2) return;
+    if (moved === "rto") state.w_max = Math.floor((state.rto - 2) / 2);
+    else state.rto = 2 * state.w_max + 2;
+    sliders.rto();
+    sliders.w_max();
   }
   function choice(legend, name, options, type) {
     const set = document.createElement("fieldset");
@@ -123,8 +132,10 @@
   function changed(isFinal) {
     history.replaceState(null, "", `#${query()}`);
     form.elements.fd_t.disabled = state.channel === "iid";
-    // The curves do not depend on where the slider of their x axis stands. OldTahoe takes longest, and waits for the end of a drag.
-    const variants = [...shown].filter((name) => isFinal || name !== "old-tahoe").sort();
+    // The curves do not depend on where the slider of their x axis stands. OldTahoe takes longest, and waits for the end of a drag;
+    // so do all where the window is large.
+    const waits = (name) => name === "old-tahoe" || state.w_max > 24;
+    const variants = [...shown].filter((name) => isFinal || !waits(name)).sort();
     const key = [state.channel, state.fd_t, state.w_max, state.rto, variants, isFinal].join();
     if (key !== last && variants.length) {
       last = key;
@@ -143,7 +154,23 @@
   const draw = (id, traces, plan) => Plotly.react(document.querySelector(`#${id} .drawing`), traces, plan, { displayModeBar: false });
   const points = ([x, y], name, color, symbol, size = 6, more) => ({ x, y, name, mode: "markers", type: "scatter", marker: { color, symbol, size }, ...more });
 
+  // Curves that lie on each other, within what a line is thick, are said to.
+  const SAME = 0.005;
+  function tellSame() {
+    const names = Object.keys(told.variants).filter((name) => shown.has(name) && exact[name]);
+    const together = [];
+    for (const name of names) {
+      const on = (other) => exact[other][1].length === exact[name][1].length && exact[other][1].every((y, i) => Math.abs(y - exact[name][1][i]) < SAME);
+      const group = together.find((members) => on(members[0]));
+      if (group) group.push(name);
+      else together.push([name]);
+    }
+    const said = together.filter((members) => members.length > 1).map((members) => members.map((name) => told.variants[name]).join(" and "));
+    document.getElementById("same").textContent = said.length ? `${said.join("; ")} coincide (within ${SAME} everywhere).` : "";
+  }
+
   function drawCurves() {
+    tellSame();
     const traces = Object.keys(told.variants).filter((name) => shown.has(name) && exact[name]).map((name) => ({
       x: exact[name][0], y: exact[name][1], name: told.variants[name], mode: "lines", type: "scatter",
       line: { color: hue(colours[name]), width: name === state.variant ? 3 : 1.6, shape: "spline", smoothing: 0.6 },
