@@ -44,7 +44,7 @@ PYTHON = {
     "comparison": [*WORDS, "figures", "results", "plans", "api"],
     "papers": [*WORDS, "results", "plans", "api", "comparison"],
     "reports": [*WORDS, "figures", "results", "plans", "comparison"],
-    "suite": [*WORDS, "results", "plans", "api", "comparison", "reports"],
+    "suite": [*WORDS, "figures", "results", "plans", "api", "comparison", "reports"],
     "__init__": [
         *WORDS,
         "results",
