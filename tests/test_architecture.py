@@ -45,7 +45,7 @@ PYTHON = {
     "comparison": [*WORDS, "figures", "results", "plans", "api"],
     "papers": [*WORDS, "results", "plans", "api", "comparison"],
     "reports": [*WORDS, "figures", "results", "plans", "comparison"],
-    "suite": [*WORDS, "results", "plans", "api", "comparison", "reports"],
+    "suite": [*WORDS, "figures", "results", "plans", "api", "comparison", "reports"],
 }
 ROOMS = [*PYTHON]
 # What is published beside the names at the top: modules that hold names of rooms, and nothing of their own.

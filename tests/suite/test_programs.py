@@ -17,6 +17,7 @@ from crossfade.suite import watched
 from crossfade.suite.captures import packets, transfer
 from crossfade.suite.cases import load_suite
 from crossfade.suite.programs import live_scenario
+from crossfade.suite.qlogs import beside_link, read_qlog
 from crossfade.suite.stacks import known_stack, known_stacks, own_stack
 from tests.cli.live_runs import need, need_live
 from tests.conftest import Cli
@@ -111,7 +112,7 @@ def test_what_cannot_be_tested_is_one_line(
     said: str,
 ) -> None:
     short = tmp_path / "watched.py"
-    short.write_text(Path(watched.__file__).read_text().replace("STARTS_S = 10.0", "STARTS_S = 1.0"))
+    short.write_text(Path(watched.__file__).read_text().replace("STARTS_S = 30.0", "STARTS_S = 1.0"))
     monkeypatch.setattr(watched, "__file__", str(short))
     monkeypatch.setattr(watched, "STARTS_S", 1.0)
     done = suite(cli, folder, client, server)
@@ -128,7 +129,10 @@ def test_what_cannot_be_tested_is_one_line(
         ("sleep 90 & sleep 90", "the client did not end within 3 s"),
         ("exit 7", "the client ended with exit code 7"),
         ("kill -9 $$", "the client ended by signal 9"),
-        (f"{CLIENT} && truncate -s 100 $CROSSFADE_DOWNLOAD", r"the client left 100 bytes in \$CROSSFADE_DOWNLOAD, not the 300,000"),
+        (
+            f"{CLIENT} && truncate -s 100 $CROSSFADE_DOWNLOAD",
+            r"the client left 100 bytes in \$CROSSFADE_DOWNLOAD, not the 300,000",
+        ),
         ("true", r"the client left 0 bytes"),
     ],
 )
@@ -164,6 +168,13 @@ def test_quic_with_its_qlog(cli: Cli, folder: str, tmp_path: Path) -> None:
     for role in ("client", "server"):
         log = json.loads(Path(row["files"][f"{role} qlog"]).read_text())
         assert log["traces"]
+    # What the stack found lost is what the link lost and dropped, a tail and a spurious one apart.
+    events = log["traces"][0]["events"]
+    lost = sum(event["name"] == "recovery:packet_lost" for event in events)
+    down = json.loads(Path(row["files"]["report"]).read_text())["directions"][0]
+    assert abs(lost - down["lost"] - down["dropped"]) <= 3
+    drawn = beside_link(Path(row["files"]["server qlog"]), Path(row["files"]["journal"]))
+    assert f"red: {down['lost']} packets that the channel lost, {down['dropped']} that" in drawn
 
 
 def test_a_slowed_stack_is_caught(cli: Cli, folder: str, tmp_path: Path) -> None:
@@ -268,3 +279,23 @@ def test_what_ends_a_suite_ends_all(folder: str, tmp_path: Path) -> None:
             break
         subprocess.run(["sleep", "0.02"], check=True)
     assert left_behind(tmp_path) == []
+
+
+def test_qlogs_of_two_kinds(tmp_path: Path) -> None:
+    events = [
+        {"time": 1000.0, "name": "transport:packet_received", "data": {}},
+        {"time": 1001.5, "name": "recovery:metrics_updated", "data": {"congestion_window": 12000}},
+        {"time": 1002.0, "name": "recovery:metrics_updated", "data": {"smoothed_rtt": 5}},
+    ]
+    whole, parts = tmp_path / "a.qlog", tmp_path / "a.sqlog"
+    whole.write_text(json.dumps({"traces": [{"events": events}]}))
+    head = {"qlog_format": "JSON-SEQ", "trace": {}}
+    parts.write_text("".join(f"\x1e{json.dumps(one)}\n" for one in (head, *events)))
+    for file in (whole, parts):
+        found = read_qlog(file)
+        assert found.first_received_s == 1.0
+        assert found.window == [(1.0015, 12000.0)]
+    for text in ("no JSON", '{"traces": []}'):
+        whole.write_text(text)
+        with pytest.raises(ScenarioError, match="qlog"):
+            read_qlog(whole)

@@ -21,6 +21,7 @@ mod networks;
 mod per_user;
 mod plan;
 mod points;
+mod profiles;
 mod quantity;
 mod range;
 mod resolve;

@@ -6,6 +6,7 @@ use crate::error::ScenarioError;
 use crate::files::{ReadFile, no_files};
 use crate::migrate::migrate;
 use crate::points::{Pattern, Point, Points, read_checked};
+use crate::profiles;
 use crate::schema::check;
 use crate::stop::StopRule;
 use crate::sweep::{axes, count, take_methods, with_labels};
@@ -113,10 +114,20 @@ impl Plan {
                 set(&mut root, key, &Value::Null)?;
             }
         }
+        let profile = |key: &str, name: &str| {
+            read.text(name).map_err(|problem| ScenarioError::value(key, &json!(name), problem))
+        };
+        if is_link_swept(&root, overrides) && root.get("link").is_some_and(Value::is_string) {
+            root.shift_remove("link");
+        }
+        profiles::expand(&mut root, "", &profile)?;
+        profiles::expand_alternatives(&mut root, &profile)?;
         let given = with_labels(root.get("sweep"), &overrides.set);
         for (key, value) in &given {
             set_key(&mut root, key, value)?;
+            profiles::expand(&mut root, "", &profile)?;
             Alternatives::set(&mut root, key, value)?;
+            profiles::expand_alternatives(&mut root, &profile)?;
         }
         let alternatives = Alternatives::take(&mut root)?;
         apply_stop_rule(&mut root, overrides)?;
@@ -138,6 +149,12 @@ impl Plan {
         let methods = points.at(0).scenario.methods.clone().unwrap_or_default();
         Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed, new_flows })
     }
+}
+
+/// Whether `link` itself is an axis: what profile the file names then is one of its values, and nothing beside it.
+fn is_link_swept(root: &Map<String, Value>, overrides: &Overrides) -> bool {
+    let of_file = root.get("sweep").is_some_and(|sweep| sweep.get("link").is_some());
+    of_file || overrides.over.iter().any(|(key, _)| key.trim() == "link")
 }
 
 /// Refuses a plan of too many rows.

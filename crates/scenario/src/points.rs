@@ -6,6 +6,7 @@ use crate::draws::{self, DrawTable};
 use crate::error::ScenarioError;
 use crate::files::{Files, Parsed, ReadFile, no_files};
 use crate::identity::Identity;
+use crate::profiles;
 use crate::resolve::resolve;
 use crate::schema::check;
 use crate::setup::Setup;
@@ -269,6 +270,7 @@ impl Pattern {
             alternative = self.alternatives.replace(&mut document, &axes)?;
             for (key, value) in axes.iter().filter(|(key, _)| *key != alternatives::KEY) {
                 crate::document::set(&mut document, key, value)?;
+                profiles::expand(&mut document, "", &|key, name| Ok(files.text(key, name)?.to_string()))?;
             }
             let drawn = document.get("run").and_then(|run| run.get("draws")).and_then(Value::as_str);
             if let Some(name) = drawn.map(str::to_owned) {

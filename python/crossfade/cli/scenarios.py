@@ -18,7 +18,15 @@ from crossfade.cli.facts import network_lines
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ScenarioArgument, WhereOption, read_conditions
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
-from crossfade.files import check_output, shipped_file, shipped_scenarios, shipped_suites, write_text
+from crossfade.files import (
+    check_output,
+    profile_text,
+    shipped_file,
+    shipped_profiles,
+    shipped_scenarios,
+    shipped_suites,
+    write_text,
+)
 from crossfade.files.kinds import RESULTS, SCENARIO, expect
 from crossfade.plans import selection
 from crossfade.plans.options import Options, PlanOptions
@@ -132,6 +140,10 @@ def list_scenarios(
     suites: Annotated[
         bool, typer.Option("--suites", help="List the suites in place of scenarios: crossfade suite NAME.")
     ] = False,
+    profiles: Annotated[
+        bool,
+        typer.Option("--profiles", help='List the profiles of links: link = "profile:NAME".'),
+    ] = False,
 ) -> None:
     """List the scenarios that come with crossfade, with their titles.
 
@@ -139,11 +151,16 @@ def list_scenarios(
     crossfade list
     crossfade list classics
     crossfade list --suites
+    crossfade list --profiles
     """
-    if suites:
-        if folder is not None:
-            raise ScenarioError(f"list {shortened(folder)}: a folder of scenarios; --suites lists all suites")
-        _print_titles({name: load_suite(name).title for name in shipped_suites()})
+    if suites or profiles:
+        if folder is not None or (suites and profiles):
+            raise ScenarioError("list: one of a folder of scenarios, --suites and --profiles")
+        _print_titles(
+            {name: load_suite(name).title for name in shipped_suites()}
+            if suites
+            else {name: tomllib.loads(profile_text(name))["profile"]["title"] for name in shipped_profiles()}
+        )
         return
     names = [name for name in shipped_scenarios() if folder is None or f"{name}/".startswith(f"{folder}/")]
     if not names and folder is not None:

@@ -68,6 +68,14 @@ def suite(
     port: Annotated[
         int, typer.Option("--port", metavar="PORT", parser=whole, help="$CROSSFADE_PORT, with --server.")
     ] = PORT,
+    congestion: Annotated[
+        str | None,
+        typer.Option(
+            "--congestion",
+            metavar="NAME",
+            help="Of a real program over TCP: the kernel's congestion control.",
+        ),
+    ] = None,
     qlog: Annotated[
         bool, typer.Option("--qlog", help="Client and server write a qlog into $QLOGDIR; none is an error.")
     ] = False,
@@ -146,6 +154,8 @@ def suite(
     tell = None if quiet else terminal.say
     if real is None:
         assert control is not None
+        if congestion is not None:
+            raise ScenarioError(f"--congestion {shortened(congestion)}: is for real programs; see --control")
         result = run_suite(
             found,
             control,
@@ -158,7 +168,9 @@ def suite(
         )
     else:
         folder = out or Path(f"suite-{found.name}")
-        result = run_programs(found, real, folder, cases=case or (), runs=runs, seed=seed, tell=tell)
+        result = run_programs(
+            found, real, folder, cases=case or (), runs=runs, seed=seed, congestion=congestion, tell=tell
+        )
     pairs = [] if old is None else baselines.compare_with(result, old, share)
     _show(result, pairs, json, quiet)
     for file, text in ((junit, junit_text), (report, page)):

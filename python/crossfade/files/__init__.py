@@ -44,6 +44,10 @@ SCENARIOS = Path(__file__).parents[1] / "scenarios"
 # What says of a folder of scenarios that it is a suite.
 SUITE_FILE = "suite.toml"
 
+# The folder of profiles of links, and what names one in a scenario.
+PROFILES = "profiles"
+PROFILE = "profile:"
+
 # Files beside the scenarios that are none.
 NO_SCENARIOS = ("claims", "readings", "suite")
 
@@ -266,7 +270,24 @@ def cannot_write(path: Path, reason: Exception) -> str:
 def shipped_scenarios() -> list[str]:
     """The names of the scenarios that come with the package, as ``crossfade run`` takes them."""
     names = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.toml"))
-    return sorted(name.as_posix() for name in names if name.name not in NO_SCENARIOS)
+    found = (name for name in names if name.name not in NO_SCENARIOS and name.parts[0] != PROFILES)
+    return sorted(name.as_posix() for name in found)
+
+
+def shipped_profiles() -> list[str]:
+    """The names of the profiles of links that come with the package (``link = "profile:NAME"``)."""
+    return sorted(file.stem for file in (SCENARIOS / PROFILES).glob("*.toml"))
+
+
+def profile_text(name: str) -> str:
+    """The text of a shipped profile, or of a table beside it; ``ScenarioError`` names the nearest."""
+    file = SCENARIOS / PROFILES / (name if name.endswith(".csv") else f"{name}.toml")
+    if "/" in name or not file.is_file():
+        known = shipped_profiles()
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean profile:{near[0]}?" if near else f"there are: {', '.join(known)}"
+        raise ScenarioError(f"no shipped profile of that name ({hint})")
+    return read_text(file, ScenarioError)
 
 
 def shipped_suites() -> list[str]:
@@ -355,6 +376,8 @@ def _reader(folder: Path) -> Callable[[str], str]:
     """
 
     def read(name: str) -> str:
+        if name.startswith(PROFILE):
+            return profile_text(name.removeprefix(PROFILE))
         beside = folder / name
         here = not os.path.exists(beside) and os.path.exists(name)
         return read_text(Path(name) if here else beside, ScenarioError)

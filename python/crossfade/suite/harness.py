@@ -55,10 +55,11 @@ class Outcome:
 class Harness:
     """Runs a stack again and again, each time in a folder of its own."""
 
-    def __init__(self, stack: Stack, folder: Path, keep_captures: bool = False) -> None:
+    def __init__(self, stack: Stack, folder: Path, congestion: str | None = None) -> None:
+        """``congestion`` is the congestion control of both kernels' TCP, in the kernel's words."""
         self.stack = stack
         self.folder = folder
-        self._keeps_captures = keep_captures
+        self.congestion = congestion
         self._root = folder / "root"
         self._root.mkdir()
         self._certificate, self._key = _certificate(folder)
@@ -81,8 +82,7 @@ class Harness:
         captured = transfer(kept["capture"], NEAR, EVERY_S) if kept["capture"].exists() else None
         (here / "download").unlink(missing_ok=True)
         kept["far capture"].unlink(missing_ok=True)
-        if not self._keeps_captures:
-            kept["capture"].unlink(missing_ok=True)
+        kept["capture"].unlink(missing_ok=True)
         files = {name: str(file) for name, file in kept.items() if file.exists()}
         files |= {f"{role} qlog": str(log) for role in ("client", "server") for log in _qlogs(here, role)}
         report = json.loads(kept["report"].read_text()) if kept["report"].exists() else {}
@@ -108,6 +108,7 @@ class Harness:
     ) -> list[str]:
         words = [sys.executable, "-m", "crossfade", "live", str(scenario), "--quiet", "--run", str(run)]
         words += ["--seed", str(seed)] if seed is not None else []
+        words += ["--congestion", self.congestion] if self.congestion is not None else []
         words += ["--record", str(kept["journal"]), "--json", str(kept["report"])]
         words += ["--pcap", f"{kept['capture']},{kept['far capture']}"]
         far = self._under("server", here, live.limit_s, self.stack.server)

@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
+from pathlib import Path
 
-from crossfade.errors import visible
+from crossfade.errors import ScenarioError, visible
 from crossfade.files.version import version
 from crossfade.suite.baseline import Pair
 from crossfade.suite.cases import Case
+from crossfade.suite.qlogs import beside_link
 from crossfade.suite.running import Row, SuiteResult
 
 # Nothing may be asked for anywhere.
@@ -22,9 +24,9 @@ STYLE = """
 """
 
 
-def page(result: SuiteResult, pairs: Sequence[Pair] = (), pictures: dict[str, str] | None = None) -> str:
-    """The HTML text. ``pictures`` are drawings (SVG) by the name of a case."""
-    suite = result.suite
+def page(result: SuiteResult, pairs: Sequence[Pair] = ()) -> str:
+    """The HTML text. Of real programs with a qlog, the worst run of each case is drawn beside its link."""
+    suite, pictures = result.suite, _pictures(result)
     counts = ", ".join(f"{count} {word}" for word, count in result.counts().items())
     css = (resources.files("crossfade.reports") / "assets" / "report.css").read_text(encoding="utf-8")
     title = f"{suite.title}: {', '.join(result.tested)}"
@@ -44,11 +46,24 @@ def page(result: SuiteResult, pairs: Sequence[Pair] = (), pictures: dict[str, st
 <h1>{_html(title)}</h1>
 <p class="summary">{_html(counts)}; {result.runs} runs of each case, seed {result.seed}</p>
 </header>
-{_warnings(result)}{_matrix(result)}{_pairs(pairs)}{_cases(result, pictures or {})}{_source(result)}
+{_warnings(result)}{_matrix(result)}{_pairs(pairs)}{_cases(result, pictures)}{_source(result)}
 <footer>Made by crossfade {escape(version())}: crossfade suite {_html(suite.name)}.</footer>
 </body>
 </html>
 """
+
+
+def _pictures(result: SuiteResult) -> dict[str, str]:
+    """Drawings by the name of a case."""
+    found: dict[str, str] = {}
+    for row in result.rows:
+        journal, qlog = row.files.get("journal"), row.files.get("server qlog")
+        if journal and qlog and row.case not in found:
+            try:
+                found[row.case] = beside_link(Path(qlog), Path(journal))
+            except ScenarioError as error:
+                found[row.case] = f"<p>Not drawn: {_html(str(error))}</p>\n"
+    return found
 
 
 def _html(text: str) -> str:

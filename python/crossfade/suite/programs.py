@@ -27,6 +27,9 @@ OF_LINKS = {
     "queueing_delay_mean_s": "queueing_delay_mean_s",
 }
 OF_TRANSFERS = ("completion_time_s", "goodput_bps", "recovery_s", "segment_loss_rate")
+LATE_S = 1.5
+"""A client that begins later meets the changes of a link at other times of its transfer."""
+
 GIVES_UP = 2
 """A case whose first runs all end without a transfer is not run again."""
 
@@ -43,7 +46,8 @@ class Programs:
         self._warnings: list[str] = []
 
     def names(self) -> list[str]:
-        return [self._harness.stack.name]
+        congestion = self._harness.congestion
+        return [self._harness.stack.name + (f" ({congestion})" if congestion else "")]
 
     def why_not(self, case: Case) -> str:
         return case.not_live
@@ -82,6 +86,12 @@ class Programs:
             found[run] = outcome
             if outcome.problem and self._tell is not None:
                 self._tell(outcome.problem)
+            began_s = outcome.transfer.began_s if outcome.transfer is not None else 0.0
+            if began_s > LATE_S and "trace" in scenario.read_text(encoding="utf-8"):
+                self._warnings.append(
+                    f"case {case.name}, run {run}: the client began {began_s:.3g} s after the link: what the "
+                    "link does at fixed times came so much too early (is the machine busy?)"
+                )
             for flag in outcome.report.get("flags", []):
                 self._warnings.append(f"case {case.name}, run {run}: {flag}")
             if len(found) == GIVES_UP and all(one.problem for one in found.values()):
@@ -164,12 +174,14 @@ def run_programs(
     cases: Sequence[str] = (),
     runs: int | None = None,
     seed: int | None = None,
+    congestion: str | None = None,
     tell: Tell | None = None,
 ) -> SuiteResult:
     """Run a suite with a real transport, and judge each target by its interval.
 
     What is kept of the runs goes to the new folder ``out``: journals, logs, qlogs, reports of the links. The
-    seed and the number of a run decide what the links do, so that two builds meet the same losses. Raises
+    seed and the number of a run decide what the links do, so that two builds meet the same losses.
+    ``congestion`` is that of the kernel's TCP on both hosts. Raises
     :class:`ScenarioError` with one line where a program does not do its part.
     """
     found = (load_suite(suite) if isinstance(suite, str) else suite).chosen(cases)
@@ -181,5 +193,5 @@ def run_programs(
     if not out.parent.is_dir():
         raise ScenarioError(f"{shortened(out)}: cannot be made (there is no folder {shortened(out.parent)})")
     out.mkdir()
-    source = Programs(Harness(stack, out.resolve()), number, seed, tell)
+    source = Programs(Harness(stack, out.resolve(), congestion), number, seed, tell)
     return carry_out(found, source, 1 if seed is None else seed, tell)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from crossfade.errors import ScenarioError, shortened
@@ -47,10 +48,10 @@ def known_stack(name: str) -> Stack:
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(tables)}"
         raise ScenarioError(f"stack {shortened(name)}: not known ({hint})")
     table = tables[name]
-    python = shlex.quote(sys.executable)
+    python, folder = shlex.quote(sys.executable), shlex.quote(str(Path(__file__).parent))
 
     def command(key: str) -> str:
-        return str(table[key]).replace("{python}", python)
+        return str(table[key]).replace("{python}", python).replace("{folder}", folder)
 
     return Stack(
         name=name,

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-STARTS_S = 10.0
+STARTS_S = 30.0
 """A server that does not listen so long after its start never will."""
 GRACE_S = 1.0
 LOOK_S = 0.005

@@ -177,7 +177,8 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Phy::is_absent")]
     pub phy: Phy,
 
-    /// Link that carries the data packets.
+    /// Link that carries the data packets: a table, or "profile:NAME" for a shipped profile. A profile may also have
+    /// channel, reverse and wired; keys of the scenario's own stand above it. `crossfade list --profiles` names them.
     #[schemars(extend("x-required" = true))]
     pub link: Link,
 
