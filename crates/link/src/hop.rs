@@ -198,7 +198,8 @@ impl Hop {
     }
 
     /// Everything has been sent: counts it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `admit`, which calls it")]
+    #[inline(always)]
     fn rest(&mut self) {
         if let Some(sent) = self.sending.take() {
             self.count(sent);
@@ -209,6 +210,7 @@ impl Hop {
     }
 
     /// Whether the drop-tail queue of a busy hop turns a packet of `bytes` away at `now`.
+    #[inline]
     fn is_full(&mut self, now: SimTime, bytes: u32) -> bool {
         // What has been sent is still in the list as long as it makes no difference: many at once are taken out in less
         // time than one at each push.

@@ -20,6 +20,7 @@ impl DelayLine {
     }
 
     /// Takes a packet; when it comes out, if nothing else comes out before.
+    #[inline]
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) -> Option<SimTime> {
         let at = now + self.delay;
         let was_empty = self.under_way.is_empty();
@@ -28,6 +29,7 @@ impl DelayLine {
     }
 
     /// Like [`Self::push`], for a packet that enters at `at`, now or later.
+    #[inline]
     pub(crate) fn push_ahead(&mut self, at: SimTime, parcel: Parcel) -> Option<SimTime> {
         let out = self.push(at, parcel);
         if out.is_some() {
@@ -66,6 +68,7 @@ impl DelayLine {
     }
 
     /// What was first has come out, at `now`, as number `number` of all: when the next does.
+    #[inline]
     pub(crate) fn go_on(&mut self, now: SimTime, number: u64) -> Option<SimTime> {
         let out = self.next_event()?;
         // Whoever enters later finds the line empty.
@@ -75,6 +78,7 @@ impl DelayLine {
     }
 
     /// The order of events of lines at equal times: that in which they would have been scheduled.
+    #[inline]
     pub(crate) fn since(&self) -> (SimTime, u64) {
         self.since
     }
@@ -90,16 +94,19 @@ impl DelayLine {
     }
 
     /// When the next packet comes out.
+    #[inline]
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         self.under_way.front().map(|(at, _)| *at)
     }
 
     /// When the last of those on it comes out.
+    #[inline]
     pub(crate) fn last_event(&self) -> Option<SimTime> {
         self.under_way.back().map(|(at, _)| *at)
     }
 
     /// The next packet that has come out by `now`.
+    #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Parcel> {
         self.advance_timed(now).map(|(_, parcel)| parcel)
     }

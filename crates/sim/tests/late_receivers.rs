@@ -236,9 +236,9 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
     assert_eq!(told(build(), true, &[]), late);
 }
 
-/// Datagrams come one a second, a minute after they were sent; meanwhile, from `start` on, `flows` of TCP send more than a run is given
-/// up after. What each has sent by `look`.
-fn sent_between_datagrams(flows: Vec<Source>, start: SimTime, look: SimTime) -> Vec<u64> {
+/// Datagrams are sent one a second `from` a time on, and come a minute later; meanwhile, from `start` on, `flows` of TCP send more than a
+/// run is given up after. What each has sent by `look`.
+fn sent_between_datagrams(from: SimTime, flows: Vec<Source>, start: SimTime, look: SimTime) -> Vec<u64> {
     let link = || HopConfig {
         rate_bps: Some(1e9),
         delay: MS * 60_000,
@@ -248,7 +248,7 @@ fn sent_between_datagrams(flows: Vec<Source>, start: SimTime, look: SimTime) -> 
     let flow = |source, start| FlowConfig { name: String::new(), source, path: path(MS, MS * 2), start };
     let (on_s, gaps) = (Distribution::Fixed(1.0), Gaps::Periodic);
     let datagrams = Source::Udp(OnOff { rate_bps: 8e3, on_s, off_s: None, gaps });
-    let first = flow(datagrams, SimTime::ZERO);
+    let first = flow(datagrams, from);
     let flows = std::iter::once(first).chain(flows.into_iter().map(|source| flow(source, start))).collect();
     let stop = StopRule::Delivered(u64::MAX);
     let network = network_of(flows, vec![link().into()], vec![link().into()], stop);
@@ -264,14 +264,18 @@ fn what_has_come_meanwhile_keeps_a_run_going() {
     let mut config = tcp(Flavour::Ns2, Variant::NewReno, 1, None);
     (config.rto.rule, config.rto.backoff) = (RtoRule::Fixed(MS), false);
     let timed = Source::Tcp(Tcp { config: config.into(), congestion: None });
-    let sent = sent_between_datagrams(vec![timed; 20], start, look);
-    // One at the start, and one each time that the timer expires.
-    assert_eq!(sent, [55_001; 20]);
+    // The first comes before half of what a run is given up after has been sent (at 85.5 s), and after it: from then on
+    // receivers are told on time, for the other half is sent before they would be told late.
+    for from in [SimTime::ZERO, MS * 30_000] {
+        let sent = sent_between_datagrams(from, vec![timed.clone(); 20], start, look);
+        // One at the start, and one each time that the timer expires.
+        assert_eq!(sent, [55_001; 20]);
+    }
 
     let mut config =
         TcpConfig { initial_window: 2e6, ..tcp(Flavour::Ns2, Variant::NewReno, 2_000_000, None) };
     config.rto.rule = RtoRule::Fixed(MS * 1_000_000);
     let written = Source::PacedTcp { tcp: Tcp { config: config.into(), congestion: None }, rate_bps: 160e6 };
     // One every 50 us.
-    assert_eq!(sent_between_datagrams(vec![written], start, look), [1_100_001]);
+    assert_eq!(sent_between_datagrams(SimTime::ZERO, vec![written], start, look), [1_100_001]);
 }

@@ -100,6 +100,7 @@ impl SackBlocks {
     pub(crate) const NONE: Self = Self([SackBlock { start: 0, end: 0 }; Self::MAX]);
 
     /// Adds a block unless there are [`Self::MAX`] already.
+    #[inline]
     pub fn push(&mut self, block: SackBlock) {
         let len = self.as_slice().len();
         if len < Self::MAX {
@@ -108,6 +109,7 @@ impl SackBlocks {
     }
 
     /// The blocks, most recent first.
+    #[inline]
     pub fn as_slice(&self) -> &[SackBlock] {
         let len = self.0.iter().take_while(|block| block.start < block.end).count();
         &self.0[..len]

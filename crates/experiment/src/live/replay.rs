@@ -5,7 +5,7 @@ use super::network::{LiveNetwork, opposite};
 use crate::experiment::Experiment;
 use crate::views;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Fabric, LinkEvent, PointToPoint};
+use crossfade_link::{Fabric, LinkEvent, PointToPoint, Push};
 use crossfade_live::{Entry, Fate, Journal};
 use crossfade_scenario::{Overrides, Point, RESULTS_VERSION, ScenarioError};
 use serde::Serialize;
@@ -46,8 +46,10 @@ pub struct LaneReplay {
 /// The journal is damaged, or its scenario is not one any more.
 pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     let (header, journal, media) = read(bytes)?;
-    let of_lane =
-        |((link, mut medium), entries): (Lane, &Vec<Entry>)| lane(link, medium.as_mut(), entries, |_| ());
+    let losses = Losses::of(&header);
+    let of_lane = |((link, mut medium), entries): (Lane, &Vec<Entry>)| {
+        lane(link, medium.as_mut(), entries, losses, |_| ())
+    };
     let lanes = media.into_iter().zip(&journal.lanes).map(of_lane).collect();
     let other = header.results_version;
     let warnings = (other != RESULTS_VERSION).then(|| {
@@ -62,11 +64,12 @@ pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
 /// # Errors
 /// As [`replay`].
 pub fn link_events(bytes: &[u8]) -> Result<String, ScenarioError> {
-    let (_, journal, media) = read(bytes)?;
+    let (header, journal, media) = read(bytes)?;
+    let losses = Losses::of(&header);
     let mut events: Vec<(&str, LinkEvent)> = Vec::new();
     for ((link, mut medium), entries) in media.into_iter().zip(&journal.lanes) {
         medium.trace(true);
-        lane(link, medium.as_mut(), entries, |medium| {
+        lane(link, medium.as_mut(), entries, losses, |medium| {
             events.extend(std::iter::from_fn(|| medium.next_trace()).map(|event| (link, event)));
         });
     }
@@ -120,37 +123,99 @@ fn wrong(problem: String) -> ScenarioError {
 /// What has left a medium: when, where, which packet, and how.
 type Left = (SimTime, u32, u32, Fate, bool);
 
+/// When links tell of a loss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Losses {
+    /// Before results version 12: as they decide it, when the packet enters or its transmission begins.
+    AsDecided,
+    /// When the packet has been sent.
+    AsSent,
+}
+
+impl Losses {
+    fn of(header: &Header) -> Self {
+        if header.results_version < 12 { Self::AsDecided } else { Self::AsSent }
+    }
+}
+
+/// Losses that a journal told of as they were decided, and that the simulation has to tell of later.
+#[derive(Default)]
+struct Told(Vec<(SimTime, u32)>);
+
+impl Told {
+    /// Takes out of what has left the medium what the journal told of before, as far as that comes first.
+    fn take_from(&mut self, left: &mut VecDeque<Left>) {
+        while let Some(&(at, _, id, Fate::Lost, _)) = left.front() {
+            let Some(place) = self.0.iter().position(|&(told, of)| of == id && told <= at) else { return };
+            self.0.remove(place);
+            left.pop_front();
+        }
+    }
+
+    /// After the end of the journal: each of them is lost within an hour, or what becomes of it instead.
+    fn settle(&mut self, medium: &mut dyn Fabric, end: SimTime) -> Option<String> {
+        let latest = end.saturating_add(SimTime::from_millis(3_600_000));
+        let mut left = VecDeque::new();
+        while let Some(&(told, id)) = self.0.first() {
+            let Some(at) = medium.next_event().filter(|&at| at <= latest) else {
+                return Some(format!("live packet {id} was lost at {told}, simulated not"));
+            };
+            run_until(medium, at, &mut left);
+            self.take_from(&mut left);
+            let is_told = |ours: &Left| self.0.iter().any(|&(_, id)| id == ours.2);
+            if let Some(ours) = left.drain(..).find(is_told) {
+                return Some(format!("live packet {} was lost, simulated {}", ours.2, words(Some(ours))));
+            }
+        }
+        None
+    }
+}
+
 /// `look` is called after each entry.
 fn lane(
     link: &'static str,
     medium: &mut (dyn Fabric + Send),
     entries: &[Entry],
+    losses: Losses,
     mut look: impl FnMut(&mut (dyn Fabric + Send)),
 ) -> LaneReplay {
     let mut found = LaneReplay { link, packets: 0, arrived: 0, lost: 0, dropped: 0, difference: None };
     let mut left: VecDeque<Left> = VecDeque::new();
+    let mut told = Told::default();
     for entry in entries {
         run_until(medium, entry.at(), &mut left);
+        told.take_from(&mut left);
         let difference = match *entry {
             Entry::Arrival { at, port, parcel, fate } => {
                 found.packets += 1;
-                found.lost += u64::from(fate == crossfade_link::Push::Lost);
-                found.dropped += u64::from(fate == crossfade_link::Push::QueueDrop);
+                found.lost += u64::from(fate == Push::Lost);
+                found.dropped += u64::from(fate == Push::QueueDrop);
                 let port = u32::from(port);
                 let to = if link == "shared" { opposite(port) } else { PointToPoint::<()>::OUT };
                 let ours = medium.push(at, port, to, parcel);
+                if (losses, fate, ours) == (Losses::AsDecided, Push::Lost, Push::Accepted) {
+                    told.0.push((at, parcel.id()));
+                    continue;
+                }
                 (ours != fate).then(|| format!("live {fate:?}, simulated {ours:?} as it entered"))
             }
             Entry::Departure { at, port, id, fate, is_ce, .. } => {
                 found.arrived += u64::from(fate == Fate::Arrived);
                 found.lost += u64::from(fate == Fate::Lost);
                 found.dropped += u64::from(fate == Fate::QueueDrop);
+                if losses == Losses::AsDecided && fate == Fate::Lost {
+                    told.0.push((at, id));
+                    continue;
+                }
                 let live = (at, u32::from(port), id, fate, is_ce);
                 let ours = left.pop_front();
                 (ours != Some(live)).then(|| format!("live {}, simulated {}", words(Some(live)), words(ours)))
             }
-            Entry::End { .. } => {
-                left.pop_front().map(|ours| format!("live nothing more, simulated {}", words(Some(ours))))
+            Entry::End { at, .. } => {
+                let more = left
+                    .pop_front()
+                    .map(|ours| format!("live nothing more, simulated {}", words(Some(ours))));
+                more.or_else(|| told.settle(medium, at))
             }
         };
         look(medium);
@@ -202,4 +267,145 @@ fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
         return Err(ScenarioError::key("journal", format!("its scenario has no draw {}", header.run)));
     }
     Ok(experiment.points.at_run(header.point, header.run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_channel::LossProcess;
+    use crossfade_link::{Departure, Hop, HopConfig, Parcel};
+    use std::path::Path;
+
+    /// Loses the transmission of that number.
+    struct Loses(u64);
+
+    impl LossProcess for Loses {
+        fn lost(&mut self, _now: SimTime, transmission: u64) -> bool {
+            transmission == self.0
+        }
+    }
+
+    /// 1000 bytes last 0.8 ms, and come out 20 ms later.
+    fn hop(loses: u64) -> Hop {
+        let delay = SimTime::from_millis(20);
+        Hop::new(HopConfig { rate_bps: Some(10e6), delay, queue_limit: None, loss: Box::new(Loses(loses)) })
+    }
+
+    /// What a pump of today writes of four packets, one every half millisecond, through a hop that loses number 1.
+    fn recorded() -> Vec<Entry> {
+        let mut medium = PointToPoint(hop(1));
+        let mut entries = Vec::new();
+        let mut note = |medium: &mut PointToPoint<Hop>, until: SimTime| {
+            let mut left = VecDeque::new();
+            run_until(medium, until, &mut left);
+            let departure = |(at, port, id, fate, is_ce): Left| Entry::Departure {
+                at,
+                handed_over: at,
+                port: port as u8,
+                id,
+                fate,
+                is_ce,
+            };
+            left.into_iter().map(departure).collect::<Vec<_>>()
+        };
+        for id in 0..4 {
+            let at = SimTime::from_micros(500 * u64::from(id));
+            entries.extend(note(&mut medium, at));
+            let parcel = Parcel::new(id, 0, 1000);
+            let fate = medium.push(at, 0, PointToPoint::<()>::OUT, parcel);
+            entries.push(Entry::Arrival { at, port: 0, parcel, fate });
+        }
+        let end = SimTime::from_millis(100);
+        entries.extend(note(&mut medium, end));
+        entries.push(Entry::End { at: end });
+        entries
+    }
+
+    /// What a pump of before results version 12 wrote of these packets: it told of the loss as packet 1 entered.
+    fn told_as_decided() -> Vec<Entry> {
+        let is_loss = |entry: &Entry| matches!(entry, Entry::Departure { fate: Fate::Lost, .. });
+        let mut entries = recorded();
+        assert_eq!(entries.iter().filter(|entry| is_loss(entry)).count(), 1);
+        entries.retain(|entry| !is_loss(entry));
+        for entry in &mut entries {
+            if let Entry::Arrival { parcel, fate, .. } = entry
+                && parcel.id() == 1
+            {
+                *fate = Push::Lost;
+            }
+        }
+        entries
+    }
+
+    fn difference(entries: &[Entry], losses: Losses, loses: u64) -> Option<String> {
+        let found = lane("forward", &mut PointToPoint(hop(loses)), entries, losses, |_| ());
+        assert!(found.packets <= 4);
+        found.difference
+    }
+
+    /// The kept runs of all results versions lost a packet each at least, and replay to their ends.
+    #[test]
+    fn kept_journals_replay_to_their_ends() {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/kept");
+        let mut versions = Vec::new();
+        for folder in std::fs::read_dir(kept).unwrap() {
+            let Ok(bytes) = std::fs::read(folder.unwrap().path().join("live.cfj")) else { continue };
+            let found = replay(&bytes).unwrap();
+            let version = found.header.results_version;
+            versions.push(version);
+            let lost: u64 = found.lanes.iter().map(|lane| lane.lost).sum();
+            assert!(lost > 0, "version {version} lost nothing");
+            for lane in found.lanes {
+                assert_eq!(lane.difference, None, "version {version}, {}", lane.link);
+            }
+        }
+        versions.sort_unstable();
+        assert_eq!(versions, (4..=RESULTS_VERSION).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_loss_that_was_told_as_it_was_decided_has_to_follow() {
+        assert_eq!(difference(&recorded(), Losses::AsSent, 1), None);
+        let old = told_as_decided();
+        assert_eq!(difference(&old, Losses::AsDecided, 1), None);
+        // By today's rule it is another run.
+        let said = difference(&old, Losses::AsSent, 1).unwrap();
+        assert!(said.ends_with("live Lost, simulated Accepted as it entered"), "{said}");
+    }
+
+    #[test]
+    fn other_losses_are_differences() {
+        // Another packet is lost, a second one is, and none is.
+        let said = [2, 0, 9].map(|loses| difference(&told_as_decided(), Losses::AsDecided, loses).unwrap());
+        assert!(said[0].contains("packet 2 was lost"), "{}", said[0]);
+        assert!(said[1].contains("packet 0 was lost"), "{}", said[1]);
+        assert!(said[2].contains("simulated packet 1 arrived"), "{}", said[2]);
+    }
+
+    #[test]
+    fn a_loss_that_is_sent_after_the_end_is_looked_for() {
+        let mut entries = told_as_decided();
+        // The pump stops before packet 1 has been sent.
+        let end = SimTime::from_micros(700);
+        entries.retain(|entry| entry.at() <= end);
+        entries.push(Entry::End { at: end });
+        assert_eq!(difference(&entries, Losses::AsDecided, 1), None);
+        let said = difference(&entries, Losses::AsDecided, 9).unwrap();
+        assert!(said.contains("live packet 1 was lost, simulated packet 1 arrived"), "{said}");
+    }
+
+    #[test]
+    fn a_departure_that_was_told_as_decided_has_to_follow_too() {
+        let mut entries = recorded();
+        for entry in &mut entries {
+            // As its transmission began: a millisecond less two tenths after packet 0 entered.
+            if let Entry::Departure { at, handed_over, fate: Fate::Lost, .. } = entry {
+                (*at, *handed_over) = (SimTime::from_micros(800), SimTime::from_micros(800));
+            }
+        }
+        entries.sort_by_key(Entry::at);
+        assert_eq!(difference(&entries, Losses::AsDecided, 1), None);
+        assert!(difference(&entries, Losses::AsSent, 1).is_some());
+        assert!(matches!(Departure::Lost(Parcel::new(1, 0, 1000)).into(), Fate::Lost));
+    }
 }

@@ -405,9 +405,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// Flows that have ended leave their places.
     #[inline]
     fn release(&mut self) {
-        if L::IS_SINGLE {
-            return;
+        if !L::IS_SINGLE && !self.net.ended.is_empty() {
+            self.release_all();
         }
+    }
+
+    #[inline(never)]
+    fn release_all(&mut self) {
         while let Some(place) = self.net.ended.pop() {
             self.net.settle(&mut self.flows);
             let flow = &self.flows[place as usize];
