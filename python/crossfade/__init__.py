@@ -7,7 +7,8 @@
 
 The rest is in modules: ``cf.runs`` (events, samples, captures of single runs), ``cf.pictures``, ``cf.curves``
 (crossings, knees, thresholds), ``cf.store`` (results and their files), ``cf.pages`` (report, explorer),
-``cf.live``, ``cf.mesh``, ``cf.papers``, ``cf.suite``, ``cf.fit``, ``cf.teaching``, ``cf.reference`` and ``cf.errors``.
+``cf.live``, ``cf.mesh``, ``cf.papers``, ``cf.suite``, ``cf.fit``, ``cf.teaching``, ``cf.reference`` and
+``cf.errors``.
 """
 
 import crossfade.errors  # noqa: F401  # first of all: it ends quietly while the rest is loaded

@@ -707,10 +707,10 @@ def fit_stretches(
     """A link fitted to stretches as ``read_log`` has them, as JSON text. Raises TraceError."""
 
 def detect_log(head: bytes) -> str | None:
-    """Which tool wrote a log that begins with these bytes: qlog, iperf3, irtt, ping, ss or events; None if none."""
+    """Which tool wrote a log with these first bytes: qlog, iperf3, irtt, ping, ss or events; else None."""
 
 def read_log(chunks: Iterable[bytes]) -> dict[str, Any]:
-    """What a log says: ``kind`` is ``packets`` (columns as of ``read_capture``) or ``stretches``. Raises TraceError."""
+    """A log: ``kind`` is ``packets`` (columns as of ``read_capture``) or ``stretches``. Raises TraceError."""
 
 def fit_link(
     sent_s: Any,

@@ -33,8 +33,8 @@ PREDICTED = {"goodput_bps": ("Goodput (Mbit/s)", 1e-6), "rtt_p95_s": ("95th perc
 def fit_report(fit: LinkFit, out: str | PathLike[str], predictions: Sequence[Predicted] = ()) -> None:
     """Write a fitted link as an HTML page.
 
-    It has what was recorded, the parameters with intervals and verdicts, the model and why, warnings, what was
-    observed beside what was fitted, and ``predictions`` where there are any, beside a replay of the record.
+    It has what was recorded, the parameters with intervals and verdicts, the model and why, warnings, what
+    was observed beside what was fitted, and ``predictions`` where there are any, beside a replay of the record.
     """
     path = Path(out)
     check_output(path)
@@ -67,8 +67,8 @@ def _recorded(fit: LinkFit) -> str:
     seen = 0.0 if found["kind"] == "probes" else min(1.0, fit.seen_share)
     lost = f"{found['random_losses']:.0f} lost at random, {found['congestive_losses']:.0f} at a full queue"
     return (
-        f"{fit.flow}: {found['packets']:.0f} packets in {found['lasts_s']:.1f} s, {lost}; the rate of the link "
-        f"was seen in {seen * 100:.3g} % of the time."
+        f"{fit.flow}: {found['packets']:.0f} packets in {found['lasts_s']:.1f} s, {lost}; the rate of the "
+        f"link was seen in {seen * 100:.3g} % of the time."
     )
 
 
@@ -76,7 +76,8 @@ def _model(fit: LinkFit) -> str:
     held_out = fit.found["held_out"]
     text = f"Model {fit.model}: {MODELS[fit.model]}."
     if held_out is not None:
-        text += f" Change points predict held-out windows with {held_out * 100:.3g} % of a constant's squared error."
+        share = f"{held_out * 100:.3g} %"
+        text += f" Change points predict held-out windows with {share} of a constant's squared error."
     if fit.found["mean_burst"]:
         text += f" A burst of losses has {fit.found['mean_burst']:.3g} packets in the mean."
     return text
