@@ -35,7 +35,6 @@ PYTHON = {
     "figures": WORDS,  # tables and words, not what they come from
     "results": [*WORDS, "figures"],
     "plans": [*WORDS, "figures", "results"],
-    "fitting": [*WORDS, "figures"],
     "teaching": [*WORDS, "plans"],
     "sweeps": [*WORDS, "results", "plans"],
     "gym": [*WORDS, "results", "plans", "teaching", "sweeps"],
@@ -43,8 +42,9 @@ PYTHON = {
     "pictures": [*WORDS, "figures", "results", "plans", "api"],
     "explorer": [*WORDS, "figures", "api"],
     "comparison": [*WORDS, "figures", "results", "plans", "api"],
+    "fitting": [*WORDS, "figures", "results", "plans", "api", "comparison"],
     "papers": [*WORDS, "results", "plans", "api", "comparison"],
-    "reports": [*WORDS, "figures", "results", "plans", "comparison"],
+    "reports": [*WORDS, "figures", "results", "plans", "comparison", "fitting"],
     "suite": [*WORDS, "figures", "results", "plans", "api", "comparison", "reports"],
 }
 ROOMS = [*PYTHON]

@@ -114,6 +114,7 @@ mod tests {
             "retries",
             "collision",
             "stall",
+            "link_failures",
         ];
         for name in lower {
             assert!(bad.iter().any(|word| name.contains(word)), "{name}");

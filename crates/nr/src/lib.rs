@@ -36,6 +36,7 @@ mod reassembly;
 mod requests;
 pub mod rlc;
 mod stack;
+mod stack_check;
 mod stack_config;
 #[cfg(test)]
 mod stack_tests;

@@ -130,7 +130,7 @@ def suite(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Run named conditions with targets: pass, fail, or too close to call.
+    """Run named conditions with targets, and judge them.
 
     Each target is judged by the 95 % interval of its mean over the runs, all of a suite together. The exit
     code is 1 where a case fails, or is worse than the baseline; a case that is too close to call fails

@@ -211,6 +211,20 @@ class LinkFit:
         Of a constant rate this is :meth:`write` alone. Of one that changes each has a table of its own: what
         was not seen of the rate is filled with what was seen near it, and every second one begins at
         another time of the record.
+
+        Parameters
+        ----------
+        folder : path
+            Where the scenarios and their tables go.
+        count : int
+            Number of variants.
+        seed : int
+            Seed of what is drawn.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The scenarios.
         """
         base = Path(fspath(folder))
         if not self.found["rates"]:
@@ -253,11 +267,26 @@ class LinkFit:
         return [[time, rate] for time, rate in _apart(sorted(moved)) if time < lasts - 1e-3]
 
     def predict(self, controls: Sequence[str], **options: Unpack[RunOptions]) -> list[Predicted]:
-        """What congestion controls would do on the link, and what a replay of the record says of it.
+        """Predict what congestion controls would do on the link, beside what a replay of the record says of it.
 
-        ``controls`` are values of ``tcp.congestion``, or ``quic``; ``options`` are of :func:`crossfade.run`.
-        Runs are as long as the record. Raises :class:`crossfade.errors.TraceError` where the record says
-        nothing of the rate.
+        Runs are as long as the record.
+
+        Parameters
+        ----------
+        controls : sequence of str
+            Values of ``tcp.congestion``, or ``quic``.
+        **options
+            Those of :func:`crossfade.run`.
+
+        Returns
+        -------
+        list of Predicted
+            Goodput and 95th percentile of the round trip of each control, with 90 % intervals.
+
+        Raises
+        ------
+        TraceError
+            If the record says nothing of the rate.
         """
         from crossfade.comparison.predictions import LEAST_HALF_WIDTH, predict
 

@@ -34,7 +34,8 @@ def fit_report(fit: LinkFit, out: str | PathLike[str], predictions: Sequence[Pre
     """Write a fitted link as an HTML page.
 
     It has what was recorded, the parameters with intervals and verdicts, the model and why, warnings, what
-    was observed beside what was fitted, and ``predictions`` where there are any, beside a replay of the record.
+    was observed beside what was fitted, and ``predictions`` where there are any, beside a replay of the
+    record.
     """
     path = Path(out)
     check_output(path)

@@ -63,7 +63,34 @@ class Row:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """What came of a suite: its rows, and how they were made."""
+    """What came of a suite: its rows, and how they were made.
+
+    Attributes
+    ----------
+    suite : Suite
+        What was run.
+    tested : list of str
+        Controls or programs, in the order of the command.
+    runs : int
+        Replications of each case.
+    seed : int
+        Seed of all random streams.
+    coverage : float
+        How often each interval holds, so that all hold together in 95 % of suites (Bonferroni).
+    rows : list of Row
+        One for each case, target and tested control.
+    skipped : list of (str, str)
+        Cases that were not run, and why.
+    warnings : list of str
+        What to be careful about.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> result = cf.suite.run("interop", "cubic", cases=["goodput"], runs=3)  # doctest: +SKIP
+    >>> result.counts()  # doctest: +SKIP
+    {'pass': 1, 'fail': 0, 'too close to call': 0}
+    """
 
     suite: Suite
     tested: list[str]
@@ -82,12 +109,31 @@ class SuiteResult:
         return [row for row in self.rows if row.verdict == "fail"]
 
     def verdict(self, case: str, tested: str) -> Word | None:
-        """The verdict on a case: the worst of its targets; None where it was not run."""
+        """The verdict on a case, which is the worst of its targets.
+
+        Parameters
+        ----------
+        case : str
+            Name of the case.
+        tested : str
+            Control or program.
+
+        Returns
+        -------
+        str or None
+            ``"pass"``, ``"fail"`` or ``"too close to call"``; None where the case was not run.
+        """
         found = [row.verdict for row in self.rows if row.case == case and row.tested == tested]
         return worst_of(found) if found else None
 
     def counts(self) -> dict[Word, int]:
-        """How many cases there are of each verdict, counted for everything that was tested."""
+        """Count the cases of each verdict, over everything that was tested.
+
+        Returns
+        -------
+        dict of str to int
+            ``pass``, ``fail`` and ``too close to call``.
+        """
         found: dict[Word, int] = {"pass": 0, "fail": 0, "too close to call": 0}
         for case in self.suite.cases:
             for tested in self.tested:
@@ -96,12 +142,24 @@ class SuiteResult:
         return found
 
     def table(self) -> Table:
-        """A row a case, target and tested control."""
+        """The verdicts as a table.
+
+        Returns
+        -------
+        Table
+            A row for each case, target and tested control.
+        """
         columns = ["case", "target", "tested", "value", "half", "unit", "runs", "verdict", "note"]
         return Table.of(columns, ({name: getattr(row, name) for name in columns} for row in self.rows))
 
     def to_json(self) -> str:
-        """The rows as a JSON list; ``values`` holds pairs of the number of a run and its value."""
+        """The rows as JSON.
+
+        Returns
+        -------
+        str
+            A list of objects; ``values`` holds pairs of the number of a run and its value.
+        """
         return json.dumps([as_record(row) for row in self.rows], indent=2, ensure_ascii=False)
 
 
@@ -186,12 +244,43 @@ def run_suite(
 ) -> SuiteResult:
     """Run a suite with simulated congestion controls, and judge each target by its interval.
 
-    ``suite`` is the name of one that comes with the package, a folder or a file, ``control`` names controls
-    by commas (``"cubic,bbr-v3,mine.rs"``). ``cases`` are those to run (all where empty), ``runs`` how many
-    replications of each (as the suite says where None), of ``seed``. All controls see the same random
-    numbers, run by run.
+    All controls see the same random numbers, run by run.
 
-    Raises :class:`ScenarioError` where something of that is wrong.
+    Parameters
+    ----------
+    suite : str or Suite
+        One that comes with the package by its name, a folder or a file.
+    control : str or sequence of Control
+        Controls by commas: ``"cubic,bbr-v3,mine.rs"``.
+    cases : sequence of str
+        Cases to run; all where it is empty.
+    runs : int, optional
+        Replications of each case; as the suite says where None.
+    seed : int, optional
+        Seed of all random streams.
+    jobs : int, optional
+        Threads; all cores where None.
+    cache : bool
+        Whether runs are kept in the user's cache, and taken from there.
+    tell : callable, optional
+        Called with a line on each case as it is judged.
+
+    Returns
+    -------
+    SuiteResult
+        A row for each case, target and control, with its verdict.
+
+    Raises
+    ------
+    ScenarioError
+        If the suite, a case or a control does not exist, or cannot be run.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> result = cf.suite.run("interop", "cubic", cases=["goodput"], runs=3)  # doctest: +SKIP
+    >>> result.verdict("goodput", "cubic")  # doctest: +SKIP
+    'pass'
     """
     found = (load_suite(suite) if isinstance(suite, str) else suite).chosen(cases)
     controls = read_controls(control) if isinstance(control, str) else list(control)

@@ -80,11 +80,10 @@ pub use mesh::{
     Arrangement, MacWord, Mesh, MeshSetup, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule,
 };
 pub use method::Method;
-pub use nr::{Nr, NrFidelity, NrModel, NrProfile, NrScheduler};
+pub use nr::{Nr, NrFidelity, NrModel, NrPreset, NrProfile, NrScheduler};
 pub use nr_harq::{NrCombining, NrHarq};
-pub use nr_link_adaptation::{NrFeedback, NrOuterLoop};
 pub use nr_interruptions::{NrDrx, NrHandover, NrHandoverMode, NrNtn};
-pub use nr_preset::NrPreset;
+pub use nr_link_adaptation::{NrFeedback, NrOuterLoop};
 pub use nr_stack::{NrGrants, NrRlc, NrRlcMode, NrUplink};
 pub use orbit::OrbitTable;
 pub use phy::{Estimation, Phy, PhyFidelity};

@@ -1,32 +1,8 @@
 //! Cells by name: defaults of several keys of `[nr]` together.
 
-use super::nr::Nr;
+use super::nr::{Nr, NrPreset};
 use crate::quantity::{Frequency, Span};
 use crossfade_core::SimTime;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A cell whose keys have other defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NrPreset {
-    /// FDD of 10 MHz at 15 kHz and 2.1 GHz: the cell width of RFC 8869, with srsRAN's scheduling times (k1 4, SR each 20 ms).
-    #[serde(rename = "nr-fdd-10")]
-    NrFdd10,
-    /// TDD of 40 MHz at 30 kHz and 3.5 GHz, pattern `DDDSU`. These are the defaults without a preset.
-    #[serde(rename = "nr-tdd-40")]
-    NrTdd40,
-    /// TDD of 100 MHz at 30 kHz and 3.5 GHz, pattern `DDDDDDDSUU`, four layers: srsRAN's example for band n78.
-    #[serde(rename = "nr-tdd-100")]
-    NrTdd100,
-    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with a round trip of 8 ms, requests each 10 ms.
-    #[serde(rename = "lte-10")]
-    Lte10,
-    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): round trip 25.77 ms, 32 HARQ processes, Amarisoft's times.
-    NrNtnLeo,
-    /// Geostationary satellite (3GPP TR 38.821): round trip 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 800 ms.
-    NrNtnGeo,
-}
 
 impl Nr {
     /// Fills in what the preset says of keys that are not given.

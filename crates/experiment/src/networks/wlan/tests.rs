@@ -73,6 +73,7 @@ fn shares_of_the_air_agree() {
                 "access_point": { "airtime_fairness": fair, "aql": false },
                 "stations": { "fast": { "count": 2, "mcs": 11 }, "slow": { "mcs": 0 } },
             }],
+            ["flows.full", null],
             ["flows", { "fast": { "traffic": "saturated", "station": "fast" }, "slow": { "traffic": "saturated", "station": "slow" } }],
         ]));
         for station in ["0", "1", "2"] {
@@ -99,6 +100,7 @@ fn queues_end_the_anomaly() {
                 "stations": { "fast": { "count": 2, "mcs": 7 }, "slow": { "mcs": 0, "streams": 1 }, "phone": { "mcs": 7, "streams": 1 } },
             }],
             ["tcp.congestion", "cubic"],
+            ["flows.full", null],
             ["flows", {
                 "fast": { "station": "fast" }, "slow": { "station": "slow" },
                 "call": { "station": "phone", "traffic": "udp", "rate": "100 kbit/s", "packet_size": "200 B", "count": 1 },
@@ -214,6 +216,7 @@ fn data_and_acknowledgements_share_the_air() {
     let found = results(&json!([
         ["wlan", { "standard": "ax", "streams": 1, "radio": { "mean_snr_db": 28 } }],
         ["tcp.congestion", "cubic"],
+        ["flows.full", null],
         ["flows", { "down": { "count": 2 }, "up": { "direction": "up" } }],
         ["wired", { "rtt": "10 ms" }],
     ]));
@@ -233,6 +236,6 @@ fn doubts_are_named() {
     let weak = warnings(json!([["wlan", { "radio": { "mean_snr_db": -5 } }]]));
     assert!(weak.contains("station 0 has a mean SNR of -5.0 dB"), "{weak}");
     let old =
-        warnings(json!([["wlan", { "standard": "ax", "mcs": 11, "access_point": { "queues": "fifo" } }]]));
+        warnings(json!([["wlan", { "ampdu": { "window": 256 }, "access_point": { "queues": "fifo" } }]]));
     assert!(old.contains("its driver holds 128 packets"), "{old}");
 }

@@ -1,0 +1,77 @@
+//! What the layers above the air of an NR cell may be told, and what is refused.
+
+use crate::config::{NrConfig, out_of_range};
+use crate::rlc::{RlcConfig, RlcMode};
+use crate::stack_config::{Drx, Grants, Handover, StackConfig};
+use crossfade_cell::CellError;
+use crossfade_core::SimTime;
+
+impl StackConfig {
+    /// Refuses what cannot be.
+    pub(crate) fn check(&self, config: &NrConfig) -> Result<(), CellError> {
+        let RlcConfig { mode, sn_bits, max_retransmissions, .. } = self.rlc;
+        let (bits, said) = match mode {
+            RlcMode::Acknowledged => ([12, 18], "12 or 18 in acknowledged mode"),
+            RlcMode::Unacknowledged => ([6, 12], "6 or 12 in unacknowledged mode"),
+        };
+        if !bits.contains(&sn_bits) {
+            return out_of_range("rlc.sn_bits", sn_bits, said);
+        }
+        if !(1..=32).contains(&max_retransmissions) {
+            return out_of_range("rlc.max_retransmissions", max_retransmissions, "between 1 and 32");
+        }
+        let uplink = &self.uplink;
+        if !(1..=14).contains(&uplink.symbols) || 12 * uplink.symbols <= config.dmrs_re + config.overhead_re {
+            return out_of_range(
+                "uplink.symbols",
+                uplink.symbols,
+                "between 1 and 14, more than references take",
+            );
+        }
+        if !(1..=4).contains(&uplink.layers) {
+            return out_of_range("uplink.layers", uplink.layers, "between 1 and 4");
+        }
+        if uplink.k2 > 32 {
+            return out_of_range("uplink.k2", uplink.k2, "between 0 and 32 slots");
+        }
+        if !(-60.0..=60.0).contains(&uplink.snr_offset_db) {
+            return out_of_range("uplink.snr_offset_db", uplink.snr_offset_db, "between -60 and 60");
+        }
+        if !(1..=100_000).contains(&uplink.request_period_slots) {
+            return out_of_range(
+                "uplink.sr_period",
+                uplink.request_period_slots,
+                "between 1 and 100000 slots",
+            );
+        }
+        if !(1..=100_000).contains(&uplink.request_grant_bytes) {
+            return out_of_range("uplink.sr_grant", uplink.request_grant_bytes, "between 1 B and 100 kB");
+        }
+        if let Grants::Configured { period_slots, bytes } = uplink.grants {
+            if !(1..=100_000).contains(&period_slots) {
+                return out_of_range("uplink.configured_period", period_slots, "between 1 and 100000 slots");
+            }
+            if !(1..=1_000_000).contains(&bytes) {
+                return out_of_range("uplink.configured_grant", bytes, "between 1 B and 1 MB");
+            }
+        }
+        if let Some(Handover { every, interruption, is_lossless }) = self.handover {
+            if interruption >= every {
+                return out_of_range("handover.interruption", interruption, "shorter than handover.every");
+            }
+            if is_lossless && mode == RlcMode::Unacknowledged {
+                return out_of_range(
+                    "handover.mode",
+                    "lossless",
+                    "\"seamless\" where nothing is acknowledged",
+                );
+            }
+        }
+        if let Some(Drx { cycle, on, .. }) = self.drx
+            && !(on > SimTime::ZERO && on <= cycle)
+        {
+            return out_of_range("drx.on", on, "above 0 and at most drx.cycle");
+        }
+        Ok(())
+    }
+}
