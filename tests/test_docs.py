@@ -392,7 +392,9 @@ def test_the_gallery_has_every_scenario_with_its_title() -> None:
         for path in gallery.SCENARIOS.rglob("*.toml")
     )
     # Conditions of suites and profiles of links have lists of their own.
-    assert sorted(named) == sorted(name for name in there if not name.startswith(("papers/", "suites/", "profiles/")))
+    assert sorted(named) == sorted(
+        name for name in there if not name.startswith(("papers/", "suites/", "profiles/"))
+    )
     assert sum(gallery.thumb(name).exists() for name in named) >= 23  # the others take minutes each
 
 

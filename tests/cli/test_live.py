@@ -403,6 +403,7 @@ CONFIG: dict[str, Any] = {
     **dict.fromkeys(("events", "link_events", "opportunities", "page", "json"), None),
     "bulk": True,
     "awake": "never",
+    "run": 0,
     "command": [],
     "plan": {"name": "a", "text": "schema = 2", "overrides": {}, "files": {}},
 }

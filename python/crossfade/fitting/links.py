@@ -267,7 +267,7 @@ class LinkFit:
         return [[time, rate] for time, rate in _apart(sorted(moved)) if time < lasts - 1e-3]
 
     def predict(self, controls: Sequence[str], **options: Unpack[RunOptions]) -> list[Predicted]:
-        """Predict what congestion controls would do on the link, beside what a replay of the record says of it.
+        """Predict what congestion controls would do on the link, beside a replay of the record.
 
         Runs are as long as the record.
 
