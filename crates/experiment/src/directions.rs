@@ -115,6 +115,7 @@ mod tests {
             "collision",
             "stall",
             "link_failures",
+            "discards",
         ];
         for name in lower {
             assert!(bad.iter().any(|word| name.contains(word)), "{name}");

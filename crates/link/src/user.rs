@@ -7,7 +7,7 @@ use crossfade_core::counters;
 /// Modulations are counted up to so many bits a symbol.
 pub const MOST_BITS: usize = 8;
 
-/// What happened above the frames of a user whose packets are cut, numbered and sent again there.
+/// What happened above the frames of a user whose packets are cut, numbered and retransmitted there.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BearerStatistics {
     /// Packets whose delay was taken apart.
@@ -15,7 +15,7 @@ pub struct BearerStatistics {
     /// Seconds of their delays together: behind other packets, first in the queue until the first byte is sent, until the last byte is
     /// sent, in retransmissions of frames, in retransmissions above frames, and behind missing packets.
     pub delay_parts_s: [f64; 6],
-    /// Segments that were sent again.
+    /// Segments that were retransmitted.
     pub retransmissions: u64,
     /// Reports of what is missing.
     pub reports: u64,

@@ -203,7 +203,7 @@ mod tests {
         a.resume(us(900));
         assert_eq!(a.ends(), Some(us(900 + 50 + 2 * 20)));
 
-        // While others are still on the air, the medium is not idle from the end of one's own frame on.
+        // While others are still on the air, the medium is not idle from the end of your own frame on.
         let mut b = with_backoff(1);
         b.on_busy(us(10));
         b.on_frame_end(false);

@@ -174,7 +174,7 @@ fn short_reordering(config: &NrConfig) -> Option<String> {
     (config.reordering < persists).then(|| {
         format!(
             "nr.reordering = {} is shorter than HARQ persists ({} transmissions take up to {persists}): packets are given up \
-             that are still being sent again",
+             that are still being retransmitted",
             config.reordering, config.harq.transmissions
         )
     })
@@ -193,7 +193,7 @@ fn short_reassembly(config: &NrConfig) -> Option<String> {
     (stack.rlc.reassembly < persists).then(|| {
         format!(
             "nr.rlc.t_reassembly = {} is shorter than HARQ persists ({} transmissions take up to {persists}): RLC takes for lost what \
-             is still being sent again",
+             is still being retransmitted",
             stack.rlc.reassembly, config.harq.transmissions
         )
     })
@@ -218,7 +218,7 @@ fn short_way_of_order(config: &NrConfig) -> Option<String> {
     let gap = stack.handover.filter(|handover| handover.is_lossless).map(|handover| handover.interruption);
     if let Some(gap) = gap.filter(|gap| reordering <= *gap) {
         return Some(format!(
-            "nr.reordering = {reordering} is no longer than nr.handover.interruption = {gap}: packets are given up that are sent again \
+            "nr.reordering = {reordering} is no longer than nr.handover.interruption = {gap}: packets are given up that are retransmitted \
              behind the gap"
         ));
     }
@@ -433,7 +433,7 @@ mod tests {
         let stacked = |key, value| warnings(both_ways(&[(key, value)]));
         assert!(
             stacked("nr.rlc.t_reassembly", json!("15 ms"))
-                .contains("RLC takes for lost what is still being sent again")
+                .contains("RLC takes for lost what is still being retransmitted")
         );
         assert!(stacked("nr.rlc.t_poll_retransmit", json!("5 ms")).contains("polls are repeated in vain"));
         assert!(

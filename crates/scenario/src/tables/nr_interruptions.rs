@@ -22,7 +22,7 @@ pub struct NrHandover {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interruption: Option<Span>,
 
-    /// Whether packets under way are sent again (`lossless`) or lost (`seamless`).
+    /// Whether packets under way are retransmitted (`lossless`) or lost (`seamless`).
     #[schemars(extend("x-default" = "lossless (am), seamless (um), with handover"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<NrHandoverMode>,
@@ -32,7 +32,7 @@ pub struct NrHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrHandoverMode {
-    /// What was not confirmed is forwarded and sent again.
+    /// What was not confirmed is forwarded and retransmitted.
     Lossless,
     /// What was begun is lost; what waits is forwarded.
     Seamless,

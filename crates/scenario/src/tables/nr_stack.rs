@@ -150,7 +150,7 @@ pub struct NrRlc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrRlcMode {
-    /// Acknowledged: segments are sent again until they arrive.
+    /// Acknowledged: segments are retransmitted until they arrive.
     Am,
     /// Unacknowledged: what hybrid ARQ loses is lost.
     Um,

@@ -214,6 +214,7 @@ fn what_cannot_be_is_said_in_a_line() {
 #[test]
 fn data_and_acknowledgements_share_the_air() {
     let found = results(&json!([
+        ["wlan.mcs", null],
         ["wlan", { "standard": "ax", "streams": 1, "radio": { "mean_snr_db": 28 } }],
         ["tcp.congestion", "cubic"],
         ["flows.full", null],
