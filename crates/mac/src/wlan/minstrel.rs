@@ -51,7 +51,7 @@ struct OfMode {
     tries: u32,
 }
 
-/// Who sends to one other.
+/// Rate control by throughput that is expected of each mode, of what one station sends to another.
 #[derive(Clone, Debug)]
 pub(super) struct Minstrel {
     modes: Vec<OfMode>,

@@ -1,0 +1,167 @@
+//! What goes into the air next: the driver takes from the queues, and an aggregate is made of what it has.
+
+use super::{ACCESS_POINT, BAR_BYTES, DOWN, Flight, Mpdu, UP, Wlan, ahead};
+use crate::wlan::ampdu::{Ampdu, AmpduLimits};
+use crate::wlan::config::{AccessPointQueues, Aql, DRIVER_PACKETS};
+use crate::wlan::modes::Durations;
+use crate::wlan::originator::Transmit;
+use crossfade_core::SimTime;
+use rand::RngExt;
+
+impl Wlan {
+    /// The driver takes what it has room for from the queues of a category, of all stations or of one.
+    pub(super) fn refill(&mut self, now: SimTime, category: usize, only: Option<usize>) {
+        match self.config.access_point {
+            AccessPointQueues::OneFifo(_) => {
+                while self.held_packets[category] < DRIVER_PACKETS
+                    && let Some((way, waiting)) = self.fifos[category].pop_front()
+                {
+                    self.fifo_bytes[category] -= u64::from(waiting.packet.bytes());
+                    self.held_packets[category] += 1;
+                    self.ways[way].backlog.held.push_back((waiting, 0));
+                    let (_, station, _) = self.place(way);
+                    self.turns[category].enlist(station);
+                }
+            }
+            AccessPointQueues::PerStation { aql: Some(aql), .. } => {
+                let all = only.map_or(0..self.stations.len(), |one| one..one + 1);
+                for station in all {
+                    let way = self.way(DOWN, station, category);
+                    if self.ways[way].backlog.queue.packets() > 0 {
+                        self.refill_station(now, way, station, aql);
+                    }
+                }
+            }
+            AccessPointQueues::PerStation { aql: None, .. } => {}
+        }
+    }
+
+    pub(super) fn refill_station(&mut self, now: SimTime, way: usize, station: usize, aql: Aql) {
+        let of = &self.stations[station];
+        let mode = of.modes[of.rates[DOWN].expected()];
+        let ns_per_byte = 8e9 / mode.rate_bps();
+        let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
+        loop {
+            let held = self.held_ns[way];
+            if held >= low && (held >= high || self.all_held_ns >= threshold) {
+                break;
+            }
+            let Some(waiting) = self.ways[way].backlog.queue.dequeue(now, &mut self.dropped) else { break };
+            let nanos = (f64::from(waiting.packet.bytes()) * ns_per_byte) as u32;
+            self.held_ns[way] += u64::from(nanos);
+            self.all_held_ns += u64::from(nanos);
+            self.ways[way].backlog.held.push_back((waiting, nanos));
+        }
+        self.drop_all(way, now);
+    }
+
+    /// What a contender sends at `now`, if it does. After the first exchange of an opportunity it fits into what is `left` of that.
+    pub(super) fn compose(
+        &mut self,
+        contender: usize,
+        now: SimTime,
+        left: Option<SimTime>,
+        is_first: bool,
+    ) -> Option<Flight> {
+        let categories = self.categories();
+        let (node, category) = (contender / categories, contender % categories);
+        if node > self.stations.len() {
+            let lasts = self.neighbours[contender - (self.stations.len() + 1) * categories].aggregate;
+            let (way, mpdus) = (None, Vec::new());
+            return Some(Flight {
+                contender,
+                way,
+                rate: 0,
+                mpdus,
+                bar: None,
+                begins: now,
+                lasts,
+                is_first,
+                is_limited: false,
+            });
+        }
+        let (direction, station) = if node == ACCESS_POINT {
+            let ways = &self.ways;
+            let has = |station: usize| ways[station * categories + category].transmit().is_some();
+            (DOWN, self.turns[category].next(has)?)
+        } else {
+            (UP, node - 1)
+        };
+        let number = self.way(direction, station, category);
+        let sifs = self.band().sifs();
+        let Self { ways, stations, config, dropped, spare, .. } = self;
+        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let transmit = way.transmit()?;
+        let (rate, is_probe) = of.rates[direction].choose(now, &mut of.reception, direction);
+        let mode = of.modes[rate];
+        let mut mpdus = spare.pop().unwrap_or_default();
+        mpdus.clear();
+        if let Transmit::Bar(start) = transmit {
+            let lasts = mode.control().ppdu(BAR_BYTES, Durations::Standard);
+            let bar = Some(start);
+            return Some(Flight {
+                contender,
+                way: Some(number),
+                rate,
+                mpdus,
+                bar,
+                begins: now,
+                lasts,
+                is_first,
+                is_limited: false,
+            });
+        }
+        let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
+        let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
+        if let (Some(time), false) = (time, is_first) {
+            // It is not begun where one MPDU takes longer.
+            let bytes = way.first_bytes(of.overhead).unwrap_or(of.overhead + 1500);
+            if mode.ppdu(super::ampdu::subframe_bytes(bytes), Durations::Standard) > time {
+                spare.push(mpdus);
+                return None;
+            }
+        }
+        let limits = if is_probe { AmpduLimits { window: 1, ..of.limits } } else { of.limits };
+        let mut ampdu = Ampdu::new(mode, &limits, time);
+        let begins = now + before;
+        let preamble = mode.preamble(Durations::Standard);
+        let ns_per_byte = 8e9 / mode.rate_bps();
+        let reception = &mut of.reception;
+        let is_constant = reception.is_constant();
+        let overhead = of.overhead;
+        let is_limited =
+            way.compose(now, &mut ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
+                let at = if is_constant {
+                    begins
+                } else {
+                    begins + preamble + SimTime::from_nanos((f64::from(bytes) * ns_per_byte) as u64)
+                };
+                let meets = reception.mpdu(rate, at, parcel.bytes() + overhead, direction);
+                let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
+                mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
+            });
+        let lasts = ampdu.duration();
+        let mcs = u64::from(mode.mcs());
+        way.statistics.mcs_sum += mcs * mpdus.len() as u64;
+        if direction == DOWN && matches!(self.config.access_point, AccessPointQueues::OneFifo(_)) {
+            let new = mpdus.iter().filter(|mpdu| mpdu.attempt == 0).count();
+            self.held_packets[category] -= new;
+        }
+        self.drop_all(number, now);
+        if mpdus.is_empty() {
+            self.spare.push(mpdus);
+            return None;
+        }
+        Some(Flight {
+            contender,
+            way: Some(number),
+            rate,
+            mpdus,
+            bar: None,
+            begins,
+            lasts,
+            is_first,
+            is_limited,
+        })
+    }
+}

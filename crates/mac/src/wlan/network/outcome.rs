@@ -1,0 +1,200 @@
+//! What becomes of an exchange: which MPDUs are read, who answers, and what collided.
+
+use super::trace::kind_of;
+use super::{BARS, BAR_BYTES, DOWN, Flight, Phase, Wlan, ahead};
+use crate::wlan::edca::{BlockAckFrame, SLOT};
+use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
+use crate::wlan::modes::Durations;
+use crate::wlan::originator::on_air;
+use crossfade_core::SimTime;
+use crossfade_link::Departure;
+use rand::RngExt;
+
+impl Wlan {
+    /// Flights that begin at one boundary.
+    pub(super) fn collide(&mut self, now: SimTime, mut flights: Vec<Flight>) {
+        let mut longest = SimTime::ZERO;
+        let control = self.stations[0].modes[0].slowest_control();
+        for flight in &mut flights {
+            let Some(way) = flight.way else {
+                longest = longest.max(flight.lasts);
+                continue;
+            };
+            flight.mpdus.iter_mut().for_each(|mpdu| mpdu.is_read = false);
+            let (_, station, _) = self.place(way);
+            let mode = self.stations[station].modes[flight.rate];
+            let has_rts = self.config.rts && flight.bar.is_none();
+            let sent =
+                if has_rts { mode.control().ppdu(RTS_BYTES, Durations::Standard) } else { flight.lasts };
+            longest = longest.max(sent);
+            self.spend(way, sent);
+            let statistics = &mut self.ways[way].statistics;
+            if flight.bar.is_none() {
+                statistics.ppdus += 1;
+                statistics.window_limited += u64::from(flight.is_limited);
+                statistics.collisions += 1;
+                statistics.mpdus.frame_errors += flight.mpdus.len() as u64;
+            }
+            if self.is_traced() {
+                let kind = if has_rts { "rts" } else { kind_of(flight) };
+                self.trace_air(way, now, now + sent, kind, false);
+                self.trace_mpdus(way, flight, !has_rts);
+            }
+        }
+        let extended = self.band().sifs() + control.ppdu(ANSWER_BYTES, Durations::Standard);
+        self.phase = Phase::Missed(now + longest + extended, flights);
+    }
+
+    /// Counts airtime of a way, against its station.
+    pub(super) fn spend(&mut self, way: usize, time: SimTime) {
+        let (direction, station, category) = self.place(way);
+        self.ways[way].statistics.airtime += time;
+        self.turns[category].charge(station, time.as_nanos());
+        self.busy[direction] += time;
+    }
+
+    /// The data have been sent to their end.
+    pub(super) fn read(&mut self, now: SimTime, flight: Flight) {
+        let sifs = self.band().sifs();
+        let Some(number) = flight.way else {
+            let answer = BlockAckFrame::of_window(64).duration(self.stations[0].modes[0]);
+            self.phase = Phase::Answer(now + sifs + answer, flight);
+            return;
+        };
+        let (direction, station, _) = self.place(number);
+        let port = self.port(number);
+        let Self { ways, stations, departures, released, .. } = self;
+        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let mut is_heard = flight.bar.is_some();
+        if let Some(start) = flight.bar {
+            let lost = of.reception.answer(flight.rate, now, BAR_BYTES, 1 - direction);
+            is_heard = lost <= 0.0 || way.errors.random::<f64>() >= lost;
+            if is_heard {
+                way.recipient.on_bar(on_air(start), released);
+            }
+        }
+        let mut errors = 0;
+        for mpdu in &flight.mpdus {
+            if mpdu.is_read {
+                is_heard = true;
+                way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
+            } else {
+                errors += 1;
+            }
+        }
+        let statistics = &mut way.statistics;
+        statistics.mpdus.frame_errors += errors;
+        statistics.channel_errors += errors;
+        statistics.uncollided += flight.mpdus.len() as u64;
+        statistics.ppdus += u64::from(flight.bar.is_none());
+        statistics.window_limited += u64::from(flight.is_limited);
+        statistics.requests += u64::from(flight.bar.is_some());
+        for (since, parcel) in released.drain(..) {
+            statistics.packets.on_arrival(parcel.bytes());
+            statistics.mpdus.on_release(now - since);
+            departures.push_back((port, Departure::Arrived(parcel)));
+        }
+        let mode = of.modes[flight.rate];
+        // A BAR is answered as data are.
+        let answer = sifs + of.answers[flight.rate];
+        let is_answered = is_heard && {
+            let lost = of.reception.answer(flight.rate, now, of.answer_bytes, direction);
+            lost <= 0.0 || way.errors.random::<f64>() >= lost
+        };
+        let before = if self.config.rts && flight.is_first && flight.bar.is_none() {
+            ahead(mode)
+        } else {
+            SimTime::ZERO
+        };
+        if self.is_traced() {
+            let began = now - flight.lasts;
+            self.trace_air(number, began, now, kind_of(&flight), false);
+            if is_heard {
+                let kind = if self.stations[station].limits.window == 1 { "ack" } else { "block-ack" };
+                self.trace_air(number, now + sifs, now + answer, kind, true);
+            }
+            self.trace_mpdus(number, &flight, true);
+        }
+        if is_answered {
+            self.spend(number, before + flight.lasts + answer);
+            self.phase = Phase::Answer(now + answer, flight);
+        } else {
+            self.spend(number, before + flight.lasts);
+            let timeout = sifs + SLOT + mode.slowest_control().preamble(Durations::Standard);
+            // An answer that is not understood occupies the air all the same.
+            let until = if is_heard { timeout.max(answer) } else { timeout };
+            self.phase = Phase::Missed(now + until, vec![flight]);
+        }
+    }
+
+    /// An exchange has ended, with an answer or without.
+    pub(super) fn settle(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
+        let Some(number) = flight.way else {
+            if is_answered {
+                let first = (self.stations.len() + 1) * self.categories();
+                self.neighbours[flight.contender - first].sent();
+                self.contest.succeed(flight.contender);
+            } else {
+                self.contest.fail(flight.contender);
+            }
+            return;
+        };
+        let (direction, station, category) = self.place(number);
+        let port = self.port(number);
+        let asks = self.config.asks;
+        let (way, of) = (&mut self.ways[number], &mut self.stations[station]);
+        let settled = &mut self.settled;
+        let sent = flight.mpdus.len() as u32;
+        if is_answered {
+            way.bars = 0;
+            let recipient = &way.recipient;
+            way.originator.on_block_ack(|number| recipient.has(number), settled);
+            self.contest.succeed(flight.contender);
+        } else {
+            if flight.bar.is_none() {
+                way.statistics.unanswered += 1;
+            }
+            way.bars += 1;
+            let asks = asks && of.limits.window > 1;
+            if (flight.bar.is_none() && !asks) || way.bars > BARS {
+                way.bars = 0;
+                way.originator.on_silence(settled);
+            } else {
+                way.originator.on_timeout();
+            }
+            if flight.is_first {
+                self.contest.fail(flight.contender);
+            } else {
+                self.contest.draw(flight.contender);
+            }
+        }
+        if sent > 0 {
+            let read = flight.mpdus.iter().filter(|mpdu| mpdu.is_read).count() as u32;
+            of.rates[direction].on_exchange(flight.rate, sent, if is_answered { read } else { 0 });
+        }
+        way.statistics.mpdus.frames_delivered += settled.delivered.len() as u64;
+        let mut freed = 0_u64;
+        for sending in settled.delivered.drain(..) {
+            freed += u64::from(sending.airtime_ns);
+        }
+        for (number, sending) in settled.given_up.drain(..) {
+            freed += u64::from(sending.airtime_ns);
+            way.statistics.mpdus.frames_lost += 1;
+            // Only the answers may have been lost.
+            if !way.recipient.has(number) {
+                way.statistics.packets.losses += 1;
+                self.departures.push_back((port, Departure::Lost(sending.parcel)));
+            }
+        }
+        if direction == DOWN {
+            // Ways down come first.
+            self.held_ns[number] -= freed;
+            self.all_held_ns -= freed;
+        }
+        flight.mpdus.clear();
+        self.spare.push(flight.mpdus);
+        if direction == DOWN {
+            self.refill(now, category, None);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the network has carried, and what is under way in it.
+
+use super::{DOWN, Wlan};
+use crossfade_core::SimTime;
+use crossfade_link::{LinkReport, LinkStatistics, Occupancy, StationStatistics};
+
+impl Wlan {
+    pub(super) fn direction(&self, now: SimTime, direction: usize) -> LinkReport {
+        let (mut stations, mut unsent, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+        let mut waits = Vec::new();
+        for station in 0..self.stations.len() {
+            let mut all = StationStatistics::default();
+            for category in 0..self.categories() {
+                let way = &self.ways[self.way(direction, station, category)];
+                let mut of = way.statistics.clone();
+                way.backlog.each(|waiting| {
+                    unsent.push(waiting.packet);
+                    waits.push(now.saturating_sub(waiting.since));
+                });
+                of.packets.add_waits(waits.drain(..));
+                of.packets.ecn_marks = way.backlog.queue.ecn_marks();
+                way.recipient.each(|(_, parcel)| sent.push(*parcel));
+                let start = way.recipient.start();
+                way.originator.each(|number, sending| {
+                    if number >= start && !way.recipient.has(number) {
+                        sent.push(sending.parcel);
+                    }
+                });
+                all.add(&of);
+            }
+            stations.push(all);
+        }
+        let (mut packets, mut mpdus) =
+            (LinkStatistics::default(), crossfade_link::arq::ArqStatistics::default());
+        for station in &stations {
+            packets.add(&station.packets);
+            mpdus.add(&station.mpdus);
+        }
+        if direction == DOWN {
+            for (_, waiting) in self.fifos.iter().flatten() {
+                unsent.push(waiting.packet);
+                packets.waiting_s += now.saturating_sub(waiting.since).as_secs_f64();
+            }
+        }
+        let busy = Occupancy::Time(self.busy[direction]);
+        LinkReport { stations, frames: Some(mpdus), unsent, sent, ..LinkReport::new(now, packets, busy) }
+    }
+}

@@ -1,0 +1,67 @@
+//! Events of the air: frames, RTS and CTS, and the verdict on each MPDU.
+
+use super::{ACCESS_POINT, DOWN, Flight, Wlan};
+use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
+use crate::wlan::modes::Durations;
+use crossfade_core::SimTime;
+use crossfade_link::{LinkEvent, Verdict};
+
+impl Wlan {
+    pub(super) fn is_traced(&self) -> bool {
+        self.logs[DOWN].is_kept()
+    }
+
+    /// The node that sends what goes a way, and the one that answers.
+    pub(super) fn nodes(&self, way: usize) -> [u16; 2] {
+        let (direction, station, _) = self.place(way);
+        let ends = [ACCESS_POINT as u16, station as u16 + 1];
+        if direction == DOWN { ends } else { [ends[1], ends[0]] }
+    }
+
+    pub(super) fn trace_air(&mut self, way: usize, at: SimTime, end: SimTime, kind: &'static str, is_answer: bool) {
+        let [from, to] = self.nodes(way);
+        let (direction, _, _) = self.place(way);
+        let (node, to) = if is_answer { (to, from) } else { (from, to) };
+        let frame = self.frames[usize::from(node)];
+        self.frames[usize::from(node)] += 1;
+        self.logs[direction].push(|| LinkEvent::Air { at, end, node, frame, kind, to, nulls: Vec::new() });
+    }
+
+    /// RTS and CTS before a flight.
+    pub(super) fn trace_ahead(&mut self, flight: &Flight, way: usize) {
+        if !self.config.rts || !flight.is_first || flight.bar.is_some() {
+            return;
+        }
+        let (_, station, _) = self.place(way);
+        let control = self.stations[station].modes[flight.rate].control();
+        let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+        let sifs = self.band().sifs();
+        let at = flight.begins - (rts + cts + sifs * 2);
+        self.trace_air(way, at, at + rts, "rts", false);
+        self.trace_air(way, at + rts + sifs, at + rts + sifs + cts, "cts", true);
+    }
+
+    pub(super) fn trace_mpdus(&mut self, way: usize, flight: &Flight, was_sent: bool) {
+        let (direction, station, _) = self.place(way);
+        let scheme = Some(self.stations[station].modes[flight.rate].name());
+        for mpdu in flight.mpdus.iter().filter(|_| was_sent) {
+            let verdict = if mpdu.is_read { Verdict::Good } else { Verdict::Lost };
+            let (frame, attempt, snr_db) = (mpdu.number, mpdu.attempt, mpdu.snr_db);
+            let (at, user) = (flight.begins, station as u16);
+            self.logs[direction].push(|| LinkEvent::Frame {
+                at,
+                user,
+                frame,
+                attempt,
+                scheme,
+                snr_db,
+                verdict,
+            });
+        }
+    }
+}
+
+/// What events call a flight.
+pub(super) fn kind_of(flight: &Flight) -> &'static str {
+    if flight.bar.is_some() { "bar" } else { "data" }
+}
