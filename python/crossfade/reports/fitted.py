@@ -53,7 +53,7 @@ def _page(fit: LinkFit, predictions: Sequence[Predicted]) -> str:
             version=version(),
             title=f"Link of {fit.source}",
             css=Markup(packaged("report.css")),
-            recorded=_recorded(fit),
+            summary=_recorded(fit),
             warnings=fit.warnings,
             model=_model(fit),
             parameters=_parameters(fit),

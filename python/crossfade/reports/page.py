@@ -19,7 +19,7 @@ from jinja2 import ChainableUndefined, Environment, PackageLoader
 from markupsafe import Markup
 
 from crossfade import plans
-from crossfade.errors import OutputError, ResultsError, shortened
+from crossfade.errors import OutputError, ResultsError, shortened, visible
 from crossfade.figures.choice import Choice, can_be_drawn, choose, has_values, prepared
 from crossfade.figures.html import plotly_js
 from crossfade.figures.wanted import Wanted
@@ -161,7 +161,7 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
 
 def templates() -> Environment:
     """The templates of the page; in them every text is escaped that does not say that it is HTML."""
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("crossfade.reports"),
         autoescape=True,
         trim_blocks=True,
@@ -169,6 +169,8 @@ def templates() -> Environment:
         keep_trailing_newline=True,
         undefined=ChainableUndefined,
     )
+    environment.filters["visible"] = visible
+    return environment
 
 
 def _interactive(
