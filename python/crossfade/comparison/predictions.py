@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from crossfade import api
 from crossfade.errors import ScenarioError, shortened
+from crossfade.figures.phases import quantile
 from crossfade.plans.options import RunOptions
 from crossfade.results.results import Results
 
@@ -66,9 +67,9 @@ def predict(
                     f"{shortened(fspath(links[0]))}: {metric} is defined in no run of {control}"
                 )
             mean = fmean(values)
-            low, high = (_quantile(values, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+            low, high = (quantile(values, share) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
             replayed = sorted(of_replay.get(metric, []))
-            beside = _quantile(replayed, 0.5) if replayed else None
+            beside = quantile(replayed, 0.5) if replayed else None
             low, high = min(low, mean * (1 - least)), max(high, mean * (1 + least))
             found.append(Predicted(control, metric, mean, low, high, beside))
     return found
@@ -104,11 +105,3 @@ def _run(scenario: str | PathLike[str], control: str, options: RunOptions | Mapp
 def _values(results: Results) -> dict[str, list[float]]:
     rows = [row.metrics() for row in results.points[0].rows]
     return {metric: [row[metric] for row in rows if metric in row] for metric in METRICS}
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of sorted values lies, interpolated."""
-    at = share * (len(values) - 1)
-    below = int(at)
-    above = min(below + 1, len(values) - 1)
-    return values[below] + (at - below) * (values[above] - values[below])

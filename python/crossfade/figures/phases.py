@@ -236,7 +236,7 @@ def fold(measured: Measured, period: Period) -> Table:
         for index, found in enumerate(values):
             if found:
                 ordered = sorted(found)
-                low, high = (_quantile(ordered, share) for share in (0.05, 0.95))
+                low, high = (quantile(ordered, share) for share in (0.05, 0.95))
                 phase = (index + 0.5) * period.seconds / bins
                 rows.append([*key, quantity, phase, fmean(ordered), low, high, len(ordered)])
     periods = max(1.0, (measured.last - period.offset) / period.seconds)
@@ -327,10 +327,11 @@ def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of a mean: the same for the same values."""
     draws = random.Random(1)
     means = sorted(fmean(draws.choices(values, k=len(values))) for _ in range(RESAMPLES))
-    return _quantile(means, 0.025), _quantile(means, 0.975)
+    return quantile(means, 0.025), quantile(means, 0.975)
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which a share of sorted values lies, interpolated."""
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)
