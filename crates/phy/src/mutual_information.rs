@@ -18,11 +18,9 @@ use crate::error::PhyError;
 use crossfade_core::{from_db, to_db};
 use std::sync::OnceLock;
 
-/// The grid, in dB: below, information is in proportion to the ratio; above, every bit is known.
+/// Where grids begin, in dB: below, information is in proportion to the ratio.
 const LOWEST_DB: f64 = -30.0;
-const HIGHEST_DB: f64 = 45.0;
 const PER_DB: f64 = 4.0;
-const ENTRIES: usize = ((HIGHEST_DB - LOWEST_DB) * PER_DB) as usize + 1;
 /// Points of the polynomial.
 const POINTS: usize = 8;
 /// Steps of the sum in standard deviations of the noise, and how far it goes.
@@ -36,6 +34,8 @@ pub struct MutualInformation {
     /// Dimensions, and bits of each.
     dimensions: u32,
     bits: u32,
+    /// Where its grid ends, in dB: above, every bit is known.
+    highest_db: f64,
     grid: OnceLock<Vec<f64>>,
 }
 
@@ -52,7 +52,9 @@ static ALL: [MutualInformation; 7] = [
 
 impl MutualInformation {
     const fn new(name: &'static str, dimensions: u32, bits: u32) -> Self {
-        Self { name, dimensions, bits, grid: OnceLock::new() }
+        // Four times the points of a constellation need 6 dB more.
+        let highest_db = if bits > 5 { 51.0 } else { 45.0 };
+        Self { name, dimensions, bits, highest_db, grid: OnceLock::new() }
     }
 
     /// That of the constellation called `name`.
@@ -94,8 +96,8 @@ impl MutualInformation {
             return from_db(LOWEST_DB) * information / grid[0];
         }
         let above = grid.partition_point(|known| *known < information);
-        if above == ENTRIES {
-            return from_db(HIGHEST_DB);
+        if above == grid.len() {
+            return from_db(self.highest_db);
         }
         let place = |entry: usize| LOWEST_DB + entry as f64 / PER_DB;
         let (mut low, mut high) = (place(above - 1), place(above));
@@ -120,7 +122,8 @@ impl MutualInformation {
     fn grid(&self) -> &[f64] {
         self.grid.get_or_init(|| {
             let at = |entry: usize| self.integral(from_db(LOWEST_DB + entry as f64 / PER_DB));
-            (0..ENTRIES).map(at).collect()
+            let entries = ((self.highest_db - LOWEST_DB) * PER_DB) as usize + 1;
+            (0..entries).map(at).collect()
         })
     }
 
@@ -131,14 +134,15 @@ impl MutualInformation {
             return grid[0] * from_db(db - LOWEST_DB);
         }
         let whole = place as usize;
-        if whole >= ENTRIES - 1 {
-            return grid[ENTRIES - 1];
+        let last = grid.len() - 1;
+        if whole >= last {
+            return grid[last];
         }
         if place == whole as f64 {
             return grid[whole];
         }
         // Lagrange, with as many points on either side as there are.
-        let first = (whole + 1).saturating_sub(POINTS / 2).min(ENTRIES - POINTS);
+        let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
         let t = place - first as f64;
         let mut sum = 0.0;
         for i in 0..POINTS {
@@ -263,7 +267,7 @@ mod tests {
     fn what_is_not_gray_labelled_is_refused() {
         assert_eq!(
             MutualInformation::named("32-cross").unwrap_err().to_string(),
-            "modulation = \"32-cross\": must be one of bpsk, qpsk, 16-qam, 64-qam, 256-qam, 1024-qam"
+            "modulation = \"32-cross\": must be one of bpsk, qpsk, 16-qam, 64-qam, 256-qam, 1024-qam, 4096-qam"
         );
     }
 }
