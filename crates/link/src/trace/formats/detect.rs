@@ -22,7 +22,7 @@ const HEAD: usize = 1 << 16;
 ///
 /// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first that does
 /// says that they are delays, unless 64 others have risen before it: then it is a wrong time. Of three or more whole numbers a line
-/// without commas, the second is a rate if it is 10,000 or more anywhere (bit/s), and a delay otherwise (ms).
+/// without commas, the second is a rate if it is 10,000 or more anywhere (bit/s) or 0 everywhere, and a delay otherwise (ms).
 #[derive(Default)]
 pub struct Detector {
     splitter: Splitter,
@@ -246,7 +246,7 @@ impl Numbers {
             1 => Some(Format::LeoReplayer),
             2 => Some(Format::Delays),
             5 | 9 | 10 if self.are_whole => Some(Format::TheaterQ),
-            3 | 4 if self.are_whole && !self.commas && self.most_second < 1e4 => {
+            3 | 4 if self.are_whole && !self.commas && (1.0..1e4).contains(&self.most_second) => {
                 Some(Format::CellReplayLight)
             }
             4 => Some(Format::Rates),
