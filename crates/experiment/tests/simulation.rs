@@ -156,6 +156,25 @@ const ELSEWHERE: &[&str] = &[
     "uplink_delay_rlc_mean_s",
     "uplink_delay_reordering_mean_s",
     "scheduling_requests",
+    // Of Wi-Fi networks.
+    "station_goodput_bps",
+    "station_uplink_goodput_bps",
+    "airtime_share",
+    "jain_airtime",
+    "mpdus_per_ampdu",
+    "uplink_mpdus_per_ampdu",
+    "mpdu_error_rate",
+    "uplink_mpdu_error_rate",
+    "retries_per_mpdu",
+    "uplink_retries_per_mpdu",
+    "mpdus_given_up",
+    "collision_probability",
+    "mcs_mean",
+    "uplink_mcs_mean",
+    "window_limited_share",
+    "block_ack_stall_s",
+    "station_queueing_delay_mean_s",
+    "station_uplink_queueing_delay_mean_s",
 ];
 
 #[test]

@@ -193,7 +193,7 @@ fn refuse_overlaps(axes: &[Axis], fixed: &[(String, Value)]) -> Result<(), Scena
         let meets = |other: &str| touched.iter().any(|key| overlap(key, other));
         for (leaf, value) in fixed.iter().flat_map(|(key, value)| parts(key, value)) {
             let has_it = |found: Option<&Value>| found.is_some_and(|found| same(found, value));
-            if meets(&leaf) && !axis.at(&leaf).all(has_it) {
+            if meets(&leaf) && (axis.keys == [leaf.as_str()] || !axis.at(&leaf).all(has_it)) {
                 let place = format!("{leaf} (set)");
                 let name = format!("axis {:?}", axis.name());
                 return Err(ScenarioError::contradiction(&place, &name, not_a_step(axis, &leaf)));
