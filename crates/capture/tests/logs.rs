@@ -222,10 +222,11 @@ fn qlog_has_packets_and_what_acknowledged_them() {
     let last = log.packets[3];
     assert_eq!((last.sent_ns, last.seen_ns, last.bytes), (3_000_000, Some(48_000_000), 1280));
     let header = "{\"qlog_version\": \"0.3\", \"qlog_format\": \"JSON-SEQ\", \"trace\": {\"common_fields\": {\"time_format\": \"relative\"}}}";
-    let sequence: String = std::iter::once(header)
+    let records: Vec<String> = std::iter::once(header)
         .chain(events.iter().map(String::as_str))
         .map(|of| format!("\u{1e}{of}\n"))
         .collect();
+    let sequence = records.concat();
     assert_eq!(packets(&sequence), log);
     let delta = sequence
         .replace("\"relative\"", "\"delta\"")

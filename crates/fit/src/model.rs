@@ -163,6 +163,48 @@ impl OverTime {
     }
 }
 
+/// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others, from a base
+/// delay, the drops, what was found before and the rates, by windows so long and with such a margin of departures, in s.
+fn follow(
+    record: &Record,
+    mut base_s: f64,
+    mut drops: Drops,
+    mut before: Vec<f64>,
+    mut over: OverTime,
+    (window_s, margin_s): (f64, f64),
+) -> (f64, Drops, Vec<f64>, OverTime) {
+    let while_busy = |base_s: f64, drops: &Drops| -> Vec<(f64, f64)> {
+        busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect()
+    };
+    let mut left = departures(record, base_s, |index| drops.dropped[index]);
+    for _ in 0..2 {
+        if !over.varies {
+            over.rows = while_busy(base_s, &drops);
+        }
+        if over.rows.is_empty() {
+            break;
+        }
+        base_s = base_by(record, &left, &over.rows);
+        left = departures(record, base_s, |index| drops.dropped[index]);
+        before = found_before(record, &left);
+        drops = Drops::new(record, &before);
+        left = departures(record, base_s, |index| drops.dropped[index]);
+        let varied = over.varies;
+        over = OverTime::new(record, &left, window_s, margin_s);
+        over.varies |= varied && over.rows.len() > 1;
+    }
+    if over.rows.is_empty() {
+        over.rows = while_busy(base_s, &drops);
+    }
+    (base_s, drops, before, over)
+}
+
+/// How long the way back takes, in s: as it was recorded, else as long as the way there.
+fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
+    let alike_s = if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 };
+    record.reverse_s(clock.skew, clock.since_s).unwrap_or(alike_s)
+}
+
 impl Fit {
     /// Fits a link to a record; `seed` is that of the bootstrap.
     pub fn new(record: &Record, seed: u64) -> Self {
@@ -185,7 +227,7 @@ impl Fit {
         // Half of a packet: the base delay is hardly known better.
         let margin_s = 0.5 * 8.0 * full / usual;
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
-        let mut left = departures(record, base_s, |index| drops.dropped[index]);
+        let left = departures(record, base_s, |index| drops.dropped[index]);
         let mut over = OverTime::new(record, &left, window_s, margin_s);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
         // not those of the model, or some are shorter than those of its empty link.
@@ -195,30 +237,7 @@ impl Fit {
         let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
         let by_windows = over.varies || is_seen;
         if by_windows {
-            // What packets found, the base delay and the rate over time depend on one another.
-            for _ in 0..2 {
-                if !over.varies {
-                    over.rows = busy_rate(record, base_s, &drops.dropped)
-                        .map(|rate| (0.0, rate))
-                        .into_iter()
-                        .collect();
-                }
-                if over.rows.is_empty() {
-                    break;
-                }
-                base_s = base_by(record, &left, &over.rows);
-                left = departures(record, base_s, |index| drops.dropped[index]);
-                before = found_before(record, &left);
-                drops = Drops::new(record, &before);
-                left = departures(record, base_s, |index| drops.dropped[index]);
-                let varied = over.varies;
-                over = OverTime::new(record, &left, window_s, margin_s);
-                over.varies |= varied && over.rows.len() > 1;
-            }
-            if over.rows.is_empty() {
-                over.rows =
-                    busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect();
-            }
+            (base_s, drops, before, over) = follow(record, base_s, drops, before, over, (window_s, margin_s));
         }
         let Drops { limit, dropped, near, .. } = drops;
         let of_period =
@@ -235,13 +254,7 @@ impl Fit {
         let losses = Losses::new(record, &near, &before);
         let model = Model::of(over.varies, of_period.is_some(), losses.chain.is_some());
 
-        // The way back, where it was recorded; else it is as long.
-        let back_s = match clock {
-            None => 0.0,
-            Some(clock) => record
-                .reverse_s(clock.skew, clock.since_s)
-                .unwrap_or_else(|| if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 }),
-        };
+        let back_s = clock.map_or(0.0, |clock| way_back(record, clock, there_s));
 
         // Draws of all parameters together.
         let of_rate: Vec<(f64, f64)> = if by_windows {

@@ -306,25 +306,7 @@ impl NrConfig {
         if !(1e-6..=0.9).contains(&self.target_error_rate) {
             return out_of_range("target_bler", self.target_error_rate, "between 1e-6 and 0.9");
         }
-        let HarqConfig { processes, transmissions, k1, processing_slots, nack_to_ack, ack_to_nack, .. } =
-            self.harq;
-        if !(1..=32).contains(&processes) {
-            return out_of_range("harq.processes", processes, "between 1 and 32");
-        }
-        if !(1..=16).contains(&transmissions) {
-            return out_of_range("harq.transmissions", transmissions, "between 1 and 16");
-        }
-        if !(1..=15).contains(&k1) {
-            return out_of_range("harq.k1", k1, "between 1 and 15 slots");
-        }
-        if !(1..=1000).contains(&processing_slots) {
-            return out_of_range("harq.processing", processing_slots, "between 1 and 1000 slots");
-        }
-        for (name, p) in [("harq.nack_to_ack", nack_to_ack), ("harq.ack_to_nack", ack_to_nack)] {
-            if !(0.0..1.0).contains(&p) {
-                return out_of_range(name, p, "at least 0 and below 1");
-            }
-        }
+        self.harq.check()?;
         if !(1..=100_000).contains(&self.feedback.period_slots) {
             return out_of_range("feedback.period", self.feedback.period_slots, "between 1 and 100000 slots");
         }
@@ -354,6 +336,18 @@ impl NrConfig {
         if self.propagation > SimTime::from_millis(1000) {
             return out_of_range("ntn.round_trip", self.propagation * 2, "at most 2 s");
         }
+        self.check_error_table()?;
+        if let Some(stack) = &self.stack {
+            stack.check(self)?;
+            if self.fidelity == Fidelity::Rate {
+                return out_of_range("fidelity", "rate", "\"slot\" with nr.uplink");
+            }
+        }
+        self.check_users()
+    }
+
+    /// The table of error rates must have every scheme that may be sent.
+    fn check_error_table(&self) -> Result<(), CellError> {
         if let Some(table) = &self.error_table {
             let tables = [Some(self.table), self.stack.as_ref().map(|stack| stack.uplink.table)];
             let schemes = tables
@@ -373,12 +367,10 @@ impl NrConfig {
                 );
             }
         }
-        if let Some(stack) = &self.stack {
-            stack.check(self)?;
-            if self.fidelity == Fidelity::Rate {
-                return out_of_range("fidelity", "rate", "\"slot\" with nr.uplink");
-            }
-        }
+        Ok(())
+    }
+
+    fn check_users(&self) -> Result<(), CellError> {
         for user in &self.users {
             if let Some(trace) = &user.trace {
                 if trace.columns() != 1 && trace.columns() != self.groups() {
@@ -388,6 +380,31 @@ impl NrConfig {
                 }
             } else if !(-30.0..=60.0).contains(&user.mean_snr_db) {
                 return out_of_range("mean_snr_db", user.mean_snr_db, "between -30 and 60");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HarqConfig {
+    fn check(&self) -> Result<(), CellError> {
+        let HarqConfig { processes, transmissions, k1, processing_slots, nack_to_ack, ack_to_nack, .. } =
+            *self;
+        if !(1..=32).contains(&processes) {
+            return out_of_range("harq.processes", processes, "between 1 and 32");
+        }
+        if !(1..=16).contains(&transmissions) {
+            return out_of_range("harq.transmissions", transmissions, "between 1 and 16");
+        }
+        if !(1..=15).contains(&k1) {
+            return out_of_range("harq.k1", k1, "between 1 and 15 slots");
+        }
+        if !(1..=1000).contains(&processing_slots) {
+            return out_of_range("harq.processing", processing_slots, "between 1 and 1000 slots");
+        }
+        for (name, p) in [("harq.nack_to_ack", nack_to_ack), ("harq.ack_to_nack", ack_to_nack)] {
+            if !(0.0..1.0).contains(&p) {
+                return out_of_range(name, p, "at least 0 and below 1");
             }
         }
         Ok(())

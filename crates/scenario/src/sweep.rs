@@ -115,7 +115,9 @@ pub(crate) fn axes(
         }
         axes.retain(|axis| !axis.keys.iter().all(|key| fixed.iter().any(|(set, _)| set.trim() == key)));
         for (key, value) in fixed.iter().flat_map(|(key, value)| parts(key.trim(), value)) {
-            axes.iter_mut().for_each(|axis| axis.keep(&key, value));
+            for axis in &mut axes {
+                axis.keep(&key, value);
+            }
         }
     }
     for (name, values) in over {

@@ -165,7 +165,7 @@ fn packets(
         let Packet { bytes, payload, kind, .. } = *packet;
         match kind {
             Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => {
-                found.push(At { name: fingerprint, time_ns: *time_ns, bytes })
+                found.push(At { name: fingerprint, time_ns: *time_ns, bytes });
             }
             Kind::Tcp(tcp) => {
                 *offloads |= payload > mss;

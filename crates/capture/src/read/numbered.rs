@@ -87,6 +87,7 @@ mod tests {
 
     #[test]
     fn what_a_later_acknowledgement_leaves_out_was_lost() {
+        use Fate::{Arrived, Lost, Unknown};
         let mut of = Numbered::default();
         for number in 0..6 {
             of.sent(number * 1000, number as u64, 1200);
@@ -95,7 +96,6 @@ mod tests {
         assert_eq!(of.acknowledged(60_000, [(3, 4), (0, 1)], 0), 2);
         let found = of.finish();
         let fates: Vec<Fate> = found.iter().map(|packet| packet.fate).collect();
-        use Fate::{Arrived, Lost, Unknown};
         assert_eq!(fates, [Arrived, Arrived, Lost, Arrived, Arrived, Unknown]);
         let seen: Vec<Option<i64>> = found.iter().map(|packet| packet.seen_ns).collect();
         assert_eq!(seen, [None, Some(49_500), None, None, Some(60_000), None]);

@@ -1,4 +1,4 @@
-//! What `ping` prints: of iputils (with `-D` and `-O` too), BSD and macOS, BusyBox and Windows.
+//! What `ping` prints: of iputils (with `-D` and `-O` too), BSD and macOS, `BusyBox` and Windows.
 
 use super::events::short;
 use super::flow::MOST_PACKETS;
@@ -52,7 +52,7 @@ impl Ping {
     pub(super) fn line(&mut self, line: usize, text: &str) -> Result<(), LogError> {
         let (stamp, text) = stamped(text);
         if let Some(rest) = text.strip_prefix("PING ").or_else(|| text.strip_prefix("Pinging ")) {
-            self.host = rest.split(' ').next().unwrap_or_default().to_owned();
+            rest.split(' ').next().unwrap_or_default().clone_into(&mut self.host);
             return Ok(());
         }
         // Of iputils: "10 packets transmitted, 10 received, 0% packet loss, time 9012ms".

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 /// Packets of which a log says what became.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of a log")]
 pub struct PacketLog {
     /// What was logged.
     pub flow: String,

@@ -295,7 +295,7 @@ mod tests {
     fn recorded() -> Vec<Entry> {
         let mut medium = PointToPoint(hop(1));
         let mut entries = Vec::new();
-        let mut note = |medium: &mut PointToPoint<Hop>, until: SimTime| {
+        let note = |medium: &mut PointToPoint<Hop>, until: SimTime| {
             let mut left = VecDeque::new();
             run_until(medium, until, &mut left);
             let departure = |(at, port, id, fate, is_ce): Left| Entry::Departure {

@@ -273,8 +273,12 @@ fn measured(run: &NetworkStatistics) -> Option<(Vec<StationsMeasured>, StationsM
     };
     let airtimes: Vec<f64> = down.iter().zip(up).map(|(down, up)| airtime(down, up)).collect();
     let (mut all_down, mut all_up) = (StationStatistics::default(), StationStatistics::default());
-    down.iter().for_each(|one| all_down.add(one));
-    up.iter().for_each(|one| all_up.add(one));
+    for one in down {
+        all_down.add(one);
+    }
+    for one in up {
+        all_up.add(one);
+    }
     let each = down.iter().zip(up).zip(&airtimes).map(|((down, up), airtime)| StationsMeasured {
         down: down.clone(),
         up: up.clone(),

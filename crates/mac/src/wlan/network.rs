@@ -10,13 +10,13 @@ mod report;
 mod trace;
 
 use super::access_point::Turns;
-use super::ampdu::{Ampdu, AmpduLimits};
-use super::config::{AccessPointQueues, Aql, DRIVER_PACKETS, WlanConfig, mpdu_overhead};
-use super::edca::{BEST_EFFORT, BlockAckFrame, Contest, EDCA, SLOT};
+use super::ampdu::AmpduLimits;
+use super::config::{AccessPointQueues, WlanConfig, mpdu_overhead};
+use super::edca::{BEST_EFFORT, BlockAckFrame, Contest, EDCA};
 use super::exchange::{ANSWER_BYTES, RTS_BYTES};
 use super::modes::{Band, Durations, Mode};
 use super::neighbour::Neighbour;
-use super::originator::{Originator, Settled, Transmit, on_air};
+use super::originator::{Originator, Settled};
 use super::rate::RateControl;
 use super::reception::Reception;
 use super::recipient::Recipient;
@@ -24,10 +24,8 @@ use super::way::{Backlog, Sending, Way};
 use crate::error::MeshError;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
-    Departure, EventLog, Fabric, LinkEvent, LinkReport, LinkStatistics, Occupancy, Parcel, Port, Push,
-    StationStatistics, Verdict, Waiting,
+    Departure, EventLog, Fabric, LinkEvent, LinkReport, Parcel, Port, Push, StationStatistics, Waiting,
 };
-use rand::RngExt;
 use std::collections::VecDeque;
 
 /// How often a BAR is sent before what is in flight counts as lost.

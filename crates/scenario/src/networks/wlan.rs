@@ -185,22 +185,19 @@ fn give_ends(
 ) {
     let mut next = 0;
     for (flow, place) in flows.iter_mut().zip(places) {
-        let stations: Vec<usize> = match place.group {
-            Some(group) => {
-                let first: usize = groups[..group].iter().map(|(_, count)| count).sum();
-                (first..first + groups[group].1.min(place.senders)).collect()
-            }
-            None => {
-                let first = next;
-                next += place.senders;
-                (first..next).collect()
-            }
+        let stations = if let Some(group) = place.group {
+            let first: usize = groups[..group].iter().map(|(_, count)| count).sum();
+            first..first + groups[group].1.min(place.senders)
+        } else {
+            let first = next;
+            next += place.senders;
+            first..next
         };
         let category = categories.iter().position(|&known| known == place.category).unwrap_or(0);
         let end = |station: usize| {
             let port = (1 + station * width + category) as u32;
             if place.is_up { [port, 0] } else { [0, port] }
         };
-        flow.ends = stations.into_iter().map(end).collect();
+        flow.ends = stations.map(end).collect();
     }
 }

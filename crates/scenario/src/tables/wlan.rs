@@ -322,10 +322,11 @@ fn exponential(spread_s: f64) -> Result<DelayProfile, crossfade_channel::Channel
     let powers_db: Vec<f64> = (0..PATHS).map(|path| -step_db * path as f64).collect();
     let weights: Vec<f64> = powers_db.iter().map(|db| libm::exp10(db / 10.0)).collect();
     let all: f64 = weights.iter().sum();
-    let moment = |power: i32| {
-        (0..PATHS).zip(&weights).map(|(path, weight)| (path as f64).powi(power) * weight).sum::<f64>() / all
+    let mean = |of: fn(f64) -> f64| {
+        (0..PATHS).zip(&weights).map(|(path, weight)| of(path as f64) * weight).sum::<f64>() / all
     };
-    let of_steps = (moment(2) - moment(1) * moment(1)).sqrt();
+    let (first, second) = (mean(|path| path), mean(|path| path * path));
+    let of_steps = (second - first * first).sqrt();
     let delays_s: Vec<f64> = (0..PATHS).map(|path| path as f64 * spread_s / of_steps).collect();
     DelayProfile::new(&delays_s, &powers_db)
 }

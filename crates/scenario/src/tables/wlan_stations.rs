@@ -156,14 +156,13 @@ impl WlanStations {
             let mhz = width.0 / 1e6;
             if mhz.fract() == 0.0 && (0.0..=65_535.0).contains(&mhz) { mhz as u16 } else { 0 }
         };
-        let (width, key) = match self.width {
-            Some(width) => (mhz(width), join(table, "width")),
-            None => {
-                let widest = standard.widths_mhz().iter().copied().max().unwrap_or(20);
-                let is_foreign = self.standard.is_some();
-                let width = mhz(usual.width);
-                (if is_foreign { width.min(widest) } else { width }, "wlan.width".to_owned())
-            }
+        let (width, key) = if let Some(width) = self.width {
+            (mhz(width), join(table, "width"))
+        } else {
+            let widest = standard.widths_mhz().iter().copied().max().unwrap_or(20);
+            let is_foreign = self.standard.is_some();
+            let width = mhz(usual.width);
+            (if is_foreign { width.min(widest) } else { width }, "wlan.width".to_owned())
         };
         if width == 0 {
             let written = self.width.unwrap_or(usual.width);

@@ -1,7 +1,7 @@
 //! What goes into the air next: the driver takes from the queues, and an aggregate is made of what it has.
 
 use super::{ACCESS_POINT, BAR_BYTES, DOWN, Flight, Mpdu, UP, Wlan, ahead};
-use crate::wlan::ampdu::{Ampdu, AmpduLimits};
+use crate::wlan::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
 use crate::wlan::config::{AccessPointQueues, Aql, DRIVER_PACKETS};
 use crate::wlan::modes::Durations;
 use crate::wlan::originator::Transmit;
@@ -116,7 +116,7 @@ impl Wlan {
         if let (Some(time), false) = (time, is_first) {
             // It is not begun where one MPDU takes longer.
             let bytes = way.first_bytes(of.overhead).unwrap_or(of.overhead + 1500);
-            if mode.ppdu(super::ampdu::subframe_bytes(bytes), Durations::Standard) > time {
+            if mode.ppdu(subframe_bytes(bytes), Durations::Standard) > time {
                 spare.push(mpdus);
                 return None;
             }

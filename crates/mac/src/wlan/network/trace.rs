@@ -18,7 +18,14 @@ impl Wlan {
         if direction == DOWN { ends } else { [ends[1], ends[0]] }
     }
 
-    pub(super) fn trace_air(&mut self, way: usize, at: SimTime, end: SimTime, kind: &'static str, is_answer: bool) {
+    pub(super) fn trace_air(
+        &mut self,
+        way: usize,
+        at: SimTime,
+        end: SimTime,
+        kind: &'static str,
+        is_answer: bool,
+    ) {
         let [from, to] = self.nodes(way);
         let (direction, _, _) = self.place(way);
         let (node, to) = if is_answer { (to, from) } else { (from, to) };
