@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def udp(rate: str) -> dict[str, object]:
 def test_quic_in_the_clear_shows_the_link(tmp_path: Path) -> None:
     file = tmp_path / "quic.pcap"
     file.write_bytes(cf.pcap(LINK, set=QUIC, snaplen=100))
-    fit = cf.fit_link(file)
+    fit = cf.fit.link(file)
     assert fit.rate.verdict == "identified"
     assert fit.rate.value == pytest.approx(12e6, rel=2e-3)
     assert fit.delay.value == pytest.approx(30e-3, rel=0.01)
@@ -40,7 +41,7 @@ def test_quic_in_the_clear_shows_the_link(tmp_path: Path) -> None:
 def test_a_rate_below_the_link_is_a_bound_alone(tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
     cf.write_events(file, LINK, set=udp("3 Mbit/s"))
-    fit = cf.fit_link(file)
+    fit = cf.fit.link(file)
     assert (fit.rate.verdict, fit.queue.verdict) == ("bounded", "bounded")
     assert 2.9e6 < fit.rate.value < 12e6
     assert fit.rate.high > 3 * fit.rate.value
@@ -48,9 +49,9 @@ def test_a_rate_below_the_link_is_a_bound_alone(tmp_path: Path) -> None:
     # The way back is taken to be as long, and that is said; a round trip that is known wins.
     assert fit.delay.verdict == "not identified"
     assert any("way back" in warning for warning in fit.warnings)
-    assert cf.fit_link(file, rtt="50 ms").delay.value == pytest.approx(50e-3)
+    assert cf.fit.link(file, rtt="50 ms").delay.value == pytest.approx(50e-3)
     with pytest.raises(TraceError, match="rtt = soon"):
-        cf.fit_link(file, rtt="soon")
+        cf.fit.link(file, rtt="soon")
 
 
 def varying(folder: Path) -> str:
@@ -66,7 +67,7 @@ def test_a_rate_that_changes_and_an_outage_are_found(tmp_path: Path) -> None:
     text = varying(tmp_path)
     file = tmp_path / "varying.pcap"
     file.write_bytes(cf.pcap(text, snaplen=100))
-    fit = cf.fit_link(file)
+    fit = cf.fit.link(file)
     assert fit.model == "M2"
     assert fit.queue.value == pytest.approx(40, abs=1)
     rows = fit.found["rates"]
@@ -89,11 +90,9 @@ def test_a_rate_that_changes_and_an_outage_are_found(tmp_path: Path) -> None:
     assert len({path.with_suffix(".rates.csv").read_text() for path in links}) == 3
 
 
-def iperf(
-    streams: list[dict[str, object]], protocol: str = "TCP", end: dict[str, object] | None = None
-) -> str:
+def iperf(streams: list[dict[str, Any]], protocol: str = "TCP", end: dict[str, Any] | None = None) -> str:
     start = {"version": "iperf 3.16", "test_start": {"protocol": protocol, "num_streams": 1, "blksize": 1448}}
-    intervals = [
+    intervals: list[dict[str, Any]] = [
         {"streams": [{"rtt": of.get("rtt", 0)}], "sum": {"start": at, "end": at + 1, "omitted": False, **of}}
         for at, of in enumerate(streams)
     ]
@@ -104,7 +103,7 @@ def test_iperf_tells_what_it_can(tmp_path: Path) -> None:
     file = tmp_path / "iperf.json"
     full = {"bytes": 2_400_000, "retransmits": 3, "rtt": 75_000}
     file.write_text(iperf([{"bytes": 500_000, "retransmits": 0, "rtt": 30_500}, *[full] * 20]))
-    fit = cf.fit_link(file)
+    fit = cf.fit.link(file)
     assert (fit.rate.verdict, fit.queue.verdict) == ("identified", "bounded")
     assert fit.rate.value == pytest.approx(2.4e6 * 8 * 1500 / 1448)
     assert fit.delay.value == pytest.approx(30.5e-3)
@@ -112,12 +111,12 @@ def test_iperf_tells_what_it_can(tmp_path: Path) -> None:
     assert cf.check(replay)
     low = {"bytes": 600_000, "retransmits": 2, "rtt": 30_600}
     file.write_text(iperf([low] * 20))
-    assert cf.fit_link(file).rate.verdict == "bounded"
+    assert cf.fit.link(file).rate.verdict == "bounded"
     udp_file = tmp_path / "udp.json"
     udp_file.write_text(
         iperf([{"bytes": 2_500_000, "packets": 1727}] * 9, "UDP", {"sum": {"lost_percent": 20.0}})
     )
-    fit = cf.fit_link(udp_file, rtt=0.03)
+    fit = cf.fit.link(udp_file, rtt=0.03)
     assert fit.rate.verdict == "identified"
     assert fit.rate.value == pytest.approx(2.5e6 * 8 * 0.8 * 1476 / 1448, rel=1e-6)
 
@@ -128,7 +127,7 @@ def test_probes_say_nothing_of_the_rate(tmp_path: Path, cli: Cli) -> None:
         f"64 bytes from 10.0.0.1: icmp_seq={n} ttl=57 time={20 + n % 3}.5 ms" for n in range(1, 40) if n != 7
     ]
     file.write_text("PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n" + "\n".join(lines) + "\n")
-    fit = cf.fit_link(file)
+    fit = cf.fit.link(file)
     assert (fit.rate.verdict, fit.queue.verdict, fit.delay.verdict) == ("not identified",) * 2 + (
         "identified",
     )
@@ -173,5 +172,5 @@ def test_the_report_is_a_page_that_asks_for_nothing(tmp_path: Path, cli: Cli) ->
     for fetched in ('src="http', "url(http", "<script"):
         assert fetched not in text
     expect_one_line(cli("fit", str(file), "--report", str(tmp_path / "fit.pdf")))
-    fit = cf.fit_link(file)
+    fit = cf.fit.link(file)
     assert math.isclose(fit.found["lasts_s"], 12, abs_tol=0.2)

@@ -420,9 +420,8 @@ def measured(
     if isinstance(source, Measured):
         return source
     wanted = column_list(y)
-    is_path = isinstance(source, str | PathLike)
-    if is_path and Path(source).suffix != ".cfj" and os.path.exists(source) and not is_results_file(source):
-        path = Path(source)
+    path = Path(source) if isinstance(source, str | PathLike) else None
+    if path is not None and path.suffix != ".cfj" and path.exists() and not is_results_file(path):
 
         def read() -> tuple[list[str], Iterator[list[str]]]:
             columns, lines = csv_lines(text_lines(path, ResultsError), str(path))

@@ -12,6 +12,7 @@ from crossfade.cli import terminal
 from crossfade.cli.groups import Drawn, grouped
 from crossfade.cli.options import PlanOption
 from crossfade.cli.outputs import beside
+from crossfade.figures.phases import Measured
 from crossfade.files.kinds import JOURNAL, RESULTS, TABLE, expect
 
 
@@ -88,7 +89,7 @@ def plot(
     """
     expect(results, [RESULTS, TABLE, JOURNAL])
     file = out or beside(results, ".png")
-    drawable: Path | pictures.Measured = results
+    drawable: Path | Measured = results
     if fold is not None:
         # Read once, for the figure and for what is said.
         drawable = pictures.measured(results, drawn.options()["where"], drawn.y)
@@ -108,7 +109,7 @@ def plot(
     terminal.say(f"wrote {file}")
 
 
-def say_periods(samples: Path | pictures.Measured, period: str) -> None:
+def say_periods(samples: Path | Measured, period: str) -> None:
     """Print the mean of each quantity over whole periods, and how long goodput takes to recover."""
     found = pictures.folded_table(samples, period, slots=True)
     pictures.warn_of_few(found, period)

@@ -251,7 +251,7 @@ class LinkFit:
             for row in self.found["windows"]
             if row[3] >= 0.9 * self.found["fewest_packets"]
         )
-        moved = []
+        moved: list[tuple[float, float]] = []
         for at, rate in rows:
             next_one = bisect.bisect_left(known, at / step - 1e-6)
             if moved and rate > 0.0 and moved[-1][1] > 0.0 and 0 < next_one < len(known):
@@ -299,12 +299,14 @@ class LinkFit:
             replay = self.write_replay(Path(folder) / "replay.toml")
             # Where the rate was not seen it is not known.
             least = LEAST_HALF_WIDTH + UNSEEN * (1 - self.seen_share if self.found["rates"] else 0.0)
-            return predict(links, controls, replay, least=least, **{"progress": False, **options})
+            quiet: RunOptions = {"progress": False, **options}
+            return predict(links, controls, replay, least=least, **quiet)
 
     @property
     def seen_share(self) -> float:
         """The share of windows in which the rate was seen."""
-        return len(self._seen_windows()) / max(1.0, self.found["lasts_s"] / self.found["window_s"])
+        windows = max(1.0, float(self.found["lasts_s"]) / float(self.found["window_s"]))
+        return len(self._seen_windows()) / windows
 
     def plot(self, path: str | PathLike[str], title: str = "") -> None:
         """Draw observed and fitted rates over time, and the delays.
@@ -558,8 +560,14 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
 def _fitted(packets: Mapping[str, Any], about: Mapping[str, Any], seed: int) -> str:
     """The fit as JSON text."""
     if about["kind"] == "stretches":
-        whole = (about[name] for name in ("is_udp", "packet_bytes", "lost_share", "least_rtt_s"))
-        return _crossfade.fit_stretches(about["rows"], *whole, seed)
+        return _crossfade.fit_stretches(
+            about["rows"],
+            about["is_udp"],
+            about["packet_bytes"],
+            about["lost_share"],
+            about["least_rtt_s"],
+            seed,
+        )
     sent_s, sizes, seen_s, fate = (packets[name] for name in COLUMNS)
     if about["are_probes"]:
         # Each is a stretch of its own, which never fills the link.
