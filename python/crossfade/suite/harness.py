@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from crossfade import _crossfade
 from crossfade.errors import ScenarioError, shortened
 from crossfade.suite import watched
 from crossfade.suite.captures import Transfer, transfer
@@ -145,6 +146,7 @@ class Harness:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            preexec_fn=_crossfade.die_with_parent,  # also where this process is killed
         )
         try:
             out, _ = process.communicate(timeout=live.limit_s + MORE_S)
