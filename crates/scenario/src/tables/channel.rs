@@ -50,8 +50,8 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<Frequency>,
 
-    /// Steps of the channel in a block of quasi-static fading: gains stay for a block and are independent from block to
-    /// block. An alternative to fd_t.
+    /// Steps of the channel in a block of quasi-static fading. An alternative to fd_t. Gains stay for a block, and are
+    /// independent from block to block.
     #[schemars(range(min = 1, max = 1000000000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_length: Option<u32>,

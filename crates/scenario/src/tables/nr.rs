@@ -96,7 +96,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
 
-    /// Table of error rates: `simulated` (NR's LDPC codes, as shipped) or a file of the same columns.
+    /// Table of error rates: `simulated` (of NR's codes, as shipped) or a file of these columns.
     #[schemars(extend("x-default" = "none: the normal approximation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_table: Option<FileName>,
@@ -160,7 +160,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "NrRlc::is_absent")]
     pub rlc: NrRlc,
 
-    /// Longest wait of a packet of which nothing was sent; then it is dropped (discardTimer of PDCP).
+    /// Longest wait before the first byte of a packet is sent (PDCP discardTimer). Then it is dropped.
     #[schemars(extend("x-default" = "infinity, with uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discard: Option<Span>,
@@ -482,11 +482,11 @@ pub enum NrPreset {
     /// TDD of 100 MHz at 30 kHz and 3.5 GHz, pattern `DDDDDDDSUU`, four layers: srsRAN's example for band n78.
     #[serde(rename = "nr-tdd-100")]
     NrTdd100,
-    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with a round trip of 8 ms, requests each 10 ms.
+    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with an RTT of 8 ms, requests each 10 ms.
     #[serde(rename = "lte-10")]
     Lte10,
-    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): round trip 25.77 ms, 32 HARQ processes, Amarisoft's times.
+    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): RTT 25.77 ms, 32 HARQ processes, Amarisoft's times.
     NrNtnLeo,
-    /// Geostationary satellite (3GPP TR 38.821): round trip 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 800 ms.
+    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 800 ms.
     NrNtnGeo,
 }

@@ -67,7 +67,7 @@ pub struct NrNtn {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Span>,
 
-    /// Whether blocks are acknowledged; otherwise each is sent once, and its process is free at once.
+    /// Whether blocks are acknowledged. Otherwise each is sent once, and its process is free at once.
     #[schemars(extend("x-default" = "true, with ntn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harq_feedback: Option<bool>,
