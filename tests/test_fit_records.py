@@ -30,7 +30,7 @@ def udp(rate: str) -> dict[str, object]:
 
 def test_quic_in_the_clear_shows_the_link(tmp_path: Path) -> None:
     file = tmp_path / "quic.pcap"
-    file.write_bytes(cf.pcap(LINK, set=QUIC, snaplen=100))
+    file.write_bytes(cf.runs.pcap(LINK, set=QUIC, snaplen=100))
     fit = cf.fit.link(file)
     assert fit.rate.verdict == "identified"
     assert fit.rate.value == pytest.approx(12e6, rel=2e-3)
@@ -40,7 +40,7 @@ def test_quic_in_the_clear_shows_the_link(tmp_path: Path) -> None:
 
 def test_a_rate_below_the_link_is_a_bound_alone(tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
-    cf.write_events(file, LINK, set=udp("3 Mbit/s"))
+    cf.runs.write_events(file, LINK, set=udp("3 Mbit/s"))
     fit = cf.fit.link(file)
     assert (fit.rate.verdict, fit.queue.verdict) == ("bounded", "bounded")
     assert 2.9e6 < fit.rate.value < 12e6
@@ -66,7 +66,7 @@ def varying(folder: Path) -> str:
 def test_a_rate_that_changes_and_an_outage_are_found(tmp_path: Path) -> None:
     text = varying(tmp_path)
     file = tmp_path / "varying.pcap"
-    file.write_bytes(cf.pcap(text, snaplen=100))
+    file.write_bytes(cf.runs.pcap(text, snaplen=100))
     fit = cf.fit.link(file)
     assert fit.model == "M2"
     assert fit.queue.value == pytest.approx(40, abs=1)
@@ -160,7 +160,7 @@ def test_a_wrong_line_is_refused_with_its_number(
 
 def test_the_report_is_a_page_that_asks_for_nothing(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "cubic.pcap"
-    file.write_bytes(cf.pcap(LINK, set={"run.duration": "12 s"}, snaplen=100))
+    file.write_bytes(cf.runs.pcap(LINK, set={"run.duration": "12 s"}, snaplen=100))
     page = tmp_path / "fit.html"
     done = cli("fit", str(file), "--report", str(page))
     assert done.code == 0, done.err

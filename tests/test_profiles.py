@@ -63,7 +63,7 @@ def test_keys_of_ones_own_stand_above_it() -> None:
 
 def test_a_results_file_keeps_it(tmp_path: Path) -> None:
     cf.sweep(scenario("dsl-vectoring-2023"), out=tmp_path / "x.sqlite")
-    again = cf.load_results(tmp_path / "x.sqlite")
+    again = cf.store.load(tmp_path / "x.sqlite")
     assert again.points[0].scenario["link"]["rate"] == "50000000 bit/s"
 
 

@@ -276,8 +276,8 @@ def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) ->
     [
         ("VERSION: u32 = 3", "VERSION: u32 = 2", "its library has version 2 of the interface, this is 3"),
         (
-            "pub ssthresh: f64,\n    /// The pacing",
-            "pub ssthresh: f64,\n    pub more: u64,\n    /// The pacing",
+            "pub ssthresh: f64,\n    /// Pacing",
+            "pub ssthresh: f64,\n    pub more: u64,\n    /// Pacing",
             "its library was built for another system",
         ),
     ],

@@ -65,7 +65,7 @@ def test_descriptions_have_the_words_of_the_field() -> None:
 def test_no_sentence_of_a_key_has_two_thats() -> None:
     wrong = [
         f"{key}: {sentence}"
-        for key, text in dict.fromkeys(described(json.loads(cf.schema())))
+        for key, text in dict.fromkeys(described(json.loads(cf.reference.schema())))
         for sentence in re.split(r"(?<=[.:;]) ", text)
         if len(re.findall(r"\bthat\b", sentence)) > 1 and not key.startswith(("nr", "wlan"))
     ]

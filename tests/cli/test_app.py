@@ -86,7 +86,8 @@ def test_the_examples_of_the_help_are_right(
     skipped += [["paper", "tcp-markov"], ["paper", "tcp-rlp", "--readings"]]
     skipped += [["sweep", "my.toml", "--cluster", "10.0.0.1:8786"]]
     skipped += [["suite", "interop", "--control", "new.rs", "--baseline", "old.json"]]
-    # Both ends of a connection have a test of their own.
+    # Both ends of a connection, and programs of one's own, have tests of their own.
+    skipped += [["suite", "interop", "--server", "my-server -p $CROSSFADE_PORT", "--client", "my-client"]]
     skipped += [["fit", "sender.pcap", "receiver.pcap", "--to", "link.toml", "--plot", "link.png"]]
     assert all(example in examples for example in skipped)
     assert len(examples) >= 30
