@@ -35,6 +35,7 @@ fn config(stations: usize, reception: ReceptionConfig, queue: QueueConfig) -> Wl
         attempts: Some(7),
         rts: false,
         asks: false,
+        reorder_timeout: None,
         queue,
         access_point: AccessPointQueues::PerStation { airtime_fairness: true, aql: Some(Aql::LINUX) },
         radio: RadioConfig::default(),

@@ -29,6 +29,8 @@ pub struct WlanConfig {
     pub rts: bool,
     /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are sent again.
     pub asks: bool,
+    /// How long a recipient waits for a missing MPDU before it passes on what came after it; without limit if none.
+    pub reorder_timeout: Option<SimTime>,
     /// The queue of each station and category, and of the access point for each where it has one for each.
     pub queue: QueueConfig,
     /// What waits at the access point.

@@ -108,6 +108,8 @@ pub struct Wlan {
     opportunity: Option<SimTime>,
     /// When the next exchange begins, as long as nothing comes.
     access: Option<SimTime>,
+    /// When the first recipient passes over a missing MPDU.
+    passes_at: Option<SimTime>,
     departures: VecDeque<(Port, Departure)>,
     busy: [SimTime; 2],
     now: SimTime,
@@ -169,7 +171,8 @@ impl Wlan {
                     ways.push(Way {
                         backlog: Backlog::new(config.queue, has_driver, stream(".queue"))?,
                         originator: Originator::new(station.limits.window, config.attempts),
-                        recipient: Recipient::new(station.limits.window, None),
+                        recipient: Recipient::new(station.limits.window, config.reorder_timeout),
+                        passes_at: None,
                         errors: stream(""),
                         bars: 0,
                         statistics: StationStatistics::default(),
@@ -207,6 +210,7 @@ impl Wlan {
             phase: Phase::Idle,
             opportunity: None,
             access: None,
+            passes_at: None,
             departures: VecDeque::new(),
             busy: [SimTime::ZERO; 2],
             now: SimTime::ZERO,
@@ -389,6 +393,17 @@ impl Wlan {
         self.look_ahead();
     }
 
+    /// When something begins or ends in the air.
+    fn next_on_air(&self) -> Option<SimTime> {
+        match &self.phase {
+            Phase::Idle => {
+                let others = self.neighbours.iter().filter_map(Neighbour::next_event).min();
+                self.access.into_iter().chain(others).min()
+            }
+            Phase::Data(at, _) | Phase::Answer(at, _) | Phase::Missed(at, _) => Some(*at),
+        }
+    }
+
     /// Packets of neighbours have come by `now`.
     fn come(&mut self, now: SimTime) {
         let first = (self.stations.len() + 1) * self.categories();
@@ -457,13 +472,7 @@ impl Fabric for Wlan {
         if !self.departures.is_empty() {
             return Some(self.now);
         }
-        match &self.phase {
-            Phase::Idle => {
-                let others = self.neighbours.iter().filter_map(Neighbour::next_event).min();
-                self.access.into_iter().chain(others).min()
-            }
-            Phase::Data(at, _) | Phase::Answer(at, _) | Phase::Missed(at, _) => Some(*at),
-        }
+        self.next_on_air().into_iter().chain(self.passes_at).min()
     }
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
@@ -473,6 +482,11 @@ impl Fabric for Wlan {
             }
             let at = self.next_event().filter(|at| *at <= now)?;
             self.now = self.now.max(at);
+            // What is read at that time may be what is missing.
+            if self.next_on_air() != Some(at) {
+                self.pass_over(at);
+                continue;
+            }
             match std::mem::replace(&mut self.phase, Phase::Idle) {
                 Phase::Idle => {
                     if self.access == Some(at) {

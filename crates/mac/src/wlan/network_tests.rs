@@ -35,6 +35,7 @@ fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
         attempts: None,
         rts: false,
         asks: false,
+        reorder_timeout: None,
         queue: LIMIT,
         access_point: AccessPointQueues::PerStation { airtime_fairness: true, aql: None },
         radio: RadioConfig::default(),
@@ -264,6 +265,40 @@ fn events_are_those_of_the_air() {
     assert_eq!(of.mpdus.frame_errors, errors);
 }
 
+/// A station that hears nothing for a while, BARs included, is reached again; and what it holds behind a gap is passed on after the
+/// timeout, or when it is told.
+#[test]
+fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
+    for timeout in [None, Some(SimTime::from_millis(100))] {
+        let mut config = config(&[he(0, 20)], 0.9, 64);
+        config.attempts = Some(2);
+        config.reorder_timeout = timeout;
+        let mut wlan = Wlan::new(config, SEED).unwrap();
+        let (mut now, mut arrived, mut longest) = (SimTime::ZERO, 0, SimTime::ZERO);
+        // One packet every 20 ms: nothing after it pushes the window on.
+        for id in 0..2000_u32 {
+            let at = SimTime::from_millis(20 * u64::from(id));
+            while let Some(next) = wlan.next_event().filter(|next| *next <= at) {
+                now = next;
+                while let Some((_, departure)) = wlan.advance(now) {
+                    if let Departure::Arrived(parcel) = departure {
+                        arrived += 1;
+                        longest = longest.max(now - SimTime::from_millis(20 * u64::from(parcel.id())));
+                    }
+                }
+            }
+            now = now.max(at);
+            wlan.push(now, 0, 1, Parcel::new(id, 1, 1500));
+        }
+        // A fifth less a hundredth of them comes.
+        let share = f64::from(arrived) / 2000.0;
+        assert!((share - (1.0 - 0.9 * 0.9)).abs() < 0.03, "{share}");
+        if timeout.is_some() {
+            assert!(longest <= SimTime::from_millis(110), "{longest}");
+        }
+    }
+}
+
 /// A million exchanges of 20 stations, both ways, with errors and retries that end: every packet leaves once and in order, and what
 /// is inside is what has not left.
 #[test]
@@ -292,7 +327,7 @@ fn a_million_exchanges_conserve_packets() {
         }
     }
     let mut exchanges = 0;
-    while exchanges < 1_000_000 {
+    while exchanges < 1_100_000 {
         let now = wlan.next_event().unwrap();
         while let Some((at, departure)) = wlan.advance(now) {
             let parcel = departure.parcel();

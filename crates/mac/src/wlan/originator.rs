@@ -8,7 +8,8 @@
 //!     +---not acknowledged--+--retries used up--> given up, and a BAR moves the recipient's window
 //! ```
 //!
-//! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it.
+//! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it. A recipient that answered
+//! no BAR still waits for what was given up; it is told after its next answer.
 
 use super::ampdu::Ampdu;
 use std::collections::VecDeque;
@@ -70,12 +71,23 @@ pub struct Originator<T> {
     in_flight: u32,
     /// The recipient has to be asked, or told where the window begins.
     bar: bool,
+    /// The number that the recipient waited for when it last answered.
+    heard: u64,
 }
 
 impl<T: Copy> Originator<T> {
     /// An agreement of this window, in which an MPDU is sent up to `attempts` times.
     pub fn new(window: u32, attempts: Option<u32>) -> Self {
-        Self { window, attempts, start: 0, mpdus: VecDeque::new(), waiting: 0, in_flight: 0, bar: false }
+        Self {
+            window,
+            attempts,
+            start: 0,
+            mpdus: VecDeque::new(),
+            waiting: 0,
+            in_flight: 0,
+            bar: false,
+            heard: 0,
+        }
     }
 
     /// The lowest sequence number that is not settled.
@@ -141,10 +153,32 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// A block acknowledgement came: `has` says of a number whether the recipient has it.
-    pub fn on_block_ack(&mut self, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
-        self.bar = false;
-        let mut lost_one = false;
+    /// A block acknowledgement came: `has` says of a number whether the recipient has it, `waits_for` is the first that it has not
+    /// and still waits for.
+    pub fn on_block_ack(&mut self, waits_for: u64, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
+        self.settle(has, settled);
+        self.heard = self.heard.max(waits_for);
+        self.bar = self.is_untold();
+    }
+
+    /// The answer to an A-MPDU or a BAR did not come: the next frame is a BAR.
+    pub fn on_timeout(&mut self) {
+        self.bar = true;
+    }
+
+    /// The recipient does not answer BARs either, or is asked none: what is in flight counts as failed.
+    pub fn on_silence(&mut self, settled: &mut Settled<T>) {
+        self.settle(|_| false, settled);
+        self.bar = !self.bar && self.is_untold();
+    }
+
+    /// Whether the recipient may wait for what was given up. Without a window the next MPDU tells it.
+    fn is_untold(&self) -> bool {
+        self.heard < self.start && self.window > 1
+    }
+
+    /// Takes what is in flight as delivered or failed.
+    fn settle(&mut self, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
         for (number, place) in (self.start..).zip(&mut self.mpdus) {
             let Some(mpdu) = place.as_mut().filter(|mpdu| mpdu.in_flight) else { continue };
             self.in_flight -= 1;
@@ -155,24 +189,11 @@ impl<T: Copy> Originator<T> {
             } else if self.attempts.is_some_and(|most| mpdu.attempts >= most) {
                 settled.given_up.push((number, mpdu.item));
                 *place = None;
-                lost_one = true;
             } else {
                 self.waiting += 1;
             }
         }
         self.advance();
-        // The recipient waits for what was given up until it is told; without a window the next MPDU tells it.
-        self.bar = lost_one && self.window > 1;
-    }
-
-    /// The answer to an A-MPDU or a BAR did not come: the next frame is a BAR.
-    pub fn on_timeout(&mut self) {
-        self.bar = true;
-    }
-
-    /// The recipient does not answer BARs either: what is in flight counts as failed.
-    pub fn on_silence(&mut self, settled: &mut Settled<T>) {
-        self.on_block_ack(|_| false, settled);
     }
 
     /// Shows what is not settled, with its number.
@@ -196,7 +217,7 @@ impl<T: Copy> Originator<T> {
 mod tests {
     use super::super::ampdu::{AmpduLimits, MPDU_OVERHEAD};
     use super::super::modes::{Band, Mode, Standard};
-    use super::super::recipient::Recipient;
+    use super::super::recipient::{Received, Recipient};
     use super::*;
     use crossfade_core::{RunSeed, SimTime};
     use proptest::prelude::*;
@@ -223,12 +244,12 @@ mod tests {
         let (mut originator, mut next) = (Originator::new(8, Some(7)), 0);
         assert_eq!(send(&mut originator, 8, &mut next).len(), 8);
         let mut settled = Settled::default();
-        originator.on_block_ack(|number| number != 0 && number != 5, &mut settled);
+        originator.on_block_ack(0, |number| number != 0 && number != 5, &mut settled);
         assert_eq!((settled.delivered, settled.given_up), (vec![1, 2, 3, 4, 6, 7], vec![]));
         // The window still begins at 0: nothing new.
         assert_eq!((originator.start(), originator.waiting()), (0, 2));
         assert_eq!(send(&mut originator, 8, &mut next), [(0, 1), (5, 1)]);
-        originator.on_block_ack(|number| number == 0, &mut Settled::default());
+        originator.on_block_ack(5, |number| number == 0, &mut Settled::default());
         assert_eq!(originator.start(), 5);
         let sent = send(&mut originator, 8, &mut next);
         assert_eq!(sent, [(5, 2), (8, 0), (9, 0), (10, 0), (11, 0), (12, 0)]);
@@ -241,7 +262,7 @@ mod tests {
         originator.on_timeout();
         assert_eq!(originator.poll_transmit(true), Some(Transmit::Bar(0)));
         assert_eq!(send(&mut originator.clone(), 4, &mut next), [], "nothing is sent twice unasked");
-        originator.on_block_ack(|_| true, &mut Settled::default());
+        originator.on_block_ack(4, |_| true, &mut Settled::default());
         assert_eq!((originator.start(), originator.poll_transmit(false)), (4, None));
         assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
     }
@@ -258,12 +279,16 @@ mod tests {
                 }
             }
             assert_eq!(out, [] as [u64; 0], "the hole holds all back");
-            originator.on_block_ack(|number| recipient.has(number), &mut Settled::default());
+            originator.on_block_ack(
+                recipient.start(),
+                |number| recipient.has(number),
+                &mut Settled::default(),
+            );
         }
         let Some(Transmit::Bar(start)) = originator.poll_transmit(true) else { panic!("no BAR") };
         recipient.on_bar(on_air(start), &mut out);
         assert_eq!((start, out), (4, vec![1, 2, 3]));
-        originator.on_block_ack(|number| recipient.has(number), &mut Settled::default());
+        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
         assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
     }
 
@@ -287,7 +312,7 @@ mod tests {
             let mut settled = Settled::default();
             let lost: Vec<bool> = (0..window).map(|_| stream.random::<f64>() < p).collect();
             let start = originator.start();
-            originator.on_block_ack(|number| !lost[(number - start) as usize], &mut settled);
+            originator.on_block_ack(u64::MAX, |number| !lost[(number - start) as usize], &mut settled);
             delivered += settled.delivered.len();
         }
         (sent as f64 / f64::from(exchanges), delivered as f64 / f64::from(exchanges))
@@ -332,11 +357,37 @@ mod tests {
         }
     }
 
+    #[test]
+    fn who_answered_no_bar_is_told_after_its_next_answer() {
+        let (mut originator, mut next) = (Originator::new(8, Some(1)), 0);
+        let mut recipient = Recipient::new(8, None);
+        let mut out = Vec::new();
+        // Of two MPDUs the first is lost for good, and so is every BAR that would say so.
+        let sent = send(&mut originator, 2, &mut next);
+        recipient.on_mpdu(SimTime::ZERO, on_air(sent[1].0), 1, &mut out);
+        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
+        assert_eq!(originator.poll_transmit(true), Some(Transmit::Bar(2)));
+        originator.on_timeout();
+        originator.on_silence(&mut Settled::default());
+        assert_eq!((originator.poll_transmit(true), out.len()), (Some(Transmit::Ampdu), 0));
+        for (number, _) in send(&mut originator, 1, &mut next) {
+            recipient.on_mpdu(SimTime::ZERO, on_air(number), number, &mut out);
+        }
+        assert!(out.is_empty(), "behind the gap");
+        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
+        let Some(Transmit::Bar(start)) = originator.poll_transmit(true) else { panic!("no BAR") };
+        recipient.on_bar(on_air(start), &mut out);
+        assert_eq!(out, [1, 2]);
+        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
+        assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Over random losses of MPDUs, answers and BARs: what the recipient releases is in order and without repetition, and
-        /// what is missing was given up, or its answer was lost for good.
+        /// Over random losses of MPDUs, answers and BARs, with a recipient that waits for what is missing and one that does not
+        /// wait long: what it releases is in order and without repetition, what is missing was given up or came late, and
+        /// nothing stays with a recipient that was heard last.
         #[test]
         fn nothing_is_lost_twice_or_out_of_order(
             window in prop::sample::select(vec![4_u32, 64, 256]),
@@ -344,14 +395,18 @@ mod tests {
             p in 0.0_f64..0.6,
             answers in 0.0_f64..0.5,
             attempts in prop::option::of(2_u32..8),
+            patience in prop::option::of(1_u64..50),
         ) {
             let mut stream = RunSeed { seed, run: 0 }.stream("agreement");
             let (mut originator, mut next) = (Originator::new(window, attempts), 0);
-            let mut recipient = Recipient::new(window, None);
+            let mut recipient = Recipient::new(window, patience.map(SimTime::from_millis));
             let (mut out, mut settled, mut bars) = (Vec::new(), Settled::default(), 0);
+            let (mut late, mut is_answered) = (Vec::new(), false);
             // Beyond 4096 numbers, so that they wrap; then until all is settled.
             let total = 6000;
-            for _ in 0..1_000_000 {
+            for step in 0..1_000_000 {
+                let now = SimTime::from_millis(step);
+                recipient.on_timeout(now, &mut out);
                 let Some(transmit) = originator.poll_transmit(next < total) else { break };
                 let mut is_heard = false;
                 if let Transmit::Bar(start) = transmit {
@@ -366,14 +421,17 @@ mod tests {
                     prop_assert!(!sent.is_empty());
                     for (number, item) in sent {
                         if stream.random::<f64>() >= p {
-                            recipient.on_mpdu(SimTime::ZERO, on_air(number), item, &mut out);
+                            if recipient.on_mpdu(now, on_air(number), item, &mut out) == Received::Late {
+                                late.push(item);
+                            }
                             is_heard = true;
                         }
                     }
                 }
-                if is_heard && stream.random::<f64>() >= answers {
+                is_answered = is_heard && stream.random::<f64>() >= answers;
+                if is_answered {
                     bars = 0;
-                    originator.on_block_ack(|number| recipient.has(number), &mut settled);
+                    originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut settled);
                 } else if bars < 20 {
                     bars += 1;
                     originator.on_timeout();
@@ -385,11 +443,14 @@ mod tests {
             prop_assert_eq!(next, total);
             prop_assert_eq!(settled.delivered.len() + settled.given_up.len(), total as usize);
             prop_assert!(out.windows(2).all(|two| two[0] < two[1]), "in order and once");
-            let mut missing: Vec<u64> = settled.given_up.iter().map(|(_, item)| *item).collect();
+            if is_answered {
+                recipient.each(|item| assert!(false, "{item} is held back"));
+            }
+            let mut missing: Vec<u64> = settled.given_up.iter().map(|(_, item)| *item).chain(late).collect();
             missing.sort_unstable();
             let held: Vec<u64> = (0..total).filter(|item| out.binary_search(item).is_err()).collect();
             prop_assert!(held.iter().all(|item| missing.binary_search(item).is_ok()), "only what was given up is missing");
-            if attempts.is_none() && answers < 0.3 {
+            if attempts.is_none() && answers < 0.3 && patience.is_none() {
                 prop_assert_eq!(out.len() as u64, total);
             }
         }

@@ -27,7 +27,9 @@ pub struct Recipient<T> {
 pub enum Received {
     /// It was new.
     New,
-    /// It had come before, or its place has been passed.
+    /// It comes after its place was passed: it is acknowledged and dropped.
+    Late,
+    /// It had come before.
     Duplicate,
 }
 
@@ -45,8 +47,12 @@ impl<T: Copy> Recipient<T> {
     /// An MPDU with this number on the air was read at time `now`; adds what it releases to `out`.
     pub fn on_mpdu(&mut self, now: SimTime, short: u16, item: T, out: &mut Vec<T>) -> Received {
         let number = expand(self.start, short);
-        if number < self.start {
-            return Received::Duplicate;
+        if let Some(back) = self.start.checked_sub(number).filter(|back| *back > 0) {
+            let place = self.past.len().checked_sub(back as usize);
+            return match place.map(|place| std::mem::replace(&mut self.past[place], true)) {
+                Some(false) => Received::Late,
+                _ => Received::Duplicate,
+            };
         }
         let end = self.start + u64::from(self.window);
         if number >= end {
@@ -186,6 +192,20 @@ mod tests {
         assert_eq!(recipient.start(), 3, "one behind asks and moves nothing");
         recipient.on_bar(4, &mut out);
         assert_eq!((out, recipient.start()), (vec![1, 2, 4], 5));
+    }
+
+    #[test]
+    fn what_comes_after_its_place_was_passed_is_late_once() {
+        let mut recipient = Recipient::new(8, Some(MS * 100));
+        assert!(receive(&mut recipient, SimTime::ZERO, &[1]).is_empty());
+        let mut out = Vec::new();
+        recipient.on_timeout(MS * 100, &mut out);
+        assert_eq!((out, recipient.has(0)), (vec![1], false));
+        let mut out = Vec::new();
+        assert_eq!(recipient.on_mpdu(MS * 101, 0, 0, &mut out), Received::Late);
+        assert!(recipient.has(0), "it is acknowledged");
+        assert_eq!(recipient.on_mpdu(MS * 102, 0, 0, &mut out), Received::Duplicate);
+        assert!(out.is_empty());
     }
 
     #[test]

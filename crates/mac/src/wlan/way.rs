@@ -5,7 +5,7 @@ use super::originator::{Originator, Transmit};
 use super::recipient::Recipient;
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::{SimTime, Stream};
-use crossfade_link::{Parcel, QueueConfig, QueueDiscipline, StationStatistics, Waiting};
+use crossfade_link::{Departure, Parcel, Port, QueueConfig, QueueDiscipline, StationStatistics, Waiting};
 use std::collections::VecDeque;
 
 /// A packet that is sent, and for how long the driver takes it to be in the air.
@@ -73,6 +73,8 @@ pub(super) struct Way {
     pub(super) originator: Originator<Sending>,
     /// With the time at which each has come.
     pub(super) recipient: Recipient<(SimTime, Parcel)>,
+    /// When the recipient passes over a missing MPDU.
+    pub(super) passes_at: Option<SimTime>,
     pub(super) errors: Stream,
     /// BARs in a row without an answer.
     pub(super) bars: u32,
@@ -80,6 +82,23 @@ pub(super) struct Way {
 }
 
 impl Way {
+    /// Passes on what its recipient has released; whether that now waits for another time, or for none.
+    pub(super) fn release(
+        &mut self,
+        now: SimTime,
+        port: Port,
+        released: &mut Vec<(SimTime, Parcel)>,
+        departures: &mut VecDeque<(Port, Departure)>,
+    ) -> bool {
+        for (since, parcel) in released.drain(..) {
+            self.statistics.packets.on_arrival(parcel.bytes());
+            self.statistics.mpdus.on_release(now - since);
+            departures.push_back((port, Departure::Arrived(parcel)));
+        }
+        let passes_at = self.recipient.next_timeout();
+        std::mem::replace(&mut self.passes_at, passes_at) != passes_at
+    }
+
     /// What to send next, if there is something.
     #[inline]
     pub(super) fn transmit(&self) -> Option<Transmit> {

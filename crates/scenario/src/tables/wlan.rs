@@ -120,6 +120,12 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_missed_ack: Option<WlanAsks>,
 
+    /// Time that a receiver waits for a missing MPDU before it passes on what came after it. Linux waits 100 ms; 0 is
+    /// until it is told.
+    #[schemars(extend("x-default" = "100 ms"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder_timeout: Option<Span>,
+
     /// EDCA parameters of the access categories that flows name.
     #[serde(skip_serializing_if = "WlanEdca::is_absent")]
     pub edca: WlanEdca,
@@ -242,6 +248,10 @@ impl Wlan {
             },
             rts: *self.rts.get_or_insert(false),
             asks: *self.after_missed_ack.get_or_insert(WlanAsks::Data) == WlanAsks::Request,
+            reorder_timeout: {
+                let timeout = *self.reorder_timeout.get_or_insert(Span::millis(100));
+                Some(time("wlan.reorder_timeout", timeout, slot)?).filter(|time| *time > SimTime::ZERO)
+            },
             queue: self.resolve_queue(rate_bps, packets, slot)?,
             access_point: self.access_point.resolve(packets, slot)?,
             radio,

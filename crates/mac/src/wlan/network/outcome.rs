@@ -6,6 +6,7 @@ use crate::wlan::edca::{BlockAckFrame, SLOT};
 use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::Durations;
 use crate::wlan::originator::on_air;
+use crate::wlan::recipient::Received;
 use crossfade_core::SimTime;
 use crossfade_link::Departure;
 use rand::RngExt;
@@ -77,7 +78,11 @@ impl Wlan {
         for mpdu in &flight.mpdus {
             if mpdu.is_read {
                 is_heard = true;
-                way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
+                let received = way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
+                if received == Received::Late {
+                    way.statistics.packets.losses += 1;
+                    departures.push_back((port, Departure::Lost(mpdu.parcel)));
+                }
             } else {
                 errors += 1;
             }
@@ -89,11 +94,7 @@ impl Wlan {
         statistics.ppdus += u64::from(flight.bar.is_none());
         statistics.window_limited += u64::from(flight.is_limited);
         statistics.requests += u64::from(flight.bar.is_some());
-        for (since, parcel) in released.drain(..) {
-            statistics.packets.on_arrival(parcel.bytes());
-            statistics.mpdus.on_release(now - since);
-            departures.push_back((port, Departure::Arrived(parcel)));
-        }
+        let has_changed = way.release(now, port, released, departures);
         let mode = of.modes[flight.rate];
         // A BAR is answered as data are.
         let answer = sifs + of.answers[flight.rate];
@@ -125,6 +126,24 @@ impl Wlan {
             let until = if is_heard { timeout.max(answer) } else { timeout };
             self.phase = Phase::Missed(now + until, vec![flight]);
         }
+        if has_changed {
+            self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
+        }
+    }
+
+    /// Recipients have waited long enough for what is missing: they pass on what came after it.
+    pub(super) fn pass_over(&mut self, now: SimTime) {
+        for number in 0..self.ways.len() {
+            if self.ways[number].passes_at.is_none_or(|at| at > now) {
+                continue;
+            }
+            let port = self.port(number);
+            let Self { ways, departures, released, .. } = self;
+            let way = &mut ways[number];
+            way.recipient.on_timeout(now, released);
+            way.release(now, port, released, departures);
+        }
+        self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
     }
 
     /// An exchange has ended, with an answer or without.
@@ -148,7 +167,7 @@ impl Wlan {
         if is_answered {
             way.bars = 0;
             let recipient = &way.recipient;
-            way.originator.on_block_ack(|number| recipient.has(number), settled);
+            way.originator.on_block_ack(recipient.start(), |number| recipient.has(number), settled);
             self.contest.succeed(flight.contender);
         } else {
             if flight.bar.is_none() {
