@@ -15,6 +15,7 @@ RESULTS_VERSION: Final[int]
 USUAL_METRIC: Final[str]
 """The metric that a stop rule, a figure or a comparison is about where none is named."""
 MAIN_METRICS: Final[list[str]]
+MAIN_METRICS_OF_SECONDS: Final[list[str]]
 """The metrics of a sweep that a person sees first, in this order."""
 MOST_JOBS: Final[int]
 """The most threads that ``Plan.execute`` starts."""

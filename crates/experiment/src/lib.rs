@@ -47,7 +47,7 @@ pub use kinds::{Runs, estimate};
 pub use known::{Known, PointNumbers};
 pub use methods::{Look, MethodInfo, methods};
 pub use metric::MetricInfo;
-pub use metrics::{MAIN_METRICS, METRICS};
+pub use metrics::{MAIN_METRICS, MAIN_METRICS_OF_SECONDS, METRICS};
 pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, STATION, USER};
 pub use row::{MetricNames, NameSets, Row, RowMetrics, distribution};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};

@@ -93,11 +93,15 @@ const fn metric(
     Metric { info: MetricInfo { name, unit, words, meaning, whose }, of }
 }
 
-/// The metrics of a sweep that a person sees first, in this order.
+/// The metrics that a person sees first of a sweep whose runs count in slots, in this order.
 #[rustfmt::skip]
 pub static MAIN_METRICS: [&str; 6] = [
     "throughput_per_slot", "throughput_lower", "throughput_upper", "goodput_bps", "timeouts_per_slot", "fast_retransmits_per_slot",
 ];
+
+/// The metrics that a person sees first of a sweep whose runs last seconds, in this order.
+pub static MAIN_METRICS_OF_SECONDS: [&str; 6] =
+    ["goodput_bps", "rtt_p95_s", "segment_loss_rate", "timeouts", "throughput_lower", "throughput_upper"];
 
 /// The published metrics of any network, in the order of tables.
 #[rustfmt::skip]

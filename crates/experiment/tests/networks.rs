@@ -3,8 +3,8 @@
 
 use crate::common::shipped_scenarios;
 use crossfade_experiment::{
-    ExecutionHandle, Experiment, MAIN_METRICS, METRICS, PARTS, PointResult, Row, Shard, USUAL_METRIC,
-    execute, link_events, samples, summarise,
+    ExecutionHandle, Experiment, MAIN_METRICS, MAIN_METRICS_OF_SECONDS, METRICS, PARTS, PointResult, Row,
+    Shard, USUAL_METRIC, execute, link_events, samples, summarise,
 };
 use crossfade_scenario::Overrides;
 use insta::assert_snapshot;
@@ -272,7 +272,12 @@ fn what_is_said_of_other_networks() {
 
 #[test]
 fn what_a_person_sees_first_is_published() {
-    let shown = PARTS.iter().flat_map(|kind| kind.shown).chain(&MAIN_METRICS).chain([&USUAL_METRIC]);
+    let shown = PARTS
+        .iter()
+        .flat_map(|kind| kind.shown)
+        .chain(&MAIN_METRICS)
+        .chain(&MAIN_METRICS_OF_SECONDS)
+        .chain([&USUAL_METRIC]);
     let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     assert_eq!(shown.filter(|name| !known.contains(name)).count(), 0);
 }

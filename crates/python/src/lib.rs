@@ -136,6 +136,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RESULTS_VERSION", crossfade_scenario::RESULTS_VERSION)?;
     module.add("USUAL_METRIC", crossfade_experiment::USUAL_METRIC)?;
     module.add("MAIN_METRICS", crossfade_experiment::MAIN_METRICS)?;
+    module.add("MAIN_METRICS_OF_SECONDS", crossfade_experiment::MAIN_METRICS_OF_SECONDS)?;
     module.add("MOST_JOBS", crossfade_experiment::MOST_JOBS)?;
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

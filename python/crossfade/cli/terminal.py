@@ -17,7 +17,6 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from crossfade._crossfade import MAIN_METRICS
 from crossfade.cli.few import each_run, is_few, note
 from crossfade.cli.layout import Column, print_fitted, print_whole
 from crossfade.errors import one_line, shortened, visible
@@ -134,7 +133,7 @@ def print_results(
         for point in results.points:
             _print_parts(point, to)
         return
-    wanted = [*(name.strip() for name in re.split("[,/]", drawn or "")), *main_metrics(results)]
+    wanted = [*(name.strip() for name in re.split("[,/]", drawn or "")), *results.main_metrics]
     known = {*results.metrics, *results.parts}
     metrics = [name for name in dict.fromkeys(wanted) if name in known]
     title = _title(results.title, f"{', '.join(results.methods)}, {_intervals(results.points)}")
@@ -162,16 +161,6 @@ def _estimate(point: Point, name: str, estimate: Mapping[str, Any] | None, facto
     return each_run(point, name, estimate["value"], factor)
 
 
-def main_metrics(results: Results) -> list[str]:
-    """The metrics of a sweep that a person sees first: what is per slot last, unless runs count in slots."""
-    runs = (point.scenario.get("run") or {} for point in results.points[:1])
-    if any("slots" in str(run.get("duration")) or run.get("segments") for run in runs):
-        return [*MAIN_METRICS]
-    first = [name for name in MAIN_METRICS if not name.endswith("_per_slot")]
-    goodput = [name for name in first if name == "goodput_bps"]
-    return list(dict.fromkeys([*goodput, *first, *MAIN_METRICS]))
-
-
 def print_some_results(results: Results, to: Console, most: int) -> None:
     """As :func:`print_results`; of more than ``most`` points only the range of each of the main metrics."""
     if len(results.points) <= most:
@@ -181,7 +170,7 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
     for name in ("metric", "method", "points", "lowest", "highest", "unit"):
         is_number = name in ("points", "lowest", "highest")
         grid.add_column(name, justify="right" if is_number else "left", no_wrap=True)
-    for name in MAIN_METRICS:
+    for name in results.main_metrics:
         for method in results.methods:
             if (name, method) in results.main_values:
                 of_rows, values = results.main_values[name, method]

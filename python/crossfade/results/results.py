@@ -12,7 +12,7 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from crossfade._crossfade import MAIN_METRICS
+from crossfade._crossfade import MAIN_METRICS, MAIN_METRICS_OF_SECONDS
 from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
@@ -265,7 +265,7 @@ class Results:
             names = self.metrics
             rows = [[name, *cells, unit] for name, unit, cells in map(self._shown, names)]
             return html_table(title, ["metric", *self.methods, "unit"], rows)
-        found = [self._shown(name) for name in MAIN_METRICS if name in self.metrics]
+        found = [self._shown(name) for name in self.main_metrics if name in self.metrics]
         found = found or [self._shown(name) for name in self.metrics[:4]]
         columns = [*self.axes, "method", "runs", *(f"{name}\n{unit}".strip() for name, unit, _ in found)]
         lines = [
@@ -317,7 +317,7 @@ class Results:
                 if text not in told:
                     told.add(text)
                     found.warnings[text] = found.warnings.get(text, 0) + 1
-            for name in MAIN_METRICS:
+            for name in self.main_metrics:
                 estimate = point.metrics.get(name)
                 if estimate and estimate.value is not None:
                     values = found.values.setdefault((name, point.method), (estimate.unit, array("d")))
@@ -366,6 +366,13 @@ class Results:
     def metrics(self) -> list[str]:
         """The names of the metrics of the whole that at least one point has."""
         return list(dict.fromkeys(name for point in self.points for name in point.metrics))
+
+    @property
+    def main_metrics(self) -> list[str]:
+        """The metrics that a person sees first, where runs count in slots and where they last seconds."""
+        runs = (point.scenario.get("run") or {} for point in self.points[:1])
+        in_slots = any("slots" in str(run.get("duration")) or run.get("segments") for run in runs)
+        return [*(MAIN_METRICS if in_slots else MAIN_METRICS_OF_SECONDS)]
 
     @property
     def parts(self) -> list[str]:
