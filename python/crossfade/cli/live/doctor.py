@@ -75,7 +75,7 @@ def checks() -> Iterator[Check]:
         yield _rustc()
         return
     if not hasattr(_crossfade, "Live"):
-        yield Check("this build", "without live", False, required=True, mend="build with cargo's feature live")
+        yield Check("this build", "without live", False, required=True, mend="build with feature live")
         yield _rustc()
         return
     is_root = os.geteuid() == 0
