@@ -17,7 +17,7 @@ INSTALL = $(BIN)/python scripts/locks.py pip $(1) > $(VENV)/$(2).txt && \
 
 # One thing after the other: each keeps all cores busy, and live tests measure the clock.
 .NOTPARALLEL:
-.PHONY: help build figure check test test-rust test-python test-long lint wheel sdist docs bench lock locked audit clean
+.PHONY: help build figure check test test-rust test-python test-without-live test-long lint lint-rust lint-python wheel sdist docs bench lock locked audit clean
 .DEFAULT_GOAL := help
 
 help:  ## say what there is
@@ -46,15 +46,26 @@ test-python: $(VENV)/.extension $(VENV)/.test
 # Salt 0 is that of `make test`. What pins the numbers of one seed returns at once under the others.
 SALTS ?= 1 2 3 4 5
 
-test-long: locked $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts of their random streams, their long forms, a network of one's own: an hour
+# What is not Linux: the same crates and tests without live emulation.
+WITHOUT_LIVE := cargo test --locked --quiet --workspace --exclude crossfade-live --no-default-features --lib --bins --tests
+
+test-without-live: locked $(VENV)/.run  ## the Rust tests without live emulation, as on systems other than Linux
+	$(WITHOUT_LIVE)
+
+test-long: locked $(VENV)/.extension $(VENV)/.test  ## the Rust tests under five salts of their random streams, their long forms, those without live, a network of one's own: an hour
 	@for salt in $(SALTS); do echo "CROSSFADE_TEST_SALT=$$salt"; \
 		CROSSFADE_TEST_SALT=$$salt cargo test --locked --quiet --workspace --lib --bins --tests || exit 1; done
 	cargo test --locked --quiet --workspace --lib --tests -- --ignored
+	$(WITHOUT_LIVE)
 	CROSSFADE_LONG=1 $(BIN)/python -m pytest -n auto --dist loadfile -q -m long
 
-lint: locked $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, words, mypy: all clean
+lint: lint-rust lint-python  ## formatting, clippy, ruff, words, mypy: all clean
+
+lint-rust: locked
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+lint-python: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python scripts/check_words.py

@@ -18,7 +18,7 @@ mod handle;
 mod impossible;
 mod kinds;
 mod known;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 pub mod live;
 mod memory;
 mod methods;

@@ -1,7 +1,7 @@
 //! Method `live`: the kernel's TCP through the links of a scenario, and the same once more from its journal.
 //!
 //! Where the system allows no namespaces or has no TUN device the tests are skipped, and say why.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "live"))]
 
 use crossfade_core::RunSeed;
 use crossfade_experiment::live::{Options, Session, Source, replay};

@@ -12,7 +12,7 @@ mod files;
 mod fit;
 mod interrupt;
 mod known;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 #[cfg(unix)]
 mod memory;
@@ -148,7 +148,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Schedule>()?;
     module.add_class::<known::Known>()?;
     congestion::register(module)?;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "live"))]
     live::register(module)?;
     module.add_function(wrap_pyfunction!(panics::keep_panics, module)?)?;
     module.add_function(wrap_pyfunction!(panics::panic_said, module)?)?;

@@ -187,7 +187,7 @@ def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, p
 def of_journal(journal: str | PathLike[str], function: str) -> Any:
     """The result of a function of the core over a journal of a live run."""
     if not hasattr(_crossfade, function):
-        raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
+        raise errors.ScenarioError(f"{journal}: journals are read on Linux, by builds with live emulation")
     data = read_bytes(Path(journal), errors.ScenarioError)
     try:
         with translated_errors():

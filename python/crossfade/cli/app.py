@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, TextIO
 
 import typer
@@ -111,6 +112,12 @@ for command in (
 app.command(cls=live.LiveCommand)(live.live)
 
 
+@cache
+def _command() -> Callable[..., object]:
+    """The command with all its own, made once a process: that takes longer than many of them."""
+    return typer.main.get_command(app)
+
+
 @contextmanager
 def _shown_warnings() -> Iterator[None]:
     """Show this package's warnings as one line each, and each once."""
@@ -142,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     completion.begin()
     try:
         with _shown_warnings():
-            code = app(args=arguments, prog_name="crossfade", standalone_mode=False)
+            code = _command()(args=arguments, prog_name="crossfade", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except CrossfadeError as error:
         return _fail(str(error))

@@ -146,7 +146,8 @@ class Harness:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            preexec_fn=_crossfade.die_with_parent,  # also where this process is killed
+            # Also where this process is killed. In a build without live emulation the command itself says so.
+            preexec_fn=getattr(_crossfade, "die_with_parent", None),
         )
         try:
             out, _ = process.communicate(timeout=live.limit_s + MORE_S)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.groups import grouped
@@ -141,6 +142,8 @@ def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
     """Refuse what cannot be, as far as it is seen without the hosts."""
     if sys.platform != "linux":
         raise ScenarioError("live: Linux only")
+    if not hasattr(_crossfade, "Live"):
+        raise ScenarioError("live: this build has none (cargo feature live)")
     given = [name for name in ("rate", "delay", "loss", "queue") if getattr(asked, name) is not None]
     if scenario is None and not given:
         raise ScenarioError("live: give a scenario, or at least one of --rate, --delay, --loss")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import crossfade._crossfade as _crossfade
 from crossfade.files.compiled import rust_version
 
 # What a child says of itself: it may enter a user namespace, which a process with threads may not.
@@ -71,6 +72,10 @@ def checks() -> Iterator[Check]:
     """All checks; what is needed comes first."""
     if sys.platform != "linux":
         yield Check("system", sys.platform, False, required=True, mend="run it on Linux")
+        yield _rustc()
+        return
+    if not hasattr(_crossfade, "Live"):
+        yield Check("this build", "without live", False, required=True, mend="build with feature live")
         yield _rustc()
         return
     is_root = os.geteuid() == 0
