@@ -27,7 +27,7 @@ pub struct WlanConfig {
     pub attempts: Option<u32>,
     /// Whether RTS and CTS go first.
     pub rts: bool,
-    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are sent again.
+    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are retransmitted.
     pub asks: bool,
     /// The queue of each station and category, and of the access point for each where it has one for each.
     pub queue: QueueConfig,
