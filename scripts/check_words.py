@@ -33,16 +33,6 @@ TERMS_OF_PAGES = TERMS | {
 }
 # Measured counts of repeats, no retransmissions; and quoted words of papers.
 EXEMPT = ("crates/analysis/benches/growth.rs", "docs/project/results-versions.md")
-# Their words follow with their pages.
-LATER = (
-    "crates/nr/",
-    "crates/fit/",
-    "crates/mac/src/wlan",
-    "/nr.rs",
-    "/wlan.rs",
-    "docs/nr.md",
-    "docs/own-link.md",
-)
 
 
 def comments(path: Path) -> Iterator[tuple[int, str]]:
@@ -120,13 +110,13 @@ def findings() -> Iterator[str]:
     checked += [(path, prose(path), TERMS_OF_PAGES) for path in sorted(pages())]
     for path, lines, terms in checked:
         name = path.relative_to(ROOT).as_posix()
-        if name in EXEMPT or any(part in name for part in LATER):
+        if name in EXEMPT:
             continue
         for number, text in lines:
             yield from (f"{name}:{number}: {said}" for said in foreign(text, terms))
     for path in sorted(pages()):
         name = path.relative_to(ROOT).as_posix()
-        if name in EXEMPT or any(part in name for part in LATER):
+        if name in EXEMPT:
             continue
         for number, text in sentences(path):
             if len(re.findall(r"\bthat\b", text)) > 1:

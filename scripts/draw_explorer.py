@@ -1,4 +1,4 @@
-"""Take the picture of `crossfade explore` for the first page, docs/pictures/explorer.png, in chromium.
+"""Take the pictures of `crossfade explore`, docs/pictures/explorer*.png, in chromium.
 
 Usage: python scripts/draw_explorer.py
 """
@@ -12,17 +12,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "explorer.png"
-AT = "variant=tahoe&p_e=0.05&fd_t=0.1"
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+AT = {
+    "explorer": "variant=tahoe&p_e=0.05&fd_t=0.1",
+    "explorer-link": "model=link&variant=cubic&channel=iid&p_e=0.01&queue=400",
+}
 
 
 def main() -> int:
-    """Serve the page, and look at it once."""
+    """Serve the page, and look at it once in each state."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         print("no chromium on the PATH", file=sys.stderr)
         return 1
-    command = [sys.executable, "-m", "crossfade", "explore", "--no-browser", "--at", AT]
+    command = [sys.executable, "-m", "crossfade", "explore", "--no-browser"]
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server,
@@ -34,8 +37,10 @@ def main() -> int:
                 address = re.search(r"http://\S+", line)
             assert address is not None
             options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
-            shot = ["--window-size=1280,860", "--virtual-time-budget=15000", f"--screenshot={PICTURE}"]
-            subprocess.run([program, *options, *shot, address[0]], check=True, timeout=300)
+            for name, at in AT.items():
+                shot = ["--window-size=1280,960", "--virtual-time-budget=15000"]
+                shot += [f"--screenshot={PICTURES / name}.png", f"{address[0]}#{at}"]
+                subprocess.run([program, *options, *shot], check=True, timeout=300)
         finally:
             server.terminate()
     return 0

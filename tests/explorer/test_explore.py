@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -56,12 +57,44 @@ def test_a_connection_is_what_its_events_say() -> None:
     assert connection(State(w_max=4, slots=300, seed=2)) != found
 
 
+LINK = State(model="link", channel="iid", p_e=0.001, variant="cubic", queue=400, seconds=20)
+
+
+def test_over_a_link_curves_and_the_run_are_simulated() -> None:
+    """Their goodput, RTT and queue, of a download over 5 Mbit/s and 40 ms with a queue of 400 packets."""
+    found = curves(LINK, 3, ["cubic", "bbr-v1"])
+    over = {"tcp.congestion": ["cubic", "bbr-v1"], "channel.p_e": "log:0.001:0.3:3"}
+    expected = cf.run(LINK.scenario(), over=over, runs=1, cache=False)
+    assert found["bbr-v1"][1] == [point.value("goodput_bps") * 1e-6 for point in expected.points[3:]]
+    run = connection(LINK)
+    # The ring lies on the curve: it is that run.
+    assert run["throughput"] == pytest.approx(found["cubic"][1][0], rel=0.01)
+    # A full queue of 1500-byte packets adds 2.4 ms a packet, and a frame waits for three retransmissions at most.
+    highest, queued = max(run["rtt"][1]), max(run["queue"][1])
+    assert queued == 400
+    assert 40 + 0.95 * 400 * 2.4 < highest < 40 + 405 * 2.4
+    assert len(run["queue"][0]) == 200
+    # BBRv1 keeps the queue short.
+    short = connection(replace(LINK, variant="bbr-v1"))
+    assert sorted(short["rtt"][1])[100] < 80
+
+
+def test_retransmissions_of_the_link_spare_cubic_its_losses() -> None:
+    at = replace(LINK, p_e=0.05)
+    without, with_three = (connection(replace(at, retransmissions=n))["throughput"] for n in (0, 3))
+    assert without < 1.5 < 4 < with_three
+
+
 def test_a_state_is_a_link_and_a_scenario() -> None:
     state = State(channel="iid", p_e=0.05, variant="tahoe", w_max=8, seed=7)
     assert State.of(state.query) == state
     read = cf.check(state.scenario())
     assert (read.methods, read.seed) == (["analysis:exact", "simulation"], 7)
     assert state.query in state.scenario()
+    assert State.of(LINK.query) == LINK
+    link = cf.check(LINK.scenario())
+    assert (link.methods, link.seed) == (["simulation"], 1)
+    assert LINK.query in LINK.scenario()
 
 
 @pytest.mark.parametrize(
@@ -72,6 +105,11 @@ def test_a_state_is_a_link_and_a_scenario() -> None:
         ("w_max=40&rto=81", ["rto = 81", "2 w_max + 2 = 82"]),
         ("seed=nan", ["seed = nan"]),
         ("variant=bbr", ["variant = bbr", "newreno"]),
+        ("model=link&variant=tahoe", ["variant = tahoe", "cubic", "where model = link"]),
+        ("variant=cubic", ["variant = cubic", "newreno", "where model = paper"]),
+        ("model=wifi", ["model = wifi", "paper, link"]),
+        ("queue=2", ["queue = 2", "from 5 to 1000"]),
+        ("retransmissions=21", ["retransmissions = 21", "from 0 to 20"]),
         ("colour=red", ["colour", "w_max"]),
     ],
 )
@@ -167,6 +205,48 @@ def test_lines_that_coincide_are_said_to(tmp_path: Path, monkeypatch: pytest.Mon
     with serving(text=page().replace("</body>", SAME)) as server:
         visit(f"{server.url}#{state.query}", tmp_path, done)
     assert told == ["Tahoe and Reno and NewReno coincide (within 0.005 everywhere)."]
+
+
+# Another model is chosen, and another sender of it.
+OTHER_MODEL = """<script>
+(async () => {
+const until = async (test) => { while (!test()) await new Promise((done) => setTimeout(done, 100)); };
+const drawn = (id) => document.querySelector(`#${id} .drawing`);
+const has = (id, name) => drawn(id).data?.some((trace) => trace.name === name);
+await until(() => has("curves", "Tahoe"));
+document.querySelector("[name=model][value=link]").click();
+await until(() => has("curves", "BBRv1") && has("segments", "RTT"));
+const seen = { names: drawn("curves").data.map((trace) => trace.name) };
+document.querySelector("[name=variant][value=cubic]").click();
+await until(() => drawn("curves").data.some((trace) => trace.name === "CUBIC" && trace.line.width === 3));
+seen.hash = location.hash;
+seen.sliders = [...document.querySelectorAll("[type=range]")].map((input) => input.name);
+seen.problem = document.getElementById("problem").hidden;
+await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
+})();
+</script></body>"""
+
+
+def test_the_other_model_has_controls_and_senders_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    done = Event()
+
+    def note(query: str) -> tuple[str, str]:
+        told.append(unquote(query))
+        done.set()
+        return "text/plain", ""
+
+    monkeypatch.setitem(ANSWERS, "seen", note)
+    with serving(text=page().replace("</body>", OTHER_MODEL)) as server:
+        visit(f"{server.url}#{replace(SHORT, variant='tahoe').query}", tmp_path, done)
+    seen: dict[str, Any] = json.loads(told[0])
+    # Tahoe is no sender of the other model: Reno takes its place.
+    assert seen["names"] == ["Reno", "CUBIC", "BBRv1", "this run"]
+    assert State.of(seen["hash"].removeprefix("#")) == replace(SHORT, model="link", variant="cubic")
+    assert seen["sliders"] == ["p_e", "fd_t", "retransmissions", "queue", "rtt", "seconds"]
+    assert seen["problem"] is True
 
 
 def test_a_drag_redraws_and_no_request_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ pub struct Carried {
     pub bytes: f64,
     /// Packets.
     pub packets: f64,
-    /// Packets that were lost, of TCP those that were sent again.
+    /// Packets that were lost, of TCP those that were retransmitted.
     pub lost: Option<f64>,
     /// The smoothed round trip at its end.
     pub rtt_s: Option<f64>,

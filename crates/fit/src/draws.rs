@@ -67,7 +67,7 @@ impl QueueEnds {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub(crate) rate_bps: f64,
-    /// The shortest delay of a full packet, of so many bits, and what is added for the way back; of a way back that was not
+    /// The shortest delay of a full packet, of so many bits, and what is added for the reverse path; of one that was not
     /// recorded none, it is as long.
     pub(crate) least_s: f64,
     pub(crate) bits: f64,

@@ -199,7 +199,7 @@ fn follow(
     (base_s, drops, before, over)
 }
 
-/// How long the way back takes, in s: as it was recorded, else as long as the way there.
+/// How long the reverse path takes, in s: as it was recorded, else as long as the way there.
 fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
     let alike_s = if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 };
     record.reverse_s(clock.skew, clock.since_s).unwrap_or(alike_s)

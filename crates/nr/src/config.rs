@@ -58,7 +58,7 @@ pub struct NrConfig {
     pub target_error_rate: f64,
     /// How it learns from acknowledgements; `None` does not.
     pub outer_loop: Option<OuterLoopConfig>,
-    /// How blocks are sent again.
+    /// How blocks are retransmitted.
     pub harq: HarqConfig,
     /// How long packets wait for earlier ones of which something is missing (t-Reordering of PDCP).
     pub reordering: SimTime,
@@ -167,7 +167,7 @@ impl NrConfig {
         if 12 * symbols > self.dmrs_re + self.overhead_re { symbols } else { 0 }
     }
 
-    /// The first slot in which a block of `slot` can be sent again.
+    /// The first slot in which a block of `slot` can be retransmitted.
     pub fn again(&self, slot: u64) -> u64 {
         let HarqConfig { k1, processing_slots, has_feedback, .. } = self.harq;
         let carries = |slot: u64| self.data_symbols(slot) > 0;

@@ -37,7 +37,7 @@ impl ErrorRates {
         let rate = table.map_or(0, |_| scheme.rate_times_2048);
         *self.curves.entry((scheme.bits_per_symbol, rate, blocks.bits, each)).or_insert_with(|| {
             let bits = f64::from(blocks.bits);
-            // What the mother code has; more symbols than it are repetitions, which add up their ratios.
+            // What the mother code has; more symbols than it repeat it, and their ratios add up.
             let (rows, columns, _) = blocks.base_graph.size();
             let mother = f64::from(columns - 2) / f64::from(columns - rows);
             let most = bits * mother / f64::from(scheme.bits_per_symbol);

@@ -1,6 +1,6 @@
-//! 5G NR: what a slot carries, how well it is decoded, and when it is sent again.
+//! 5G NR: what a slot carries, how well it is decoded, and when it is retransmitted.
 //!
-//! - [`Numerology`] and [`Duplex`]: slots, resource blocks, patterns, and when a block can be sent again.
+//! - [`Numerology`] and [`Duplex`]: slots, resource blocks, patterns, and when a block can be retransmitted.
 //! - [`McsTable`], [`Allocation`] and [`CodeBlocks`]: modulation and coding schemes, exact transport block sizes.
 //! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates.
 //! - [`normal_approximation`]: error rates without a measurement.

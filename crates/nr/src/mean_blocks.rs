@@ -1,4 +1,4 @@
-//! Hybrid ARQ in the mean (fidelity `rate`): each slot sends the expected share of a block, and what of it fails is sent again with the
+//! Hybrid ARQ in the mean (fidelity `rate`): each slot sends the expected share of a block, and what of it fails is retransmitted with the
 //! channel that there is then.
 //!
 //! A block is a mass of probability. Of the mass that a slot sends the error rate at the ratio of that slot fails, and is due again a
@@ -32,7 +32,7 @@ struct Outstanding {
     end: u64,
     /// The probability that the slot had a new block at all.
     share: f64,
-    /// If it had, the probability that the block is still sent again, and that it never arrives.
+    /// If it had, the probability that the block is still retransmitted, and that it never arrives.
     missing: f64,
     lost: f64,
     /// It is lost once that exceeds this; infinite behind that.
@@ -62,7 +62,7 @@ impl MeanBlocks {
         self.outstanding.is_empty() && self.due.is_empty()
     }
 
-    /// What is sent again in `slot`.
+    /// What is retransmitted in `slot`.
     pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
         let (mut none, mut sum, mut prbs) = (1.0, 0.0, 0.0);
         for due in self.due.iter().filter(|due| due.slot <= slot) {

@@ -146,7 +146,7 @@ impl Duplex {
         self.is_uplink(slot) && earlier.is_none_or(|earlier| slot / period > earlier / period)
     }
 
-    /// The first slot in which data of `slot` can be sent again: its acknowledgement goes up in the first slot of the uplink that
+    /// The first slot in which data of `slot` can be retransmitted: its acknowledgement goes up in the first slot of the uplink that
     /// is at least `k1` later, and the base station takes `processing` slots from there. `carries` says of a slot whether data
     /// are sent in it.
     pub fn again(&self, slot: u64, k1: u64, processing: u64, carries: impl Fn(u64) -> bool) -> u64 {

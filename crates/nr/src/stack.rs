@@ -337,7 +337,7 @@ impl Stack {
                 count.checked_sub(bearer.base).and_then(|i| bearer.packets.get_mut(i as usize))
                 && packet.completing == SimTime::MAX
             {
-                // Hybrid ARQ alone was late unless the segment was sent again above it.
+                // Hybrid ARQ alone was late unless the segment was retransmitted above it.
                 packet.completing =
                     if pdu.is_retransmission { payload.sent } else { packet.last.min(payload.sent) };
             }

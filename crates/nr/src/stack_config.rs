@@ -92,7 +92,7 @@ pub struct Handover {
     pub every: SimTime,
     /// How long nothing is sent.
     pub interruption: SimTime,
-    /// Whether what was not confirmed is forwarded and sent again.
+    /// Whether what was not confirmed is forwarded and retransmitted.
     pub is_lossless: bool,
 }
 

@@ -264,7 +264,7 @@ fn handover_is_a_gap_that_loses_nothing_or_what_was_under_way() {
         let mut config = with_stack(half_failing(), mode);
         let stack = config.stack.as_mut().unwrap();
         stack.handover = Some(Handover { every: ms(1000), interruption: ms(50), is_lossless });
-        // It goes on in the gap: a shorter one would give up what is sent again after it.
+        // It goes on in the gap: a shorter one would give up what is retransmitted after it.
         stack.reordering = Some(ms(if is_lossless { 200 } else { 20 }));
         let times: Vec<SimTime> = (0..4000).map(|i| SimTime::from_micros(500_250 + 1000 * i)).collect();
         let (found, report) = delays(config, &times, false, 900);

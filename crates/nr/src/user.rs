@@ -147,7 +147,7 @@ impl User {
             || self.processes.iter().any(|process| *process != Process::Idle)
     }
 
-    /// The resource blocks of a block that has to be sent again, if there is one.
+    /// The resource blocks of a block that has to be retransmitted, if there is one.
     pub(crate) fn failed_prbs(&self) -> Option<u32> {
         self.processes.iter().find_map(|process| match process {
             Process::Failed { block } => Some(block.prbs),
@@ -393,7 +393,7 @@ impl User {
         statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
     }
 
-    /// What is sent again in `slot` in the mean (fidelity `rate`).
+    /// What is retransmitted in `slot` in the mean (fidelity `rate`).
     pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
         self.mean_blocks.retransmissions(slot)
     }

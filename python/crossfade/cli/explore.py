@@ -26,8 +26,9 @@ def explore(
     """Open a page with sliders: exact curves, one connection.
 
     Exact throughput of each TCP over the packet error probability, solved anew while you drag; beside it one
-    simulated connection, as its window over time and its segments one by one. A button saves what you see as
-    a scenario file, and the address holds it as a link.
+    simulated connection, as its window over time and its segments one by one. Or, with "queue, path and ARQ",
+    the goodput of CUBIC and BBR by link retransmissions, queue and RTT. A button saves what you see as a
+    scenario file, and the address holds it as a link.
 
     The page is served to this machine alone (127.0.0.1), below an address with a random token, and asks the
     network for nothing else. Ctrl-C ends it.
@@ -35,5 +36,6 @@ def explore(
     \b
     crossfade explore
     crossfade explore --at "variant=tahoe&p_e=0.05&fd_t=0.1"
+    crossfade explore --at "model=link&variant=cubic&queue=400&channel=iid"
     """
     server.explore(at, port=port, browser=not no_browser, say=terminal.say_lines)

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode
 
 from crossfade.errors import CrossfadeError, ScenarioError
 from crossfade.explorer.loopback import NOT_FOUND, Answer, LoopbackServer
-from crossfade.explorer.states import COARSE, FINE, VARIANTS, State, connection, curves, description
+from crossfade.explorer.states import COARSE, FINE, SENDERS, State, connection, curves, description
 from crossfade.figures.html import plotly_js
 
 # Longer questions than any that the page asks.
@@ -54,8 +54,8 @@ def page() -> str:
 def _answer_curves(query: str) -> Content:
     state, asked = _split(query)
     variants = asked.get("variants", "").split(",")
-    if not set(variants) <= set(VARIANTS):
-        raise ScenarioError(f"variants: must be of {', '.join(VARIANTS)}")
+    if not set(variants) <= set(SENDERS[state.model]):
+        raise ScenarioError(f"variants: must be of {', '.join(SENDERS[state.model])}")
     points = FINE if asked.get("detail") == "fine" else COARSE
     return "application/json", json.dumps(curves(state, points, variants))
 

@@ -12,11 +12,18 @@ from urllib.parse import parse_qsl, urlencode
 from crossfade import api
 from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.choice import number
+from crossfade.figures.style import ALGORITHMS, PALETTE
 from crossfade.tables import Table
 from crossfade.wording import WORDS
 
 VARIANTS = ["old-tahoe", "tahoe", "reno", "newreno"]
+# The senders of each model of the page: those of the exact analysis, and congestion controls over a link.
+SENDERS = {"paper": VARIANTS, "link": ["reno", "cubic", "bbr-v1", "bbr-v3"]}
 CURVES_OVER = (0.001, 0.3)
+# Samples of a run, and the window limit of the link's senders: a threshold there has not been set.
+SAMPLES, UNSET = 200, 4000
+# Rate of the link that has a queue, an RTT and ARQ.
+LINK_MBPS = 5.0
 # Points of a curve: few while somebody drags, more when they let go.
 COARSE, FINE = 7, 15
 
@@ -41,14 +48,23 @@ RANGES = {
     "w_max": Range(2, 40, "Maximum window", unit="packets"),
     "rto": Range(50, 400, "Timeout", unit="slots"),
     "slots": Range(200, 3000, "Length of the run", unit="slots"),
+    "retransmissions": Range(0, 20, "Link retransmissions, at most"),
+    "queue": Range(5, 1000, "Queue of the link", log=True, unit="packets"),
+    "rtt": Range(5, 600, "RTT without queue", log=True, unit="ms"),
+    "seconds": Range(5, 60, "Length of the run", unit="s"),
     "seed": Range(0, 1e6, "Seed"),
 }
 
 
 @dataclass(frozen=True)
 class State:
-    """Where the page stands. ``channel`` is ``markov`` (fading by ``fd_t``) or ``iid``."""
+    """Where the page stands. ``channel`` is ``markov`` (fading by ``fd_t``) or ``iid``.
 
+    ``model`` is ``paper`` (exact curves of a sender whose feedback is immediate) or ``link`` (simulated curves
+    of a congestion control over a queue, an RTT and a link that retransmits).
+    """
+
+    model: str = "paper"
     channel: str = "markov"
     p_e: float = 0.02
     fd_t: float = 0.01
@@ -56,6 +72,10 @@ class State:
     rto: int = 100
     variant: str = "reno"
     slots: int = 800
+    retransmissions: int = 3
+    queue: int = 100
+    rtt: int = 40
+    seconds: int = 20
     seed: int = 1
 
     @staticmethod
@@ -63,7 +83,8 @@ class State:
         """The state that a link tells; :class:`ScenarioError` names what is wrong with it."""
         found: dict[str, Any] = {}
         known = {field.name: field.type for field in fields(State)}
-        words = {"channel": ["markov", "iid"], "variant": VARIANTS}
+        every = list(dict.fromkeys(name for names in SENDERS.values() for name in names))
+        words = {"model": [*SENDERS], "channel": ["markov", "iid"], "variant": every}
         for name, text in parse_qsl(query, keep_blank_values=True):
             if name not in known:
                 raise ScenarioError(f"{shortened(name)}: not part of a state ({', '.join(known)})")
@@ -81,7 +102,11 @@ class State:
                 )
             found[name] = round(value) if known[name] == "int" else value
         state = State(**found)
-        if state.rto < (least := 2 * state.w_max + 2):
+        if state.variant not in (allowed_here := SENDERS[state.model]):
+            raise ScenarioError(
+                f"variant = {state.variant}: must be one of {', '.join(allowed_here)} where model = {state.model}"
+            )
+        if state.model == "paper" and state.rto < (least := 2 * state.w_max + 2):
             raise ScenarioError(f"rto = {state.rto}: must be at least 2 w_max + 2 = {least}")
         return state
 
@@ -91,7 +116,9 @@ class State:
         return urlencode(asdict(self))
 
     def scenario(self) -> str:
-        """A scenario file of it: the curves by analysis and simulation, of its channel and sender."""
+        """A scenario file of it: the curves of its channel and senders, with intervals."""
+        if self.model == "link":
+            return self._link_scenario()
         markov = f'{{ model = "markov", fd_t = {self.fd_t:.6g} }}'
         low, high = CURVES_OVER
         return f"""\
@@ -111,6 +138,35 @@ figure = {{ x = "channel.p_e", y = "throughput_per_slot", by = "tcp.variant" }}
 "channel.p_e" = "log:{low:g}:{high:g}:{FINE}"
 """
 
+    def _link_scenario(self) -> str:
+        """A queue, an RTT and a link that retransmits, under each congestion control."""
+        markov = f'{{ model = "markov", fd_t = {self.fd_t:.6g} }}'
+        low, high = CURVES_OVER
+        retries = self.retransmissions
+        return f"""\
+# crossfade explore --at "{self.query}"
+schema = 2
+title = "Explored: {WORDS[self.variant]}, {retries} retransmissions of the link, a queue of {self.queue} packets"
+methods = ["simulation"]
+run = {{ duration = "{self.seconds} s", runs = 10, seed = {self.seed} }}
+channel = {markov if self.channel == "markov" else '{ model = "iid" }'}
+wired = {{ rtt = "{self.rtt} ms" }}
+tcp = {{ congestion = "{self.variant}", variant = "sack", w_max = 4000, rfc = {{ profile = "linux" }} }}
+figure = {{ x = "channel.p_e", y = "goodput_bps", by = "tcp.congestion" }}
+
+[link]
+rate = "{LINK_MBPS:g} Mbit/s"
+packet_size = "1500 B"
+frame_size = "1500 B"
+framing = {{ payload = "1500 B", slotted = false }}
+queue = {{ limit = "{self.queue} packets" }}
+arq = {{ protocol = "selective-repeat", max_retransmissions = {retries}, feedback = {{ delay = "100 us" }} }}
+
+[sweep]
+"tcp.congestion" = ["reno", "cubic", "bbr-v1", "bbr-v3"]
+"channel.p_e" = "log:{low:g}:{high:g}:{FINE}"
+"""
+
 
 def _number(text: str) -> float:
     try:
@@ -120,8 +176,14 @@ def _number(text: str) -> float:
 
 
 def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
-    """The exact throughput (packets a slot) of each variant over the packet error probability."""
+    """The exact throughput (packets a slot) of each variant over the packet error probability.
+
+    Where the model is ``link``: the goodput (Mbit/s) of one simulated run a point.
+    """
     low, high = CURVES_OVER
+    if state.model == "link":
+        over = {"tcp.congestion": variants, "channel.p_e": f"log:{low:g}:{high:g}:{points}"}
+        return _found(api.run(state.scenario(), over=over, runs=1, cache=False), "goodput_bps", 1e-6)
     results = api.run(
         state.scenario(),
         methods=["analysis"],
@@ -131,16 +193,25 @@ def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
         },
         cache=False,
     )
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+    return _found(results, "throughput_per_slot")
+
+
+def _found(results: api.Results, metric: str, unit: float = 1.0) -> dict[str, Any]:
+    """The values of a metric over the packet error probability, by sender."""
+    found: dict[str, list[tuple[float, float]]] = {}
     for point in results.points:
-        found[point.axes["tcp.variant"]].append(
-            (point.axes["channel.p_e"], point.value("throughput_per_slot"))
-        )
+        sender = str(next(value for axis, value in point.axes.items() if axis != "channel.p_e"))
+        found.setdefault(sender, []).append((point.axes["channel.p_e"], point.value(metric) * unit))
     return {name: [list(axis) for axis in zip(*of, strict=True)] for name, of in found.items()}
 
 
 def connection(state: State) -> dict[str, Any]:
-    """One simulated connection: its window and threshold over time (slots), and each segment's fate."""
+    """One simulated connection: its window and threshold over time (slots), and each segment's fate.
+
+    Where the model is ``link``, times are in seconds and the RTT stands in place of the segments.
+    """
+    if state.model == "link":
+        return _connection_over_link(state)
     single = _single(state)
     table = Table.of_frame(api.events(single))
     place = {name: index for index, name in enumerate(table.columns)}
@@ -177,6 +248,38 @@ def connection(state: State) -> dict[str, Any]:
     }
 
 
+def _connection_over_link(state: State) -> dict[str, Any]:
+    """The window, the RTT (ms) and the queue (packets) of one flow over time (s)."""
+    text = state.scenario().partition("[sweep]")[0].partition("figure =")
+    single = text[0] + text[2].partition("\n")[2]
+    every = state.seconds / SAMPLES
+    single = single.replace("runs = 10,", f'runs = 1, sample = "{every * 1e3:g} ms",')
+    single = single.replace("channel = {", f"channel = {{ p_e = {state.p_e:.6g},")
+    events = api.events(single)
+    flow = events[events["flow"].notna()]
+    shown = flow[["time_s", "cwnd", "ssthresh"]].replace(math.inf, math.nan)
+    changed = (shown[["cwnd", "ssthresh"]] != shown[["cwnd", "ssthresh"]].shift()).any(axis=1)
+    window = [
+        (round(time, 4), float(cwnd), None if not threshold < UNSET else float(threshold))
+        for time, cwnd, threshold in shown[changed].itertuples(index=False)
+    ]
+    window.append((float(state.seconds), *window[-1][1:]))
+    samples = flow[flow["event"] == "sample"]
+    rtts = samples[samples["rtt_mean_s"].notna()]
+    queued = events[(events["event"] == "sample") & (events["link"] == "forward")]
+    marks = {
+        name: flow[flow["event"] == name][["time_s", "cwnd"]].values.tolist()
+        for name in ("fast_retransmit", "timeout")
+    }
+    return {
+        "window": _columns(window, 3),
+        "marks": {name: _columns(of, 2) for name, of in marks.items()},
+        "rtt": [rtts["time_s"].tolist(), (rtts["rtt_mean_s"] * 1e3).tolist()],
+        "queue": [queued["time_s"].tolist(), queued["queue_packets"].astype(float).tolist()],
+        "throughput": float(samples["goodput_bps"].mean()) * 1e-6,
+    }
+
+
 def _single(state: State) -> str:
     """The scenario of the connection: one point, one run."""
     text = state.scenario().partition("figure =")[0]
@@ -201,7 +304,9 @@ def description() -> Mapping[str, Any]:
     """What the page makes its controls of."""
     return {
         "ranges": {name: asdict(allowed) for name, allowed in RANGES.items()},
-        "variants": {name: WORDS[name] for name in VARIANTS},
+        "senders": {model: {name: WORDS[name] for name in names} for model, names in SENDERS.items()},
+        "colours": {name: PALETTE[ALGORITHMS[name][0]] for names in SENDERS.values() for name in names},
+        "rate": LINK_MBPS,
         "usual": asdict(State()),
         "fine": FINE,
         "coarse": COARSE,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 impl NetworkKind for NrSetup {
-    /// The cell, without an uplink the links on the way back of its users, and the wired segment that they share.
+    /// The cell, without an uplink the links of the reverse path of its users, and the wired segment that they share.
     fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
         let [_, forward, reverse, _] = PATH;
         let cell = NrCell::new(self.model.config.clone(), seed).expect("checked");
@@ -168,7 +168,7 @@ fn few_processes(config: &NrConfig) -> Option<String> {
     })
 }
 
-/// Packets are given up that are still being sent again.
+/// Packets are given up that are still being retransmitted.
 fn short_reordering(config: &NrConfig) -> Option<String> {
     let persists = persists(config);
     (config.reordering < persists).then(|| {
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// With an uplink in place of links on the way back, and these keys.
+    /// With an uplink in place of links of the reverse path, and these keys.
     fn both_ways(set: &[(&str, Value)]) -> Value {
         let mut all = vec![json!(["reverse", null]), json!(["nr.uplink.sr_period", "20 ms"])];
         all.extend(set.iter().map(|(key, value)| json!([key, value])));

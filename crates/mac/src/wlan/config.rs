@@ -27,7 +27,7 @@ pub struct WlanConfig {
     pub attempts: Option<u32>,
     /// Whether RTS and CTS go first.
     pub rts: bool,
-    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are sent again.
+    /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are retransmitted.
     pub asks: bool,
     /// How long a recipient waits for a missing MPDU before it passes on what came after it; without limit if none.
     pub reorder_timeout: Option<SimTime>,

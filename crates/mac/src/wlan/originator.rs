@@ -95,12 +95,12 @@ impl<T: Copy> Originator<T> {
         self.start
     }
 
-    /// MPDUs that were sent and wait to be sent again.
+    /// MPDUs that were sent and wait to be retransmitted.
     pub const fn waiting(&self) -> u32 {
         self.waiting
     }
 
-    /// The length of the first MPDU that is sent again.
+    /// The length of the first MPDU that is retransmitted.
     pub fn first_waiting(&self) -> Option<u32> {
         if self.waiting == 0 {
             return None;
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Mean MPDUs sent and delivered an aggregate where each fails with `p` and all that is not acknowledged is sent again.
+    /// Mean MPDUs sent and delivered an aggregate where each fails with `p` and all that is not acknowledged is retransmitted.
     fn stall(window: u32, p: f64, attempts: Option<u32>, exchanges: u32) -> (f64, f64) {
         let mut stream = RunSeed { seed: 7, run: 0 }.stream("stall");
         let (mut originator, mut next) = (Originator::new(window, attempts), 0);
@@ -386,7 +386,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         /// Over random losses of MPDUs, answers and BARs, with a recipient that waits for what is missing and one that does not
-        /// wait long: what it releases is in order and without repetition, what is missing was given up or came late, and
+        /// wait long: what it releases is in order and without duplicates, what is missing was given up or came late, and
         /// nothing stays with a recipient that was heard last.
         #[test]
         fn nothing_is_lost_twice_or_out_of_order(

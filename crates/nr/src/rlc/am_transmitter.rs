@@ -23,7 +23,7 @@ struct Unconfirmed {
     retransmissions: Option<u32>,
 }
 
-/// Bytes that are to be sent again.
+/// Bytes that are to be retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Again {
     /// The number of the SDU, counted on.
@@ -48,7 +48,7 @@ pub struct AmTransmitter {
     /// The timer has expired: the next PDU polls.
     must_poll: bool,
     has_failed: bool,
-    /// SDUs, or parts, that were sent again.
+    /// SDUs, or parts, that were retransmitted.
     retransmissions: u64,
 }
 
@@ -74,7 +74,7 @@ impl AmTransmitter {
         self.has_failed
     }
 
-    /// PDUs that were sent again.
+    /// PDUs that were retransmitted.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions
     }
@@ -220,7 +220,7 @@ impl AmTransmitter {
         }
     }
 
-    /// Bytes of an SDU are to be sent again; `is_counted` unless the same report has named it before.
+    /// Bytes of an SDU are to be retransmitted; `is_counted` unless the same report has named it before.
     fn consider(&mut self, number: u64, start: u32, end: u32, is_counted: bool) {
         let Some(sdu) = self.at(number) else { return };
         // What was not sent yet cannot be missing.

@@ -22,7 +22,7 @@ use crossfade_core::SimTime;
 pub enum RlcMode {
     /// Lost SDUs stay lost.
     Unacknowledged,
-    /// Lost segments are sent again until they arrive or the link fails.
+    /// Lost segments are retransmitted until they arrive or the link fails.
     Acknowledged,
 }
 

@@ -9,12 +9,12 @@ use crate::tables::{Channel, FlowSetup, Link, NrModel, Phy, Queue, Radio, Revers
 use crossfade_core::SimTime;
 use crossfade_nr::{Grants, NrConfig};
 
-/// An NR downlink; each user has a link of its own on the way back.
+/// An NR downlink; each user has a link of its own on the reverse path.
 #[derive(Clone, Debug)]
 pub struct NrSetup {
     /// The downlink.
     pub model: NrModel,
-    /// The links on the way back, and the wired segment that users share.
+    /// The links of the reverse path, and the wired segment that users share.
     pub around: Around,
 }
 

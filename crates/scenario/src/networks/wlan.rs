@@ -16,7 +16,7 @@ use crossfade_mac::wlan::{BEST_EFFORT, Durations, WlanConfig, mpdu_overhead, sub
 pub struct WlanSetup {
     /// The network.
     pub model: WlanModel,
-    /// The wired segment; a way back that loses nothing and takes no time.
+    /// The wired segment; a reverse path that loses nothing and takes no time.
     pub around: Around,
 }
 
