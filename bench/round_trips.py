@@ -2,9 +2,10 @@
 
 Usage: python bench/round_trips.py FILE ...
 
-Prints a row for each file: its format, its bytes, how many facts it states, whether what is written is the same to the byte
-or states the same facts, the time of reading, and the answer to a copy whose middle line is "x y z". A format that is read
-and not written is taken through a table of rates (or delays) of each of its ways, which holds all that a link follows.
+Prints a row for each file: its format, its bytes, how many facts it states, whether what is written is the
+same to the byte or states the same facts, the time of reading, and the answer to a copy with a line "x y z" in
+its middle. A format that is read and not written is taken through a table of rates (or delays) of each of its
+ways, which holds all that a link follows.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def own_format(path: Path, folder: Path) -> str:
 def refusal(path: Path, folder: Path) -> str:
     """What is said of a copy with a wrong line in its middle."""
     lines = path.read_text().splitlines()
-    middle = len(lines) // 2
+    middle = (len(lines) + 1) // 2
     wrong = folder / "wrong"
     wrong.write_text("\n".join([*lines[:middle], "x y z", *lines[middle:]]) + "\n")
     try:

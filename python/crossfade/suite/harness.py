@@ -65,6 +65,7 @@ class Harness:
         self._root = folder / "root"
         self._root.mkdir()
         self._is_hollow = False
+        self._writes_qlog: set[str] = set()
         self._certificate, self._key = _certificate(folder)
 
     def run(self, case: Case, run: int, seed: int | None, scenario: Path) -> Outcome:
@@ -191,11 +192,12 @@ class Harness:
             what = shortened(self.stack.client)
             raise ScenarioError(f"{where}: the client cannot be started (exit code {code}): {what}")
         problem = self._of_client(client, here, live, data)
-        wants_qlog = (
-            self.stack.has_qlog and live.lasts_s is None
-        )  # a client that is ended may have written none
+        # A client that is ended may have written none, and a server that heard no farewell.
+        wants_qlog = self.stack.has_qlog and live.lasts_s is None and not problem
         for role in ("client", "server"):
-            if not problem and wants_qlog and not _qlogs(here, role):
+            if _qlogs(here, role):
+                self._writes_qlog.add(role)
+            elif wants_qlog and role not in self._writes_qlog:
                 raise ScenarioError(f"{where}: the {role} wrote no qlog into $QLOGDIR")
         return problem
 

@@ -37,6 +37,9 @@ OF_DELAYS = {
 LATE_S = 1.5
 """A client that begins later meets the changes of a link at other times of its transfer."""
 
+BUSY = 3.0
+"""With more processes that want a processor, for each processor, programs are slowed by others."""
+
 GIVES_UP = 2
 """A case whose first runs all end without a transfer is not run again."""
 
@@ -105,6 +108,11 @@ class Programs:
                 )
             for flag in outcome.report.get("flags", []):
                 self._warnings.append(f"case {case.name}, run {run}: {flag}")
+            if (busy := _busy(outcome.report)) > BUSY:
+                self._warnings.append(
+                    f"case {case.name}, run {run}: {busy:.3g} processes wanted each processor: what is slow "
+                    "may be the machine, and not the program"
+                )
             if len(found) == GIVES_UP and all(one.problem for one in found.values()):
                 break
         self._outcomes[case.name] = found
@@ -165,6 +173,11 @@ def _value(live: Live, path: _Path, target: Target, outcome: Outcome) -> tuple[f
         return ((forward["lost"] + forward["dropped"]) / packets if packets else math.nan), False
     value = forward.get(OF_LINKS.get(name, ""))
     return (math.nan if value is None else float(value)), False
+
+
+def _busy(report: Mapping[str, Any]) -> float:
+    """How many processes wanted each processor of the machine; 0 where the report does not say it."""
+    return float(report.get("load", 0.0)) / float(report.get("processors", 1))
 
 
 def _measured(live: Live, path: _Path, done: Transfer) -> tuple[float, float]:
