@@ -14,7 +14,7 @@ import pytest
 
 from crossfade.errors import ScenarioError
 from crossfade.suite import watched
-from crossfade.suite.captures import packets, transfer
+from crossfade.suite.captures import delays, packets, transfer
 from crossfade.suite.cases import load_suite
 from crossfade.suite.programs import live_scenario
 from crossfade.suite.qlogs import beside_link, read_qlog
@@ -158,6 +158,67 @@ def test_a_missing_qlog_is_one_line(cli: Cli, folder: str) -> None:
     done = suite(cli, folder, CLIENT, SERVER, "--qlog")
     assert done.code == 2  # type: ignore[attr-defined]
     assert done.err == "error: case short, run 0: the client wrote no qlog into $QLOGDIR\n"  # type: ignore[attr-defined]
+
+
+def test_a_qlog_that_is_missing_later_ends_nothing(cli: Cli, folder: str, tmp_path: Path) -> None:
+    """A server that writes its qlog at the end never hears of it where the farewell is lost."""
+    seen, log = tmp_path / "seen", "echo '{}' > $QLOGDIR/x.qlog"
+    client = f"{CLIENT} && {{ [ -e {seen} ] || {log}; }} && : > {seen}"
+    done = suite(cli, folder, client, f"{log}; {SERVER}", "--qlog")
+    assert done.code == 0, done.err  # type: ignore[attr-defined]
+
+
+def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> None:
+    """The client is ended, and the rate of the link and its queue are what the hosts saw."""
+    text = SUITE.replace("size = 300000", 'size = 30000000\nlasts = "4 s"')
+    names = ("goodput_bps", "link_utilisation", "forward.queueing_delay_p95_s", "rtt_p95_s")
+    targets = ", ".join(f'{{ metric = "{name}", {at_least(name)}, why = "ours" }}' for name in names)
+    own(tmp_path, text[: text.index("target = ")] + f"target = [{targets}]\n")
+    done = suite(cli, folder, CLIENT, SERVER, "--json")
+    assert done.code == 0, done.err  # type: ignore[attr-defined]
+    found = {row["metric"]: row["value"] for row in json.loads(done.out)}  # type: ignore[attr-defined]
+    # 4 Mbit/s, of which TCP's data have 1448 bytes of 1500; some packets are lost.
+    assert 1.5e6 < found["goodput_bps"] < 4e6 * 1448 / 1500
+    assert found["goodput_bps"] / 4e6 < found["link_utilisation"] <= 1.01
+    assert 0.0 < found["forward.queueing_delay_p95_s"] < found["rtt_p95_s"] < 3.0
+    assert left_behind(tmp_path) == []
+    # One whose file is too short for the time says so.
+    own(tmp_path, SUITE.replace("size = 300000", 'size = 30000\nlasts = "20 s"'))
+    done = suite(cli, folder, CLIENT, SERVER, "--out", "short", "--json")
+    assert done.code == 1  # type: ignore[attr-defined]
+    assert "30,000 bytes must last 20 s" in done.err  # type: ignore[attr-defined]
+
+
+def at_least(metric: str) -> str:
+    """A limit that every value keeps to."""
+    return 'at_least = "0 bit/s"' if metric.endswith("_bps") else "at_least = 0"
+
+
+def test_delays_by_hand(tmp_path: Path) -> None:
+    """Two full packets that take 10 and 30 ms, an acknowledgement that takes 5; a lost one counts nowhere."""
+
+    def captured(name: str, *packets: tuple[float, str, bytes]) -> Path:
+        body = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 16, 101)
+        for time_s, source, data in packets:
+            header = bytes([0x45, 0]) + struct.pack(">H", 28 + len(data)) + bytes(5) + bytes([17, 0, 0])
+            packet = header + bytes(map(int, source.split("."))) + bytes(4) + bytes(8) + data
+            size = len(packet)
+            body += struct.pack("<IIII", int(time_s), round(time_s % 1 * 1e9), size, size) + packet
+        (tmp_path / name).write_bytes(body)
+        return tmp_path / name
+
+    near, far = "10.77.0.2", "10.77.0.1"
+    one, two, lost, reply = b"1" * 1200, b"2" * 1200, b"3" * 1200, b"4" * 30
+    sent = captured("far", (1.0, far, one), (1.1, far, lost), (1.2, far, two), (1.355, near, reply))
+    came = captured("near", (1.01, far, one), (1.23, far, two), (1.35, near, reply))
+    took = delays(came, sent, near)
+    assert [delay for _, delay in took.data] == pytest.approx([0.01, 0.03])
+    assert [delay for _, delay in took.back] == pytest.approx([0.005])
+    assert took.queueing_s(0.95) == pytest.approx(0.02)
+    assert took.round_trip_s(0.95) == pytest.approx(0.035)
+    assert took.one_way_s(0.95, 1.0, 1.1) == pytest.approx(0.01)
+    found = transfer(came, near, 0.1)
+    assert found is None or found.bytes_between(1.2, 1.3) == (1228, 1200)
 
 
 def test_quic_with_its_qlog(cli: Cli, folder: str, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""What a host saw of a live run, from its packet capture: begin and end of a transfer, and its goodput."""
+"""What the hosts of a live run saw, from their captures: a transfer, its goodput, delays of packets."""
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from crossfade.errors import ScenarioError
@@ -18,13 +20,22 @@ FEWEST_BYTES = 100
 """Packets with less data than this may be keep-alives, tokens or farewells, and end no transfer."""
 
 
+FULL_BYTES = 1000
+"""Packets with less data than this are no full ones, whose delay shows the queue alone."""
+
+
 @dataclass(frozen=True)
 class Packet:
-    """An IPv4 packet: when it passed, from which address, and the bytes of data behind its headers."""
+    """An IPv4 packet: when it passed, from which address, and the bytes of data behind its headers.
+
+    ``size`` counts the headers too; ``identity`` is equal for a packet that two hosts saw.
+    """
 
     time_s: float
     source: str
     data: int
+    size: int = 0
+    identity: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,11 +45,68 @@ class Transfer:
     began_s: float
     ended_s: float
     line: Timeline
+    arrived: Sequence[tuple[float, int, int]] = ()
+    """Of each packet that came in: when, its bytes with all headers, and those of data."""
 
     @property
     def took_s(self) -> float:
         """How long it lasted."""
         return self.ended_s - self.began_s
+
+    def bytes_between(self, from_s: float, to_s: float) -> tuple[int, int]:
+        """The bytes that came in between two times, with all headers and of data alone."""
+        found = [(size, data) for time_s, size, data in self.arrived if from_s <= time_s < to_s]
+        return sum(size for size, _ in found), sum(data for _, data in found)
+
+
+@dataclass(frozen=True)
+class Delays:
+    """How long packets took from host to host: of the full ones with data, and of all the other way.
+
+    Each is a pair of the time of its arrival and its delay, in seconds.
+    """
+
+    data: Sequence[tuple[float, float]] = ()
+    back: Sequence[tuple[float, float]] = field(default_factory=tuple)
+
+    def queueing_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
+        """A quantile of the data's delays beyond the shortest of all; NaN where none arrived."""
+        least = min((delay for _, delay in self.data), default=math.nan)
+        return self.one_way_s(share, from_s, to_s) - least
+
+    def one_way_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
+        """A quantile of the data's delays."""
+        return quantile([delay for time_s, delay in self.data if from_s <= time_s < to_s], share)
+
+    def round_trip_s(self, share: float, from_s: float = 0.0, to_s: float = math.inf) -> float:
+        """A quantile of the data's delays, and the median of the way back."""
+        return self.one_way_s(share, from_s, to_s) + quantile([delay for _, delay in self.back], 0.5)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The smallest value that so large a share of all does not exceed; NaN of none."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else math.nan
+
+
+def delays(near_capture: Path, far_capture: Path, near: str) -> Delays:
+    """Delays of the packets that both hosts saw; ``near`` is the address of the one that gets the data."""
+    sent: dict[int, deque[float]] = defaultdict(deque)
+    for packet in packets(far_capture):
+        if packet.source != near and packet.data >= FULL_BYTES:
+            sent[packet.identity].append(packet.time_s)
+    data: list[tuple[float, float]] = []
+    left: dict[int, deque[float]] = defaultdict(deque)
+    for packet in packets(near_capture):
+        if packet.source == near:
+            left[packet.identity].append(packet.time_s)
+        elif times := sent.get(packet.identity):
+            data.append((packet.time_s, packet.time_s - times.popleft()))
+    back = [
+        (packet.time_s, packet.time_s - left[packet.identity].popleft())
+        for packet in packets(far_capture)
+        if packet.source == near and left.get(packet.identity)
+    ]
+    return Delays(data, back)
 
 
 def transfer(capture: Path, near: str, every_s: float) -> Transfer | None:
@@ -49,6 +117,7 @@ def transfer(capture: Path, near: str, every_s: float) -> Transfer | None:
     """
     began = ended = None
     sums: dict[int, float] = {}
+    arrived: list[tuple[float, int, int]] = []
     last = 0
     for packet in packets(capture):
         last = max(last, int(packet.time_s / every_s))
@@ -57,12 +126,14 @@ def transfer(capture: Path, near: str, every_s: float) -> Transfer | None:
             continue
         if packet.data >= FEWEST_BYTES:
             ended = packet.time_s
+        arrived.append((packet.time_s, packet.size, packet.data))
         number = int(packet.time_s / every_s)
         sums[number] = sums.get(number, 0.0) + 8.0 * packet.data
     if began is None or ended is None:
         return None
     series = [((number + 1) * every_s, sums.get(number, 0.0) / every_s) for number in range(last + 1)]
-    return Transfer(began, ended, Timeline({"goodput_bps": series, "main.goodput_bps": series}))
+    line = Timeline({"goodput_bps": series, "main.goodput_bps": series})
+    return Transfer(began, ended, line, arrived)
 
 
 def packets(capture: Path) -> Iterator[Packet]:
@@ -91,7 +162,9 @@ def _packet(time_s: float, data: bytes) -> Packet | None:
     total = int.from_bytes(data[2:4], "big")
     source = ".".join(map(str, data[12:16]))
     if data[9] == TCP and len(data) >= inner + 13:
-        return Packet(time_s, source, max(0, total - inner - 4 * (data[inner + 12] >> 4)))
-    if data[9] == UDP:
-        return Packet(time_s, source, max(0, total - inner - 8))
-    return None
+        headers = inner + 4 * (data[inner + 12] >> 4)
+    elif data[9] == UDP:
+        headers = inner + 8
+    else:
+        return None
+    return Packet(time_s, source, max(0, total - headers), total, hash(data))

@@ -28,15 +28,21 @@ _CASE = {
     "live",
     "size",
     "time_limit",
+    "lasts",
 }
 
 
 @dataclass(frozen=True)
 class Live:
-    """What a case is for real programs: the bytes that the client fetches, and for how long it may."""
+    """What a case is for real programs: the bytes that the client fetches, and for how long it may.
+
+    With ``lasts_s`` the file is longer than can be fetched in that time: the client is ended then, and what
+    came from the warm-up of the scenario on is measured.
+    """
 
     size: int
     limit_s: float
+    lasts_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,9 @@ class _Reader:
     def _live(self, table: Mapping[str, Any], place: str) -> tuple[str, Live | None]:
         """Why a case is for simulated controls alone, or what it is for real programs."""
         if "size" not in table:
+            for key in ("lasts", "time_limit"):
+                if key in table:
+                    raise self._error(f"{place}.{key}", "needs size, the bytes of the file that is fetched")
             return self._text(table, "live", f"{place}.live", "no transfer with an end"), None
         if "live" in table:
             raise self._error(f"{place}.live", "says why real programs are left out; contradicts size")
@@ -166,11 +175,15 @@ class _Reader:
             raise self._error(f"{place}.size = {shortened(repr(size))}", "must be bytes, between 1 and 2^30")
         try:
             limit_s = seconds("time_limit", table.get("time_limit", "60 s"))
+            lasts_s = seconds("lasts", table["lasts"]) if "lasts" in table else None
         except ScenarioError as error:
             raise self._error(place, str(error)) from None
-        if not 0.0 < limit_s <= 3600.0:
-            raise self._error(f"{place}.time_limit", "must be above 0 s and at most 1 h")
-        return "", Live(size, limit_s)
+        if lasts_s is not None and "time_limit" in table:
+            raise self._error(f"{place}.lasts", "says when the client is ended; contradicts time_limit")
+        key, value = ("time_limit", limit_s) if lasts_s is None else ("lasts", lasts_s)
+        if not 0.0 < value <= 3600.0:
+            raise self._error(f"{place}.{key}", "must be above 0 s and at most 1 h")
+        return "", Live(size, value, lasts_s)
 
     def _target(self, table: Any, place: str) -> Target:
         if not isinstance(table, Mapping):

@@ -26,7 +26,7 @@ from typing import Any
 from crossfade import _crossfade
 from crossfade.errors import ScenarioError, shortened
 from crossfade.suite import watched
-from crossfade.suite.captures import Transfer, transfer
+from crossfade.suite.captures import Delays, Transfer, delays, transfer
 from crossfade.suite.cases import Case, Live
 from crossfade.suite.stacks import Stack
 
@@ -51,6 +51,7 @@ class Outcome:
     report: Mapping[str, Any]
     problem: str
     files: dict[str, str] = field(default_factory=dict)
+    delays: Delays = field(default_factory=Delays)
 
 
 class Harness:
@@ -63,6 +64,8 @@ class Harness:
         self.congestion = congestion
         self._root = folder / "root"
         self._root.mkdir()
+        self._is_hollow = False
+        self._writes_qlog: set[str] = set()
         self._certificate, self._key = _certificate(folder)
 
     def run(self, case: Case, run: int, seed: int | None, scenario: Path) -> Outcome:
@@ -74,28 +77,37 @@ class Harness:
         assert case.live is not None
         here = self.folder / case.name / f"run{run}"
         here.mkdir(parents=True)
-        data = self._content(case.live.size)
+        data = self._content(case.live)
         kept = {name: here / file for name, file in _FILES.items()}
         command = self._command(case.live, here, kept, run, seed, scenario)
         done = self._carry_out(command, case.live, here)
         where = f"case {case.name}, run {run}"
         found = self._judge(where, done, here, case.live, data)
-        captured = transfer(kept["capture"], NEAR, EVERY_S) if kept["capture"].exists() else None
+        near, far = kept["capture"], kept["far capture"]
+        captured = transfer(near, NEAR, EVERY_S) if near.exists() else None
+        took = delays(near, far, NEAR) if near.exists() and far.exists() else Delays()
         (here / "download").unlink(missing_ok=True)
-        kept["far capture"].unlink(missing_ok=True)
-        kept["capture"].unlink(missing_ok=True)
+        far.unlink(missing_ok=True)
+        near.unlink(missing_ok=True)
         files = {name: str(file) for name, file in kept.items() if file.exists()}
         files |= {f"{role} qlog": str(log) for role in ("client", "server") for log in _qlogs(here, role)}
         report = json.loads(kept["report"].read_text()) if kept["report"].exists() else {}
         if found == "" and captured is None:
             found = "nothing came through the link"
-        return Outcome(captured, report, found and f"{where}: {found}", files)
+        return Outcome(captured, report, found and f"{where}: {found}", files, took)
 
-    def _content(self, size: int) -> bytes:
-        """The bytes of the file that is fetched, the same in every run."""
-        path = self._root / FILE
-        if not path.exists() or path.stat().st_size != size:
+    def _content(self, live: Live) -> bytes:
+        """The bytes of the file that is fetched, the same in every run; none of one that is never whole."""
+        path, size = self._root / FILE, live.size
+        if live.lasts_s is not None:
+            self._is_hollow = True
+            path.unlink(missing_ok=True)
+            with path.open("wb") as file:
+                file.truncate(size)  # zeros, which take no room
+            return b""
+        if not path.exists() or path.stat().st_size != size or self._is_hollow:
             path.write_bytes(random.Random(size).randbytes(size))
+        self._is_hollow = False
         return path.read_bytes()
 
     def _command(
@@ -181,14 +193,25 @@ class Harness:
             what = shortened(self.stack.client)
             raise ScenarioError(f"{where}: the client cannot be started (exit code {code}): {what}")
         problem = self._of_client(client, here, live, data)
+        # A client that is ended may have written none, and a server that heard no farewell.
+        wants_qlog = self.stack.has_qlog and live.lasts_s is None and not problem
         for role in ("client", "server"):
-            if not problem and self.stack.has_qlog and not _qlogs(here, role):
+            if _qlogs(here, role):
+                self._writes_qlog.add(role)
+            elif wants_qlog and role not in self._writes_qlog:
                 raise ScenarioError(f"{where}: the {role} wrote no qlog into $QLOGDIR")
         return problem
 
     def _of_client(self, status: Mapping[str, Any], here: Path, live: Live, data: bytes) -> str:
         """What is wrong with what the client did; empty where nothing is."""
         code, log = status.get("code"), here / "client" / "log"
+        if live.lasts_s is not None and code in (None, 0):
+            if code is None:
+                return ""
+            return (
+                f"the client ended after {status['took_s']:.3g} s: {live.size:,} bytes must last "
+                f"{live.lasts_s:g} s (see {log})"
+            )
         if code is None:
             return f"the client did not end within {live.limit_s:g} s, and was ended (see {log})"
         if code != 0:

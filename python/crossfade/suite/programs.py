@@ -6,6 +6,7 @@ import math
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,30 @@ from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError, shortened
 from crossfade.files import toml
 from crossfade.plans.options import Options
-from crossfade.suite.cases import Case, Suite, load_suite
-from crossfade.suite.harness import Harness, Outcome
+from crossfade.quantities import UNITS, in_numbers
+from crossfade.suite.captures import Delays, Transfer, quantile
+from crossfade.suite.cases import Case, Live, Suite, load_suite
+from crossfade.suite.harness import EVERY_S, Harness, Outcome
 from crossfade.suite.running import SuiteResult, Tell, carry_out
 from crossfade.suite.stacks import Stack
-from crossfade.suite.targets import Target
+from crossfade.suite.targets import Target, seconds
+from crossfade.suite.timeline import Timeline
 
 # Metrics of a report of the links, by the name that targets have for them.
-OF_LINKS = {
-    "one_way_delay_p50_s": "transit_p50_s",
-    "one_way_delay_p95_s": "transit_p95_s",
-    "queueing_delay_mean_s": "queueing_delay_mean_s",
+OF_LINKS = {"queueing_delay_mean_s": "queueing_delay_mean_s"}
+OF_TRANSFERS = ("completion_time_s", "goodput_bps", "recovery_s", "segment_loss_rate", "link_utilisation")
+# Delays of packets from host to host, by the name that targets have for them: what, and which quantile.
+OF_DELAYS = {
+    "one_way_delay_p50_s": (Delays.one_way_s, 0.5),
+    "one_way_delay_p95_s": (Delays.one_way_s, 0.95),
+    "queueing_delay_p95_s": (Delays.queueing_s, 0.95),
+    "rtt_p95_s": (Delays.round_trip_s, 0.95),
 }
-OF_TRANSFERS = ("completion_time_s", "goodput_bps", "recovery_s", "segment_loss_rate")
 LATE_S = 1.5
 """A client that begins later meets the changes of a link at other times of its transfer."""
+
+BUSY = 3.0
+"""With more processes that want a processor, for each processor, programs are slowed by others."""
 
 GIVES_UP = 2
 """A case whose first runs all end without a transfer is not run again."""
@@ -44,6 +54,7 @@ class Programs:
         self._tell = tell
         self._outcomes: dict[str, dict[int, Outcome]] = {}
         self._warnings: list[str] = []
+        self._paths: dict[str, _Path] = {}
 
     def names(self) -> list[str]:
         congestion = self._harness.congestion
@@ -58,7 +69,8 @@ class Programs:
         if "/" in target.metric or target.metric.rpartition(".")[0] not in ("", "main", "forward"):
             return "of flows that are simulated"
         name = target.metric.rpartition(".")[2]
-        if name in (*OF_TRANSFERS, *OF_LINKS):
+        over_time = ("rtt_mean_s",) if target.window is not None else ()
+        if name in (*OF_TRANSFERS, *OF_LINKS, *OF_DELAYS, *over_time):
             return ""
         return "no host of a live run can tell it"
 
@@ -81,19 +93,26 @@ class Programs:
     def _run(self, case: Case) -> dict[int, Outcome]:
         found: dict[int, Outcome] = {}
         scenario = live_scenario(case, self._harness.folder / case.name)
+        document = tomllib.loads(scenario.read_text(encoding="utf-8"))
+        self._paths[case.name] = _Path.of(document)
         for run in range(self.runs):
             outcome = self._harness.run(case, run, self._seed, scenario)
             found[run] = outcome
             if outcome.problem and self._tell is not None:
                 self._tell(outcome.problem)
             began_s = outcome.transfer.began_s if outcome.transfer is not None else 0.0
-            if began_s > LATE_S and "trace" in scenario.read_text(encoding="utf-8"):
+            if began_s > LATE_S and "trace" in document.get("link", {}):
                 self._warnings.append(
                     f"case {case.name}, run {run}: the client began {began_s:.3g} s after the link: what the "
                     "link does at fixed times came so much too early (is the machine busy?)"
                 )
             for flag in outcome.report.get("flags", []):
                 self._warnings.append(f"case {case.name}, run {run}: {flag}")
+            if (busy := _busy(outcome.report)) > BUSY:
+                self._warnings.append(
+                    f"case {case.name}, run {run}: {busy:.3g} processes wanted each processor: what is slow "
+                    "may be the machine, and not the program"
+                )
             if len(found) == GIVES_UP and all(one.problem for one in found.values()):
                 break
         self._outcomes[case.name] = found
@@ -104,7 +123,7 @@ class Programs:
         values: dict[int, float] = {}
         unfinished: set[int] = set()
         for run, outcome in outcomes.items():
-            value, is_bound = _value(case.live.size, case.live.limit_s, target, outcome)
+            value, is_bound = _value(case.live, self._paths[case.name], target, outcome)
             if math.isfinite(value):
                 values[run] = value
             if is_bound:
@@ -112,25 +131,82 @@ class Programs:
         return Sample(values, unfinished=frozenset(unfinished & values.keys()))
 
 
-def _value(size: int, limit_s: float, target: Target, outcome: Outcome) -> tuple[float, bool]:
+@dataclass(frozen=True)
+class _Path:
+    """What a scenario says of its path: when measuring begins, and the rate of a constant link, or NaN."""
+
+    warmup_s: float
+    rate_bps: float
+
+    @staticmethod
+    def of(document: Mapping[str, Any]) -> _Path:
+        rate = document.get("link", {}).get("rate")
+        found = in_numbers([rate]) if isinstance(rate, str) else None
+        rate_bps = found[0][0] * float(UNITS[found[1]][1]) if found is not None else math.nan
+        return _Path(seconds("run.warmup", document.get("run", {}).get("warmup", "0 s")), rate_bps)
+
+
+def _value(live: Live, path: _Path, target: Target, outcome: Outcome) -> tuple[float, bool]:
     """A metric of one run, NaN where it is undefined; and whether it is a lower bound."""
     name = target.metric.rpartition(".")[2]
     done = outcome.transfer if not outcome.problem else None
     if target.needs_samples:
-        # What never arrived is seen as long as it was waited for.
-        return (limit_s, True) if done is None else done.line.value(target)
-    if name == "completion_time_s":
-        return (limit_s, True) if done is None else (done.took_s, False)
-    if name == "goodput_bps":
-        return (0.0, False) if done is None else (8.0 * size / done.took_s, False)
+        if done is not None:
+            return _with_round_trips(done, outcome.delays).value(target)
+        if target.recovery is not None:  # what never arrived is seen as long as it was waited for
+            return live.limit_s, True
+        return (0.0 if name == "goodput_bps" else math.nan), False
+    if name == "completion_time_s" and live.lasts_s is None:
+        return (live.limit_s, True) if done is None else (done.took_s, False)
+    if done is None:
+        return (0.0 if name in ("goodput_bps", "link_utilisation") else math.nan), False
+    if name in ("goodput_bps", "link_utilisation"):
+        return _rate(name, live, path, done), False
+    if name in OF_DELAYS:
+        metric, share = OF_DELAYS[name]
+        return metric(outcome.delays, share, *_measured(live, path, done)), False
     if not outcome.report:
         return math.nan, False
     forward = outcome.report["directions"][0]
     if name == "segment_loss_rate":
         packets = forward["packets"]
         return ((forward["lost"] + forward["dropped"]) / packets if packets else math.nan), False
-    value = forward[OF_LINKS[name]]
+    value = forward.get(OF_LINKS.get(name, ""))
     return (math.nan if value is None else float(value)), False
+
+
+def _busy(report: Mapping[str, Any]) -> float:
+    """How many processes wanted each processor of the machine; 0 where the report does not say it."""
+    return float(report.get("load", 0.0)) / float(report.get("processors", 1))
+
+
+def _measured(live: Live, path: _Path, done: Transfer) -> tuple[float, float]:
+    """From when to when a run counts: a transfer as a whole, what has no end from the warm-up on."""
+    if live.lasts_s is None:
+        return done.began_s, math.inf
+    return done.began_s + path.warmup_s, done.began_s + live.lasts_s
+
+
+def _rate(name: str, live: Live, path: _Path, done: Transfer) -> float:
+    """The goodput in bit/s, or the share of the link that packets with all headers had."""
+    if live.lasts_s is None and name == "goodput_bps":
+        return 8.0 * live.size / done.took_s
+    from_s, to_s = _measured(live, path, done)
+    to_s = min(to_s, done.ended_s) if live.lasts_s is None else to_s
+    size, data = done.bytes_between(from_s, to_s)
+    if name == "goodput_bps":
+        return 8.0 * data / (to_s - from_s)
+    return 8.0 * size / (to_s - from_s) / path.rate_bps
+
+
+def _with_round_trips(done: Transfer, delays: Delays) -> Timeline:
+    """What a run did over time, with the mean round trip of what arrived in each stretch."""
+    back = quantile([delay for _, delay in delays.back], 0.5)
+    sums: dict[int, list[float]] = {}
+    for time_s, delay in delays.data:
+        sums.setdefault(int(time_s / EVERY_S), []).append(delay + back)
+    series = [((n + 1) * EVERY_S, math.fsum(found) / len(found)) for n, found in sorted(sums.items())]
+    return Timeline({**done.line.series, "rtt_mean_s": series, "main.rtt_mean_s": series})
 
 
 def live_scenario(case: Case, folder: Path) -> Path:
@@ -146,7 +222,8 @@ def live_scenario(case: Case, folder: Path) -> Path:
     flows = document.get("flows", {})
     mine = [key.split(".")[1] for key in case.under_test if key.startswith("flows.")] or list(flows)[:1]
     if len(flows) > len(mine):
-        document["flows"] = {**flows, **{flow: {"traffic": "outside"} for flow in mine}}
+        outside = {flow: {"traffic": "outside", **_place(flows[flow])} for flow in mine}
+        document["flows"] = {**flows, **outside}
     else:
         document.pop("flows", None)
     folder.mkdir(parents=True, exist_ok=True)
@@ -155,6 +232,11 @@ def live_scenario(case: Case, folder: Path) -> Path:
     path = folder / "scenario.toml"
     path.write_text(toml.document(document), encoding="utf-8")
     return path
+
+
+def _place(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """What a flow says of where its user is, and not of what it sends."""
+    return {key: flow[key] for key in ("station", "radio") if key in flow}
 
 
 def _set(table: dict[str, Any], path: Sequence[str], value: Any) -> None:

@@ -8,6 +8,8 @@ use crossfade_core::SimTime;
 pub(super) struct Arrival {
     pub(super) seq: u64,
     pub(super) sent_at: SimTime,
+    /// Its number among all transmissions.
+    pub(super) turn: u64,
 }
 
 /// What tells whether an acknowledgement answers a retransmission or its original (RFC 8985 section 6.2 step 2).
@@ -65,16 +67,17 @@ pub(super) struct News {
 
 impl News {
     /// Counts an arrival, acknowledged cumulatively or reported.
-    pub(super) fn add(&mut self, seq: u64, sent_at: SimTime, ever_repeated: bool, evidence: &Evidence) {
+    pub(super) fn add(&mut self, arrival: Arrival, ever_repeated: bool, evidence: &Evidence) {
         self.delivered += 1;
-        self.highest = self.highest.max(Some(seq));
+        self.highest = self.highest.max(Some(arrival.seq));
         self.original_arrived |= !ever_repeated;
         if evidence.wants_times {
-            self.add_times(seq, sent_at, ever_repeated, evidence);
+            self.add_times(arrival, ever_repeated, evidence);
         }
     }
 
-    fn add_times(&mut self, seq: u64, sent_at: SimTime, ever_repeated: bool, evidence: &Evidence) {
+    fn add_times(&mut self, arrival: Arrival, ever_repeated: bool, evidence: &Evidence) {
+        let Arrival { seq, sent_at, turn } = arrival;
         if !ever_repeated {
             let sent = if self.sacked > 0 { &mut self.sacked_sent } else { &mut self.acked_sent };
             *sent = Some(sent.map_or((sent_at, sent_at), |(first, _)| (first, sent_at)));
@@ -82,8 +85,7 @@ impl News {
         } else if !evidence.fits(sent_at, self.sacked > 0) {
             return;
         }
-        let arrival = Arrival { seq, sent_at };
-        if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (arrival.sent_at, seq)) {
+        if self.latest.is_none_or(|latest| (latest.sent_at, latest.turn) <= (sent_at, turn)) {
             self.latest = Some(arrival);
         }
         if self.sacked == 0 || self.last.is_none_or(|last| self.acked == 0 && last.seq < seq) {

@@ -10,7 +10,7 @@ const REO_WND_PERSIST: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// Sending time and number of the segment sent last among those that have arrived.
+    /// Sending time of the transmission sent last among those that have arrived, and its number among all transmissions.
     newest: Option<(SimTime, u64)>,
     /// The round trip of the segment that has arrived last.
     rtt: SimTime,
@@ -61,9 +61,9 @@ impl Rack {
     /// Takes what an acknowledgement told, which came at `now` (section 6.2, steps 1 to 3).
     pub(super) fn on_ack(&mut self, now: SimTime, news: &News) {
         // Step 2; retransmissions that may be answered by the original were sorted out before.
-        if let Some(Arrival { seq, sent_at }) = news.latest {
+        if let Some(Arrival { sent_at, turn, .. }) = news.latest {
             let rtt = now.saturating_sub(sent_at);
-            self.newest = self.newest.max(Some((sent_at, seq)));
+            self.newest = self.newest.max(Some((sent_at, turn)));
             // Step 1.
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }

@@ -19,6 +19,8 @@ pub(super) struct AsSteps {
     now: Option<(u64, u64)>,
     /// The train that holds until the next.
     train: Option<Step>,
+    /// Whether a train came before it.
+    follows: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -47,6 +49,7 @@ impl AsSteps {
                 // Of two trains at one time the later counts.
                 if let Some(before) = self.train.take().filter(|before| before.time < time) {
                     out.push_back(Step { lasts: Some(time - before.time), ..before });
+                    self.follows = true;
                 }
                 self.train = Some(Step { time, delay: Some(delay), ..Step::default() });
             }
@@ -59,7 +62,8 @@ impl AsSteps {
         if let Some(run) = self.run.take() {
             out.push_back(run.step());
         }
-        out.extend(self.train.take());
+        // At the last of several trains the recording begins again: it says when, and holds for no time.
+        out.extend(self.train.take().filter(|_| !self.follows));
     }
 
     fn end_millisecond(&mut self, out: &mut VecDeque<Step>) {
@@ -131,6 +135,20 @@ mod tests {
         // At 0 there is no millisecond before: the first takes it.
         assert_eq!(steps([0, 1, 2].map(opportunity).to_vec()), [(0, 1, 24e6), (1, 1, 12e6)]);
         assert_eq!(steps([12].map(opportunity).to_vec()), [(0, 11, 0.0), (11, 1, 12e6)]);
+    }
+
+    #[test]
+    fn the_last_train_ends_the_recording() {
+        let train = |millis| Item::Train { time: MS * millis, delay: MS * 20, offsets: Vec::new() };
+        let steps = |times: &[u64]| {
+            let (mut as_steps, mut out) = (AsSteps::default(), VecDeque::new());
+            times.iter().for_each(|millis| as_steps.push(train(*millis), &mut out));
+            as_steps.finish(&mut out);
+            out.iter().map(|step| (step.time, step.lasts)).collect::<Vec<_>>()
+        };
+        assert_eq!(steps(&[0, 50, 90]), [(MS * 0, Some(MS * 50)), (MS * 50, Some(MS * 40))]);
+        // Of trains at one time the last is all there is.
+        assert_eq!(steps(&[0, 0, 0]), [(MS * 0, None)]);
     }
 
     #[test]

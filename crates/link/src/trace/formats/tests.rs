@@ -169,6 +169,43 @@ fn what_is_read_is_what_was_written() {
     }
 }
 
+/// What is written of any format, in any other, is a text of that format.
+#[test]
+fn what_is_converted_can_be_read() {
+    let mut conversions = 0;
+    for (format, text) in EXAMPLES {
+        let (told, _) = read(format, super::Assumed::default(), text).unwrap();
+        for way in [Direction::Up, Direction::Down] {
+            // Each way of a text with both.
+            let of_way = told.iter().filter(|(of, _)| *of == way || *of == Direction::Both);
+            let items: Vec<Item> = of_way.map(|(_, item)| item.clone()).collect();
+            for to in Format::ALL.into_iter().filter(|to| to.is_written()) {
+                let (_, whole) = facts(format, text).unwrap();
+                let mut conversion = Conversion::to(to).unwrap();
+                items.iter().for_each(|item| conversion.look(item));
+                conversion.end(&whole);
+                if conversion.check().is_err() {
+                    continue;
+                }
+                for part in conversion.parts() {
+                    let mut written = String::new();
+                    let texts = vec![items.iter().cloned().map(Ok::<Item, TraceError>)];
+                    conversion.write(part, texts, |text| Ok(written.push_str(text))).unwrap();
+                    // What a number a line means, a time or a delay, the name of the part says.
+                    let as_what = match (to, part.name()) {
+                        (Format::LeoReplayer, "bw") => Format::Mahimahi,
+                        _ => to,
+                    };
+                    let again = facts(as_what, &written);
+                    assert!(again.is_ok(), "{format:?} to {to:?} {}: {again:?}\n{written}", part.name());
+                    conversions += 1;
+                }
+            }
+        }
+    }
+    assert!(conversions > 100, "{conversions}");
+}
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn a_wrong_line_is_refused_with_its_number() {

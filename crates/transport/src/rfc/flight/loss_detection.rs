@@ -88,6 +88,10 @@ impl Flight {
 
     /// Marks what was sent before the transmission `newest`, which has arrived, and at least `wait` ago (RFC 8985
     /// section 6.2 step 5). Returns when the last of the others that were sent before it will have waited so long.
+    ///
+    /// Of two transmissions with equal times the one with the lower number left first. `RACK_sent_after` compares ends of
+    /// segments there, which is the same within a packet of offload. It is not where several acknowledgements arrive at
+    /// one instant: the first may let out new data, and the next a retransmission, which then left after data above it.
     pub(in crate::rfc) fn mark_lost_by_time(
         &mut self,
         newest: (SimTime, u64),
@@ -102,18 +106,16 @@ impl Flight {
                 break;
             }
             by_time.pop_front();
-            let waits = self.record(seq).is_some_and(|record| {
+            let waiting = self.record(seq).filter(|record| {
                 record.sent_at == sent_at && !matches!(record.fate, Fate::Sacked | Fate::Lost)
             });
-            if !waits {
-                continue;
-            }
+            let Some(turn) = waiting.map(|record| record.turn) else { continue };
             let lost_at = sent_at.saturating_add(wait);
-            if (sent_at, seq) < newest && lost_at <= now {
+            if (sent_at, turn) < newest && lost_at <= now {
                 self.mark_lost(seq);
                 continue;
             }
-            if (sent_at, seq) < newest {
+            if (sent_at, turn) < newest {
                 deadline = deadline.max(Some(lost_at));
             }
             self.pending.push((sent_at, seq));
@@ -159,8 +161,8 @@ mod tests {
         let at = SimTime::from_nanos;
         let mut flight = sent(6);
         let news = ack(&mut flight, 0, &[(3, 4)]);
-        let newest = news.latest.map(|arrival| (arrival.sent_at, arrival.seq)).unwrap();
-        assert_eq!(newest, (at(3), 3));
+        let newest = news.latest.map(|arrival| (arrival.sent_at, arrival.turn)).unwrap();
+        assert_eq!(newest, (at(3), 4));
         // At 11 what was sent 10 before is lost, at 12 what was sent last before 3 will be.
         assert_eq!(flight.mark_lost_by_time(newest, at(10), at(11)), Some(at(12)));
         let fates: Vec<_> = (0..6).map(|seq| flight.fate(seq).unwrap()).collect();
@@ -174,5 +176,29 @@ mod tests {
         assert_eq!(flight.fate(2), Some(Lost));
         flight.unmark_lost();
         assert_eq!((flight.pipe(), flight.next_lost()), (5, None));
+    }
+
+    /// Two acknowledgements that come at the same time: the first lets out new data, the second a retransmission. When the
+    /// data have arrived, the retransmission left later and is not lost; what left before them is.
+    #[test]
+    fn a_retransmission_is_not_lost_by_data_that_left_before_it_at_the_same_time() {
+        let at = SimTime::from_nanos;
+        let mut flight = sent(6);
+        ack(&mut flight, 0, &[(2, 6)]);
+        flight.mark_lost(0);
+        flight.mark_lost(1);
+        flight.on_sent(0, at(20));
+        flight.on_sent(6, at(20));
+        flight.on_sent(1, at(20));
+        let news = ack(&mut flight, 0, &[(2, 7)]);
+        let newest = news.latest.map(|arrival| (arrival.sent_at, arrival.turn)).unwrap();
+        assert_eq!(newest, (at(20), 8));
+        assert_eq!(flight.mark_lost_by_time(newest, at(10), at(30)), None);
+        assert_eq!((flight.fate(0), flight.fate(1)), (Some(Lost), Some(Fate::Repeated)));
+        // And so it stays when all is put into the order of time anew.
+        flight.on_sent(0, at(40));
+        flight.unmark_lost();
+        assert_eq!(flight.mark_lost_by_time(newest, at(10), at(50)), None);
+        assert_eq!((flight.fate(0), flight.fate(1)), (Some(Fate::Repeated), Some(Fate::Repeated)));
     }
 }

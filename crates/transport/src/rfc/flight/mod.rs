@@ -7,7 +7,7 @@
 mod loss_detection;
 
 use super::delivery::Deliveries;
-use super::news::{Evidence, News, duplicate};
+use super::news::{Arrival, Evidence, News, duplicate};
 use crate::segment::{SackBlock, SackBlocks};
 use crossfade_core::SimTime;
 use std::cmp::Reverse;
@@ -44,6 +44,8 @@ struct Record {
     ever_repeated: bool,
     /// When it was last sent.
     sent_at: SimTime,
+    /// The number of that transmission.
+    turn: u64,
     /// No segment from this one up to here, exclusive, is missing: this one itself unless it is `Sacked`.
     next_unsacked: u64,
 }
@@ -65,6 +67,8 @@ pub(super) struct Flight {
     lost_count: u64,
     /// Of these, retransmissions.
     lost_repetitions: u64,
+    /// How many transmissions there have been.
+    turns: u64,
     /// Transmissions in the order of time, if that is of use; those that no longer matter are skipped.
     by_time: Option<VecDeque<(SimTime, u64)>>,
     /// Room for those of them that are looked at again; empty in between.
@@ -140,18 +144,21 @@ impl Flight {
 
     /// A segment leaves: the next in order, or one that is repeated.
     pub(super) fn on_sent(&mut self, seq: u64, now: SimTime) {
+        self.turns += 1;
+        let turn = self.turns;
         if seq == self.snd_max() {
             self.records.push_back(Record {
                 fate: Fate::InFlight,
                 ever_repeated: false,
                 sent_at: now,
+                turn,
                 next_unsacked: seq,
             });
             self.pipe += 1;
         } else {
             let record = &mut self.records[(seq - self.snd_una) as usize];
             record.ever_repeated = true;
-            record.sent_at = now;
+            (record.sent_at, record.turn) = (now, turn);
             match record.fate {
                 Fate::InFlight => self.set_fate(seq, Fate::Doubled),
                 Fate::Lost => self.set_fate(seq, Fate::Repeated),
@@ -181,7 +188,11 @@ impl Flight {
                 self.sacked -= 1;
                 self.sacked_above -= u64::from(seq >= self.lost_below);
             } else {
-                news.add(seq, record.sent_at, record.ever_repeated, evidence);
+                news.add(
+                    Arrival { seq, sent_at: record.sent_at, turn: record.turn },
+                    record.ever_repeated,
+                    evidence,
+                );
             }
             if let Some(deliveries) = &mut self.deliveries {
                 if record.fate != Fate::Sacked {
@@ -204,7 +215,11 @@ impl Flight {
         while seq < end {
             news.sacked += 1;
             let record = self.records[(seq - self.snd_una) as usize];
-            news.add(seq, record.sent_at, record.ever_repeated, evidence);
+            news.add(
+                Arrival { seq, sent_at: record.sent_at, turn: record.turn },
+                record.ever_repeated,
+                evidence,
+            );
             if let Some(deliveries) = &mut self.deliveries {
                 deliveries.on_arrival((seq - self.snd_una) as usize, seq, record.ever_repeated);
             }
@@ -233,9 +248,9 @@ impl Flight {
     fn sort_times(&mut self) {
         let Some(by_time) = &mut self.by_time else { return };
         by_time.clear();
-        let under_way = self.records.iter().zip(self.snd_una..);
-        by_time.extend(under_way.map(|(record, seq)| (record.sent_at, seq)));
-        by_time.make_contiguous().sort_unstable();
+        let (snd_una, records) = (self.snd_una, &self.records);
+        by_time.extend(records.iter().zip(snd_una..).map(|(record, seq)| (record.sent_at, seq)));
+        by_time.make_contiguous().sort_unstable_by_key(|(_, seq)| records[(seq - snd_una) as usize].turn);
     }
 
     /// Forgets what was reported (RFC 2018 section 8).
