@@ -35,7 +35,8 @@ from crossfade._crossfade import student_quantile
 from crossfade.cli import terminal
 from crossfade.cli.app import main
 from crossfade.comparison.paired import Sample
-from crossfade.papers import PAPERS, verdict_table
+from crossfade.papers import PAPERS
+from crossfade.papers.verdicts import verdict_table
 
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"

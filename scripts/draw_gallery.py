@@ -1,7 +1,7 @@
 """Draws the thumbnails of docs/scenario-gallery.md, and fills its tables with the titles of the scenarios.
 
-A scenario whose figure another page shows gets a small copy of that; the others run twice. Only what is
-missing is drawn. Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
+A scenario whose figure another page shows gets a small copy of that; the others run twice, and one without
+axes shows its flows over time. Only what is missing is drawn. Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from PIL import Image
+
+import crossfade as cf
 
 ROOT = Path(__file__).parents[1]
 SCENARIOS = ROOT / "python" / "crossfade" / "scenarios"
@@ -51,6 +53,8 @@ def draw(name: str) -> bool:
             figure = Path(folder) / "figure.png"
             command = [sys.executable, "-m", "crossfade", "run", name, "--quiet", "--runs", "2"]
             subprocess.run([*command, "--plot", str(figure)], check=False, timeout=1800)
+        if not figure.exists():  # a single point: its flows over time
+            cf.pictures.plot_events(cf.runs.samples(name, every="100 ms"), figure)
         if not figure.exists():
             return False
         with Image.open(figure) as picture:

@@ -46,9 +46,9 @@ def test_a_rate_below_the_link_is_a_bound_alone(tmp_path: Path) -> None:
     assert 2.9e6 < fit.rate.value < 12e6
     assert fit.rate.high > 3 * fit.rate.value
     assert any("lower bound" in warning for warning in fit.warnings)
-    # The way back is taken to be as long, and that is said; a round trip that is known wins.
+    # The reverse path is taken to be as long, and that is said; a round trip that is known wins.
     assert fit.delay.verdict == "not identified"
-    assert any("way back" in warning for warning in fit.warnings)
+    assert any("reverse path" in warning for warning in fit.warnings)
     assert cf.fit.link(file, rtt="50 ms").delay.value == pytest.approx(50e-3)
     with pytest.raises(TraceError, match="rtt = soon"):
         cf.fit.link(file, rtt="soon")

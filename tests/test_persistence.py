@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -42,6 +43,31 @@ def is_above(
 ) -> bool:
     """Whether one is above a multiple of the other, intervals included."""
     return ends(more, metric)[0] > factor * ends(less, metric)[1]
+
+
+def test_the_smallest_sufficient_number_at_each_snr(tmp_path: Path) -> None:
+    """The table of the page, at three of its SNRs, from the file that it shows."""
+    page = PAGE.read_text()
+    (scenario,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "snr.toml").write_text(scenario)
+    shipped = Path(cf.__file__).parent / "scenarios" / "own-bler.csv"
+    (tmp_path / "own-bler.csv").write_text(shipped.read_text())
+    said = {
+        cells[0]: dict(zip(range(8, 23, 2), cells[1:], strict=True))
+        for name in ("CUBIC", "BBRv1")
+        for cells in [re.findall(r"[^| ]+", next(re.finditer(rf"^\| {name} .*$", page, re.MULTILINE))[0])]
+    }
+    found = cf.best(
+        tmp_path / "snr.toml",
+        "link.arq.max_retransmissions",
+        within="2%",
+        over={"channel.snr_db": [8, 14, 22]},
+    )
+    words = {"cubic": "CUBIC", "bbr-v1": "BBRv1"}
+    assert len(found.decisions) == 6
+    for at in found.decisions:
+        row = said[words[str(at.condition["tcp.congestion"])]]
+        assert str(at.choice["link.arq.max_retransmissions"]) == row[int(float(at.condition["channel.snr_db"]))], at
 
 
 @pytest.mark.parametrize("name", ["rlp-persistence", "wifi-persistence"])

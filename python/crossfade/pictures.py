@@ -371,7 +371,7 @@ def draw_any(
     results = _given(results, path, plan, whole=cdf is not None)
     wanted = Wanted()
     if isinstance(results, Results):
-        table, title = results.table(), results.title if title is None else title
+        table, title = results.drawn(column_list(y)), results.title if title is None else title
         wanted = results.figure
     else:
         table = results

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 Cell = float | int | str | None
 """A number, a word, or nothing (an interval where a value is exact, a metric that is undefined)."""
 
+ENOUGH_RUNS = 5
+"""From so many runs on a 95 % interval is shown; of fewer its ends say little of the next run."""
+EACH_RUN = "_each_run"
+"""Suffix of the column that has a metric in each run, as words, in tables that figures are drawn of."""
+
 # What spreadsheets take for a formula (https://owasp.org/www-community/attacks/CSV_Injection); and how such
 # cells are marked.
 _FORMULA = re.compile("'*[=+@\t\r-]")

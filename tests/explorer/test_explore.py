@@ -69,7 +69,7 @@ def test_over_a_link_curves_and_the_run_are_simulated() -> None:
     run = connection(LINK)
     # The ring lies on the curve: it is that run.
     assert run["throughput"] == pytest.approx(found["cubic"][1][0], rel=0.01)
-    # A full queue of 1500-byte packets adds 2.4 ms a packet, and a frame waits for three retransmissions at most.
+    # A full queue of 1500-byte packets adds 2.4 ms a packet, and a frame three retransmissions.
     highest, queued = max(run["rtt"][1]), max(run["queue"][1])
     assert queued == 400
     assert 40 + 0.95 * 400 * 2.4 < highest < 40 + 405 * 2.4

@@ -45,6 +45,31 @@ def test_a_curve_has_a_part_for_each_method_in_order_of_drawing() -> None:
     assert simulation.intervals[1] == (0.4, 0.6)
 
 
+def test_of_few_runs_each_is_shown_and_no_interval() -> None:
+    """Student's interval of two runs at 0.7 and 0.9 would reach from -0.47 to 2.07."""
+    names = ["throughput_per_slot", "throughput_per_slot_ci95", "throughput_per_slot_each_run"]
+    rows: list[list[Cell]] = [
+        [0.1, "simulation", 2, 0.8, 1.27, "0.7 0.9"],
+        [0.2, "simulation", 5, 0.6, 0.1, None],
+        [0.1, "analysis:exact", 0, 0.85, None, None],
+    ]
+    ((_, (exact, part)),) = curves(Table(["p_e", "method", "runs", *names], rows), "p_e", names[0], [])
+    assert exact.runs == []
+    assert part.runs == [(0.1, 0.7), (0.1, 0.9)]
+    assert part.intervals is not None
+    assert math.isnan(part.intervals[0][0])
+    assert part.intervals[1] == (0.5, 0.7)
+    axis = y_axis(names[0], [part])
+    assert axis.limits == (0.0, 1.03)
+    # In other units, as they are drawn.
+    assert scaled(part, Axis("x"), Axis("y", factor=0.5)).runs == [(0.1, 1.4), (0.1, 1.8)]
+    # A table that lacks them, a CSV file of results, has the means alone.
+    ((_, (_, part)),) = curves(
+        Table(["p_e", "method", "runs", *names[:2]], [row[:-1] for row in rows]), "p_e", names[0], []
+    )
+    assert (part.runs, part.ys) == ([], [0.8, 0.6])
+
+
 def test_a_papers_table_has_a_column_a_method() -> None:
     columns = [
         "variant",

@@ -159,6 +159,30 @@ def test_intervals_are_bars_bands_or_left_out(tmp_path: Path) -> None:
     assert found == {"bars": (4, 0), "bands": (0, 4), "none": (0, 0)}
 
 
+def test_a_figure_of_few_runs_shows_each(tmp_path: Path) -> None:
+    """No interval reaches above one packet a slot, or beyond what was seen."""
+    scenario = {
+        "schema": 2,
+        "run": {"duration": "2000 slots", "runs": 3},
+        "channel": {"model": "iid"},
+        "tcp": {"flavour": "paper", "variant": "tahoe", "w_max": 8, "rto": {"fixed": "20 slots"}},
+        "link": {"rate": "1 Mbit/s", "packet_size": "1000 B"},
+        "sweep": {"channel.p_e": [0.01, 0.1]},
+    }
+    results = cf.run(scenario, methods=["simulation"])
+    table = results.drawn()
+    assert table.cells("throughput_per_slot_each_run") == [
+        " ".join(map(repr, point.samples("throughput_per_slot"))) for point in results.points
+    ]
+    results.plot(tmp_path / "drawn.svg", y="throughput_per_slot")
+    text = (tmp_path / "drawn.svg").read_text()
+    assert text.count('id="LineCollection') == 0
+    assert "a run" in text
+    five = cf.run(scenario, methods=["simulation"], runs=5)
+    assert "throughput_per_slot_each_run" not in five.drawn().columns
+    assert five.drawn() == five.table()
+
+
 def test_an_axis_has_panels(tmp_path: Path) -> None:
     words = drawn(tmp_path, RESULTS, panels="channel")
     assert {"i.i.d.", "$f_d T$ = 0.01", "Tahoe", "Reno"} <= set(words)

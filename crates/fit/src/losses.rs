@@ -27,7 +27,7 @@ const FEWEST: u64 = 1000;
 const STRETCHES: usize = 30;
 
 impl Losses {
-    /// The losses of a record but those of packets that were `near` to a full queue.
+    /// The losses of a record, without packets that were `near` to a full queue.
     pub fn new(record: &Record, near: &[bool], backlogs: &[f64]) -> Self {
         let fates: Vec<(bool, bool, f64)> = record
             .packets()

@@ -67,7 +67,7 @@ pub struct TcpSample {
     pub bytes_acked: u64,
     /// Bytes that came in order.
     pub bytes_received: u64,
-    /// What the kernel estimates to be delivered, in byte/s.
+    /// Delivery rate that the kernel estimates, in byte/s.
     pub delivery_rate: u64,
     /// What it sends at most, in byte/s.
     pub pacing_rate: u64,

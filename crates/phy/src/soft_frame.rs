@@ -28,9 +28,9 @@ impl SoftFrame {
         self.passes_alone
     }
 
-    /// Adds the copy received last to what earlier copies left; whether the frame passes is what
-    /// [`Accept`] says. Without combining earlier copies are of no use, and so are those of another scheme or
-    /// detector.
+    /// Combines the copy received last with earlier copies of the frame; true if the frame passes its check by
+    /// the rule [`Accept`]. Earlier copies of another scheme or detector are discarded, and all of them where
+    /// nothing is combined.
     pub fn add(&mut self, mut copy: Self) -> bool {
         let transceiver = Arc::clone(&copy.transceiver);
         let is_alike = transceiver.config() == self.transceiver.config();

@@ -16,8 +16,8 @@ pub struct AccEcn(
     u64,
 );
 
-/// The counters of the option, modulo 2^24 (section 3.2.3): CE, and the codepoint that the sender uses. What it does not use has no
-/// counter: it would not change.
+/// The counters of the option, modulo 2^24 (section 3.2.3): CE, and the codepoint that the sender uses. The other
+/// codepoint has no counter: it would not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteCounters {
     /// Bytes that came with CE; 0 at first.

@@ -124,7 +124,7 @@ def phy(
 def phy_table(
     scenario: ScenarioLike, *, methods: Sequence[str] | None = None, **options: Unpack[RunOptions]
 ) -> Table:
-    """What :func:`phy` gives, as a table."""
+    """Error rates of the physical layer as a table: the points of :func:`phy`."""
     asked = ["phy"] if methods is None else methods
     return frames_table(solve(scenario, Options.of(RunOptions, options, methods=asked)))
 

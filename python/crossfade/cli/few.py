@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterable
 
 from crossfade.results.results import Point
-
-# From so many runs on a 95 % interval is shown; of fewer its ends say little of the next run.
-ENOUGH_RUNS = 5
+from crossfade.tables import ENOUGH_RUNS
 
 
 def is_few(point: Point) -> bool:

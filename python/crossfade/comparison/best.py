@@ -249,7 +249,8 @@ class Best:
         drawn: dict[str, Any] = {"x": axis, "y": self.goal.metric, "by": self.choose}
         drawn |= {"envelope": shaded} | options
         file = None if path is None else fspath(path)
-        return plot(self.results.table(), file, width=Page(width or "", font_size, ax), **drawn)
+        table = self.results.drawn([self.goal.metric])
+        return plot(table, file, width=Page(width or "", font_size, ax), **drawn)
 
     def table(self) -> pd.DataFrame:
         """A row a condition: the choice, the metric with its interval, and how sure it is.

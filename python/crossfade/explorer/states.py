@@ -60,8 +60,8 @@ RANGES = {
 class State:
     """Where the page stands. ``channel`` is ``markov`` (fading by ``fd_t``) or ``iid``.
 
-    ``model`` is ``paper`` (exact curves of a sender whose feedback is immediate) or ``link`` (simulated curves
-    of a congestion control over a queue, an RTT and a link that retransmits).
+    ``model`` is ``paper`` (exact curves of a sender whose feedback is immediate) or ``link`` (simulated
+    curves of a congestion control over a queue, an RTT and a link that retransmits).
     """
 
     model: str = "paper"
@@ -102,9 +102,10 @@ class State:
                 )
             found[name] = round(value) if known[name] == "int" else value
         state = State(**found)
-        if state.variant not in (allowed_here := SENDERS[state.model]):
+        if state.variant not in SENDERS[state.model]:
+            those = ", ".join(SENDERS[state.model])
             raise ScenarioError(
-                f"variant = {state.variant}: must be one of {', '.join(allowed_here)} where model = {state.model}"
+                f"variant = {state.variant}: must be one of {those} where model = {state.model}"
             )
         if state.model == "paper" and state.rto < (least := 2 * state.w_max + 2):
             raise ScenarioError(f"rto = {state.rto}: must be at least 2 w_max + 2 = {least}")
@@ -146,7 +147,7 @@ figure = {{ x = "channel.p_e", y = "throughput_per_slot", by = "tcp.variant" }}
         return f"""\
 # crossfade explore --at "{self.query}"
 schema = 2
-title = "Explored: {WORDS[self.variant]}, {retries} retransmissions of the link, a queue of {self.queue} packets"
+title = "Explored: {WORDS[self.variant]}, {retries} link retransmissions, a queue of {self.queue} packets"
 methods = ["simulation"]
 run = {{ duration = "{self.seconds} s", runs = 10, seed = {self.seed} }}
 channel = {markov if self.channel == "markov" else '{ model = "iid" }'}
@@ -196,7 +197,7 @@ def curves(state: State, points: int, variants: list[str]) -> dict[str, Any]:
     return _found(results, "throughput_per_slot")
 
 
-def _found(results: api.Results, metric: str, unit: float = 1.0) -> dict[str, Any]:
+def _found(results: Any, metric: str, unit: float = 1.0) -> dict[str, Any]:
     """The values of a metric over the packet error probability, by sender."""
     found: dict[str, list[tuple[float, float]]] = {}
     for point in results.points:

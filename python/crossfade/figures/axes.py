@@ -90,7 +90,7 @@ def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
     unit, factor = readable_unit(unit, values)
     if is_log is None:
         is_log = is_error_rate(y, values)
-    readings = [reading for part in parts for reading in part.readings if reading.interval]
+    readings = [reading for part in parts for reading in part.readings if reading.reach]
     limits = _log_limits(values, readings) if is_log else _limits(y, values, readings)
     low, high = (None if limit is None else limit / factor for limit in limits)
     return Axis(with_unit(words, unit), is_log, (low, high), factor)
@@ -106,6 +106,7 @@ def _limits(y: str, values: Sequence[float], readings: Sequence[Reading]) -> Lim
     wild = 3.0 * max(abs(low), abs(high))
     shown = [
         reading.ends
+        or (reading.reach if reading.runs else None)
         or (reading.value - min(reading.half or 0.0, wild), reading.value + min(reading.half or 0.0, wild))
         for reading in readings
     ]
@@ -126,7 +127,7 @@ def _log_limits(values: Sequence[float], readings: Sequence[Reading]) -> Limits:
     if not positive:
         return None, None
     low, high = min(positive), max(positive)
-    ends = [reading.interval or (low, high) for reading in readings]
+    ends = [reading.reach or (low, high) for reading in readings]
     lows = [end for end, _ in ends if end >= 0.1 * low]
     return min([low, *lows]) / 1.2, max([high, *(end for _, end in ends)]) * 1.2
 
@@ -152,6 +153,7 @@ def scaled(part: Part, x: Axis, y: Axis, beside: float = 0.0) -> Part:
             of(found.lower),
             found.ends and (found.ends[0] / y.factor, found.ends[1] / y.factor),
             found.at_least,
+            tuple(run / y.factor for run in found.runs if not y.is_log or run > 0.0),
         )
         for value, found in zip(values, part.readings, strict=True)
     ]

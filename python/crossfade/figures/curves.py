@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from crossfade.figures.choice import number
-from crossfade.tables import Cell, Table, ends_shown
+from crossfade.tables import EACH_RUN, ENOUGH_RUNS, Cell, Table, ends_shown
 from crossfade.wording import METHODS
 
 Record = dict[str, Cell]
+# Methods whose interval is Student's of the runs.
+BY_RUNS = ("simulation", "live")
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Reading:
 
     The interval is ``value ± half``, or from ``ends[0]`` to ``ends[1]`` where it is not like that: those of
     rare events, shares at their ceiling, skewed runs. The value may be a lower bound itself (``at_least``).
+    Where there are too few runs for an interval, ``runs`` has the value of each.
     """
 
     value: float
@@ -26,6 +29,12 @@ class Reading:
     lower: float | None = None
     ends: tuple[float, float] | None = None
     at_least: bool = False
+    runs: tuple[float, ...] = ()
+
+    @property
+    def reach(self) -> tuple[float, float] | None:
+        """From where to where its interval or its runs reach, None where there is neither."""
+        return (min(self.runs), max(self.runs)) if self.runs else self.interval
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -53,6 +62,12 @@ class Part:
         """The lower bounds, None where there are none."""
         found = [reading.lower for reading in self.readings]
         return [math.nan if lower is None else lower for lower in found] if any_number(found) else None
+
+    @property
+    def runs(self) -> list[tuple[float, float]]:
+        """Each run where there are too few for an interval: where it lies, and its value."""
+        each = zip(self.xs, self.readings, strict=True)
+        return [(x, value) for x, reading in each for value in reading.runs]
 
     @property
     def intervals(self) -> list[tuple[float, float]] | None:
@@ -131,6 +146,10 @@ def _value(record: Record, y: str) -> Reading:
     value, half = number(record[y]), _finite(given)
     ends = (_finite(record.get(f"{y}_ci95_{end}")) for end in ("low", "high"))
     at_least = record.get(f"{y}_at_least") == 1
+    is_few = 1.0 < number(record.get("runs")) < ENOUGH_RUNS
+    if is_few and not at_least and str(record.get("method")) in BY_RUNS:
+        each = str(record.get(f"{y}{EACH_RUN}") or "").split()
+        return Reading(value, runs=tuple(map(float, each)))
     return Reading(value, half, ends=ends_shown(value, half, *ends), at_least=at_least)
 
 

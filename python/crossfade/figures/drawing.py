@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.transforms import Bbox
 
+# A run, where there are too few of them for an interval.
+EACH: dict[str, Any] = {"linestyle": "none", "marker": "_", "markersize": 5.0, "markeredgewidth": 0.9}
 # A longer legend would hide the curves, and stands below the figure.
 MOST_INSIDE = 8
 GREY = "#555555"
@@ -108,7 +110,7 @@ def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, 
     at: dict[float, list[tuple[float, float]]] = {}
     for _, part in marked:
         for x, reading in zip(part.xs, part.readings, strict=True):
-            low, high = reading.interval or (reading.value, reading.value)
+            low, high = reading.reach or (reading.value, reading.value)
             at.setdefault(x, []).append((low, high))
     overlap = any(
         first[0] <= second[1] and second[0] <= first[1] and (first[0] < first[1] or second[0] < second[1])
@@ -158,6 +160,9 @@ def _draw_marks(
             capthick=0.8,
             transform=place,
         )
+    if each := part.runs if drawing.intervals != "none" else []:
+        xs, ys = zip(*each, strict=True)
+        axes.plot(xs, ys, color=color, transform=place, **EACH)
     if bounds := [(x, y.value) for x, y in zip(part.xs, part.readings, strict=True) if y.at_least]:
         above = offset_copy(axes.transData, fig=figure, x=beside, y=7.0, units="points")
         xs, ys = zip(*bounds, strict=True)
@@ -271,7 +276,7 @@ def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve],
 
     Gives the height (in dots) of what stands below.
     """
-    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_bound_entries(curves)]
+    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_sign_entries(curves)]
     if not entries:
         return 0.0
     handles, labels = [handle for handle, _ in entries], [label for _, label in entries]
@@ -293,7 +298,7 @@ def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve],
 
 def draw_legend_onto(axes: Axes, curves: Sequence[Curve], drawing: Drawing) -> None:
     """The legend in the Axes of somebody's figure: below them where it would hide a curve."""
-    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_bound_entries(curves)]
+    entries = [*_curve_entries(curves, drawing), *_method_entries(drawing), *_sign_entries(curves)]
     if entries:
         legend_clear(axes, [handle for handle, _ in entries], [label for _, label in entries])
 
@@ -359,11 +364,13 @@ def _method_entries(drawing: Drawing) -> Iterator[tuple[Artist, str]]:
         yield handle, method_words(method)
 
 
-def _bound_entries(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:
+def _sign_entries(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:
     from matplotlib.lines import Line2D
 
     if any(reading.at_least for _, parts in curves for part in parts for reading in part.readings):
         yield Line2D([], [], color=GREY, **BOUND), "at least"
+    if any(part.runs for _, parts in curves for part in parts):
+        yield Line2D([], [], color=GREY, **EACH), "a run"
 
 
 def _hides(legend: Legend, axes: Axes) -> bool:

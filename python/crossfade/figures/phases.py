@@ -122,7 +122,7 @@ class Measured:
     times: array[float] = field(default_factory=lambda: array("d"))
     #: Of each flow or link and quantity when it was sampled, and its values.
     samples: dict[tuple[Key, str], tuple[array[float], array[float]]] = field(default_factory=dict)
-    #: Of each flow when segments went missing, and when some were sent again that had not.
+    #: Of each flow when segments went missing, and when some were retransmitted that had not.
     counted: dict[tuple[Key, str], array[float]] = field(default_factory=dict)
     #: The last time of all.
     last: float = -math.inf

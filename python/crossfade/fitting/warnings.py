@@ -38,8 +38,8 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
             said.append("the log has no round trip: give it (--rtt)")
         else:
             said.append(
-                "nothing came back, and the clocks of both ends may be apart: the way back is taken to be as "
-                "long as the way there; give the round trip (--rtt)"
+                "nothing came back, and the clocks of both ends may be apart: the reverse path is taken to "
+                "be as long as the way there; give the round trip (--rtt)"
             )
     if found["at_receiver"]:
         said.append("captured at the receiver: the times of sending are those of TCP timestamps, to a tick")

@@ -147,6 +147,8 @@ def _text(reading: Reading, axis: Axis) -> str:
         return "–"
     if reading.lower is not None:
         return f"{reading.lower / axis.factor:.6g} to {value:.6g}"
+    if reading.runs:
+        return f"{value:.4g} ({', '.join(f'{run / axis.factor:.4g}' for run in reading.runs)})"
     half = None if reading.half is None else reading.half / axis.factor
     low, high = (end / axis.factor for end in reading.ends) if reading.ends else (None, None)
     return format_estimate(value, half, low, high, at_least=reading.at_least)

@@ -130,7 +130,7 @@ def read_source(results: Results | str | PathLike[str], plan: int | str | None) 
 
 def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str | Sequence[str] | None) -> str:
     """The HTML text."""
-    results, table = source.results, source.results.table()
+    results, table = source.results, source.results.drawn(metrics)
     if not table.rows:
         raise ResultsError("nothing to report: no run is finished")
     for name in metrics or []:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade._crossfade import MAIN_METRICS, MAIN_METRICS_OF_SECONDS
 from crossfade.errors import ScenarioError, shortened, visible
+from crossfade.figures.choice import column_list
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import Page
@@ -21,7 +22,7 @@ from crossfade.figures.wanted import Wanted
 from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import PREFIXES, Row, names_of
 from crossfade.results.shown import ENDS, html_table, shown, shown_unit
-from crossfade.tables import Cell, Table, format_estimate, label
+from crossfade.tables import EACH_RUN, ENOUGH_RUNS, Cell, Table, format_estimate, label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +36,8 @@ Metrics = dict[str, "Estimate"]
 PLACE = " "
 # More lines are for a figure.
 MOST_LINES = 40
+# Metrics that are drawn where nobody names one.
+DRAWN = ("goodput_bps", "throughput_per_slot")
 
 
 @dataclass(frozen=True)
@@ -404,6 +407,31 @@ class Results:
         columns += [f"{name}{end}" for name, end in self._columns(names)]
         return Table.of(columns, (self._record(point) for point in self.points))
 
+    def drawn(self, y: Sequence[str] | None = None) -> Table:
+        """Give the table that a figure of some metrics is drawn of.
+
+        Parameters
+        ----------
+        y : sequence of str, optional
+            Metrics that are drawn (default: those of the scenario's figure, or the usual ones).
+
+        Returns
+        -------
+        Table
+            Where points have too few runs for an interval, ``NAME_each_run`` has the value in each.
+        """
+        table = self.table()
+        few = [1 < point.runs < ENOUGH_RUNS for point in self.points]
+        if not any(few):
+            return table
+        names = {*(y or []), *(self.figure.y or []), *DRAWN} & {*self.metrics, *self.parts}
+        cells = [
+            [_each_run(point, name) if is_few else None for name in sorted(names)]
+            for point, is_few in zip(self.points, few, strict=True)
+        ]
+        columns = [*table.columns, *(f"{name}{EACH_RUN}" for name in sorted(names))]
+        return Table(columns, [[*row, *more] for row, more in zip(table.rows, cells, strict=True)])
+
     def _columns(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """The columns of metrics: each with the endings of what stands beside it."""
         bounds = self.bounds
@@ -640,7 +668,13 @@ class Results:
         """
         file = None if path is None else fspath(path)
         page = Page(width or "", font_size, ax)
-        return plot_wanted(self.table(), file, self.figure, width=page, **{"title": self.title, **options})
+        table = self.drawn(column_list(options.get("y")))
+        return plot_wanted(table, file, self.figure, width=page, **{"title": self.title, **options})
+
+
+def _each_run(point: Point, name: str) -> str:
+    """A metric in each run that has it, as words."""
+    return " ".join(repr(value) for value in point.samples(name) if not math.isnan(value))
 
 
 def _numbered_of(point: Point, name: str) -> Mapping[str, Any]:

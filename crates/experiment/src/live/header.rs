@@ -37,11 +37,11 @@ pub struct Header {
     /// Whether the scenario's transfers ran, and not somebody's program.
     #[serde(default)]
     pub bulk: bool,
-    /// The version of Crossfade, and of its results.
+    /// Version of the Crossfade that made the recording.
     pub version: String,
-    /// See `version`.
+    /// Results version of the Crossfade that made the recording.
     pub results_version: u32,
-    /// The operating system's kernel.
+    /// Release of the operating system's kernel under the recorded run.
     pub kernel: String,
 }
 

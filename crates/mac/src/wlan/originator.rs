@@ -76,7 +76,7 @@ pub struct Originator<T> {
 }
 
 impl<T: Copy> Originator<T> {
-    /// An agreement of this window, in which an MPDU is sent up to `attempts` times.
+    /// A block ack agreement with this window, in which an MPDU is sent up to `attempts` times.
     pub fn new(window: u32, attempts: Option<u32>) -> Self {
         Self {
             window,

@@ -5,7 +5,7 @@ use crate::arq::{ArqSender, Content, Feedback, Pdu, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Sends new frames in order, and again what NAKs ask for, first.
+/// Sender of the radio link protocol of IS-99: retransmissions that NAKs ask for first, then new frames in order.
 pub struct RlpIs99Sender {
     idle_frames_carry_v_s: bool,
     /// V(S), without a modulus.
