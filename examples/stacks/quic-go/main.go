@@ -1,7 +1,8 @@
 // A file over quic-go, for crossfade suite: "quic-go-peer serve" and "quic-go-peer fetch", by the environment.
 //
 // The client names a file on a stream of its own, and the server answers with its bytes. With QLOGDIR in the
-// environment both write a qlog.
+// environment both write a qlog. PEER_SEND_SLEEP, such as 20ms, makes the client sleep before each packet that it
+// sends, acknowledgements above all: a mistake for a suite to catch.
 package main
 
 import (
@@ -9,8 +10,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/qlog"
@@ -69,7 +72,7 @@ func fetch() error {
 	// The certificate is made for the run: nobody else is in these two namespaces.
 	secrets := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}
 	address := os.Getenv("CROSSFADE_SERVER") + ":" + os.Getenv("CROSSFADE_PORT")
-	connection, err := quic.DialAddr(context.Background(), address, secrets, config)
+	connection, err := dial(address, secrets)
 	if err != nil {
 		return err
 	}
@@ -92,4 +95,36 @@ func fetch() error {
 		return err
 	}
 	return connection.CloseWithError(0, "")
+}
+
+func dial(address string, secrets *tls.Config) (*quic.Conn, error) {
+	slept := os.Getenv("PEER_SEND_SLEEP")
+	if slept == "" {
+		return quic.DialAddr(context.Background(), address, secrets, config)
+	}
+	sleep, err := time.ParseDuration(slept)
+	if err != nil {
+		return nil, err
+	}
+	server, err := net.ResolveUDPAddr("udp", address)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := net.ListenUDP("udp", nil)
+	if err != nil {
+		return nil, err
+	}
+	transport := &quic.Transport{Conn: slow{socket, sleep}}
+	return transport.Dial(context.Background(), server, secrets, config)
+}
+
+// slow sleeps before each packet that it sends.
+type slow struct {
+	net.PacketConn
+	sleep time.Duration
+}
+
+func (s slow) WriteTo(data []byte, to net.Addr) (int, error) {
+	time.Sleep(s.sleep)
+	return s.PacketConn.WriteTo(data, to)
 }

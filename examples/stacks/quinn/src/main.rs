@@ -1,7 +1,10 @@
 //! A file over quinn, for `crossfade suite`: `quinn-peer serve` and `quinn-peer fetch`, by the environment.
 //!
-//! The client names a file on a stream of its own, and the server answers with its bytes.
+//! The client names a file on a stream of its own, and the server answers with its bytes. `PEER_LOSS_REDUCTION`, such as
+//! 0.1, makes the server's congestion control NewReno with that factor at a loss in place of RFC 9002's 0.5: a mistake for
+//! a suite to catch.
 
+use quinn::congestion::NewRenoConfig;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
@@ -30,7 +33,14 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     let key = PrivateKeyDer::from_pem_file(var("CROSSFADE_KEY")?)?;
     let mut tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(certificates, key)?;
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-    let config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    if let Ok(factor) = var("PEER_LOSS_REDUCTION") {
+        let mut control = NewRenoConfig::default();
+        control.loss_reduction_factor(factor.parse()?);
+        let mut transport = quinn::TransportConfig::default();
+        transport.congestion_controller_factory(Arc::new(control));
+        config.transport_config(Arc::new(transport));
+    }
     let address: SocketAddr = format!("0.0.0.0:{}", var("CROSSFADE_PORT")?).parse()?;
     let endpoint = quinn::Endpoint::server(config, address)?;
     while let Some(incoming) = endpoint.accept().await {
