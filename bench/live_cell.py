@@ -1,10 +1,12 @@
-"""One live user of a cell beside 19 simulated ones: how late packets are, and live over simulated goodput.
+"""One live user of a cell beside simulated ones: how late packets are, and live over simulated goodput.
 
-Usage: python bench/live_cell.py [--pairs N] [--seconds S] [--load N] [--realtime]
+Usage: python bench/live_cell.py [--nr | --nr-alone] [--pairs N] [--seconds S] [--load N] [--realtime]
 
-The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; its users are at 16 dB and
-3 km/h. Each pair is a live run, in which iperf3 with the kernel's CUBIC takes the place of a user, and a
-simulated one with the same seed, and so the same channels of all users. --load N: beside N busy programs.
+The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; its 20 users are at 16 dB and
+3 km/h. With --nr it is a 5G NR cell of 40 MHz with RLC AM and scheduling requests, and has 5 users; with
+--nr-alone a second user sends next to nothing, the SNR is constant at 45 dB, and the peak is 303 Mbit/s. Each
+pair is a live run, in which iperf3 with the kernel's CUBIC takes the place of a user, and a simulated one of
+the same seed, and so the same channels of all users. --load N: beside N busy programs.
 Needs root and iperf3, and a machine that does nothing else. Some 15 s a pair.
 """
 
@@ -38,18 +40,45 @@ you = { radio = { mean_snr_db = 16, speed = "3 km/h" } }
 others = { count = 19, radio = { mean_snr_db = 16, speed = "3 km/h" } }
 """
 
+NR = """\
+schema = 2
+run = { runs = 1 }
+link = { packet_size = "1500 B", queue = { limit = "1 MB" } }
+wired = { rtt = "20 ms" }
+nr = { scheduler = "proportional-fair", outer_loop.step_down_db = 0.5, uplink.sr_period = "20 ms" }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 4000, rfc = { profile = "linux" } }
 
-def simulated(seed: int, seconds: float) -> tuple[float, float]:
+[flows]
+you = { radio = { mean_snr_db = 18, speed = "3 km/h" } }
+others = { count = 4, radio = { mean_snr_db = 18, speed = "3 km/h" } }
+"""
+ALONE = """\
+schema = 2
+run = { runs = 1 }
+link = { packet_size = "1500 B", queue = { limit = "2 MB" } }
+wired = { rtt = "10 ms" }
+nr = { profile = "awgn", uplink = { sr_period = "20 ms" } }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 4000, rfc = { profile = "linux" } }
+
+[flows]
+you = { radio = { mean_snr_db = 45 } }
+other = { traffic = "udp", rate = "10 kbit/s", radio = { mean_snr_db = 45 } }
+"""
+
+
+def simulated(cell: str, seed: int, seconds: float) -> tuple[float, float]:
     """Goodput in bit/s of the user that is live otherwise, and of all."""
-    point = cf.run(CELL, set={"run.duration": f"{seconds:g} s"}, seed=seed).points[0]
+    point = cf.run(cell, set={"run.duration": f"{seconds:g} s"}, seed=seed).points[0]
     you = next(flow for flow in point.flows if flow["name"] == "you")
     return float(you["goodput_bps"]["value"]), float(point.metrics["goodput_bps"].value or 0.0)
 
 
-def live(folder: Path, seed: int, seconds: float, options: list[str]) -> tuple[float, dict[str, Any]]:
+def live(
+    cell: str, folder: Path, seed: int, seconds: float, options: list[str]
+) -> tuple[float, dict[str, Any]]:
     """Goodput in bit/s of that user, and what was found of the way of the data."""
     scenario, told, report = (folder / name for name in ("cell.toml", "iperf3.json", "report.json"))
-    scenario.write_text(CELL.replace("you = { ", 'you = { traffic = "outside", '))
+    scenario.write_text(cell.replace("you = { ", 'you = { traffic = "outside", '))
     for file in (told, report):
         file.unlink(missing_ok=True)
     near = f"iperf3 -R -c $CROSSFADE_SERVER -t {seconds:g} -J > {told}"
@@ -65,6 +94,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--nr", dest="cell", action="store_const", const=NR, default=CELL)
+    which.add_argument("--nr-alone", dest="cell", action="store_const", const=ALONE)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=12.0)
     parser.add_argument("--load", type=int, default=0)
@@ -79,8 +111,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         for seed in range(1, asked.pairs + 1):
             with busy(asked.load):
-                found, way = live(Path(name), seed, asked.seconds, options)
-            expected, of_all = simulated(seed, asked.seconds)
+                found, way = live(asked.cell, Path(name), seed, asked.seconds, options)
+            expected, of_all = simulated(asked.cell, seed, asked.seconds)
             ratios.append(found / expected)
             late = [1e6 * float(way[key]) for key in ("lateness_p50_s", "lateness_p99_s")]
             megabits = [bps / 1e6 for bps in (expected, found, of_all)]

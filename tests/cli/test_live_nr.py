@@ -1,0 +1,122 @@
+"""Real programs as users of a 5G NR cell: replays, users beside them, pings that wait for requests."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.live_runs import live, need, need_live
+from tests.conftest import Cli
+
+NR = """\
+schema = 2
+run = { duration = "2 s", runs = 1 }
+nr = { profile = "TDL-C", radio = { mean_snr_db = 22, speed = "3 km/h" }, KEYS }
+link = { packet_size = "1500 B", queue = { limit = "1 MB" } }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000, rfc = { profile = "linux" } }
+"""
+UPLINK = 'uplink = { grants = "requested", sr_period = "20 ms" }'
+PINGS = 25
+
+ECHO = """\
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5001))
+while True:
+    data, back = s.recvfrom(2000)
+    s.sendto(data, back)
+"""
+PING = f"""\
+import os, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5000))
+s.settimeout(5.0)
+begin = time.monotonic()
+for number in range({PINGS}):
+    time.sleep(max(0.0, begin + 0.101 * number - time.monotonic()))
+    s.sendto(bytes(32), (os.environ["CROSSFADE_SERVER"], 5001))
+    s.recvfrom(2000)
+"""
+
+
+@pytest.fixture(autouse=True)
+def possible() -> None:
+    need_live()
+
+
+@pytest.mark.parametrize("keys", [UPLINK, UPLINK + ', rlc = { mode = "um" }', "layers = 4"])
+def test_a_transfer_over_nr_is_replayed(keys: str, tmp_path: Path, cli: Cli) -> None:
+    scenario, journal = tmp_path / "nr.toml", tmp_path / "rec.cfj"
+    back = "" if "uplink" in keys else 'reverse = { rate = "20 Mbit/s", delay = "5 ms" }\n'
+    scenario.write_text(NR.replace("KEYS", keys) + back)
+    done = live(scenario, "--workload", "bulk", "--record", journal, timeout=180.0)
+    assert done.returncode == 0, done.stderr
+    replayed = cli("run", "--replay", journal)
+    assert (replayed.code, replayed.err) == (0, "")
+    counts = re.fullmatch(r"shared: ([\d,]+) packets, .*: identical\n", replayed.out)
+    assert counts, replayed.out
+    assert int(counts[1].replace(",", "")) > 200
+
+
+def test_a_program_is_a_user_among_simulated_ones(tmp_path: Path, cli: Cli) -> None:
+    need("curl")
+    scenario, journal, events = tmp_path / "nr.toml", tmp_path / "rec.cfj", tmp_path / "links.csv"
+    users = 'flows = { you = { traffic = "outside" }, others = { count = 4 } }\n'
+    scenario.write_text(NR.replace("KEYS", UPLINK) + users)
+    (tmp_path / "page").write_bytes(bytes(300_000))
+    fetch = ["sh", "-c", f"curl -sf -o {tmp_path}/came $CROSSFADE_SERVER/page"]
+    outputs: list[str | Path] = ["--record", journal, "--link-events", events]
+    done = live(scenario, "--serve", tmp_path, *outputs, "--", *fetch, timeout=180.0)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "came").read_bytes() == bytes(300_000)
+    with events.open() as file:
+        users_seen = {row["user"] for row in csv.DictReader(file) if row["event"] == "frame"}
+    assert users_seen == {"0", "1", "2", "3", "4"}
+    replayed = cli("run", "--replay", journal)
+    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
+
+
+def test_a_ping_waits_for_scheduling_requests_and_uplink_slots(tmp_path: Path, cli: Cli) -> None:
+    scenario, near, events = tmp_path / "nr.toml", tmp_path / "near.pcap", tmp_path / "links.csv"
+    text = NR.replace("KEYS", UPLINK + ', rlc = { mode = "um" }').replace("TDL-C", "awgn")
+    scenario.write_text(text.replace(', speed = "3 km/h"', ""))
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "ping.py").write_text(PING)
+    far = f"{sys.executable} {tmp_path}/echo.py"
+    outputs: list[str | Path] = ["--pcap", f"{near},{tmp_path / 'far.pcap'}", "--link-events", events]
+    done = live(scenario, "--far", far, *outputs, "--", sys.executable, tmp_path / "ping.py", timeout=180.0)
+    assert done.returncode == 0, done.stderr
+    with events.open() as file:
+        blocks = [float(row["time_s"]) for row in csv.DictReader(file) if row["event"] == "frame"]
+    up, sent = blocks[::2], [at for at, port in packets(near) if port == 5001]
+    assert len(up) == len(sent) == PINGS
+    for at, block in zip(sent, up, strict=True):
+        # DDDSU: the first uplink slot of each 20 ms is 2 ms later. A request there takes 4 slots, its grant
+        # is for at least 4 slots later, and the next uplink slot begins 5 ms after the request. Late wake-ups
+        # change when a ping is sent, and nothing after that.
+        occasion = math.ceil((at - 0.002) / 0.02) * 0.02 + 0.002
+        assert block == pytest.approx(occasion + 0.005, abs=1e-9), at
+    # Each waits one millisecond less than the one before, and after the shortest comes the longest.
+    waits = [1e3 * (block - at) for at, block in zip(sent, up, strict=True)]
+    assert min(waits) < 10.0
+    assert max(waits) > 20.0
+
+
+def packets(capture: Path) -> list[tuple[float, int]]:
+    """When packets of UDP were seen, and the port that they go to."""
+    data = capture.read_bytes()
+    found, place = [], 24
+    while place < len(data):
+        seconds, nanos, length, _ = struct.unpack_from("=IIII", data, place)
+        packet = data[place + 16 : place + 16 + length]
+        if packet[9] == 17:
+            (port,) = struct.unpack_from(">H", packet, 4 * (packet[0] & 15) + 2)
+            found.append((seconds + nanos / 1e9, port))
+        place += 16 + length
+    return found
