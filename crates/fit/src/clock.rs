@@ -22,14 +22,23 @@ impl Clock {
     }
 }
 
-/// The skew of the two clocks of a record with one-way delays.
+/// Clocks whose rates differ by more are not clocks: crystals differ by 100 ppm, and are slewed by 500 ppm at most (`adjtime`).
+const MOST: f64 = 1e-3;
+/// The path is empty in a window if its shortest delay is this near to the line, as a share of what the clocks drift apart in all; so many of the
+/// windows must be.
+const NEAR: f64 = 0.25;
+const WINDOWS: usize = 10;
+const FEWEST: f64 = 0.6;
+
+/// The skew of the two clocks of a record with one-way delays. None of a queue that was hardly ever empty: the first packet of an overload
+/// finds it empty, and all others a full one, which is no drift of a clock.
 pub fn skew(record: &Record) -> Clock {
     let delays =
         record.packets().iter().filter_map(|packet| Some((packet.sent_s, packet.seen_s? - packet.sent_s)));
     let points: Vec<(f64, f64)> = delays.collect();
     let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len().max(1) as f64;
     let mut hull: Vec<(f64, f64)> = Vec::new();
-    for point in points {
+    for &point in &points {
         // Of one time the lowest.
         if let Some(last) = hull.last()
             && last.0 == point.0
@@ -49,7 +58,24 @@ pub fn skew(record: &Record) -> Clock {
     }
     let edge = hull.windows(2).find(|edge| edge[1].0 >= mean);
     let slope = edge.map_or(0.0, |edge| (edge[1].1 - edge[0].1) / (edge[1].0 - edge[0].0));
+    let is_drift = edge.is_some_and(|edge| is_drift(&points, edge[0], slope));
+    let slope = if is_drift { slope } else { 0.0 };
     Clock { skew: slope, since_s: record.packets().first().map_or(0.0, |packet| packet.sent_s) }
+}
+
+/// Whether the shortest delays of most windows lie on a line.
+fn is_drift(points: &[(f64, f64)], (at, delay): (f64, f64), slope: f64) -> bool {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return false };
+    let lasts = last.0 - first.0;
+    let mut least = [f64::INFINITY; WINDOWS];
+    for point in points {
+        let window = ((point.0 - first.0) / lasts * WINDOWS as f64) as usize;
+        let of = &mut least[window.min(WINDOWS - 1)];
+        *of = of.min(point.1 - delay - slope * (point.0 - at));
+    }
+    let seen = least.iter().filter(|of| of.is_finite()).count() as f64;
+    let near = least.iter().filter(|of| **of <= NEAR * (slope * lasts).abs()).count() as f64;
+    slope.abs() <= MOST && near >= FEWEST * seen
 }
 
 #[cfg(test)]
@@ -78,6 +104,19 @@ mod tests {
             assert!((found.skew - skew_there).abs() < 1e-6, "{seed}: {found:?}");
             let again = skew(&found.corrected(&record));
             assert!(again.skew.abs() < 1e-9, "{again:?}");
+        }
+    }
+
+    /// Queues of 300 ms and of 3 ms that fill in the first second and are never empty again: 5000 and 50 ppm.
+    #[test]
+    fn a_queue_that_fills_is_no_skew() {
+        for full in [0.3, 3e-3] {
+            let packets = (0..6000).map(|index| {
+                let sent_s = f64::from(index) * 10e-3;
+                let seen_s = Some(sent_s + 20e-3 + full * sent_s.min(1.0));
+                Packet { sent_s, bytes: 100.0, seen_s, fate: Fate::Arrived }
+            });
+            assert_eq!(skew(&Record::new(packets.collect(), false).unwrap()).skew, 0.0);
         }
     }
 }

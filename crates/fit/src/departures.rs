@@ -6,8 +6,14 @@
 use crate::record::{Fate, Record};
 
 /// When each packet left the link, by the sender's clock; not a number of those that a full queue dropped. Packets keep their
-/// order. Where the departure of a packet was not seen, those around it tell, by the bytes between them.
-pub(crate) fn departures(record: &Record, base_s: f64, is_dropped: impl Fn(usize) -> bool) -> Vec<f64> {
+/// order. Where the departure of a packet was not seen, those around it tell, by the bytes between them; it is no later than a link of
+/// about `rate_bps` would have sent it, if that was idle then until the one came whose departure was seen.
+pub(crate) fn departures(
+    record: &Record,
+    base_s: f64,
+    rate_bps: f64,
+    is_dropped: impl Fn(usize) -> bool,
+) -> Vec<f64> {
     let packets = record.packets();
     let mut found = vec![f64::NAN; packets.len()];
     // What left behind a packet left after it.
@@ -32,22 +38,48 @@ pub(crate) fn departures(record: &Record, base_s: f64, is_dropped: impl Fn(usize
             between.push((index, bytes));
             continue;
         }
-        fill(&mut found, record, &between, (last, at), bytes);
+        fill(&mut found, record, &between, (last, at, index), (bytes, rate_bps));
         (last, bytes) = (at, 0.0);
         between.clear();
     }
-    fill(&mut found, record, &between, (last, f64::INFINITY), bytes);
+    fill(&mut found, record, &between, (last, f64::INFINITY, packets.len()), (bytes, rate_bps));
     found
 }
 
-/// Departures between two that were seen.
-fn fill(found: &mut [f64], record: &Record, between: &[(usize, f64)], (from, to): (f64, f64), bytes: f64) {
+/// Departures between two that were seen, the second of which is that of packet `next`.
+fn fill(
+    found: &mut [f64],
+    record: &Record,
+    between: &[(usize, f64)],
+    (from, to, next): (f64, f64, usize),
+    (bytes, rate_bps): (f64, f64),
+) {
+    let packets = record.packets();
+    let soonest: Vec<f64> = (between.iter())
+        .scan(from, |last, (index, _)| {
+            *last = last.max(packets[*index].sent_s) + 8.0 * packets[*index].bytes / rate_bps;
+            Some(*last)
+        })
+        .collect();
+    // Behind the last time at which the link was idle, the bytes tell.
+    let sent_next = |at: usize| between.get(at + 1).map_or(next, |of| of.0);
+    let idle = (0..between.len())
+        .rev()
+        .find(|at| packets.get(sent_next(*at)).is_some_and(|packet| packet.sent_s > soonest[*at]));
+    let behind = idle.map_or(0, |at| at + 1);
+    let (until_idle, idle_s) = idle.map_or((0.0, from), |at| (between[at].1, soonest[at].max(from)));
+    let start = between.get(behind).map_or(from, |of| idle_s.max(packets[of.0].sent_s));
     let mut last = from;
-    for (index, until) in between {
-        let sent = record.packets()[*index].sent_s;
-        let start = from.max(record.packets()[between[0].0].sent_s);
-        let at = if to.is_finite() { start + (to - start).max(0.0) * until / bytes } else { sent };
-        last = at.max(sent).max(last).min(to.max(sent));
+    for (at, ((index, until), soonest)) in between.iter().zip(soonest).enumerate() {
+        let sent = packets[*index].sent_s;
+        let left = if at < behind {
+            soonest
+        } else if to.is_finite() {
+            start + (to - start).max(0.0) * (until - until_idle) / (bytes - until_idle)
+        } else {
+            sent
+        };
+        last = left.max(sent).max(last).min(to.max(sent));
         found[*index] = last;
     }
 }
@@ -177,7 +209,7 @@ mod tests {
     #[test]
     fn what_is_in_the_queue_needs_no_rate() {
         let record = record();
-        let of = departures(&record, 50e-3, |_| false);
+        let of = departures(&record, 50e-3, 1e6, |_| false);
         assert!((of[0] - 4e-3).abs() < 5e-3 && (of[1] - 16e-3).abs() < 1e-9, "{:?}", &of[..4]);
         let found = found_before(&record, &of);
         assert_eq!(found[..5], [0.0, 1000.0, 2000.0, 3000.0, 0.0]);
@@ -188,10 +220,27 @@ mod tests {
     #[test]
     fn gaps_are_those_of_a_busy_link() {
         let record = record();
-        let gaps = busy(&record, &departures(&record, 50e-3, |_| false), 1e-6);
+        let gaps = busy(&record, &departures(&record, 50e-3, 1e6, |_| false), 1e-6);
         assert!(gaps.iter().all(|gap| gap.packets == 2.0));
         let usual: Vec<&Gap> = gaps.iter().filter(|gap| gap.lasts_s() < 50e-3).collect();
         assert!(usual.len() >= 90 && usual.iter().all(|gap| (gap.rate_bps() - 1e6).abs() < 1.0));
         assert_eq!(gaps.len() - usual.len(), 1, "the outage");
+    }
+
+    /// Pairs of 1000 B at 1 Mbit/s, 100 ms apart, of which the second packet of one is lost, so that neither is acknowledged in time: both
+    /// left at once, not spread until the next pair came.
+    #[test]
+    fn what_was_not_seen_left_before_the_link_was_idle() {
+        let packets = (0..400).map(|index: u32| {
+            let (pair, is_second) = (index / 2, index % 2 == 1);
+            let sent_s = f64::from(pair) * 0.1;
+            let is_lost = index == 201;
+            let seen_s = (is_second && !is_lost).then_some(sent_s + 16e-3 + 50e-3);
+            Packet { sent_s, bytes: 1000.0, seen_s, fate: if is_lost { Fate::Lost } else { Fate::Arrived } }
+        });
+        let record = Record::new(packets.collect(), true).unwrap();
+        let of = departures(&record, 50e-3, 1e6, |_| false);
+        let after = |index: usize| of[index] - record.packets()[index].sent_s;
+        assert!((after(200) - 8e-3).abs() < 1e-9 && (after(201) - 16e-3).abs() < 1e-9, "{:?}", &of[198..204]);
     }
 }

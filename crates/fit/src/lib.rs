@@ -40,6 +40,7 @@ mod queue;
 mod queue_limit;
 mod rate;
 mod record;
+mod served;
 mod settled;
 
 pub use base_delay::{DelayLevel, base_delays};

@@ -168,15 +168,15 @@ impl OverTime {
 fn follow(
     record: &Record,
     mut base_s: f64,
-    mut drops: Drops,
+    (mut drops, served): (Drops, &[Option<bool>]),
     mut before: Vec<f64>,
     mut over: OverTime,
-    (window_s, margin_s): (f64, f64),
+    (window_s, margin_s, usual): (f64, f64, f64),
 ) -> (f64, Drops, Vec<f64>, OverTime) {
     let while_busy = |base_s: f64, drops: &Drops| -> Vec<(f64, f64)> {
         busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect()
     };
-    let mut left = departures(record, base_s, |index| drops.dropped[index]);
+    let mut left = departures(record, base_s, usual, |index| drops.dropped[index]);
     for _ in 0..2 {
         if !over.varies {
             over.rows = while_busy(base_s, &drops);
@@ -185,10 +185,11 @@ fn follow(
             break;
         }
         base_s = base_by(record, &left, &over.rows);
-        left = departures(record, base_s, |index| drops.dropped[index]);
+        left = departures(record, base_s, usual, |index| drops.dropped[index]);
         before = found_before(record, &left);
-        drops = Drops::new(record, &before);
-        left = departures(record, base_s, |index| drops.dropped[index]);
+        drops =
+            Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
+        left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let varied = over.varies;
         over = OverTime::new(record, &left, window_s, margin_s);
         over.varies |= varied && over.rows.len() > 1;
@@ -211,12 +212,12 @@ impl Fit {
         let stream = |name: &str| RunSeed { seed, run: 0 }.stream(&format!("fit.{name}"));
         let clock = (!record.is_round_trip()).then(|| skew(record));
         let corrected = clock.map(|clock| clock.corrected(record));
-        let record = corrected.as_ref().unwrap_or(record);
+        let record = &corrected.unwrap_or_else(|| record.clone()).in_order();
         let sent: Vec<(f64, f64)> =
             record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect();
         let (full, lasts) = (record.full_bytes(), record.lasts_s());
         let least_s = least_delay(record);
-        let Settled { rate, mut drops, mut before } = Settled::new(record, least_s);
+        let Settled { rate, mut drops, mut before, served } = Settled::new(record, least_s);
         let waited = before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64;
         let is_constant = waited >= FEWEST_WAITED && !rate.is_flat();
         let bound = rate.lower_bound_bps().max(record.arrived_bps());
@@ -227,7 +228,7 @@ impl Fit {
         // Half of a packet: the base delay is hardly known better.
         let margin_s = 0.5 * 8.0 * full / usual;
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
-        let left = departures(record, base_s, |index| drops.dropped[index]);
+        let left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let mut over = OverTime::new(record, &left, window_s, margin_s);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
         // not those of the model, or some are shorter than those of its empty link.
@@ -237,7 +238,8 @@ impl Fit {
         let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
         let by_windows = over.varies || is_seen;
         if by_windows {
-            (base_s, drops, before, over) = follow(record, base_s, drops, before, over, (window_s, margin_s));
+            (base_s, drops, before, over) =
+                follow(record, base_s, (drops, &served), before, over, (window_s, margin_s, usual));
         }
         let Drops { limit, dropped, near, .. } = drops;
         let of_period =

@@ -1,5 +1,6 @@
 //! How much the queue holds: what packets that came through found in it, and what those that were dropped did.
 
+use crate::bootstrap::quantile;
 use crate::record::{Fate, Record};
 
 /// What is known of the limit of a queue.
@@ -21,6 +22,13 @@ const GAIN: f64 = 8.0;
 const LEAST_SHARE: f64 = 0.3;
 /// What packets found is not exact: losses within so many packets below the limit count too, and say nothing of others.
 const NEAR_PACKETS: f64 = 1.5;
+
+/// Times of departures tell the drops if they tell of so many of the losses near the limit.
+const TOLD: f64 = 0.8;
+/// So many runs of drops that the times tell are enough, if they found the same within so many packets and this share.
+const FEWEST_TOLD: usize = 10;
+const SAME_PACKETS: f64 = 2.5;
+const SAME: f64 = 0.05;
 
 /// What a full queue did to a record.
 #[derive(Clone, Debug)]
@@ -46,15 +54,16 @@ fn likelihood(lost: usize, all: usize) -> f64 {
 
 impl Drops {
     /// The limit by what each packet found: beyond it nearly all are lost, below it the usual share. It is the change point of the
-    /// share of losses over what packets found, by maximum likelihood.
-    pub(crate) fn new(record: &Record, found: &[f64]) -> Self {
+    /// share of losses over what packets found, by maximum likelihood. Lost packets that the link `served` came through the queue
+    /// ([`served`](crate::served::served)).
+    pub(crate) fn new(record: &Record, found: &[f64], served: &[Option<bool>]) -> Self {
         let packets = record.packets();
         let full = record.full_bytes();
         // What each found, whether it was lost, and whether it is the first of a run of losses.
         let mut was_lost = false;
         let mut known: Vec<(f64, bool, bool)> = Vec::with_capacity(packets.len());
-        for (packet, found) in packets.iter().zip(found) {
-            let is_lost = packet.fate == Fate::Lost;
+        for ((packet, found), served) in packets.iter().zip(found).zip(served) {
+            let is_lost = packet.fate == Fate::Lost && *served != Some(true);
             if packet.fate != Fate::Unknown {
                 known.push((*found, is_lost, is_lost && !was_lost));
             }
@@ -83,27 +92,69 @@ impl Drops {
                 best = Some((of, index));
             }
         }
+        let never_sent = |index: usize| packets[index].fate == Fate::Lost && served[index] == Some(false);
         let Some((likely, at)) = best else {
             let arrived = known.iter().filter(|of| !of.1).map(|of| of.0);
             let limit = QueueLimit { held_bytes: arrived.fold(0.0, f64::max), dropped_bytes: None, drops: 0 };
             return Self {
                 limit,
-                dropped: vec![false; packets.len()],
+                dropped: (0..packets.len()).map(never_sent).collect(),
                 near: vec![false; packets.len()],
                 gain: 0.0,
             };
         };
-        let edge = known[at].0 - NEAR_PACKETS * full;
-        let near: Vec<bool> = found.iter().map(|found| *found >= edge).collect();
-        let dropped: Vec<bool> =
-            packets.iter().zip(&near).map(|(packet, near)| *near && packet.fate == Fate::Lost).collect();
         let below = known[..at].iter().filter(|of| !of.1).map(|of| of.0).fold(0.0, f64::max);
-        let limit = QueueLimit {
-            held_bytes: below,
-            dropped_bytes: Some(known[at].0),
-            drops: dropped.iter().filter(|dropped| **dropped).count(),
-        };
-        Self { limit, dropped, near, gain: likely - null }
+        Self::at(record, (below, known[at].0), found, served, likely - null)
+    }
+
+    /// The limit by what was `counted` before the packets that never were on the link ([`served`](crate::served::served)): the
+    /// median, if nearly all found as much. None where too few are known, or they found different things.
+    pub(crate) fn by_times(record: &Record, counted: &[f64], served: &[Option<bool>]) -> Option<Self> {
+        let full = record.full_bytes();
+        let indices: Vec<usize> = (0..served.len()).filter(|index| served[*index] == Some(false)).collect();
+        let runs = 1 + indices.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
+        let mut found: Vec<f64> = indices.iter().map(|index| counted[*index]).collect();
+        found.sort_by(f64::total_cmp);
+        let middle = quantile(&found, 0.5);
+        let spread = quantile(&found, 0.95) - quantile(&found, 0.05);
+        if indices.is_empty()
+            || runs < FEWEST_TOLD
+            || middle < NEAR_PACKETS * full
+            || spread > SAME_PACKETS * full + SAME * middle
+        {
+            return None;
+        }
+        Some(Self::at(record, (middle - full, middle), counted, served, f64::INFINITY))
+    }
+
+    /// A limit between what a packet found that came through and one that did not.
+    fn at(
+        record: &Record,
+        (held_bytes, dropped_bytes): (f64, f64),
+        found: &[f64],
+        served: &[Option<bool>],
+        gain: f64,
+    ) -> Self {
+        let packets = record.packets();
+        let edge = dropped_bytes - NEAR_PACKETS * record.full_bytes();
+        let is_near = |index: usize| found[index] >= edge;
+        let is_lost = |index: usize| packets[index].fate == Fate::Lost;
+        let dropped: Vec<bool> = (0..packets.len())
+            .map(|index| {
+                is_lost(index)
+                    && (served[index] == Some(false) || (is_near(index) && served[index].is_none()))
+            })
+            .collect();
+        // Where the times of departures tell the drops, what came through near the limit counts as elsewhere.
+        let (told, all) = (0..packets.len())
+            .filter(|index| is_lost(*index) && is_near(*index))
+            .fold((0, 0), |sum, index| (sum.0 + u32::from(served[index].is_some()), sum.1 + 1));
+        let is_told = f64::from(told) >= TOLD * f64::from(all);
+        let near: Vec<bool> =
+            (0..packets.len()).map(|index| is_near(index) && (!is_told || dropped[index])).collect();
+        let drops = (0..packets.len()).filter(|index| is_near(*index) && dropped[*index]).count();
+        let limit = QueueLimit { held_bytes, dropped_bytes: Some(dropped_bytes), drops };
+        Self { limit, dropped, near, gain }
     }
 }
 
@@ -133,10 +184,10 @@ mod tests {
     fn a_limit_is_told_from_random_losses() {
         for seed in 0..50 {
             let (packets, found) = record(50, seed);
-            let of = Drops::new(&packets, &found);
+            let of = Drops::new(&packets, &found, &vec![None; found.len()]);
             assert_eq!((of.limit.held_bytes, of.limit.dropped_bytes), (75_000.0, Some(76_500.0)), "{seed}");
             let (packets, found) = record(1000, seed);
-            let of = Drops::new(&packets, &found);
+            let of = Drops::new(&packets, &found, &vec![None; found.len()]);
             assert_eq!((of.limit.drops, of.limit.dropped_bytes), (0, None), "{seed}: {:?}", of.limit);
         }
     }

@@ -45,6 +45,15 @@ const GUESSED: f64 = 1.004;
 /// The base delay may be longer than the shortest delay, which may be wrong, by this time and this share.
 const ROOM_S: f64 = 1e-3;
 const ROOM: f64 = 0.05;
+/// And by no more than so many times the jitter, of which so many neighbours tell, and this.
+const JITTERS: f64 = 6.0;
+const FEW: usize = 2000;
+const LEAST_ROOM_S: f64 = 20e-6;
+/// A packet whose delay in the queue is at most so many transmission times found nothing, or little; where that is as rare as this share, at
+/// least so many of them tell the base delay.
+const ALONE: f64 = 1.6;
+const FEWEST_ALONE: usize = 4;
+const RARE: f64 = 0.02;
 /// How near a coarse and a fine search come to the best rate.
 const COARSE: f64 = 2e-3;
 const FINE: f64 = 1e-5;
@@ -57,8 +66,9 @@ struct Search<'a> {
     sent: Vec<(f64, f64)>,
     seen: Vec<(usize, f64)>,
     dropped: &'a [bool],
-    /// The longest base delay that the shortest delay leaves room for, with that of a full packet's transmission, and its bits.
-    most_s: f64,
+    /// The shortest delay, by how much a base delay with a full packet's transmission may be longer, and the bits of that.
+    least_s: f64,
+    room_s: f64,
     full_bits: f64,
     /// Stretches of the packets that stand for all, in a coarse search.
     stretches: Vec<(usize, usize)>,
@@ -77,15 +87,28 @@ impl Search<'_> {
 
     /// The base delay of what a queue leaves of delays: their median, and no longer than the shortest delay allows. A queue that is
     /// always full would pass for a longer path.
+    /// How much longer than the shortest delay it may be goes by how much the rests of neighbours differ: without jitter the shortest delay is right.
     fn base(&self, rest: &mut [f64], rate_bps: f64) -> f64 {
-        median(rest).min(self.most_s - self.full_bits / rate_bps)
+        let every = (rest.len() / FEW).max(1);
+        let mut steps: Vec<f64> =
+            rest.windows(2).step_by(every).map(|pair| (pair[1] - pair[0]).abs()).collect();
+        let jitter = if steps.is_empty() { f64::INFINITY } else { JITTERS * median(&mut steps) };
+        let room = self.room_s.min(jitter + LEAST_ROOM_S);
+        median(rest).min(self.least_s + room - self.full_bits / rate_bps)
     }
 
     /// How well a rate explains the record.
     fn attempt(&self, rate_bps: f64) -> Tried {
         let of_queue = delays(&self.sent, rate_bps, |index| self.dropped[index]);
         let mut rest: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
-        let base_s = self.base(&mut rest, rate_bps);
+        let alone_s = ALONE * self.full_bits / rate_bps;
+        let mut alone: Vec<f64> = (self.seen.iter().zip(&rest))
+            .filter(|((index, _), _)| of_queue[*index] <= alone_s)
+            .map(|(_, rest)| *rest)
+            .collect();
+        // In a queue that is hardly ever empty errors add up: those that found nothing tell the path.
+        let is_rare = alone.len() >= FEWEST_ALONE && (alone.len() as f64) < RARE * rest.len() as f64;
+        let base_s = self.base(if is_rare { &mut alone } else { &mut rest }, rate_bps);
         let mut blocks = vec![0.0; BLOCKS];
         for (index, delay) in &self.seen {
             blocks[self.block_of(self.sent[*index].0)] += (delay - of_queue[*index] - base_s).abs();
@@ -131,13 +154,14 @@ impl RateFit {
                 .filter_map(|(index, packet)| Some((index, packet.seen_s? - packet.sent_s)))
                 .collect(),
             dropped,
-            most_s: f64::INFINITY,
+            least_s: f64::INFINITY,
+            room_s: 0.0,
             full_bits: 8.0 * record.full_bytes(),
             stretches: stretches(record.packets().len()),
         };
         let least_s = search.seen.iter().map(|(_, delay)| *delay).fold(f64::INFINITY, f64::min);
-        let room = ROOM_S + ROOM * least_s.clamp(0.0, 0.2);
-        let search = Search { most_s: least_s + room, ..search };
+        let room_s = ROOM_S + ROOM * least_s.clamp(0.0, 0.2);
+        let search = Search { least_s, room_s, ..search };
         let least = 0.5 * record.arrived_bps().max(1.0);
         let steps = (libm::log(2.0 * MOST) / libm::log(STEP)).ceil() as i32;
         let coarse: Vec<f64> = (0..=steps).map(|step| least * libm::pow(STEP, f64::from(step))).collect();

@@ -57,6 +57,9 @@ pub enum FitError {
     TooShort(f64),
 }
 
+/// Fewer packets than this share out of order are mistakes of the record.
+const DISORDER: f64 = 0.005;
+
 impl Record {
     /// Fewer packets whose delay is known are not fitted.
     pub const FEWEST: usize = 100;
@@ -161,6 +164,40 @@ impl Record {
         found
     }
 
+    /// Without the times of the few packets that were seen before others that were sent before them: a path that keeps the order does not
+    /// do that, and the acknowledgement of a retransmission may be that of the original (Karn and Partridge, SIGCOMM 1987). The longest run of times
+    /// in order stays; of a path that changes the order of more all stay.
+    #[must_use]
+    pub(crate) fn in_order(self) -> Self {
+        let seen: Vec<(usize, f64)> =
+            self.packets.iter().enumerate().filter_map(|(index, of)| Some((index, of.seen_s?))).collect();
+        // Ends of the runs of each length that end earliest, and what is in front of each.
+        let (mut ends, mut before) = (Vec::<usize>::new(), vec![usize::MAX; seen.len()]);
+        for (at, (_, time)) in seen.iter().enumerate() {
+            let length = ends.partition_point(|end| seen[*end].1 <= *time);
+            before[at] = length.checked_sub(1).map_or(usize::MAX, |shorter| ends[shorter]);
+            if length == ends.len() {
+                ends.push(at);
+            } else {
+                ends[length] = at;
+            }
+        }
+        if ends.len() == seen.len() || (seen.len() - ends.len()) as f64 > DISORDER * seen.len() as f64 {
+            return self;
+        }
+        let mut stays = vec![false; seen.len()];
+        let mut at = ends.last().copied().unwrap_or(usize::MAX);
+        while at != usize::MAX {
+            stays[at] = true;
+            at = before[at];
+        }
+        let mut found = self;
+        for ((index, _), _) in seen.iter().zip(&stays).filter(|(_, stays)| !**stays) {
+            found.packets[*index].seen_s = None;
+        }
+        found
+    }
+
     /// The share of packets that were sent less than a tenth of a transmission time behind the one before: not paced.
     pub fn back_to_back(&self, rate_bps: f64) -> f64 {
         let close = self
@@ -187,5 +224,20 @@ mod tests {
             "99 packets whose delay is known: a fit needs at least 100"
         );
         assert_eq!(of(vec![0.0; 100]).to_string(), "the record lasts 0 s: a fit needs at least 1 s");
+    }
+
+    #[test]
+    fn few_times_out_of_order_are_left_out() {
+        let of = |early: fn(u32) -> bool| {
+            let packets = (0..1000).map(|index| {
+                let sent_s = f64::from(index) * 0.01;
+                let delay = if early(index) { 0.05 } else { 0.1 };
+                Packet { sent_s, bytes: 1500.0, seen_s: Some(sent_s + delay), fate: Fate::Arrived }
+            });
+            let found = Record::new(packets.collect(), true).unwrap().in_order();
+            found.packets().iter().filter(|packet| packet.seen_s.is_none()).count()
+        };
+        assert_eq!(of(|index| index == 300 || index == 700), 2);
+        assert_eq!(of(|index| index % 10 == 0), 0, "a path that changes the order");
     }
 }

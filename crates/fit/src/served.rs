@@ -1,0 +1,169 @@
+//! Whether a lost packet took its time on the link: a full queue drops packets before the link, a channel loses them behind it.
+//!
+//! While the link is busy, the time between two departures is that of all that it sent in between. If packets were lost in between and the time is that of
+//! those that arrived alone, a full queue dropped them; if it is longer by their transmission times, the link sent them and the channel lost them.
+//! This needs neither the backlog nor the base delay exactly, so it also holds for a queue that is always full, as that of UDP above
+//! the rate of the link, where all packets find nearly the same backlog.
+
+use crate::bootstrap::median;
+use crate::record::{Fate, Record};
+
+/// The rate around a gap is the median of so many gaps without losses on either side.
+const AROUND: usize = 15;
+/// Fewer gaps without losses tell nothing.
+const FEWEST: usize = 20;
+/// Times between departures tell packets apart if they deviate by less, in transmission times of a full packet.
+const PRECISE: f64 = 0.15;
+/// The standard deviation of a normal distribution over the median of its absolute values.
+const NORMAL: f64 = 1.4826;
+
+/// A time between two departures in which the link was busy.
+struct Between {
+    lasts_s: f64,
+    /// Bits that arrived.
+    bits: f64,
+    /// Numbers of the packets that were lost, in the order of sending.
+    lost: Vec<usize>,
+}
+
+/// Of each packet that was lost whether the link sent it; none where the times do not tell, and of packets that arrived. Delays are at least
+/// `least_s`, with the transmission of a packet.
+pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
+    let mut found = vec![None; record.packets().len()];
+    let gaps = gaps(record, least_s);
+    let free: Vec<(usize, f64)> = gaps
+        .iter()
+        .enumerate()
+        .filter(|(_, gap)| gap.lost.is_empty())
+        .map(|(index, gap)| (index, gap.bits / gap.lasts_s))
+        .collect();
+    if free.len() < FEWEST {
+        return found;
+    }
+    let full = 8.0 * record.full_bytes();
+    for (index, gap) in gaps.iter().enumerate().filter(|(_, gap)| !gap.lost.is_empty()) {
+        let at = free.partition_point(|(other, _)| *other < index);
+        let near = &free[at.saturating_sub(AROUND)..(at + AROUND).min(free.len())];
+        let rate = median(&mut near.iter().map(|of| of.1).collect::<Vec<f64>>());
+        let rest = |other: usize| ((gaps[other].lasts_s * rate - gaps[other].bits) / full).abs();
+        let deviation = NORMAL * median(&mut near.iter().map(|of| rest(of.0)).collect::<Vec<f64>>());
+        let bits: f64 = gap.lost.iter().map(|lost| 8.0 * record.packets()[*lost].bytes).sum();
+        let each = bits / gap.lost.len() as f64;
+        if deviation * full > PRECISE * each {
+            continue;
+        }
+        let sent = (gap.lasts_s * rate - gap.bits) / each;
+        // More than all of them: the rate changed, or there was an outage.
+        if sent > gap.lost.len() as f64 + 0.5 {
+            continue;
+        }
+        // Of several the later ones found more in the queue.
+        let sent = sent.round().max(0.0) as usize;
+        for (number, lost) in gap.lost.iter().enumerate() {
+            found[*lost] = Some(number < sent);
+        }
+    }
+    found
+}
+
+/// Times between departures in which the link was never idle: the first packet in each was there before the one in front of it left.
+fn gaps(record: &Record, least_s: f64) -> Vec<Between> {
+    let packets = record.packets();
+    let mut left = vec![f64::NAN; packets.len()];
+    let mut bound = f64::INFINITY;
+    for (index, packet) in packets.iter().enumerate().rev() {
+        if let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) {
+            bound = bound.min(seen - least_s);
+            left[index] = bound;
+        }
+    }
+    let mut found = Vec::new();
+    let mut last: Option<f64> = None;
+    let mut gap = Between { lasts_s: 0.0, bits: 0.0, lost: Vec::new() };
+    // Whether the link had something to send from the last departure on.
+    let (mut first, mut is_known) = (f64::INFINITY, true);
+    for (index, packet) in packets.iter().enumerate() {
+        match packet.fate {
+            Fate::Lost => gap.lost.push(index),
+            Fate::Unknown => is_known = false,
+            Fate::Arrived => {
+                gap.bits += 8.0 * packet.bytes;
+                first = first.min(packet.sent_s);
+            }
+        }
+        let at = left[index];
+        if at.is_nan() || last.is_some_and(|before| at <= before) {
+            continue;
+        }
+        if let Some(before) = last
+            && is_known
+            && first + record.tick_s() <= before
+        {
+            gap.lasts_s = at - before;
+            found.push(std::mem::replace(&mut gap, Between { lasts_s: 0.0, bits: 0.0, lost: Vec::new() }));
+        } else {
+            gap = Between { lasts_s: 0.0, bits: 0.0, lost: Vec::new() };
+        }
+        (last, first, is_known) = (Some(at), f64::INFINITY, true);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Packet;
+    use crossfade_core::RunSeed;
+    use rand::RngExt;
+
+    /// 1.2 times the rate of a link into a queue of 20 packets, whose channel loses one in a hundred, with jitter of a share of a
+    /// transmission time: what was dropped, and the record.
+    fn overloaded(jitter: f64, seed: u64) -> (Vec<bool>, Record) {
+        let mut random = RunSeed { seed, run: 0 }.stream("served");
+        let (mut free_at, mut waiting) = (0.0_f64, std::collections::VecDeque::new());
+        let mut dropped = Vec::new();
+        let packets = (0..5000).map(|index| {
+            let sent_s = f64::from(index) * 1e-3 / 1.2;
+            while waiting.front().is_some_and(|at| *at <= sent_s) {
+                waiting.pop_front();
+            }
+            dropped.push(waiting.len() > 20);
+            let mut is_lost = dropped[dropped.len() - 1];
+            if !is_lost {
+                free_at = free_at.max(sent_s) + 1e-3;
+                waiting.push_back(free_at);
+                is_lost = random.random_bool(0.01);
+            }
+            let late: f64 = random.random();
+            let seen_s = (!is_lost).then_some(free_at + 30e-3 + late * jitter * 1e-3);
+            let fate = if is_lost { Fate::Lost } else { Fate::Arrived };
+            Packet { sent_s, bytes: 1500.0, seen_s, fate }
+        });
+        let record = Record::new(packets.collect(), false).unwrap();
+        (dropped, record)
+    }
+
+    #[test]
+    fn drops_take_no_time_of_the_link() {
+        let (dropped, record) = overloaded(0.0, 1);
+        let told = served(&record, 31e-3);
+        let lost: Vec<usize> = (0..5000).filter(|at| record.packets()[*at].fate == Fate::Lost).collect();
+        assert!(lost.len() > 700, "{}", lost.len());
+        let known: Vec<usize> = lost.into_iter().filter(|at| told[*at].is_some()).collect();
+        assert!(known.len() > 690, "{}", known.len());
+        // In a time with a drop and a loss of the channel the order is not known, their numbers are.
+        let sent = known.iter().filter(|at| told[**at] == Some(true)).count();
+        assert_eq!(sent, known.iter().filter(|at| !dropped[**at]).count());
+        let wrong = known.iter().filter(|at| told[**at] != Some(!dropped[**at])).count();
+        assert!(wrong < 25, "{wrong}");
+    }
+
+    #[test]
+    fn jitter_of_a_packet_tells_nothing() {
+        let (_, record) = overloaded(0.1, 2);
+        assert!(served(&record, 31e-3).iter().flatten().count() > 690);
+        let (_, record) = overloaded(1.5, 3);
+        let told = served(&record, 31e-3).iter().flatten().count();
+        assert!(told < 30, "{told}");
+    }
+}
