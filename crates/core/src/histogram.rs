@@ -39,6 +39,11 @@ impl DelayHistogram {
         }
     }
 
+    /// One delay of zero that was counted does not count.
+    pub fn take_back_zero(&mut self) {
+        self.zeros -= 1;
+    }
+
     /// The buckets of an octave, which need not have counted anything before.
     fn octave(&mut self, octave: usize) -> &mut [u64] {
         if self.buckets.is_empty() {

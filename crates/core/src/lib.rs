@@ -5,6 +5,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod carried;
 mod counters;
 mod estimate;
 mod event_queue;
@@ -22,6 +23,7 @@ pub mod testing;
 mod time;
 pub mod units;
 
+pub use carried::Carried;
 pub use counters::Counter;
 pub use estimate::{Estimate, MethodKind, jain_fairness, of_ratio};
 pub use event_queue::EventQueue;

@@ -20,6 +20,9 @@ mod kinds;
 mod known;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub mod live;
+#[cfg(not(all(target_os = "linux", feature = "live")))]
+#[path = "no_live.rs"]
+mod live;
 mod memory;
 mod methods;
 mod metric;

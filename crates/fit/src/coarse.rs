@@ -6,28 +6,9 @@
 use crate::bootstrap::{interval, median, quantile, share, weights};
 use crate::draws::{BEYOND, DRAWS, Draw, USUAL};
 use crate::model::{Parameter, Verdict};
-use crossfade_core::{RunSeed, Stream};
+use crossfade_core::{Carried, RunSeed, Stream};
 use rand::RngExt;
 use thiserror::Error;
-
-/// What was carried in a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Carried {
-    /// When it begins.
-    pub from_s: f64,
-    /// When it ends.
-    pub to_s: f64,
-    /// Bytes on the wire.
-    pub bytes: f64,
-    /// Packets.
-    pub packets: f64,
-    /// Packets that were lost, of TCP those that were retransmitted.
-    pub lost: Option<f64>,
-    /// The smoothed round trip at its end.
-    pub rtt_s: Option<f64>,
-    /// Whether the application had too little to send.
-    pub is_limited: bool,
-}
 
 /// Stretches of a flow, and what holds for all of them.
 #[derive(Clone, Debug, PartialEq)]

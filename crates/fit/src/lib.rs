@@ -45,7 +45,7 @@ mod settled;
 
 pub use base_delay::{DelayLevel, base_delays};
 pub use clock::{Clock, skew};
-pub use coarse::{Carried, CoarseError, CoarseFit, Stretches};
+pub use coarse::{CoarseError, CoarseFit, Stretches};
 pub use draws::Draw;
 pub use levels::{Level, segments};
 pub use losses::Losses;

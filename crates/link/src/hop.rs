@@ -25,13 +25,22 @@ pub struct HopConfig {
     pub loss: Box<dyn LossProcess>,
 }
 
-/// A packet whose transmission is not counted yet.
+/// A packet that waits, or has waited, and whose transmission is not counted yet.
 #[derive(Clone, Copy)]
 struct Unsent {
     /// When it was taken.
     since: SimTime,
     /// When its transmission begins. It ends when that of the next one begins, and of the last when the hop is idle.
     start: SimTime,
+    parcel: Parcel,
+}
+
+/// The packet that last found the hop idle. It did not wait, so that its transmission can be counted as it begins: as long as it
+/// lasts, a report takes back what was counted.
+#[derive(Clone, Copy, Default)]
+struct Direct {
+    start: SimTime,
+    end: SimTime,
     parcel: Parcel,
 }
 
@@ -55,9 +64,12 @@ pub struct Hop {
     next_loss: SimTime,
     /// When the first of both leaves; [`SimTime::MAX`] if nothing does. Asked for much more often than it changes.
     next_event: SimTime,
-    /// What is being sent. It may have been sent, and some that waits too: that makes no difference until somebody looks.
+    /// With what the hop's transmissions have begun since it was idle.
+    direct: Direct,
+    /// What is being sent of what has waited. It may have been sent, and some that waits too: that makes no difference until
+    /// somebody looks.
     sending: Option<Unsent>,
-    /// What waits behind it, and its bytes.
+    /// What waits behind both, and its bytes.
     queue: VecDeque<Unsent>,
     queue_bytes: u64,
     idle_at: SimTime,
@@ -80,6 +92,7 @@ impl Hop {
             to_lose: VecDeque::new(),
             next_loss: SimTime::MAX,
             next_event: SimTime::MAX,
+            direct: Direct::default(),
             sending: None,
             queue: VecDeque::new(),
             queue_bytes: 0,
@@ -138,26 +151,26 @@ impl Hop {
     #[inline(always)]
     fn admit(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         let bytes = parcel.bytes();
-        if self.idle_at <= now {
+        let start = if self.idle_at <= now {
             self.rest();
-        } else if self.is_full(now, bytes) {
-            self.statistics.queue_drops += 1;
-            self.log_queue(now, QueueChange::Dropped);
-            return Err(Push::QueueDrop);
-        }
-        let start = self.idle_at.max(now);
-        let end = start + self.transmitter.time_for(bytes);
-        self.idle_at = end;
-        let unsent = Unsent { since: now, start, parcel };
-        if start > now {
-            self.queue.push_back(unsent);
+            let end = now + self.transmitter.time_for(bytes);
+            self.direct = Direct { start: now, end, parcel };
+            self.statistics.on_transmission(bytes, SimTime::ZERO);
+            self.idle_at = end;
+            now
+        } else {
+            if self.is_full(now, bytes) {
+                self.statistics.queue_drops += 1;
+                self.log_queue(now, QueueChange::Dropped);
+                return Err(Push::QueueDrop);
+            }
+            let start = self.idle_at;
+            self.idle_at = start + self.transmitter.time_for(bytes);
+            self.queue.push_back(Unsent { since: now, start, parcel });
             self.queue_bytes += u64::from(bytes);
             self.log_queue(now, QueueChange::Enqueued);
-        } else if end > now {
-            self.sending = Some(unsent);
-        } else {
-            self.statistics.on_transmission(bytes, SimTime::ZERO);
-        }
+            start
+        };
         let is_lost = if parcel.is_spared() {
             self.spared += 1;
             false
@@ -167,7 +180,7 @@ impl Hop {
         };
         let transmission = || self.steps + self.spared - 1;
         self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission(), is_lost));
-        if is_lost { Err(self.lose(now, parcel)) } else { Ok(end + self.delay) }
+        if is_lost { Err(self.lose(now, parcel)) } else { Ok(self.idle_at + self.delay) }
     }
 
     /// The channel loses the packet that has just been taken.
@@ -198,14 +211,10 @@ impl Hop {
     }
 
     /// Everything has been sent: counts it.
-    #[expect(clippy::inline_always, reason = "as `admit`, which calls it")]
-    #[inline(always)]
+    #[inline]
     fn rest(&mut self) {
-        if let Some(sent) = self.sending.take() {
-            self.count(sent);
-            if !self.queue.is_empty() {
-                self.count_queue();
-            }
+        if !self.queue.is_empty() || self.sending.is_some() {
+            self.count_all();
         }
     }
 
@@ -236,21 +245,26 @@ impl Hop {
 
     /// Counts what has been sent by `now`.
     fn count_sent(&mut self, now: SimTime) {
-        while let Some(sending) = self.sending {
-            let end = self.queue.front().map_or(self.idle_at, |next| next.start);
-            if end > now {
-                return;
+        if self.direct.end > now {
+            return;
+        }
+        loop {
+            if let Some(sending) = self.sending {
+                let end = self.queue.front().map_or(self.idle_at, |next| next.start);
+                if end > now {
+                    return;
+                }
+                self.count(sending);
             }
-            self.count(sending);
             self.sending = self.queue.pop_front();
-            let bytes = self.sending.map_or(0, |next| next.parcel.bytes());
-            self.queue_bytes -= u64::from(bytes);
+            let Some(next) = self.sending else { return };
+            self.queue_bytes -= u64::from(next.parcel.bytes());
         }
     }
 
-    /// Counts all that waited: it has been sent.
-    fn count_queue(&mut self) {
-        for sent in &self.queue {
+    /// Counts all that has waited: it has been sent.
+    fn count_all(&mut self) {
+        for sent in self.sending.take().iter().chain(&self.queue) {
             self.statistics.on_transmission(sent.parcel.bytes(), sent.start - sent.since);
         }
         self.queue.clear();
@@ -302,17 +316,22 @@ impl Link for Hop {
 
     fn report(&mut self, now: SimTime) -> LinkReport {
         self.count_sent(now);
-        let begun = self.sending.map(|sending| sending.start);
         let mut statistics = self.statistics.clone();
+        let direct = Some(self.direct).filter(|direct| direct.end > now);
+        if let Some(direct) = direct {
+            statistics.take_back(direct.parcel.bytes());
+        }
+        let begun = direct.map(|direct| direct.start).or(self.sending.map(|sending| sending.start));
         let begun_after = self.sending.map(|sending| sending.start - sending.since);
         let still_waiting = self.queue.iter().map(|unsent| now.saturating_sub(unsent.since));
         statistics.add_waits(begun_after.into_iter().chain(still_waiting));
         let has_been_sent = |at: SimTime, delay| at <= now.saturating_add(delay);
         let on_the_way = self.under_way.iter().filter(|(at, _)| has_been_sent(*at, self.delay));
         let lost = self.to_lose.iter().filter(|(at, _)| has_been_sent(*at, SimTime::ZERO));
+        let waited = self.sending.iter().chain(&self.queue).map(|unsent| unsent.parcel);
         LinkReport {
             waiting: Some(self.queue.len()),
-            unsent: self.sending.iter().chain(&self.queue).map(|unsent| unsent.parcel).collect(),
+            unsent: direct.map(|direct| direct.parcel).into_iter().chain(waited).collect(),
             sent: on_the_way.chain(lost).map(|(_, parcel)| *parcel).collect(),
             ..LinkReport::new(now, statistics, self.transmitter.occupied(now, begun))
         }

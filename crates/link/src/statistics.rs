@@ -57,6 +57,13 @@ impl LinkStatistics {
         self.arrived_bytes += u64::from(bytes);
     }
 
+    /// A packet that had not waited and was counted as it began is not sent to its end yet.
+    pub(crate) fn take_back(&mut self, bytes: u32) {
+        self.transmissions -= 1;
+        self.transmitted_bytes -= u64::from(bytes);
+        self.queueing_delay.take_back_zero();
+    }
+
     /// Completes [`waiting_s`](Self::waiting_s) for a report: adds the waits of the packets sent, and the `waits` until now of those that
     /// are not counted yet.
     pub fn add_waits(&mut self, waits: impl IntoIterator<Item = SimTime>) {

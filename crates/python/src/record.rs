@@ -6,9 +6,8 @@ use crossfade_capture::read::{
     Fate as ReadFate, FileReader, FlowReader, FlowRecord, HEAD, LogKind, LogReader, Observed, ReadError,
     Survey, Told, Vantage, join,
 };
-use crossfade_fit::{
-    Carried, CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, Record, Stretches, Verdict,
-};
+use crossfade_core::Carried;
+use crossfade_fit::{CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, Record, Stretches, Verdict};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

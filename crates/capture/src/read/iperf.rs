@@ -2,7 +2,8 @@
 //! retransmissions, of UDP with what was lost.
 
 use super::log_error::LogError;
-use super::told::{Stretch, StretchLog, Told, number, parsed};
+use super::told::{StretchLog, Told, number, parsed};
+use crossfade_core::Carried;
 use serde_json::Value;
 
 pub(super) const NAMES: &[&str] = &["test_start", "intervals", "data", "sum"];
@@ -21,7 +22,7 @@ pub(super) struct Iperf {
     block: Option<f64>,
     reverse: bool,
     streams: f64,
-    stretches: Vec<Stretch>,
+    stretches: Vec<Carried>,
     /// The share of all datagrams that were lost, as the end of the log has it.
     lost_share: Option<f64>,
 }
@@ -90,7 +91,7 @@ impl Iperf {
         } else {
             (payload * SEGMENT.1 / SEGMENT.0, payload / SEGMENT.0)
         };
-        self.stretches.push(Stretch {
+        self.stretches.push(Carried {
             from_s,
             to_s,
             bytes,

@@ -44,4 +44,4 @@ pub use log_error::LogError;
 pub use logs::{HEAD, LogKind, LogReader};
 pub use observed::{Fate, FlowRecord, Observed, Vantage};
 pub use survey::{MOST_FLOWS, Survey, Tally};
-pub use told::{PacketLog, Stretch, StretchLog, Told};
+pub use told::{PacketLog, StretchLog, Told};

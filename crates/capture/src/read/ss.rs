@@ -2,7 +2,8 @@
 
 use super::events::short;
 use super::log_error::LogError;
-use super::told::{Stretch, StretchLog, Told};
+use super::told::{StretchLog, Told};
+use crossfade_core::Carried;
 use std::collections::BTreeMap;
 
 /// More samples of a connection are not kept.
@@ -91,7 +92,7 @@ impl Ss {
             }
             let rise = |of: fn(&Sample) -> Option<f64>| Some((of(&pair[1])? - of(&pair[0])?).max(0.0));
             let wire = (pair[1].mss + 52.0) / pair[1].mss;
-            stretches.push(Stretch {
+            stretches.push(Carried {
                 from_s,
                 to_s,
                 // What was delivered at, where the kernel says it: the time between samples may have been idle.

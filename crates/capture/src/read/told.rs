@@ -2,6 +2,7 @@
 
 use super::log_error::LogError;
 use super::observed::Observed;
+use crossfade_core::Carried;
 use serde_json::Value;
 
 /// Packets of which a log says what became.
@@ -22,25 +23,6 @@ pub struct PacketLog {
     pub is_cut: bool,
 }
 
-/// What was carried in a stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// When it begins.
-    pub from_s: f64,
-    /// When it ends.
-    pub to_s: f64,
-    /// Bytes on the wire.
-    pub bytes: f64,
-    /// Packets.
-    pub packets: f64,
-    /// Packets that were lost, of TCP those that were retransmitted.
-    pub lost: Option<f64>,
-    /// The smoothed round trip at its end.
-    pub rtt_s: Option<f64>,
-    /// Whether the application had too little to send.
-    pub is_limited: bool,
-}
-
 /// Stretches of time of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StretchLog {
@@ -57,7 +39,7 @@ pub struct StretchLog {
     /// The shortest round trip, if the log has it.
     pub least_rtt_s: Option<f64>,
     /// The stretches.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<Carried>,
     /// Whether the log ends early, or was read in part.
     pub is_cut: bool,
 }

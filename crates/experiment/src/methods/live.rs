@@ -9,18 +9,10 @@ use crossfade_scenario::{FlowSetup, Point, ScenarioError};
 pub(super) struct Live;
 
 impl Solver for Live {
-    #[cfg(all(target_os = "linux", feature = "live"))]
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
         crate::live::refusal(point)
     }
 
-    #[cfg(not(all(target_os = "linux", feature = "live")))]
-    fn refusal(&self, _: &Point) -> Option<ScenarioError> {
-        let why = if cfg!(target_os = "linux") { "this build has none (feature live)" } else { "Linux only" };
-        Some(ScenarioError::key("methods", format!("live: {why}")))
-    }
-
-    #[cfg(all(target_os = "linux", feature = "live"))]
     fn run(
         &self,
         point: &Point,
@@ -31,12 +23,6 @@ impl Solver for Live {
         crate::live::run(point, seed, &handle.cancel).map(|run| run.map_err(NoMetrics::from))
     }
 
-    #[cfg(not(all(target_os = "linux", feature = "live")))]
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &ExecutionHandle) -> Option<Outcome> {
-        self.refusal(point).map(|error| Err(error.into()))
-    }
-
-    #[cfg(all(target_os = "linux", feature = "live"))]
     fn whose_tcp(&self, flow: &FlowSetup) -> Option<String> {
         crate::live::whose_tcp(flow)
     }

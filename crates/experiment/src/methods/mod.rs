@@ -11,7 +11,9 @@ mod simulation;
 mod wlan;
 
 pub(crate) use bianchi::FORM as BIANCHI;
-pub(crate) use simulation::{metrics as metrics_of, run_checked};
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub(crate) use simulation::metrics as metrics_of;
+pub(crate) use simulation::run_checked;
 pub(crate) use wlan::form as form_of_stations;
 
 use crate::solver::Solver;

@@ -86,6 +86,7 @@ fn has_info(experiment: &Experiment) -> bool {
 }
 
 /// The events of one run of `point` as CSV, the header first.
+#[cfg(all(target_os = "linux", feature = "live"))]
 pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
     let mut text = String::new();
     let mut sink = |lines: &str| text.push_str(lines);

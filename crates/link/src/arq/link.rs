@@ -43,11 +43,10 @@ impl FrameTiming {
     }
 }
 
-/// A frame with a payload that is not counted yet.
+/// A frame with a payload that is not counted yet: it ends at `free_at` of the link.
 #[derive(Clone, Copy)]
 struct Sending {
     start: SimTime,
-    end: SimTime,
     is_first: bool,
     is_error: bool,
 }
@@ -225,25 +224,28 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Counts the frame that is being sent, if it has been sent by `now`.
+    /// Counts the frame with a payload that has been sent to its end, if it is not counted yet.
     #[inline]
-    fn count_sent(&mut self, now: SimTime) {
-        let Some(Sending { start, end, is_first, is_error }) = self.sending.take_if(|frame| frame.end <= now)
-        else {
-            return;
-        };
+    fn count_sent(&mut self) {
+        let Some(Sending { start, is_first, is_error }) = self.sending.take() else { return };
         let statistics = &mut self.arq_statistics;
-        *(if is_first { &mut statistics.frames } else { &mut statistics.retransmissions }) += 1;
+        statistics.frames += u64::from(is_first);
+        statistics.retransmissions += u64::from(!is_first);
         statistics.frame_errors += u64::from(is_error);
         if let Some(busy) = &mut self.busy {
-            *busy += end - start;
+            *busy += self.free_at - start;
         }
     }
 
     /// The sender is asked for a frame.
     #[inline]
     fn transmit(&mut self, now: SimTime) {
-        self.count_sent(now);
+        debug_assert!(
+            now >= self.free_at,
+            "{now} is within the last transmission, which ends at {}",
+            self.free_at
+        );
+        self.count_sent();
         if self.segmenter.is_empty() {
             self.segmenter.rest(now);
         } else if self.sender.wants_sdu(now) {
@@ -287,7 +289,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         };
         if sdu.is_some() {
             let is_first = pdu.attempt == 0;
-            self.sending = Some(Sending { start: now, end: self.free_at, is_first, is_error });
+            self.sending = Some(Sending { start: now, is_first, is_error });
         }
         let received_at = self.free_at + self.timing.delay;
         if let Some(watch) = &mut self.watch {
@@ -424,7 +426,9 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
 
     fn report(&mut self, now: SimTime) -> LinkReport {
         self.run_until(now);
-        self.count_sent(now);
+        if now >= self.free_at {
+            self.count_sent();
+        }
         let under_way = self.sending.map_or(SimTime::ZERO, |frame| now.saturating_sub(frame.start));
         let frame_time = self.timing.frame_time;
         let occupancy = match self.busy {

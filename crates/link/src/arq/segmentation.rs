@@ -102,7 +102,7 @@ impl Segmenter {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.begun() == 0 && self.queue.packets() == 0
+        self.queue.is_empty()
     }
 
     /// Shows the packets that wait to be cut.
@@ -158,8 +158,8 @@ impl Segmenter {
             return self.fill_from_queue(now, packets, statistics);
         }
         // Most frames are full of one packet.
-        let piece = self.queue.take(now, self.config.payload, &mut self.dropped);
-        packets.add_frame(now, piece.is_some_and(|piece| piece.is_last()));
+        let left = self.queue.go_on(self.config.payload);
+        packets.add_frame(now, left == 0);
         packets.end_frame();
         true
     }

@@ -127,6 +127,14 @@ impl ByteQueue {
         Some(Piece { packet: self.head, offset, bytes, left: self.left })
     }
 
+    /// Like [`Self::take`], for `bytes` of a packet of which some have left and at least `bytes` have not: how many stay at the head.
+    #[inline]
+    pub(crate) fn go_on(&mut self, bytes: u32) -> u32 {
+        debug_assert!(self.begun() >= bytes, "{} bytes left of {}", self.left, self.length);
+        self.left -= bytes;
+        self.left
+    }
+
     /// Discards what has waited for too long at time `now`. Every call that is told the time does it too.
     pub fn discard(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) {
         let Some(after) = self.discard_after.filter(|after| *after <= now) else { return };
@@ -156,6 +164,12 @@ impl ByteQueue {
     #[inline]
     pub fn packets(&self) -> usize {
         self.queue.packets() + usize::from(self.left > 0)
+    }
+
+    /// Whether no packet has bytes left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.left == 0 && self.queue.packets() == 0
     }
 
     /// How many bytes are left of a packet of which some have left; 0 without one.

@@ -1,0 +1,23 @@
+//! Method `live` where it is not, on systems other than Linux and in builds without the feature `live`: a file of its own, since it stands in the place of `live`.
+
+use crate::metrics::Metrics;
+use crossfade_core::RunSeed;
+use crossfade_scenario::{FlowSetup, Point, ScenarioError};
+use std::sync::atomic::AtomicBool;
+
+/// Why the method can say nothing of any point.
+#[expect(clippy::unnecessary_wraps, reason = "as where the method is")]
+pub(crate) fn refusal(_: &Point) -> Option<ScenarioError> {
+    let why = if cfg!(target_os = "linux") { "this build has none (feature live)" } else { "Linux only" };
+    Some(ScenarioError::key("methods", format!("live: {why}")))
+}
+
+/// No run.
+pub(crate) fn run(point: &Point, _: RunSeed, _: &AtomicBool) -> Option<Result<Metrics, ScenarioError>> {
+    refusal(point).map(Err)
+}
+
+/// Nobody's TCP.
+pub(crate) fn whose_tcp(_: &FlowSetup) -> Option<String> {
+    None
+}
