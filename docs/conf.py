@@ -34,6 +34,10 @@ html_theme_options = {
 # The front page has its list of sections; every other page has the pages of its section beside it.
 html_sidebars: dict[str, list[str]] = {"index": [], "**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["narrow.css"]
+# An attribute that a class lists in its docstring is no second entry of the index.
+napoleon_use_ivar = True
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 

@@ -1,7 +1,9 @@
 """Draws the thumbnails of docs/scenario-gallery.md, and fills its tables with the titles of the scenarios.
 
 A scenario whose figure another page shows gets a small copy of that; the others run twice, and one without
-axes shows its flows over time. Only what is missing is drawn. Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
+axes shows its flows over time. Only what is missing is drawn.
+
+Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["run", "quickstart", "--interval", "1", "--run", "2"], ["shows one run of one point", "--point N"]),
     (["run", "quickstart", "--where", "tcp.variant=vegas"], ["tcp.variant", "vegas"]),
     (["run", "quickstart", "--point", "3", "--where", "tcp.variant=reno"], ["point and where: give one"]),
+    (["run", "quickstart", "--where", "colour=red"], ["where colour: no axis", "tcp.variant"]),
     (["run", "quickstart", "--where", "tcp.variant"], ["--where tcp.variant: must be KEY=VALUE"]),
     (["run", "quickstart", "--where", "channel.p_e<low"], ["channel.p_e<", "low"]),
     (["check", "quickstart", "--points", "--point", "99"], ["point = 99: no point"]),

@@ -11,6 +11,7 @@ from crossfade import quantities
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import (
     MOST_CURVES,
+    called,
     choose,
     held_note,
     in_numbers,
@@ -209,3 +210,21 @@ def test_numbers_that_would_fill_the_memory_are_words() -> None:
     assert quantities.in_numbers([float("inf"), 1]) is None
     assert quantities.in_numbers([10**400, 1]) is None
     assert quantities.in_numbers(["7 ms", "1 s"]) == ([0.007, 1.0], "s")
+
+
+def test_a_label_is_that_of_one_item_of_a_table_or_of_several() -> None:
+    cells = [
+        "variant=sack congestion=cubic rfc=profile=linux",
+        "variant=sack congestion=bbr-v1 rfc=profile=linux",
+        "flavour=quic congestion=cubic",
+        "sack",
+    ]
+    labels = {
+        "congestion=cubic": "CUBIC",
+        "congestion=cubic, flavour=quic": "QUIC",
+        "profile=linux": "Linux",
+        "sack": "Sack alone",
+    }
+    assert [str(called(cell, labels)) for cell in cells] == ["CUBIC", "Linux", "QUIC", "Sack alone"]
+    assert called(cells[0], {"variant=reno": "Reno", "congestion=cubic, variant=reno": "x"}) == cells[0]
+    assert called(0.1, {"0.1": "many lost"}) == "many lost"

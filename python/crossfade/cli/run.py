@@ -92,7 +92,9 @@ def run(
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     outputs = Outputs(asked, scenario, csv=csv, plot=plot, json=json, others=records.files())
     figure = drawn.options()
-    at = chosen_points(scenario, figure["where"], asked.keys, asked.axes)
+    at = figure["where"] or {}
+    if plot is not None:  # the others are about columns of the figure
+        at = chosen_points(scenario, at, asked.keys, asked.axes)
     viewed = asked.options(ViewOptions) | {"at": at or None}
     if records.run is not None and plot is None and not records.shows_a_run():
         raise ScenarioError(

@@ -317,7 +317,7 @@ def with_ratio(table: Table, y: str | None) -> Table:
 def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) -> Table:
     """The table with values of these columns as somebody called them.
 
-    A table of keys is known by any of its items: ``variant=sack``.
+    A table of keys is known by any of its items: ``variant=sack``, or by several with commas.
     """
 
     for name in columns if labels else []:
@@ -326,10 +326,18 @@ def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) 
 
 
 def called(cell: Cell, labels: Mapping[str, str]) -> Cell:
-    """A value as somebody called it; a table of keys is known by any of its items."""
-    items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
-    known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
-    return cell if known is None else Label(known, cell)
+    """A value as somebody called it; a table of keys is known by any of its items.
+
+    Several items with commas (``variant=sack, congestion=cubic``) name the tables that have all of them; the
+    label with most items wins. ``profile=linux`` also stands for ``rfc=profile=linux``.
+    """
+    items = {*re.split(r" (?=[\w.-]+=)", cell)} if isinstance(cell, str) else set()
+    items |= {nested for item in items if "=" in (nested := item.partition("=")[2])}
+    wanted = {text: [text] if text == str(cell) else re.split(" *, *", text) for text in labels}
+    fitting = [text for text, parts in wanted.items() if text == str(cell) or {*parts} <= items]
+    if not fitting:
+        return cell
+    return Label(labels[max(fitting, key=lambda text: (text == str(cell), len(wanted[text])))], cell)
 
 
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:
