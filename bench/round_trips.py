@@ -3,9 +3,9 @@
 Usage: python bench/round_trips.py FILE ...
 
 Prints a row for each file: its format, its bytes, how many facts it states, whether what is written is the
-same to the byte or states the same facts, the time of reading, and the answer to a copy with a line "x y z" in
-its middle. A format that is read and not written is taken through a table of rates (or delays) of each of its
-ways, which holds all that a link follows.
+same to the byte or states the same facts, the time of reading, and the answer to a copy with a line "x y z"
+in its middle. A format that is read and not written is taken through a table of rates (or delays) of each of
+its ways, which holds all that a link follows.
 """
 
 from __future__ import annotations

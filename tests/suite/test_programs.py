@@ -14,11 +14,13 @@ import pytest
 
 from crossfade.errors import ScenarioError
 from crossfade.suite import watched
-from crossfade.suite.captures import delays, packets, transfer
-from crossfade.suite.cases import load_suite
-from crossfade.suite.programs import live_scenario
+from crossfade.suite.captures import Transfer, delays, packets, transfer
+from crossfade.suite.cases import Case, load_suite
+from crossfade.suite.harness import Outcome
+from crossfade.suite.programs import Programs, live_scenario
 from crossfade.suite.qlogs import beside_link, read_qlog
 from crossfade.suite.stacks import known_stack, known_stacks, own_stack
+from crossfade.suite.timeline import Timeline
 from tests.cli.live_runs import need, need_live
 from tests.conftest import Cli
 from tests.suite.test_cases import SUITE, own
@@ -192,6 +194,30 @@ def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> Non
 def at_least(metric: str) -> str:
     """A limit that every value keeps to."""
     return 'at_least = "0 bit/s"' if metric.endswith("_bps") else "at_least = 0"
+
+
+def test_a_run_that_cannot_be_carried_out_later_fails_alone(tmp_path: Path) -> None:
+    """Where the stack has worked before, other runs keep their rows; where it never has, the suite ends."""
+
+    class Broken:
+        stack, congestion, folder = own_stack("c", "s", 1, False), None, tmp_path
+
+        def __init__(self, *broken: int) -> None:
+            self.broken, self.count = broken, 0
+
+        def run(self, case: Case, run: int, seed: int | None, scenario: Path) -> Outcome:
+            self.count += 1
+            if self.count - 1 in self.broken:
+                raise ScenarioError(f"case {case.name}, run {run}: the client was not started")
+            return Outcome(Transfer(0.0, 1.0, Timeline({})), {}, "")
+
+    case = load_suite(own(tmp_path)).cases[0]
+    source = Programs(Broken(1), 3, None)  # type: ignore[arg-type]
+    (sample,) = source.measure(case, "c")
+    assert sample.values == {0: 1.0, 1: 60.0, 2: 1.0}
+    assert sample.unfinished == {1}
+    with pytest.raises(ScenarioError, match="was not started"):
+        Programs(Broken(0), 3, None).measure(case, "c")  # type: ignore[arg-type]
 
 
 def test_delays_by_hand(tmp_path: Path) -> None:

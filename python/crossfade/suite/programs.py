@@ -55,6 +55,7 @@ class Programs:
         self._outcomes: dict[str, dict[int, Outcome]] = {}
         self._warnings: list[str] = []
         self._paths: dict[str, _Path] = {}
+        self._has_worked = False
 
     def names(self) -> list[str]:
         congestion = self._harness.congestion
@@ -96,7 +97,7 @@ class Programs:
         document = tomllib.loads(scenario.read_text(encoding="utf-8"))
         self._paths[case.name] = _Path.of(document)
         for run in range(self.runs):
-            outcome = self._harness.run(case, run, self._seed, scenario)
+            outcome = self._outcome(case, run, scenario)
             found[run] = outcome
             if outcome.problem and self._tell is not None:
                 self._tell(outcome.problem)
@@ -117,6 +118,17 @@ class Programs:
                 break
         self._outcomes[case.name] = found
         return found
+
+    def _outcome(self, case: Case, run: int, scenario: Path) -> Outcome:
+        """What came of a run. Once a run has worked, one that cannot be carried out fails alone."""
+        try:
+            outcome = self._harness.run(case, run, self._seed, scenario)
+        except ScenarioError as error:
+            if not self._has_worked:
+                raise
+            return Outcome(None, {}, str(error))
+        self._has_worked = self._has_worked or not outcome.problem
+        return outcome
 
     def _sample(self, case: Case, target: Target, outcomes: Mapping[int, Outcome]) -> Sample:
         assert case.live is not None
