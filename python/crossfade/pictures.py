@@ -197,7 +197,8 @@ def plot_events(
     y : str or sequence of str, optional
         Of a sender: ``"cwnd"`` (default, with ``ssthresh`` as thin dashes and marks for fast retransmits and
         timeouts), another of its variables, or ``"seq"``, the time-sequence plot. Of a link: ``"attempt"``,
-        ``"snr_db"``, ``"packets"``, ``"bytes"``, ``"bin"`` or ``"node"``; by default a panel for each kind.
+        ``"snr_db"``, ``"packets"``, ``"bytes"``, ``"bin"``, ``"node"`` or ``"delay"``, the parts of the
+        delay of packets; by default a panel for each kind.
     by : str or sequence of str, optional
         Axis that tells curves apart (default: the last of a sweep); the others have a panel each value.
     where : mapping, optional

@@ -14,6 +14,7 @@ from tests.conftest import SMALL, Cli, expect_one_line, link_events_text, svg_wo
 COLUMNS = [
     *("time_s", "link", "event", "user", "node", "frame", "attempt", "scheme", "snr_db", "verdict"),
     *("bin", "end_s", "nulls", "change", "packets", "bytes", "kind", "to", "nulled"),
+    *("delay_queue_s", "delay_grant_s", "delay_air_s", "delay_harq_s", "delay_rlc_s", "delay_reordering_s"),
 ]
 ARQ = 'frame_size = "350 B", arq = { protocol = "selective-repeat", window = 32, max_retransmissions = 3 }'
 FRAMES = SMALL.replace('"1400 B" }', f'"1400 B", {ARQ} }}').replace("p_e = 0.01", "p_e = 0.3")
@@ -54,6 +55,12 @@ AIR: list[Event] = [
     }
     for node, at, kind, nulled in ((4, 0.0, "rts", None), (7, 0.001, "data", 4), (9, 0.003, None, None))
 ]
+
+
+def delay(time: float, *parts: float, **more: Cell) -> Event:
+    """A packet that came out, with milliseconds in the order of the columns."""
+    here: Event = {"time_s": time, "link": "forward", "event": "delay", "user": 0, "bytes": 1500}
+    return here | {name: part / 1e3 for name, part in zip(COLUMNS[-6:], parts, strict=True)} | more
 
 
 def words(found: cf.store.Table, tmp_path: Path, **options: object) -> list[str]:
@@ -132,3 +139,34 @@ def test_what_cannot_be_drawn_is_one_line(cli: Cli, tmp_path: Path) -> None:
     expect_one_line(cli("plot", file, "--log-y"), "log_y = True", "linear")
     file.write_text(table(*(queue(0.1, "enqueued", 1, f"l{n}") for n in range(7))).to_csv())
     expect_one_line(cli("plot", file), "7 panels", "at most 6", "--where link=forward")
+
+
+def test_parts_of_delays_are_stacked(tmp_path: Path) -> None:
+    events = [delay(0.01 * i, 1.0, 2.0, 0.5, 5.0 * (i % 3 == 0), 0.0, 1.0) for i in range(1, 31)]
+    figure = cf.pictures.plot_events(table(*events).to_pandas(), y="delay")
+    axes = figure.axes[0]
+    assert axes.get_ylabel() == "One-way delay (ms)"
+    tops = sorted({round(bar.get_y() + bar.get_height(), 9) for bar in axes.patches})
+    # From below: air, slot or grant, queue, HARQ, RLC, reordering.
+    assert tops == [0.5, 2.5, 3.5, 4.5, 8.5, 9.5]
+    seen = words(table(*events), tmp_path, y="delay")
+    assert {"air", "slot or grant", "queue", "HARQ", "RLC", "reordering"} <= set(seen)
+
+
+def test_delays_of_many_packets_are_means_of_equal_times() -> None:
+    # Two packets each millisecond, of 2 and 4 ms in the queue: 3 ms in the mean, nothing where none came out.
+    times = [0.001 * i for i in range(1000) if not 400 <= i < 600]
+    events = [delay(time, 2.0 + 2.0 * second, 0, 0, 0, 0, 0) for time in times for second in (0, 1)]
+    figure = cf.pictures.plot_events(table(*events).to_pandas(), y="delay")
+    bars = [bar for bar in figure.axes[0].patches if bar.get_height() > 0.0]
+    assert {round(bar.get_height(), 9) for bar in bars} == {3.0}
+    # Each where packets came out, a fifth of the time left out.
+    assert len(bars) == pytest.approx(120, abs=2)
+    assert all(not 0.407 < bar.get_x() < 0.59 for bar in bars)
+
+
+def test_links_of_two_directions_have_a_panel_each(tmp_path: Path) -> None:
+    links = ("forward", "reverse")
+    both = [delay(0.01 * i, 1, 1, 1, 0, 0, 0, link=link) for i in range(1, 9) for link in links]
+    words(table(*both), tmp_path, y="delay")
+    assert panels(tmp_path) == 2

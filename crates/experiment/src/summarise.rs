@@ -3,7 +3,7 @@
 use crate::closed_forms::radio;
 use crate::experiment::Experiment;
 use crate::kinds::{Runs, estimate, share_of_frames};
-use crate::methods::{BIANCHI, form_of_stations, solver};
+use crate::methods::{BIANCHI, HYBRID_ARQ, form_of_stations, solver};
 use crate::metric::MetricInfo;
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, NOT_ACCEPTED};
 use crate::networks;
@@ -281,6 +281,9 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
     if point.setup.mesh().is_some() && !metrics.is_empty() {
         warnings.push(BIANCHI.to_owned());
+    }
+    if point.setup.nr().is_some() && !metrics.is_empty() {
+        warnings.push(HYBRID_ARQ.to_owned());
     }
     if let Some(wlan) = point.setup.wlan()
         && !metrics.is_empty()

@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 /// |---|---|---|
 /// | `time_s` | all | when, in seconds from the start of the run; of `air`, when it began |
 /// | `link` | all | the name of the link or fabric |
-/// | `event` | all | `frame`, `slot`, `air`, `defer`, `queue` |
-/// | `user` | frame, slot | whose, of a link that serves several; 0 elsewhere |
+/// | `event` | all | `frame`, `slot`, `air`, `defer`, `queue`, `delay` |
+/// | `user` | frame, slot, delay | whose, of a link that serves several; 0 elsewhere |
 /// | `node` | air, defer, queue | node that sends, defers or has the queue, on a medium with nodes |
 /// | `frame` | frame, air | its number on this link (of `air`, of its sender), counted from 0 |
 /// | `attempt` | frame | how often the same payload was sent before |
@@ -26,10 +26,11 @@ use std::fmt::Write as _;
 /// | `end_s` | air, defer | when it ended; until when at least the call is put off |
 /// | `nulls` | air | how many nodes the sender nulled meanwhile |
 /// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
-/// | `packets`, `bytes` | queue | what waits afterwards |
+/// | `packets`, `bytes` | queue | what waits afterwards; of `delay` the bytes of the packet |
 /// | `kind` | air | which frame of an exchange: `rts`, `cts`, `data`, `ack` |
 /// | `to` | air, defer | whom the frame is for, whom the node would call |
 /// | `nulled` | air | the nodes that the sender nulled, a space between two |
+/// | `delay_queue_s` to `delay_reordering_s` | delay | how long the packet was where: [`DELAY_PARTS`](Self::DELAY_PARTS) |
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkEvent {
@@ -100,6 +101,17 @@ pub enum LinkEvent {
         /// Bytes that wait afterwards.
         bytes: u64,
     },
+    /// A packet came out of a link that knows where it was meanwhile.
+    Delay {
+        /// When it came out.
+        at: SimTime,
+        /// User of the packet.
+        user: u16,
+        /// Its bytes.
+        bytes: u32,
+        /// How long it was where, in the order of [`DELAY_PARTS`](Self::DELAY_PARTS): together as long as it was in the link.
+        parts: [SimTime; 6],
+    },
 }
 
 /// What a channel made of a frame.
@@ -130,11 +142,16 @@ pub enum QueueChange {
 
 impl LinkEvent {
     /// The version of the set and of its columns.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
+
+    /// The parts of a delay of a packet: before it is the first of its queue, until its first byte is sent, while bytes are sent for the
+    /// first time and travel, and for retransmissions by hybrid ARQ, by the protocol above, and for earlier packets.
+    pub const DELAY_PARTS: [&str; 6] = ["queue", "grant", "air", "harq", "rlc", "reordering"];
 
     /// The first line of a CSV file.
     pub const HEADER: &str = "time_s,link,event,user,node,frame,attempt,scheme,snr_db,verdict,bin,end_s,\
-                              nulls,change,packets,bytes,kind,to,nulled\n";
+                              nulls,change,packets,bytes,kind,to,nulled,delay_queue_s,delay_grant_s,delay_air_s,\
+                              delay_harq_s,delay_rlc_s,delay_reordering_s\n";
 
     /// A packet was sent on a link without frames.
     pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
@@ -154,7 +171,8 @@ impl LinkEvent {
             | Self::Slot { at, .. }
             | Self::Air { at, .. }
             | Self::Defer { at, .. }
-            | Self::Queue { at, .. } => at,
+            | Self::Queue { at, .. }
+            | Self::Delay { at, .. } => at,
         }
     }
 
@@ -174,18 +192,23 @@ impl LinkEvent {
                 };
                 writeln!(
                     csv,
-                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,,,,"
+                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,,,,,,,,,,"
                 )
             }
-            Self::Slot { user, bin, .. } => writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,"),
+            Self::Slot { user, bin, .. } => {
+                writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,,,,,,,")
+            }
             Self::Air { end, node, frame, kind, to, nulls, .. } => {
                 let (end, count) = (end.as_secs_f64(), nulls.len());
                 let nulled = nulls.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
-                writeln!(csv, "{at},{link},air,,{node},{frame},,,,,,{end},{count},,,,{kind},{to},{nulled}")
+                writeln!(
+                    csv,
+                    "{at},{link},air,,{node},{frame},,,,,,{end},{count},,,,{kind},{to},{nulled},,,,,,"
+                )
             }
             Self::Defer { node, to, until, .. } => {
                 let until = until.as_secs_f64();
-                writeln!(csv, "{at},{link},defer,,{node},,,,,,,{until},,,,,,{to},")
+                writeln!(csv, "{at},{link},defer,,{node},,,,,,,{until},,,,,,{to},,,,,,,")
             }
             Self::Queue { node, change, packets, bytes, .. } => {
                 let node = node.map(|node| node.to_string()).unwrap_or_default();
@@ -195,7 +218,11 @@ impl LinkEvent {
                     QueueChange::Dropped => "dropped",
                     QueueChange::Marked => "marked",
                 };
-                writeln!(csv, "{at},{link},queue,,{node},,,,,,,,,{change},{packets},{bytes},,,")
+                writeln!(csv, "{at},{link},queue,,{node},,,,,,,,,{change},{packets},{bytes},,,,,,,,,")
+            }
+            Self::Delay { user, bytes, parts, .. } => {
+                let parts = parts.map(|part| part.as_secs_f64().to_string()).join(",");
+                writeln!(csv, "{at},{link},delay,{user},,,,,,,,,,,,{bytes},,,,{parts}")
             }
         };
     }
@@ -276,20 +303,27 @@ mod tests {
             LinkEvent::Defer { at: MS, node: 1, to: 4, until: MS * 3 },
             queue(None),
             queue(Some(3)),
+            LinkEvent::Delay {
+                at: MS * 9,
+                user: 1,
+                bytes: 1500,
+                parts: [0, 1, 2, 3, 4, 5].map(|ms| MS * ms),
+            },
         ];
         let mut csv = LinkEvent::HEADER.to_owned();
         for event in events {
             event.write_csv("forward", &mut csv);
         }
         let lines: Vec<&str> = csv.lines().collect();
-        assert!(lines.iter().all(|line| line.split(',').count() == 19), "{csv}");
-        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,,,,");
-        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,,,,");
-        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,,,,");
-        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,,rts,4,2 7");
-        assert_eq!(lines[5], "0.001,forward,defer,,1,,,,,,,0.003,,,,,,4,");
-        assert_eq!(lines[6], "0.001,forward,queue,,,,,,,,,,,marked,5,7500,,,");
-        assert_eq!(lines[7], "0.001,forward,queue,,3,,,,,,,,,marked,5,7500,,,");
+        assert!(lines.iter().all(|line| line.split(',').count() == 25), "{csv}");
+        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,,,,,,,,,,");
+        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,,,,,,,,,,");
+        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,,,,,,,,,,");
+        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,,rts,4,2 7,,,,,,");
+        assert_eq!(lines[5], "0.001,forward,defer,,1,,,,,,,0.003,,,,,,4,,,,,,,");
+        assert_eq!(lines[6], "0.001,forward,queue,,,,,,,,,,,marked,5,7500,,,,,,,,,");
+        assert_eq!(lines[7], "0.001,forward,queue,,3,,,,,,,,,marked,5,7500,,,,,,,,,");
+        assert_eq!(lines[8], "0.009,forward,delay,1,,,,,,,,,,,,1500,,,,0,0.001,0.002,0.003,0.004,0.005");
     }
 
     #[test]

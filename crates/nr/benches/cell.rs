@@ -57,6 +57,7 @@ fn config(users: usize) -> NrConfig {
         header_bytes: 0,
         profile: DelayProfile::named(NamedProfile::TdlC(100e-9)).ok(),
         shadowing: None,
+        blockage: None,
         users: vec![NrUser { mean_snr_db: 18.0, speed_mps: 0.83, fd_t: 0.00485, trace: None }; users],
         scheduler: Scheduler::ProportionalFair { window_slots: 100.0 },
         feedback: QualityReports { period_slots: 40, delay_slots: 4, is_indicator: true },

@@ -72,6 +72,9 @@ impl NrCell {
         let most = downlink.config.harq.transmissions;
         if let Some(upper) = upper {
             upper.begin(*now, slot, downlink, |port, departure| departures.push_back((port, departure)));
+            if downlink.log.is_kept() {
+                upper.tell(&mut downlink.log);
+            }
         } else {
             let reordering = downlink.config.reordering;
             for (number, user) in downlink.users.iter_mut().enumerate() {
@@ -183,7 +186,7 @@ impl Fabric for NrCell {
     fn trace(&mut self, keep: bool) {
         self.downlink.log.keep(keep);
         if let Some(upper) = &mut self.upper {
-            upper.uplink.log.keep(keep);
+            upper.trace(keep);
         }
     }
 

@@ -27,6 +27,7 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
         header_bytes: 0,
         profile: None,
         shadowing: None,
+        blockage: None,
         users: vec![NrUser { mean_snr_db: snr_db, speed_mps: 0.0, fd_t: 0.0, trace: None }],
         scheduler: Scheduler::RoundRobin,
         feedback: QualityReports { period_slots: 1, delay_slots: 0, is_indicator: false },

@@ -1,6 +1,7 @@
 //! What an NR cell is made of.
 
 use crate::awgn::Combining;
+use crate::channel::Blockage;
 use crate::error_table::ErrorTable;
 use crate::mcs::{CodedModulation, McsTable};
 use crate::numerology::{Duplex, Numerology};
@@ -48,6 +49,8 @@ pub struct NrConfig {
     pub profile: Option<DelayProfile>,
     /// Their shadowing; `None` has none.
     pub shadowing: Option<ShadowingConfig>,
+    /// What stands in the way now and then; `None` is nothing.
+    pub blockage: Option<Blockage>,
     /// Who is there.
     pub users: Vec<NrUser>,
     /// Who gets which group of resource blocks.
@@ -318,6 +321,9 @@ impl NrConfig {
         }
         if let Some(shadowing) = &self.shadowing {
             shadowing.check()?;
+        }
+        if let Some(blockage) = &self.blockage {
+            blockage.check()?;
         }
         if let Scheduler::ProportionalFair { window_slots } = self.scheduler
             && !(1.0..=1e6).contains(&window_slots)

@@ -18,6 +18,7 @@ mod cell;
 #[cfg(test)]
 mod cell_tests;
 mod channel;
+mod closed_forms;
 mod config;
 mod direction;
 mod error_rates;
@@ -46,6 +47,8 @@ mod user;
 
 pub use awgn::{Awgn, Combining, stream};
 pub use cell::NrCell;
+pub use channel::Blockage;
+pub use closed_forms::{BlockFate, ClosedForms, Idle, Saturated, Unmet};
 pub use config::{Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler};
 pub use error_table::{ErrorTable, TableEntry, approximation, most_likely_curve};
 pub use harq::closed_form;

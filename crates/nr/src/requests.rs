@@ -125,6 +125,12 @@ impl Requests {
         reports
     }
 
+    /// A block without a report has arrived. It is full, or there would be room for one: more may wait than is known of, and the base
+    /// station grants as much as for a request. (The user reports when that is due, and by itself asks after `report_again` alone.)
+    pub(crate) fn on_full_block(&mut self, known_from: u64) {
+        self.news.push_back((known_from, News::Request));
+    }
+
     /// A block of `slot` with a report of `bytes` has arrived.
     pub(crate) fn on_report(&mut self, slot: u64, bytes: u64, known_from: u64) {
         self.news.push_back((known_from, News::Report { bytes, slot }));

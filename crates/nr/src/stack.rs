@@ -12,7 +12,7 @@ use crate::rlc::{
 };
 use crate::stack_config::StackConfig;
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Parcel, UserStatistics};
+use crossfade_link::{Departure, EventLog, LinkEvent, Parcel, UserStatistics};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The two directions of a stack.
@@ -109,10 +109,13 @@ pub(crate) struct Bearer {
     /// What blocks carry that have not come.
     payloads: BTreeMap<u64, Payload>,
     pub(crate) statistics: UserStatistics,
+    /// Delays of packets that came out, and whose they are.
+    pub(crate) log: EventLog,
+    user: u16,
 }
 
 impl Bearer {
-    fn new(rlc: RlcConfig) -> Self {
+    fn new(rlc: RlcConfig, user: u16) -> Self {
         let (transmitter, receiver) = Self::ends(rlc);
         Self {
             rlc,
@@ -125,6 +128,8 @@ impl Bearer {
             pdcp: PdcpReceiver::default(),
             payloads: BTreeMap::new(),
             statistics: UserStatistics::default(),
+            log: EventLog::default(),
+            user,
         }
     }
 
@@ -244,6 +249,8 @@ impl Bearer {
                     for (sum, part) in bearer.delay_parts_s.iter_mut().zip(parts) {
                         *sum += part.as_secs_f64();
                     }
+                    let (user, bytes) = (self.user, packet.parcel.bytes());
+                    self.log.push(|| LinkEvent::Delay { at: now, user, bytes, parts });
                 }
                 leave(Departure::Arrived(packet.parcel));
             }
@@ -274,9 +281,9 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    pub(crate) fn new(config: &StackConfig, air: SimTime) -> Self {
+    pub(crate) fn new(config: &StackConfig, air: SimTime, user: u16) -> Self {
         Self {
-            bearers: [Bearer::new(config.rlc), Bearer::new(config.rlc)],
+            bearers: [Bearer::new(config.rlc, user), Bearer::new(config.rlc, user)],
             reordering: config.reordering,
             discard: config.discard,
             air,

@@ -314,3 +314,66 @@ fn millimetre_waves_can_take_a_tenth_of_a_millisecond() {
     // Down a slot, and another behind U; up the wait for U, and that.
     assert_eq!((ends(false), ends(true)), ((125, 250), (125, 625)));
 }
+
+#[test]
+fn delays_of_packets_are_told_part_by_part() {
+    let mut config = with_stack(half_failing(), RlcMode::Acknowledged);
+    config.harq.nack_to_ack = 0.05;
+    let mut cell = NrCell::new(config, SEED).unwrap();
+    cell.trace(true);
+    let mut sent = [Vec::new(), Vec::new()];
+    let mut out = [Vec::new(), Vec::new()];
+    for number in 0..2000_u64 {
+        let at = SimTime::from_micros(3_170 * number);
+        run(&mut cell, at, |now, port, departure| {
+            assert!(matches!(departure, Departure::Arrived(_)));
+            out[usize::from(port == 0)].push((now, departure.parcel().id()));
+        });
+        for (way, sent) in sent.iter_mut().enumerate() {
+            let ends = if way == 0 { (0, 1) } else { (1, 0) };
+            assert_eq!(cell.push(at, ends.0, ends.1, Parcel::new(number as u32, 0, 700)), Push::Accepted);
+            sent.push(at);
+        }
+    }
+    run(&mut cell, ms(20_000), |now, port, departure| {
+        out[usize::from(port == 0)].push((now, departure.parcel().id()));
+    });
+    let report = cell.report(ms(20_000));
+    let bearers = [&report.users[0].bearer, &report.back.as_ref().unwrap().users[0].bearer];
+    for way in [0, 1] {
+        let next = |cell: &mut NrCell| if way == 0 { cell.next_trace() } else { cell.next_trace_back() };
+        let (mut sums, mut told, mut order) = ([0.0; 6], 0, Vec::new());
+        while let Some(event) = next(&mut cell) {
+            let crossfade_link::LinkEvent::Delay { at, user, bytes, parts } = event else { continue };
+            assert_eq!((user, bytes), (0, 700));
+            let (left, id) = out[way][told];
+            let whole = parts.iter().fold(SimTime::ZERO, |sum, part| sum + *part);
+            assert_eq!((left, left - sent[way][id as usize]), (at, whole), "{parts:?}");
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part.as_secs_f64());
+            order.push(at);
+            told += 1;
+        }
+        assert!(order.is_sorted() && told == 2000, "{told}");
+        for (sum, counted) in sums.iter().zip(bearers[way].delay_parts_s) {
+            assert!((sum - counted).abs() < 1e-6, "{sums:?} {:?}", bearers[way].delay_parts_s);
+        }
+        // In each direction packets wait for slots and are sent again by HARQ; down they also wait for each other.
+        assert!(sums[1] > 0.0 && sums[3] > 0.0 && (way == 1 || sums[5] > 0.0), "{way} {sums:?}");
+    }
+    assert!(bearers[0].delay_parts_s[4] > 0.0, "RLC sends again what HARQ lost");
+}
+
+/// Acknowledgements of a fast download come without a pause, so that the buffer of the user is never found empty, and no report says so.
+#[test]
+fn a_buffer_that_never_empties_is_served_without_a_pause() {
+    let mut config = with_stack(config(45.0), RlcMode::Acknowledged);
+    config.harq.ack_to_nack = 0.0;
+    // 52 B each 83 us: 5 Mbit/s of the 45 Mbit/s that the uplink carries.
+    let times: Vec<SimTime> = (0..12_000).map(|i| ms(1000) + SimTime::from_micros(83) * i).collect();
+    let (found, report) = delays(config, &times, true, 52);
+    let longest = found[1000..].iter().map(|delay| delay.expect("nothing is lost")).max().unwrap();
+    // What comes behind a report waits for the next, 10 ms later, and that for its grant, two patterns and a slot later; never until the
+    // user reports anew by itself, 80 ms after a grant.
+    assert!(longest < ms(20), "{longest}");
+    assert!(report.back.unwrap().users[0].bearer.requests < 20);
+}

@@ -8,7 +8,7 @@ use crate::stack_config::{Drx, Grants, StackConfig};
 use crate::user::User;
 use crossfade_cell::CellError;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, Parcel, Port, Push, UserStatistics};
+use crossfade_link::{Departure, EventLog, Parcel, Port, Push, UserStatistics};
 use std::collections::BTreeMap;
 
 /// A user above its radio.
@@ -41,7 +41,7 @@ impl Upper {
         let air = config.numerology.slot() + config.propagation;
         let count = config.users.len() as u64;
         let user = |number: u64| Above {
-            stack: Stack::new(&stack, air),
+            stack: Stack::new(&stack, air, number as u16),
             requests: Requests::default(),
             reports: BTreeMap::new(),
             interrupted: None,
@@ -54,6 +54,24 @@ impl Upper {
             was_empty: true,
         };
         Ok(Self { users: (0..count).map(user).collect(), uplink, config: stack })
+    }
+
+    /// Keeps events of the uplink and of bearers from here on, or no longer.
+    pub(crate) fn trace(&mut self, keep: bool) {
+        self.uplink.log.keep(keep);
+        self.users
+            .iter_mut()
+            .flat_map(|user| &mut user.stack.bearers)
+            .for_each(|bearer| bearer.log.keep(keep));
+    }
+
+    /// Hands what bearers have kept to the logs of their directions.
+    pub(crate) fn tell(&mut self, downlink: &mut EventLog) {
+        for user in &mut self.users {
+            let [down, up] = &mut user.stack.bearers;
+            downlink.take_over(|| down.log.pop());
+            self.uplink.log.take_over(|| up.log.pop());
+        }
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -128,9 +146,11 @@ impl Upper {
         let uplink = &self.config.uplink;
         while let Some(block) = self.uplink.users[number].arrived(now) {
             stack.receive(now, UP, block, &mut leave);
-            if let Some((slot, bytes)) = reports.remove(&block) {
-                let arrived = now.as_nanos() / self.uplink.config.numerology.slot().as_nanos();
-                requests.on_report(slot, bytes, arrived - 1 + uplink.processing_slots);
+            let arrived = now.as_nanos() / self.uplink.config.numerology.slot().as_nanos();
+            let known_from = arrived - 1 + uplink.processing_slots;
+            match reports.remove(&block) {
+                Some((slot, bytes)) => requests.on_report(slot, bytes, known_from),
+                None => requests.on_full_block(known_from),
             }
         }
         stack.expire(now, &mut leave);

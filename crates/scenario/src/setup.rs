@@ -1,6 +1,6 @@
 //! A scenario in the terms of the models.
 
-use crate::networks::{CellSetup, LinksSetup, NetworkSetup, WlanSetup};
+use crate::networks::{CellSetup, LinksSetup, NetworkSetup, NrSetup, WlanSetup};
 use crate::stop::End;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::mesh::MeshSetup;
@@ -63,6 +63,11 @@ impl Setup {
     /// The Wi-Fi network, if that is what carries packets.
     pub fn wlan(&self) -> Option<&WlanSetup> {
         if let NetworkSetup::Wlan(wlan) = &self.network { Some(wlan) } else { None }
+    }
+
+    /// The NR cell, if that is what carries packets.
+    pub fn nr(&self) -> Option<&NrSetup> {
+        if let NetworkSetup::Nr(nr) = &self.network { Some(nr) } else { None }
     }
 
     /// The cell, if that is what carries packets.

@@ -162,9 +162,10 @@ def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.Da
     -------
     pandas.DataFrame
         A row for each event: a column for each axis of a sweep, then ``time_s``, ``link``, ``event``
-        (``frame``, ``slot``, ``air``, ``defer``, ``queue``), ``user``, ``node``, ``frame``, ``attempt``,
-        ``scheme``, ``snr_db``, ``verdict``, ``bin``, ``end_s``, ``nulls``, ``change``, ``packets``,
-        ``bytes``, ``kind``, ``to``, ``nulled``; missing where a column says nothing of an event.
+        (``frame``, ``slot``, ``air``, ``defer``, ``queue``, ``delay``), ``user``, ``node``, ``frame``,
+        ``attempt``, ``scheme``, ``snr_db``, ``verdict``, ``bin``, ``end_s``, ``nulls``, ``change``,
+        ``packets``, ``bytes``, ``kind``, ``to``, ``nulled``, ``delay_queue_s`` to ``delay_reordering_s``;
+        missing where a column says nothing of an event.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Figures of a link-events file: what became of frames, how queues grew, who had a slot, who was on the air.
+"""Figures of a link-events file: frames, queues, slots, who was on the air, and where packets were late.
 
 A link-events table has the columns of :func:`crossfade.runs.link_events`; those before ``time_s`` are the
 axes of a sweep. Each kind of event has its picture, and each link (and point of a sweep) its panel.
@@ -31,9 +31,10 @@ DRAWN = {
     "bytes": ("queue", "Waiting (B)"),
     "bin": ("slot", "Bin"),
     "node": ("air", "Node"),
+    "delay": ("delay", "One-way delay (ms)"),
 }
 # Of each kind of event, what is drawn where nobody says.
-USUAL = ["bin", "node", "attempt", "packets"]
+USUAL = ["bin", "node", "attempt", "packets", "delay"]
 VERDICTS = {
     "good": (PALETTE[0], ".", "good"),
     "combined": (PALETTE[2], "D", "good with earlier copies"),
@@ -49,6 +50,17 @@ FRAMES: dict[Cell, tuple[str, str]] = {
     "ack": (PALETTE[2], "ACK"),
 }
 CHANGES = {"dropped": (PALETTE[1], "x", "dropped"), "marked": (PALETTE[3], "^", "marked")}
+# The parts of a packet's delay, from below: column, colour, and what they are called.
+PARTS = {
+    "delay_air_s": ("0.75", "air"),
+    "delay_grant_s": (PALETTE[0], "slot or grant"),
+    "delay_queue_s": (PALETTE[2], "queue"),
+    "delay_harq_s": (PALETTE[3], "HARQ"),
+    "delay_rlc_s": (PALETTE[1], "RLC"),
+    "delay_reordering_s": (PALETTE[5], "reordering"),
+}
+# More packets than this are drawn as means of equal times.
+MOST_BARS = 150
 # More panels are too low to read, and a longer legend is none.
 MOST_PANELS = 6
 MOST_IN_LEGEND = 12
@@ -131,7 +143,8 @@ def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:
         point = [curve_word(name, events[0][name]) for name in varying]
         heading = ", ".join([*point, *([str(events[0]["link"])] if several_links else [])])
         for y in columns:
-            if DRAWN[y][0] == key[-1] and any(event[y] is not None for event in events):
+            column = "delay_air_s" if y == "delay" else y
+            if DRAWN[y][0] == key[-1] and any(event.get(column) is not None for event in events):
                 yield Panel(heading, y, events)
 
 
@@ -225,6 +238,30 @@ def _air(axes: Axes, panel: Panel) -> float:
     return max(panel.of("end_s"))
 
 
+def _delays(axes: Axes, panel: Panel) -> float:
+    """The delay of each packet, part on part, by when it came out; of many the mean over equal times."""
+    import numpy as np
+
+    times = np.array(panel.of("time_s"))
+    parts = 1e3 * np.array([panel.of(column) for column in PARTS])
+    if len(times) > MOST_BARS:
+        edges = np.linspace(times[0], times[-1], MOST_BARS + 1)
+        place = np.clip(np.searchsorted(edges, times, side="right") - 1, 0, MOST_BARS - 1)
+        counts = np.maximum(np.bincount(place, minlength=MOST_BARS), 1)
+        parts = np.array([np.bincount(place, weights=part, minlength=MOST_BARS) for part in parts]) / counts
+        lefts, width = edges[:-1], float(edges[1] - edges[0])
+    else:
+        gaps = np.diff(times)
+        width = 0.7 * float(np.median(gaps[gaps > 0.0])) if (gaps > 0.0).any() else 0.7
+        lefts = times - width / 2.0
+    low = np.zeros(len(lefts))
+    for (color, words), part in zip(PARTS.values(), parts, strict=True):
+        axes.bar(lefts, part, width, low, align="edge", color=color, linewidth=0.0, label=words)
+        low = low + part
+    axes.set_ylim(0.0, 1.05 * float(low.max()) or 1.0)
+    return float(lefts[-1]) + width
+
+
 def _span(event: Mapping[str, Cell]) -> tuple[float, float]:
     start = number(event["time_s"])
     return start, number(event["end_s"]) - start
@@ -255,4 +292,5 @@ PICTURES: dict[str, Callable[[Axes, Panel], float]] = {
     "queue": _queue,
     "slot": _slots,
     "air": _air,
+    "delay": _delays,
 }

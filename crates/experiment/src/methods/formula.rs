@@ -3,6 +3,7 @@
 use super::assumptions::unforeseen;
 use super::bianchi::saturated_star;
 use super::error_rates::error_rates;
+use super::nr::hybrid_arq;
 use super::wlan::saturated_stations;
 use crate::closed_forms::{packet_loss, radio};
 use crate::handle::ExecutionHandle;
@@ -11,7 +12,7 @@ use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup, WlanSetup};
+use crossfade_scenario::{MeshSetup, NrSetup, Point, ScenarioError, Setup, WlanSetup};
 use crossfade_transport::{CongestionControlKind, RtoRule, TcpConfig};
 use serde_json::json;
 
@@ -26,6 +27,9 @@ impl Solver for LossFormula {
         if let Some(wlan) = self.wlan(point) {
             return saturated_stations(point, wlan).err();
         }
+        if let Some(nr) = self.nr(point) {
+            return hybrid_arq(point, nr).err();
+        }
         match radio(&point.setup) {
             Some((hop, radio)) => error_rates(hop, radio).err().filter(|_| asked(point, self.0).is_err()),
             None => asked(point, self.0).err(),
@@ -38,6 +42,9 @@ impl Solver for LossFormula {
         }
         if let Some(wlan) = self.wlan(point) {
             return Some(saturated_stations(point, wlan).map_err(NoMetrics::from));
+        }
+        if let Some(nr) = self.nr(point) {
+            return Some(hybrid_arq(point, nr).map_err(NoMetrics::from));
         }
         let Some((hop, radio)) = radio(&point.setup) else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
@@ -71,6 +78,11 @@ impl LossFormula {
     /// The Wi-Fi network, of which the formula is another.
     fn wlan<'a>(&self, point: &'a Point) -> Option<&'a WlanSetup> {
         point.setup.wlan().filter(|_| self.0 == Formula::Padhye)
+    }
+
+    /// The NR cell, of which the formula is another.
+    fn nr<'a>(&self, point: &'a Point) -> Option<&'a NrSetup> {
+        point.setup.nr().filter(|_| self.0 == Formula::Padhye)
     }
 }
 

@@ -6,11 +6,13 @@ mod bianchi;
 mod error_rates;
 mod formula;
 mod live;
+mod nr;
 mod phy;
 mod simulation;
 mod wlan;
 
 pub(crate) use bianchi::FORM as BIANCHI;
+pub(crate) use nr::FORM as HYBRID_ARQ;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub(crate) use simulation::metrics as metrics_of;
 pub(crate) use simulation::run_checked;

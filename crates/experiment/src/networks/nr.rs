@@ -49,9 +49,10 @@ impl NetworkKind for NrSetup {
         let there = self.around.wired.as_ref().map(|[there, _]| there);
         let of_cell =
             [few_processes(config), short_reordering(config), small_queue(config), wide_groups(config)];
+        let large = large_queue(config, setup.packet_size);
         let of_stack = [short_reassembly(config), eager_polls(config), short_way_of_order(config)];
         let of_path = doubts::in_phase(setup, there.into_iter());
-        let of_cell = of_cell.into_iter().chain(of_stack).flatten();
+        let of_cell = of_cell.into_iter().chain(of_stack).chain([large]).flatten();
         of_path.into_iter().chain(doubts::of_links(setup)).chain(of_cell).collect()
     }
 
@@ -75,7 +76,9 @@ impl NetworkKind for NrSetup {
     }
 
     fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
-        let problem = format!("{who} assumes a link of constant rate; use method simulation");
+        let problem = format!(
+            "{who} assumes a packet a slot, and losses that delay nobody; use method simulation, or formula for one user with UDP"
+        );
         Some(ScenarioError::key("nr", problem))
     }
 }
@@ -240,6 +243,26 @@ fn small_queue(config: &NrConfig) -> Option<String> {
     })
 }
 
+/// A full queue holds a user up for long even at the peak rate: OAI's has 10 MB.
+fn large_queue(config: &NrConfig, packet_size: u32) -> Option<String> {
+    let (limit, said) = match config.queue? {
+        QueueLimit::Bytes(bytes) => (bytes, format!("{bytes} B")),
+        QueueLimit::Packets(packets) => {
+            ((packets as u64).saturating_mul(u64::from(packet_size)), format!("{packets} packets"))
+        }
+    };
+    let longest_s = limit as f64 * 8.0 / config.peak_bps();
+    (longest_s > LONG_QUEUE_S).then(|| {
+        format!(
+            "link.queue.limit = {said}: a full queue is {:.0} ms long at the peak rate, and longer at any other",
+            1e3 * longest_s
+        )
+    })
+}
+
+/// Longer than this no queue should be that somebody waits behind.
+const LONG_QUEUE_S: f64 = 0.25;
+
 /// Channels vary within a group.
 fn wide_groups(config: &NrConfig) -> Option<String> {
     let coherence = config.profile.as_ref()?.coherence_bandwidth_hz();
@@ -339,7 +362,10 @@ mod tests {
             (json!([["nr.harq.k1", 16]]), "nr.harq.k1 = 16: must be between 1 and 15"),
             (json!([["nr.harq.transmissions", 0]]), "nr.harq.transmissions = 0: must be between 1 and 16"),
             (json!([["nr.harq.processing", "1 s"]]), "nr.harq.processing"),
-            (json!([["nr.reordering", "4 s"]]), "nr.reordering = 4 s: must be between 1 ms and 3 s"),
+            (
+                json!([["nr.reordering", "4 s"]]),
+                "nr.reordering = \"4 s\": must be one of TS 38.331: 1, 2, 4, 5, 8, 10 to 20 by 5",
+            ),
             (json!([["nr.feedback.period", "0 s"]]), "nr.feedback.period"),
             (json!([["nr.outer_loop.step_down_db", 50]]), "nr.outer_loop.step_down_db = 50: must be"),
             (json!([["nr.profile", "TDL-A"], ["nr.delay_spread", "1 ms"]]), "nr.delay_spread"),
@@ -381,9 +407,18 @@ mod tests {
             ),
             ("nr.rlc.t_poll_retransmit", json!("260 ms"), "must be one of TS 38.331"),
             ("nr.rlc.t_status_prohibit", json!("2500 ms"), "must be one of TS 38.331"),
+            ("nr.rlc.poll_byte", json!("3 kB"), "must be one of TS 38.331: 1, 2, 5, 8"),
+            ("nr.reordering", json!("17 ms"), "must be one of TS 38.331"),
+            ("nr.discard", json!("7 ms"), "must be one of TS 38.331: 10 to 60 by 10, 75, 100 to 300"),
+            ("nr.drx.cycle", json!("15 ms"), "must be one of TS 38.331: 10, 20, 32, 40, 60, 64"),
+            ("nr.drx.inactivity", json!("7 ms"), "must be one of TS 38.331: 0 to 6 by 1"),
+            ("nr.uplink.sr_period", json!("0.7 ms"), "must be one of TS 38.331: 1, 2, 4, 5"),
+            ("nr.uplink.sr_period", json!("19 ms"), "640 slots of 0.0005 s"),
             ("nr.rlc.max_retransmissions", json!(5), "must be one of 1, 2, 3, 4, 6, 8, 16, 32"),
             ("nr.handover.interruption", json!("11 s"), "must be shorter than handover.every"),
             ("nr.drx.on", json!("161 ms"), "nr.drx.on"),
+            ("nr.blockage.depth_db", json!(61), "nr.blockage.depth_db = 61: must be between 0 and 60"),
+            ("nr.blockage.blocked", json!("0 s"), "nr.blockage.blocked"),
             ("nr.ntn.round_trip", json!("3 s"), "nr.ntn.round_trip = \"3 s\": must be at most 2 s"),
             ("nr.fidelity", json!("rate"), "nr.fidelity"),
             ("nr.headers", json!("9 B"), "nr.headers contradicts nr.uplink"),
@@ -408,6 +443,7 @@ mod tests {
         // 25.77 ms of way and 8 ms of slots: 34 slots, which 32 processes do not quite fill.
         assert_eq!(facts("nr-ntn-leo", "harq_processes_needed"), 34);
         assert_eq!(facts("nr-ntn-geo", "harq_processes_needed"), 1);
+        assert_eq!(facts("nr-mmwave-blockage", "resource_blocks"), 66);
         let given = plan(&json!([["nr.preset", "lte-10"], ["nr.prbs", 25]])).unwrap();
         assert_eq!(serde_json::to_value(given.describe()).unwrap()["nr"]["resource_blocks"], 25);
     }
@@ -422,6 +458,66 @@ mod tests {
         assert!(of(&set, "rlc_status_pdus") > 10.0 && of(&set, "scheduling_requests") > 10.0);
     }
 
+    /// Of a user by formula and by simulation.
+    fn both(set: &Value, metric: &str) -> [f64; 2] {
+        let mut set = set.as_array().unwrap().clone();
+        set.push(json!(["methods", ["formula", "simulation"]]));
+        let plan = plan(&Value::Array(set)).unwrap();
+        let mut rows = Vec::new();
+        let mut keep = |new: Vec<Row>, _| rows.extend(new);
+        let done = execute(&plan, Vec::new(), 1, Shard::WHOLE, &ExecutionHandle::default(), &mut keep);
+        assert_eq!(done, Ok(true));
+        let results = summarise(&plan, &rows);
+        [0, 1].map(|place| results[place].metrics.iter().find(|(name, _)| *name == metric).unwrap().1.value)
+    }
+
+    #[test]
+    fn the_formula_has_what_a_simulation_has() {
+        let full =
+            json!([["nr.pattern", "fdd"], ["nr.radio.mean_snr_db", 17.5325], ["run.duration", "20 s"]]);
+        for (metric, tolerance) in [
+            ("goodput_bps", 0.01),
+            ("initial_frame_error_rate", 0.05),
+            ("frame_transmissions_per_frame", 0.01),
+        ] {
+            let [formula, found] = both(&full, metric);
+            assert!((formula / found - 1.0).abs() < tolerance, "{metric} {formula} {found}");
+        }
+        // 1500 B each 200.13 ms: they meet every slot of the pattern.
+        let idle = json!([
+            ["flows.full.rate", "59961 bit/s"],
+            ["nr.radio.mean_snr_db", 17.5325],
+            ["run.duration", "400 s"]
+        ]);
+        let [formula, found] = both(&idle, "one_way_delay_mean_s");
+        assert!((formula / found - 1.0).abs() < 0.03, "{formula} {found}");
+    }
+
+    #[test]
+    fn what_has_no_closed_form_is_refused_with_its_key() {
+        let udp = json!({ "full": { "traffic": "udp", "rate": "400 Mbit/s" } });
+        for (set, said) in [
+            (json!([]), "nr.special_slot: the closed forms of HARQ assume in a full cell"),
+            (
+                json!([["nr.profile", "TDL-C"]]),
+                "nr.profile: the closed forms of HARQ assume a channel that does not change",
+            ),
+            (json!([["nr.outer_loop.step_down_db", 0.5]]), "nr.outer_loop: the closed forms"),
+            (json!([["flows.full.count", 2]]), "the closed forms of HARQ assume one"),
+            (json!([["flows.full.rate", "50 Mbit/s"]]), "flows.rate: the closed forms"),
+            (json!([["wired.rtt", "20 ms"]]), "wired: the closed forms"),
+            (json!([["nr.blockage.depth_db", 10]]), "nr.blockage: the closed forms"),
+            (json!([["flows", null]]), "traffic: the closed forms of HARQ assume traffic = \"udp\""),
+        ] {
+            let mut all = vec![json!(["methods", ["formula"]]), json!(["flows", udp])];
+            all.extend(set.as_array().unwrap().iter().cloned());
+            let error = plan(&Value::Array(all)).err().unwrap_or_else(|| panic!("{set}"));
+            assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
+        }
+        let of_loss = plan(&json!([["methods", ["formula-square-root"]], ["flows", null]])).unwrap_err();
+        assert!(of_loss.contains("nr: a formula assumes a packet a slot"), "{of_loss}");
+    }
+
     #[test]
     fn parameters_that_fight_are_warned_of() {
         let warnings = |set: Value| plan(&set).unwrap().warnings().join("\n");
@@ -430,6 +526,8 @@ mod tests {
         let short = warnings(json!([["nr.reordering", "15 ms"]]));
         assert!(short.contains("(4 transmissions take up to 0.018 s)"), "{short}");
         assert!(warnings(json!([["link.queue.limit", "10 kB"]])).contains("the queue limits the rate"));
+        assert!(warnings(json!([["link.queue.limit", "10 MB"]])).contains("a full queue is 264 ms long"));
+        assert_eq!(warnings(json!([["link.queue.limit", "6.17 MB"]])), "");
         let stacked = |key, value| warnings(both_ways(&[(key, value)]));
         assert!(
             stacked("nr.rlc.t_reassembly", json!("15 ms"))

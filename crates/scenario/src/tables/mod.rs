@@ -82,7 +82,7 @@ pub use mesh::{
 pub use method::Method;
 pub use nr::{Nr, NrFidelity, NrModel, NrPreset, NrProfile, NrScheduler};
 pub use nr_harq::{NrCombining, NrHarq};
-pub use nr_interruptions::{NrDrx, NrHandover, NrHandoverMode, NrNtn};
+pub use nr_interruptions::{NrBlockage, NrDrx, NrHandover, NrHandoverMode, NrNtn};
 pub use nr_link_adaptation::{NrFeedback, NrOuterLoop};
 pub use nr_stack::{NrGrants, NrRlc, NrRlcMode, NrUplink};
 pub use orbit::OrbitTable;

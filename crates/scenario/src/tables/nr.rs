@@ -2,9 +2,9 @@
 
 use super::base::{absent, json, named, positive_time, time};
 use super::nr_harq::NrHarq;
-use super::nr_interruptions::{NrDrx, NrHandover, NrNtn};
+use super::nr_interruptions::{NrBlockage, NrDrx, NrHandover, NrNtn};
 use super::nr_link_adaptation::{NrFeedback, NrOuterLoop};
-use super::nr_stack::{NrRlc, NrUplink};
+use super::nr_stack::{DISCARD, NrRlc, NrUplink, REORDERING, stepped};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
 use crate::error::ScenarioError;
@@ -182,6 +182,10 @@ pub struct Nr {
     #[serde(skip_serializing_if = "NrNtn::is_absent")]
     pub ntn: NrNtn,
 
+    /// Blockage of users, which lowers their SNR.
+    #[serde(skip_serializing_if = "NrBlockage::is_absent")]
+    pub blockage: NrBlockage,
+
     /// Fidelity: each transmission of a block, or its mean rate and delay in closed form.
     #[schemars(extend("x-default" = "slot"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -328,13 +332,14 @@ impl Nr {
             header_bytes: if stack.is_some() { 0 } else { self.headers.get_or_insert(Size(9)).0 },
             profile,
             shadowing,
+            blockage: self.blockage.resolve(slot)?,
             users,
             scheduler: self.resolve_scheduler(slot)?,
             feedback: self.feedback.resolve(slot)?,
             target_error_rate: target.0,
             outer_loop: self.outer_loop.resolve(target.0),
             harq,
-            reordering: positive_time("nr.reordering", reordering, slot)?,
+            reordering: stepped("nr.reordering", reordering, REORDERING, slot)?,
             queue,
             fidelity: match *self.fidelity.get_or_insert(NrFidelity::Slot) {
                 NrFidelity::Slot => Fidelity::Slot,
@@ -372,10 +377,11 @@ impl Nr {
         let rlc = self.rlc.resolve(slot)?;
         let outage = *self.outage.get_or_insert(Span::exactly(SimTime::from_millis(200)));
         let reordering = *self.reordering.get_or_insert(Span::exactly(SimTime::from_millis(220)));
-        let discard = self.discard.map(|discard| positive_time("nr.discard", discard, slot)).transpose()?;
+        let discard =
+            self.discard.map(|discard| stepped("nr.discard", discard, DISCARD, slot)).transpose()?;
         Ok(Some(StackConfig {
             rlc,
-            reordering: Some(positive_time("nr.reordering", reordering, slot)?),
+            reordering: Some(stepped("nr.reordering", reordering, REORDERING, slot)?),
             discard,
             outage: positive_time("nr.outage", outage, slot)?,
             uplink,
@@ -489,4 +495,6 @@ pub enum NrPreset {
     NrNtnLeo,
     /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 800 ms.
     NrNtnGeo,
+    /// Millimetre waves of 100 MHz at 28 GHz, 120 kHz, blocked by pedestrians: for 299 ms in the mean, each 5 s, by 15.8 dB.
+    NrMmwaveBlockage,
 }

@@ -1,10 +1,11 @@
 //! What interrupts the users of an NR cell, and long ways to it.
 
 use super::base::{absent, json, positive_time, time};
+use super::nr_stack::{Steps, stepped};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_nr::{Drx, Handover};
+use crossfade_nr::{Blockage, Drx, Handover};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,52 @@ pub struct NrNtn {
     pub harq_feedback: Option<bool>,
 }
 
-absent!(NrHandover, NrDrx, NrNtn);
+/// Blockage of users of an NR cell by somebody in the way, at random times. Without this table there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NrBlockage {
+    /// Mean time between two blockages of a user, exponential.
+    #[schemars(extend("x-default" = "5 s, with blockage"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clear: Option<Span>,
+
+    /// Mean time of a blockage, exponential.
+    #[schemars(extend("x-default" = "299 ms, with blockage"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Span>,
+
+    /// Decibels by which a blockage lowers the SNR of the user.
+    #[schemars(range(min = 0, max = 60), extend("x-default" = "15.8, with blockage"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth_db: Option<f64>,
+}
+
+absent!(NrHandover, NrDrx, NrNtn, NrBlockage);
+
+/// 3GPP TS 38.331, information element DRX-Config, in milliseconds.
+const CYCLE: Steps = &[
+    (10, 20, 10),
+    (32, 40, 8),
+    (60, 64, 4),
+    (70, 80, 10),
+    (128, 160, 32),
+    (256, 320, 64),
+    (512, 640, 128),
+    (1024, 1280, 256),
+    (2048, 2560, 512),
+    (5120, 10_240, 5120),
+];
+const ON: Steps =
+    &[(1, 6, 1), (8, 10, 2), (20, 60, 10), (80, 100, 20), (200, 600, 100), (800, 1200, 200), (1600, 1600, 1)];
+const INACTIVITY: Steps = &[
+    (0, 6, 1),
+    (8, 10, 2),
+    (20, 60, 10),
+    (80, 100, 20),
+    (200, 300, 100),
+    (500, 750, 250),
+    (1280, 2560, 640),
+];
 
 impl NrHandover {
     /// Fills in the defaults; `None` where nothing is said.
@@ -97,6 +143,24 @@ impl NrHandover {
     }
 }
 
+impl NrBlockage {
+    /// Fills in the defaults; `None` where nothing is said. Those are what pedestrians were measured to do to antennas of 7 degrees at
+    /// 73.5 GHz (MacCartney, Rappaport and Rangan, GLOBECOM 2017); how often they come depends on the place.
+    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Blockage>, ScenarioError> {
+        if self.is_absent() {
+            return Ok(None);
+        }
+        let ms = |count| Span::exactly(SimTime::from_millis(count));
+        let clear = *self.clear.get_or_insert(ms(5000));
+        let blocked = *self.blocked.get_or_insert(ms(299));
+        Ok(Some(Blockage {
+            clear: positive_time("nr.blockage.clear", clear, slot)?,
+            blocked: positive_time("nr.blockage.blocked", blocked, slot)?,
+            depth_db: *self.depth_db.get_or_insert(15.8),
+        }))
+    }
+}
+
 impl NrDrx {
     /// Fills in the defaults; `None` where nothing is said.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Drx>, ScenarioError> {
@@ -108,9 +172,9 @@ impl NrDrx {
         let on = *self.on.get_or_insert(ms(10));
         let inactivity = *self.inactivity.get_or_insert(ms(100));
         Ok(Some(Drx {
-            cycle: positive_time("nr.drx.cycle", cycle, slot)?,
-            on: positive_time("nr.drx.on", on, slot)?,
-            inactivity: time("nr.drx.inactivity", inactivity, slot)?,
+            cycle: stepped("nr.drx.cycle", cycle, CYCLE, slot)?,
+            on: stepped("nr.drx.on", on, ON, slot)?,
+            inactivity: stepped("nr.drx.inactivity", inactivity, INACTIVITY, slot)?,
         }))
     }
 }

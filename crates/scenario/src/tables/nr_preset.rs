@@ -45,6 +45,12 @@ impl Nr {
                 (fill.rlc.t_poll_retransmit, fill.rlc.t_reassembly) = (ms(2000), ms(50));
                 fill.reordering = ms(3000);
             }
+            NrPreset::NrMmwaveBlockage => {
+                fill.numerology = Some(3);
+                (fill.bandwidth, fill.carrier) = (Some(Frequency(100e6)), Some(Frequency(28e9)));
+                (fill.blockage.clear, fill.blockage.blocked) = (ms(5000), ms(299));
+                fill.blockage.depth_db = Some(15.8);
+            }
         }
         let is_frequency = self.pattern.as_deref() == Some("fdd");
         take(&mut self.numerology, fill.numerology);
@@ -62,6 +68,9 @@ impl Nr {
         take(&mut self.harq.processes, fill.harq.processes);
         take(&mut self.harq.transmissions, fill.harq.transmissions);
         take(&mut self.reordering, fill.reordering);
+        take(&mut self.blockage.clear, fill.blockage.clear);
+        take(&mut self.blockage.blocked, fill.blockage.blocked);
+        take(&mut self.blockage.depth_db, fill.blockage.depth_db);
         take(&mut self.ntn.round_trip, fill.ntn.round_trip);
         take(&mut self.ntn.harq_feedback, fill.ntn.harq_feedback);
         // What stands above HARQ is there with an uplink alone.

@@ -186,6 +186,14 @@ impl NrUplink {
             return Err(ScenarioError::value("nr.uplink.limit", &json(room), problem));
         }
         let period = *self.sr_period.get_or_insert(ms(20));
+        let request_period = positive_time("nr.uplink.sr_period", period, slot)?;
+        let request_period_slots = in_slots(request_period);
+        let is_whole = request_period.as_nanos().is_multiple_of(slot.as_nanos());
+        if !is_whole || !REQUEST_PERIODS.iter().any(|slots| u64::from(*slots) == request_period_slots) {
+            let all = REQUEST_PERIODS.map(|slots| slots.to_string()).join(", ");
+            let problem = format!("must be one of TS 38.331: {all} slots of {slot}");
+            return Err(ScenarioError::value("nr.uplink.sr_period", &json(period), problem));
+        }
         let prohibit = *self.sr_prohibit.get_or_insert(ms(0));
         let processing = *self.processing.get_or_insert(Span::exactly(slot * 4));
         let report_period = *self.bsr_period.get_or_insert(ms(10));
@@ -198,7 +206,7 @@ impl NrUplink {
             snr_offset_db: *self.snr_offset_db.get_or_insert(0.0),
             k2: u64::from(*self.k2.get_or_insert(4)),
             processing_slots: in_slots(time("nr.uplink.processing", processing, slot)?),
-            request_period_slots: in_slots(positive_time("nr.uplink.sr_period", period, slot)?),
+            request_period_slots,
             request_prohibit_slots: in_slots(time("nr.uplink.sr_prohibit", prohibit, slot)?),
             request_grant_bytes: self.sr_grant.get_or_insert(Size(512)).0,
             report_period: positive_time("nr.uplink.bsr_period", report_period, slot)?,
@@ -209,7 +217,7 @@ impl NrUplink {
 }
 
 /// Ranges of whole numbers, each with its step.
-type Steps = &'static [(u64, u64, u64)];
+pub(super) type Steps = &'static [(u64, u64, u64)];
 
 /// 3GPP TS 38.331, information element RLC-Config, in milliseconds.
 const POLL_RETRANSMIT: Steps =
@@ -217,6 +225,19 @@ const POLL_RETRANSMIT: Steps =
 const REASSEMBLY: Steps = &[(0, 100, 5), (110, 200, 10)];
 const STATUS_PROHIBIT: Steps =
     &[(0, 250, 5), (300, 500, 50), (800, 1000, 200), (1200, 1600, 400), (2000, 2400, 400)];
+/// As above, PDCP-Config, without 0 ms, which is no order.
+pub(super) const REORDERING: Steps =
+    &[(1, 2, 1), (4, 5, 1), (8, 8, 1), (10, 20, 5), (30, 60, 10), (80, 300, 20), (500, 3000, 250)];
+pub(super) const DISCARD: Steps =
+    &[(10, 60, 10), (75, 75, 1), (100, 300, 50), (500, 750, 250), (1500, 1500, 1)];
+/// SchedulingRequestResourceConfig, in slots.
+const REQUEST_PERIODS: [u32; 13] = [1, 2, 4, 5, 8, 10, 16, 20, 40, 80, 160, 320, 640];
+/// RLC-Config, in thousands of bytes.
+const POLL_KILOBYTES: [u32; 43] = [
+    1, 2, 5, 8, 10, 15, 25, 50, 75, 100, 125, 250, 375, 500, 750, 1000, 1250, 1500, 2000, 3000, 4000, 4500,
+    5000, 5500, 6000, 6500, 7000, 7500, 8000, 9000, 10_000, 11_000, 12_000, 13_000, 14_000, 15_000, 16_000,
+    17_000, 18_000, 20_000, 25_000, 30_000, 40_000,
+];
 const POLL_PDU: [u32; 23] = [
     4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 6144, 8192, 12288, 16384, 20480, 24576, 28672, 32768,
     40960, 49152, 57344, 65536,
@@ -224,7 +245,7 @@ const POLL_PDU: [u32; 23] = [
 const RETRANSMISSIONS: [u32; 8] = [1, 2, 3, 4, 6, 8, 16, 32];
 
 /// A time in whole milliseconds of these steps.
-fn stepped(key: &str, span: Span, steps: Steps, slot: SimTime) -> Result<SimTime, ScenarioError> {
+pub(super) fn stepped(key: &str, span: Span, steps: Steps, slot: SimTime) -> Result<SimTime, ScenarioError> {
     let time = time(key, span, slot)?;
     let millis = time.as_nanos() / 1_000_000;
     let is_one = |&(first, last, step): &(u64, u64, u64)| {
@@ -233,7 +254,11 @@ fn stepped(key: &str, span: Span, steps: Steps, slot: SimTime) -> Result<SimTime
     if time.as_nanos() % 1_000_000 == 0 && steps.iter().any(is_one) {
         return Ok(time);
     }
-    let said = |&(first, last, step): &(u64, u64, u64)| format!("{first} to {last} by {step}");
+    let said = |&(first, last, step): &(u64, u64, u64)| match (last - first) / step {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last} by {step}"),
+    };
     let all: Vec<String> = steps.iter().map(said).collect();
     Err(ScenarioError::value(key, &json(span), format!("must be one of TS 38.331: {} ms", all.join(", "))))
 }
@@ -273,8 +298,12 @@ impl NrRlc {
         let poll_retransmit = *self.t_poll_retransmit.get_or_insert(ms(100));
         let prohibit = *self.t_status_prohibit.get_or_insert(ms(10));
         let most = *self.max_retransmissions.get_or_insert(32);
-        if self.poll_byte == Some(Size(0)) {
-            return Err(ScenarioError::value("nr.rlc.poll_byte", &json(self.poll_byte), "must be above 0 B"));
+        if let Some(Size(bytes)) = self.poll_byte
+            && !(bytes % 1000 == 0 && POLL_KILOBYTES.contains(&(bytes / 1000)))
+        {
+            let all = POLL_KILOBYTES.map(|kilobytes| kilobytes.to_string()).join(", ");
+            let problem = format!("must be one of TS 38.331: {all} kB");
+            return Err(ScenarioError::value("nr.rlc.poll_byte", &json(self.poll_byte), problem));
         }
         Ok(RlcConfig {
             mode: RlcMode::Acknowledged,

@@ -1,0 +1,440 @@
+//! Hybrid ARQ in closed form: error rates after each copy, mean transmissions, what is lost, goodput and delays.
+//!
+//! Over a channel that does not change the error rate after each copy is known, and so is the slot of each copy of a block that waits for
+//! no other. With e_l the error rate after l copies (one random number decides the fate of a block, so e_l / e_(l-1) fail that failed
+//! before), no misread acknowledgement and at most L copies
+//!
+//! - E\[T\] = 1 + e_1 + ... + e_(L-1) copies are sent of a block, and e_L are lost;
+//! - a full cell whose slots with data are alike carries (1 - e_L) / E\[T\] blocks a slot;
+//! - a block of an idle cell arrives at the end of the slot of its copy l with probability e_(l-1) - e_l; behind a lost one its packet
+//!   then waits for t-Reordering, which begins as it arrives.
+
+use crate::config::NrConfig;
+use crate::error_rates::ErrorRates;
+use crate::harq::Block;
+use crate::link_adaptation::Adaptation;
+use crate::transport_block::{Allocation, CodeBlocks};
+use crossfade_core::{SimTime, from_db};
+
+/// Less than this does not happen.
+const NEVER: f64 = 1e-12;
+
+/// An assumption of the closed forms that a cell does not meet: its key, without that of the cell, and what they assume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// Key of the configuration.
+    pub key: &'static str,
+    /// What the closed forms assume of it.
+    pub assumed: &'static str,
+}
+
+/// What becomes of a block that is first sent in some slot and whose copies wait for no other block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockFate {
+    /// Bits of the block.
+    pub bits: u32,
+    /// The error rate after 1, 2, ... copies.
+    pub error_rates: Vec<f64>,
+    /// The probability that copy 1, 2, ... is the first with which it is received.
+    pub received: Vec<f64>,
+    /// Slots from the beginning of the first copy to the arrival of each.
+    pub arrives_after: Vec<u64>,
+    /// Mean number of copies.
+    pub transmissions: f64,
+    /// The probability that it is given up, or taken for received, without being received.
+    pub lost: f64,
+}
+
+/// A cell with one user that always has more to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saturated {
+    /// The error rate of first copies.
+    pub initial_error_rate: f64,
+    /// Mean number of copies of a block.
+    pub transmissions: f64,
+    /// The share of blocks that are lost.
+    pub lost: f64,
+    /// Bits of whole packets that arrive each second.
+    pub goodput_bps: f64,
+    /// Bits each second, headers included, that a source must offer at least so that there always is something to send.
+    pub filled_from_bps: f64,
+}
+
+/// A cell whose user sends packets so far apart that each finds it idle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Idle {
+    /// The error rate of first copies.
+    pub initial_error_rate: f64,
+    /// Mean number of copies of a block.
+    pub transmissions: f64,
+    /// The share of packets that are lost, each with its block.
+    pub lost: f64,
+    /// Mean delay of those that arrive, in seconds.
+    pub delay_mean_s: f64,
+    /// Their standard deviation in seconds.
+    pub delay_deviation_s: f64,
+}
+
+/// The closed forms of a downlink.
+pub struct ClosedForms {
+    config: NrConfig,
+    adaptation: Adaptation,
+    rates: ErrorRates,
+}
+
+impl ClosedForms {
+    /// Those of `config`.
+    ///
+    /// # Errors
+    /// The first assumption that it does not meet: one user, a constant channel, no outer loop, nothing that interrupts.
+    pub fn new(config: &NrConfig) -> Result<Self, Unmet> {
+        let unmet = |key, assumed| Err(Unmet { key, assumed });
+        if config.users.len() != 1 {
+            return unmet("users", "one user");
+        }
+        if config.profile.is_some() || config.shadowing.is_some() || config.users[0].trace.is_some() {
+            return unmet(
+                "profile",
+                "a channel that does not change: \"awgn\", without shadowing or a trace",
+            );
+        }
+        if config.blockage.is_some() {
+            return unmet("blockage", "nobody in the way");
+        }
+        if config.outer_loop.is_some() {
+            return unmet("outer_loop", "a scheme that does not change: no outer loop");
+        }
+        let stack = config.stack.as_ref();
+        if stack.is_some_and(|stack| stack.handover.is_some()) {
+            return unmet("handover", "no handovers");
+        }
+        if stack.is_some_and(|stack| stack.drx.is_some()) {
+            return unmet("drx", "a user that always listens");
+        }
+        let mut rates = ErrorRates::of_config(config);
+        Ok(Self { adaptation: Adaptation::new(config, &mut rates), rates, config: config.clone() })
+    }
+
+    /// The longest that a block may be sent again, from slot to slot.
+    fn persists(&self) -> SimTime {
+        let longest = self.config.round_trips().0.into_iter().max().unwrap_or(0);
+        self.config.numerology.slot() * (longest * u64::from(self.config.harq.transmissions - 1))
+    }
+
+    /// What becomes of a block of the whole carrier that is first sent in `slot`.
+    pub fn block(&mut self, slot: u64) -> BlockFate {
+        let Self { config, adaptation, rates } = self;
+        let snr_db = config.users[0].mean_snr_db;
+        let groups: Vec<usize> = (0..config.groups()).collect();
+        let NrConfig { dmrs_re, overhead_re, layers, prbs, .. } = *config;
+        let allocation =
+            |slot: u64| Allocation { symbols: config.data_symbols(slot), dmrs_re, overhead_re, prbs, layers };
+        let index = adaptation.choose(&[from_db(snr_db)], &groups, config.data_symbols(slot), 0.0);
+        let scheme = config.table.schemes()[index];
+        let rate_millionths = u64::from(scheme.rate_times_2048) * 500_000;
+        let bits = allocation(slot).transport_block_bits(scheme.bits_per_symbol, rate_millionths, 0);
+        let code = CodeBlocks::of(bits, scheme.rate());
+        let mut block = Block::new(0, index, code, prbs, (0, u64::from(bits / 8)), 0.0);
+        let (mut error_rates, mut arrives_after) = (Vec::new(), Vec::new());
+        let mut sent = slot;
+        for _ in 0..config.harq.transmissions {
+            let symbols = f64::from(allocation(sent).resource_elements() * layers);
+            block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
+            error_rates.push(block.error_rate);
+            arrives_after.push(sent - slot + 1 + config.hop_slots());
+            sent = config.again(sent);
+        }
+        let harq = &config.harq;
+        let misread = if harq.has_feedback { [harq.nack_to_ack, harq.ack_to_nack] } else { [0.0; 2] };
+        let (transmissions, lost, received) = fate(&error_rates, misread);
+        BlockFate { bits, error_rates, received, arrives_after, transmissions, lost }
+    }
+
+    /// A full cell with packets of `packet_bytes`.
+    ///
+    /// # Errors
+    /// Slots with data that are not alike, so that it matters which of them carry new blocks; RLC, which sends again itself; packets
+    /// given up while hybrid ARQ still sends them.
+    pub fn saturated(&mut self, packet_bytes: u32) -> Result<Saturated, Unmet> {
+        let unmet = |key, assumed| Err(Unmet { key, assumed });
+        if self.config.stack.is_some() {
+            return unmet("uplink", "in a full cell HARQ alone, without RLC above it: no nr.uplink");
+        }
+        let period = self.config.duplex.period();
+        let symbols: Vec<u32> =
+            (0..period).map(|slot| self.config.data_symbols(slot)).filter(|symbols| *symbols > 0).collect();
+        if symbols.iter().any(|other| *other != symbols[0]) {
+            return unmet(
+                "special_slot",
+                "in a full cell that all slots with data have equally many symbols: \"fdd\", or special slots without data",
+            );
+        }
+        if self.config.reordering < self.persists() {
+            return unmet(
+                "reordering",
+                "that no packet is given up which HARQ still sends: a longer reordering",
+            );
+        }
+        let first = (0..period).find(|slot| self.config.data_symbols(*slot) > 0).unwrap_or(0);
+        let fate = self.block(first);
+        let slot_s = self.config.numerology.slot().as_secs_f64();
+        let slots_per_s = symbols.len() as f64 / (period as f64 * slot_s) * self.adaptation.process_share();
+        let bits_per_s = slots_per_s * f64::from(fate.bits) / fate.transmissions;
+        let whole = packet_bytes + self.config.header_bytes;
+        let arrives = whole_packets(u64::from(whole), u64::from(fate.bits / 8), 1.0 - fate.lost);
+        Ok(Saturated {
+            initial_error_rate: fate.error_rates[0],
+            transmissions: fate.transmissions,
+            lost: fate.lost,
+            goodput_bps: bits_per_s * arrives * f64::from(packet_bytes) / f64::from(whole),
+            filled_from_bps: bits_per_s,
+        })
+    }
+
+    /// Packets of `packet_bytes` that arrive at these times, `gap` apart at least.
+    ///
+    /// # Errors
+    /// Packets that do not fit into a block, or that may meet what is sent again of the one before.
+    pub fn idle(
+        &mut self,
+        packet_bytes: u32,
+        gap: SimTime,
+        arrivals: impl Iterator<Item = SimTime>,
+    ) -> Result<Idle, Unmet> {
+        let unmet = |key, assumed| Err(Unmet { key, assumed });
+        let slot = self.config.numerology.slot();
+        let period = self.config.duplex.period();
+        let fates: Vec<Option<BlockFate>> =
+            (0..period).map(|slot| (self.config.data_symbols(slot) > 0).then(|| self.block(slot))).collect();
+        let all = || fates.iter().flatten();
+        // PDCP 3 bytes, RLC and MAC at most 4 and 3; without them what the configuration says.
+        let headers = if self.config.stack.is_some() { 10 } else { self.config.header_bytes };
+        if all().any(|fate| fate.bits / 8 < packet_bytes + headers) {
+            return unmet("radio.mean_snr_db", "in an idle cell that a packet fits into a block");
+        }
+        let is_lost = all().any(|fate| fate.lost > NEVER);
+        let reordering = match &self.config.stack {
+            None => Some(self.config.reordering),
+            Some(stack) => {
+                if is_lost && stack.rlc.mode == crate::rlc::RlcMode::Acknowledged {
+                    return unmet(
+                        "rlc.mode",
+                        "in AM that HARQ loses no block, which RLC would send again: \"um\", or harq.nack_to_ack = 0",
+                    );
+                }
+                stack.reordering
+            }
+        };
+        // A loss is noticed by the packet behind it, which then waits as long as packets wait for lost ones.
+        let behind_a_loss = match reordering {
+            _ if !is_lost => SimTime::ZERO,
+            Some(reordering) => slot * reordering.as_nanos().div_ceil(slot.as_nanos()),
+            None => return unmet("reordering", "that packets do not wait for lost ones for ever"),
+        };
+        // Until the last copy that may be sent has been acknowledged, and one period for the wait before the first.
+        let done = all().map(|fate| self.last_slot(fate)).max().unwrap_or(0) + period;
+        if gap < slot * done + behind_a_loss {
+            return unmet(
+                "rate",
+                "either a full cell or packets so far apart that each finds the cell idle, HARQ of the one before done: a lower rate, or \
+                 one above what the cell carries",
+            );
+        }
+        let [mut packets, mut first, mut copies, mut lost, mut sum, mut squares, mut arrived] = [0.0; 7];
+        let mut before_lost = 0.0;
+        for at in arrivals {
+            let reached = at.as_nanos().div_ceil(slot.as_nanos());
+            let sent = (reached..reached + period)
+                .find(|slot| self.config.data_symbols(*slot) > 0)
+                .unwrap_or(reached);
+            let Some(fate) = &fates[(sent % period) as usize] else { continue };
+            let wait_s = (slot * sent).saturating_sub(at).as_secs_f64();
+            packets += 1.0;
+            first += fate.error_rates[0];
+            copies += fate.transmissions;
+            lost += fate.lost;
+            for (p, after) in fate.received.iter().zip(&fate.arrives_after) {
+                let delay_s = wait_s + (slot * *after).as_secs_f64();
+                let longer_s = delay_s + behind_a_loss.as_secs_f64();
+                sum += p * ((1.0 - before_lost) * delay_s + before_lost * longer_s);
+                squares += p * ((1.0 - before_lost) * delay_s * delay_s + before_lost * longer_s * longer_s);
+                arrived += p;
+            }
+            before_lost = fate.lost;
+        }
+        let delay_mean_s = sum / arrived;
+        Ok(Idle {
+            initial_error_rate: first / packets,
+            transmissions: copies / packets,
+            lost: lost / packets,
+            delay_mean_s,
+            delay_deviation_s: (squares / arrived - delay_mean_s * delay_mean_s).max(0.0).sqrt(),
+        })
+    }
+
+    /// Slots from the first copy of a block until its process is free, whatever becomes of it.
+    fn last_slot(&self, fate: &BlockFate) -> u64 {
+        let harq = &self.config.harq;
+        // A block may be sent in vain to the end.
+        let may_repeat = |p: f64| p > NEVER || harq.has_feedback && harq.ack_to_nack > 0.0;
+        let copies = 1 + fate.error_rates.iter().take_while(|p| may_repeat(**p)).count();
+        let last = fate.arrives_after[copies.min(fate.arrives_after.len()) - 1];
+        last + self.config.round_trips().0.into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Mean copies of a block, the share that is lost, and with which copy a block is received: of the error rates after 1, 2, ... copies
+/// and the probabilities that negative and positive acknowledgements are misread.
+fn fate(error_rates: &[f64], [nack_to_ack, ack_to_nack]: [f64; 2]) -> (f64, f64, Vec<f64>) {
+    let (mut open, mut in_vain, mut before) = (1.0, 0.0, 1.0);
+    let (mut transmissions, mut lost) = (0.0, 0.0);
+    let mut received = Vec::new();
+    for (copy, error_rate) in error_rates.iter().enumerate() {
+        transmissions += open + in_vain;
+        let fails = open * if before > 0.0 { error_rate / before } else { 0.0 };
+        received.push(open - fails);
+        in_vain = (open - fails + in_vain) * ack_to_nack;
+        let is_last = copy + 1 == error_rates.len();
+        lost += if is_last { fails } else { fails * nack_to_ack };
+        open = fails * (1.0 - nack_to_ack);
+        before = *error_rate;
+    }
+    (transmissions, lost, received)
+}
+
+/// The share of packets of `packet` bytes of which every block arrives, in blocks of `block` bytes that arrive with probability `arrives`:
+/// the mean over all places at which a packet can begin in a block.
+fn whole_packets(packet: u64, block: u64, arrives: f64) -> f64 {
+    let step = greatest_common_divisor(packet, block);
+    let places = block / step;
+    let survives = |place: u64| arrives.powf(((place * step + packet - 1) / block + 1) as f64);
+    (0..places).map(survives).sum::<f64>() / places as f64
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell_tests::{SEED, config, goodput_bps, half_failing, saturated};
+    use crate::rlc::RlcMode;
+    use crate::stack_tests::stack;
+    use crate::{Combining, Duplex, NrCell, closed_form};
+    use crossfade_link::{Departure, Fabric, Parcel, Push};
+
+    #[test]
+    fn copies_and_losses_by_hand() {
+        let (transmissions, lost, received) = fate(&[0.1, 0.01, 0.002, 0.001], [0.0, 0.0]);
+        assert_eq!((transmissions, lost), closed_form(&[0.1, 0.01, 0.002, 0.001]));
+        assert!((received[1] - 0.09).abs() < 1e-12 && (received[3] - 0.001).abs() < 1e-12);
+        // As in the test of misread acknowledgements: a half at first, all in the second copy.
+        let (transmissions, lost, _) = fate(&[0.5, 0.0, 0.0, 0.0], [0.0, 0.2]);
+        assert!((transmissions - (1.5 + 0.2 + 0.2 * 0.2 + 0.5 * 0.008)).abs() < 1e-12 && lost == 0.0);
+        let (_, lost, _) = fate(&[0.5, 0.0, 0.0, 0.0], [0.1, 0.0]);
+        assert!((lost - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn packets_of_several_blocks_by_hand() {
+        // Blocks of 4, packets of 6: two blocks from place 0, and from place 2.
+        assert!((whole_packets(6, 4, 0.9) - 0.81).abs() < 1e-12);
+        // Packets of 3: one block from places 0 and 1, two from 2 and 3.
+        assert!((whole_packets(3, 4, 0.9) - (0.9 + 0.81) / 2.0).abs() < 1e-12);
+    }
+
+    /// A full cell in which a half fails at first, acknowledgements are misread and a second copy helps as little as it can.
+    #[test]
+    fn a_full_cell_has_the_goodput_of_the_closed_form() {
+        for (combining, transmissions, processes) in [
+            (Combining::IncrementalRedundancy, 4, 16),
+            (Combining::Chase, 2, 16),
+            (Combining::Chase, 1, 16),
+            (Combining::IncrementalRedundancy, 4, 3),
+        ] {
+            let mut config = half_failing();
+            config.duplex = Duplex::frequency();
+            config.users[0].mean_snr_db = NrCell::thresholds_db(&config)[10] + 1e-9;
+            config.header_bytes = 9;
+            config.harq.nack_to_ack = 0.05;
+            config.harq.ack_to_nack = 0.1;
+            (config.harq.combining, config.harq.transmissions) = (combining, transmissions);
+            config.harq.processes = processes;
+            let found = ClosedForms::new(&config).unwrap().saturated(1500).unwrap();
+            let report = saturated(config, 10);
+            let frames = report.frames.clone().unwrap();
+            let blocks = frames.frames as f64;
+            let close = |a: f64, b: f64, sigma: f64| (a - b).abs() < 4.0 * sigma + 1e-9;
+            let rate = frames.frames_lost as f64 / blocks;
+            assert!(close(rate, found.lost, (found.lost / blocks).sqrt()), "{rate} {found:?}");
+            let copies = frames.frame_transmissions_per_frame();
+            assert!(close(copies, found.transmissions, 0.6 / blocks.sqrt()), "{copies} {found:?}");
+            let first = report.users[0].first_errors as f64 / blocks;
+            assert!(close(first, found.initial_error_rate, 0.5 / blocks.sqrt()), "{first} {found:?}");
+            let bps = goodput_bps(&report);
+            assert!((bps / found.goodput_bps - 1.0).abs() < 0.02, "{bps} {found:?}");
+        }
+    }
+
+    /// Delays of an idle cell: the mean over packets that meet every slot of the pattern, within four standard errors.
+    #[test]
+    fn an_idle_cell_has_the_delays_of_the_closed_form() {
+        for mode in [None, Some(RlcMode::Unacknowledged), Some(RlcMode::Acknowledged)] {
+            let mut config = half_failing();
+            config.harq.ack_to_nack = 0.1;
+            if mode != Some(RlcMode::Acknowledged) {
+                config.harq.nack_to_ack = 0.1;
+            }
+            config.reordering = SimTime::from_millis(50);
+            config.stack = mode.map(|mode| {
+                let mut stack = stack(mode);
+                stack.reordering = Some(SimTime::from_millis(50));
+                stack
+            });
+            let gap = SimTime::from_micros(100_130);
+            let count = 6000_u64;
+            let times = || (1..=count).map(|number| gap * number);
+            let expected = ClosedForms::new(&config).unwrap().idle(200, gap, times()).unwrap();
+            let mut cell = NrCell::new(config, SEED).unwrap();
+            let (mut sum, mut arrived) = (0.0, 0.0);
+            for (number, at) in times().enumerate() {
+                let mut drain = |cell: &mut NrCell, until: SimTime| {
+                    while let Some(now) = cell.next_event().filter(|now| *now < until) {
+                        while let Some((_, departure)) = cell.advance(now) {
+                            if let Departure::Arrived(parcel) = departure {
+                                sum += (now - gap * u64::from(parcel.id())).as_secs_f64();
+                                arrived += 1.0;
+                            }
+                        }
+                    }
+                };
+                drain(&mut cell, at);
+                assert_eq!(cell.push(at, 0, 1, Parcel::new(number as u32 + 1, 0, 200)), Push::Accepted);
+                drain(&mut cell, at + gap);
+            }
+            let mean = sum / arrived;
+            let error = expected.delay_deviation_s / f64::sqrt(arrived);
+            assert!((mean - expected.delay_mean_s).abs() < 4.0 * error, "{mode:?} {mean} {expected:?}");
+            let lost = 1.0 - arrived / count as f64;
+            let error = (expected.lost.max(1e-9) / count as f64).sqrt();
+            assert!((lost - expected.lost).abs() < 4.0 * error, "{mode:?} {lost} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_closed_form_is_named() {
+        let key = |config: NrConfig| ClosedForms::new(&config).err().map(|unmet| unmet.key);
+        assert_eq!(key(crate::cell_tests::fading(1)), Some("profile"));
+        assert_eq!(key(crate::cell_tests::fading(2)), Some("users"));
+        let mut forms = ClosedForms::new(&config(20.0)).unwrap();
+        assert_eq!(forms.saturated(1500).unwrap_err().key, "special_slot");
+        let often = |forms: &mut ClosedForms| {
+            forms.idle(200, SimTime::from_millis(5), std::iter::once(SimTime::ZERO)).unwrap_err().key
+        };
+        assert_eq!(often(&mut forms), "rate");
+        let mut large = ClosedForms::new(&config(-10.0)).unwrap();
+        let found = large.idle(1500, SimTime::from_millis(5000), std::iter::once(SimTime::ZERO));
+        assert_eq!(found.unwrap_err().key, "radio.mean_snr_db");
+    }
+}
