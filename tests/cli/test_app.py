@@ -27,6 +27,7 @@ COMMANDS = [
         "paper",
         "phy",
         "fit",
+        "record",
         "trace",
         "reuse",
         "explore",
@@ -97,7 +98,7 @@ def test_the_examples_of_the_help_are_right(
         if uncompiled and any("mine.rs" in word for word in example):
             continue
         # What runs on real hosts, or until Ctrl-C, has tests of its own.
-        if example in skipped or example[0] in ("live", "doctor", "explore"):
+        if example in skipped or example[0] in ("live", "doctor", "explore", "record"):
             continue
         words = example[: example.index(">")] if ">" in example else example
         words = words[: words.index("|")] if "|" in words else words

@@ -1,0 +1,79 @@
+"""``crossfade record``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade.cli import terminal
+from crossfade.errors import CrossfadeError, shortened
+from crossfade.files import check_outputs
+from crossfade.fitting import recorder
+from crossfade.quantities import in_numbers
+
+
+def record(
+    host: Annotated[
+        str | None, typer.Argument(metavar="[HOST]", help="The machine that runs the receiver.")
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="RECORD.csv", help="Write what became of each packet.")
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="ADDRESS", help="Be the receiver of one record, at this address."),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port of the receiver.")] = 7423,
+    rate: Annotated[
+        str, typer.Option("--rate", metavar="RATE", help="Most that is sent, at most 1 Gbit/s.")
+    ] = "20 Mbit/s",
+    lasts: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long it lasts, from 3 s to 120 s.")
+    ] = "30 s",
+    token: Annotated[
+        Path | None,
+        typer.Option(
+            "--token", metavar="FILE", help="File with a secret that both ends have, of 16 bytes or more."
+        ),
+    ] = None,
+) -> None:
+    """Record a link between two machines of your own by UDP, for crossfade fit.
+
+    \b
+    crossfade record --listen 192.0.2.7 --token secret
+    crossfade record 192.0.2.7 --token secret --rate "50 Mbit/s" --to mine.csv
+    """
+    secret = recorder.read_token(token)
+    if not 0 <= port <= 65535:
+        raise CrossfadeError(f"--port {port}: must be from 0 to 65535")
+    if (host is None) == (listen is None):
+        raise CrossfadeError("record: needs either HOST, to send, or --listen ADDRESS, to receive")
+    if listen is not None:
+        if to is not None:
+            raise CrossfadeError("--to and --listen: the sender writes the record")
+        packets = recorder.receive(
+            listen, port, secret, lambda port: terminal.say(f"listening at {listen} port {port}")
+        )
+        terminal.say(f"{packets} packets arrived")
+        return
+    if to is None:
+        raise CrossfadeError("record: needs --to RECORD.csv")
+    assert host is not None
+    check_outputs([to])
+    found = recorder.send(host, port, to, _number("--rate", rate), _number("--for", lasts), secret)
+    rtt = f"shortest round trip {found.rtt_s * 1e3:.3g} ms"
+    terminal.say(f"{found.packets} packets, {found.arrived} arrived; {rtt}")
+    terminal.say(f"wrote {to}")
+
+
+def _number(option: str, text: str) -> float:
+    """A rate in bit/s, or a time in s."""
+    unit = {"--rate": "bit/s", "--for": "s"}[option]
+    # A second value makes the unit the common one.
+    found = in_numbers([text, f"1 {unit}", {"bit/s": "1 kbit/s", "s": "1 ms"}[unit]])
+    if found is None or found[1] != unit:
+        example = {"bit/s": "20 Mbit/s", "s": "30 s"}[unit]
+        raise CrossfadeError(f'{option} "{shortened(text)}": must be such as "{example}"')
+    return found[0][0]

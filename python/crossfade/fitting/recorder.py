@@ -1,0 +1,308 @@
+"""A record of one's own link: UDP from a sender to a receiver of this program, bounded in time and rate.
+
+The sender asks over TCP, at the port at which it sends UDP then. Both prove that they know a token before
+anything else is sent (HMAC of random numbers of both, RFC 2104), so no load goes to a host that did not agree
+to it. Packets of 1500 bytes are sent 10 ms apart, and in bursts of 2 s at the full rate with a second between
+them, in which a queue fills and empties. The receiver says when each came. Its clock is set by the fastest of
+several exchanges, half of which each way is taken to have needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import json
+import secrets
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crossfade.errors import CrossfadeError, shortened
+from crossfade.files import write_text
+
+LONGEST_S, FASTEST_BPS = 120.0, 1e9
+SHORTEST_S, SLOWEST_BPS = 3.0, 120e3
+SHORTEST_TOKEN = 16
+VERSION = 1
+# On the wire, with the headers of IP and UDP.
+PACKET = 1500
+HEADERS = {socket.AF_INET: 28, socket.AF_INET6: 48}
+HEADER = struct.Struct("!8sI")
+PROBE_S, BURST_S, REST_S = 10e-3, 2.0, 1.0
+PINGS = 20
+# A line of the conversation is no longer; nobody answers later.
+LONGEST_LINE, PATIENCE_S = 4096, 10.0
+# What is under way at the end has come by then.
+LATE_S = 1.5
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What was recorded: packets, those that arrived, and the shortest round trip of the exchanges (s)."""
+
+    packets: int
+    arrived: int
+    rtt_s: float
+
+
+def read_token(file: Path | None) -> bytes:
+    """The token of a file, without white space around it; nothing without a file."""
+    if file is None:
+        return b""
+    try:
+        token = file.read_bytes().strip()
+    except OSError as error:
+        raise CrossfadeError(f"--token {shortened(file)}: {error.strerror}") from None
+    if not SHORTEST_TOKEN <= len(token) <= LONGEST_LINE:
+        raise CrossfadeError(
+            f"--token {shortened(file)}: must have {SHORTEST_TOKEN} to {LONGEST_LINE} bytes, not {len(token)}"
+        )
+    return token
+
+
+def receive(
+    host: str, port: int, token: bytes = b"", ready: Callable[[int], None] = lambda port: None
+) -> int:
+    """Wait for one sender, and tell it what arrived; the number of packets.
+
+    ``ready`` is called with the port, which is a free one for 0. Without a token only this machine is heard.
+    """
+    address = _address(host, port, token)
+    with socket.create_server(address[1], family=address[0]) as server:
+        port = server.getsockname()[1]
+        with socket.socket(address[0], socket.SOCK_DGRAM) as data:
+            data.bind((address[1][0], port))
+            data.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+            data.setblocking(False)
+            ready(port)
+            while True:
+                peer, _ = server.accept()
+                with peer:
+                    try:
+                        with _Talk(peer) as talk:
+                            return _serve(talk, data, token)
+                    except (OSError, ValueError, KeyError, TypeError, CrossfadeError) as error:
+                        # A stranger, or a sender that left: the next one may be right.
+                        if not token:
+                            raise CrossfadeError(f"record: the sender left or was none: {error}") from None
+
+
+def send(host: str, port: int, to: Path, rate_bps: float, lasts_s: float, token: bytes = b"") -> Sent:
+    """Send to a receiver, and write what became of each packet as events, which ``crossfade fit`` reads."""
+    if not SLOWEST_BPS <= rate_bps <= FASTEST_BPS:
+        raise CrossfadeError(f"--rate {rate_bps:g} bit/s: must be from 120 kbit/s to 1 Gbit/s")
+    if not SHORTEST_S <= lasts_s <= LONGEST_S:
+        raise CrossfadeError(f"--for {lasts_s:g} s: must be from {SHORTEST_S:g} to {LONGEST_S:g} s")
+    family, address = _address(host, port, token)
+    with _told(host, port):
+        talk = _Talk(socket.create_connection(address[:2], timeout=PATIENCE_S))
+    with talk, socket.socket(family, socket.SOCK_DGRAM) as data, _told(host, port):
+        session = _ask(talk, token, rate_bps, lasts_s)
+        rtt_ns, offset_ns = _clocks(talk)
+        data.connect(talk.peer.getpeername())
+        sent = _load(talk, data, session, HEADERS[family], rate_bps, lasts_s)
+        time.sleep(LATE_S)
+        talk.say({"done": len(sent)})
+        arrived = talk.arrivals(len(sent))
+    _write(to, sent, arrived, offset_ns)
+    return Sent(len(sent), len(arrived), rtt_ns / 1e9)
+
+
+@contextmanager
+def _told(host: str, port: int) -> Iterator[None]:
+    """Trouble of the network in one line."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise CrossfadeError(f"record: {shortened(host)} port {port}: {why}") from None
+
+
+def _address(host: str, port: int, token: bytes) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
+    """Where to listen or send: beyond this machine with a token alone."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError, OverflowError):
+        raise CrossfadeError(f"record: {shortened(host)}: is no address or name of a host") from None
+    if not token and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise CrossfadeError(
+            f"record: {shortened(host)}: is not this machine: needs --token FILE at both ends"
+        )
+    return family, address
+
+
+class _Talk:
+    """A conversation in lines of JSON."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        peer.settimeout(PATIENCE_S)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.peer = peer
+        self._file = peer.makefile("rb")
+
+    def __enter__(self) -> _Talk:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self._file.close()
+        self.peer.close()
+
+    def say(self, said: dict[str, Any]) -> None:
+        self.peer.sendall(json.dumps(said).encode() + b"\n")
+
+    def hear(self) -> dict[str, Any]:
+        line = self._file.readline(LONGEST_LINE)
+        if not line.endswith(b"\n"):
+            raise ConnectionError("the other end closed the connection, or is no crossfade record")
+        heard = json.loads(line)
+        if not isinstance(heard, dict):
+            raise ConnectionError("the other end is no crossfade record")
+        if "refused" in heard:
+            raise ConnectionError(shortened(str(heard["refused"])))
+        return heard
+
+    def arrivals(self, packets: int) -> dict[int, int]:
+        """When each packet came, by the other clock."""
+        count = int(self.hear()["arrived"])
+        if not 0 <= count <= packets:
+            raise ConnectionError(f"{count} of {packets} packets arrived")
+        found = {}
+        row = struct.Struct("!Iq")
+        for _ in range(count):
+            number, at = row.unpack(self._file.read(row.size).ljust(row.size))
+            found[number] = at
+        return found
+
+
+def _proof(token: bytes, who: str, *said: object) -> str:
+    return hmac.new(token, json.dumps([who, *said]).encode(), hashlib.sha256).hexdigest()
+
+
+def _ask(talk: _Talk, token: bytes, rate_bps: float, lasts_s: float) -> bytes:
+    """Both prove that they know the token; the mark of the packets."""
+    mine = secrets.token_hex(16)
+    talk.say({"crossfade-record": VERSION, "number": mine, "rate_bps": rate_bps, "lasts_s": lasts_s})
+    heard = talk.hear()
+    if not hmac.compare_digest(str(heard["proof"]), _proof(token, "receiver", mine, heard["number"])):
+        raise ConnectionError("the receiver has another token")
+    talk.say({"proof": _proof(token, "sender", mine, heard["number"], rate_bps, lasts_s)})
+    session = bytes.fromhex(talk.hear()["session"])
+    if len(session) != 8:
+        raise ConnectionError("the other end is no crossfade record")
+    return session
+
+
+def _clocks(talk: _Talk) -> tuple[int, int]:
+    """The shortest round trip, and what the other clock is ahead if half of it is the way there (ns)."""
+    found = []
+    for _ in range(PINGS):
+        begun = time.monotonic_ns()
+        talk.say({"ping": 1})
+        there = int(talk.hear()["at"])
+        ended = time.monotonic_ns()
+        found.append((ended - begun, there - (begun + ended) // 2))
+    return min(found)
+
+
+def _times(rate_bps: float, lasts_s: float) -> Iterator[float]:
+    """When packets are sent: 10 ms apart, and for 2 of 3 seconds at the full rate."""
+    at, gap = 0.0, 8 * PACKET / rate_bps
+    while at < lasts_s:
+        yield at
+        phase = at % (REST_S + BURST_S)
+        at += gap if phase >= REST_S else min(max(gap, PROBE_S), max(REST_S - phase, gap))
+
+
+def _load(
+    talk: _Talk, data: socket.socket, session: bytes, headers: int, rate_bps: float, lasts_s: float
+) -> list[int]:
+    """Send; when each packet was sent (ns). It ends when the receiver does."""
+    padding = bytes(PACKET - headers - HEADER.size)
+    sent: list[int] = []
+    begun = time.monotonic_ns()
+    for at in _times(rate_bps, lasts_s):
+        due = begun + round(at * 1e9)
+        if len(sent) % 64 == 0 and select.select([talk.peer], [], [], 0)[0]:
+            raise ConnectionError("the receiver ended the record")
+        while (left := due - time.monotonic_ns()) > 0:
+            # The last stretch is waited for awake: sleep is late by 50 us and more.
+            time.sleep((left - 200_000) / 1e9 if left > 300_000 else 0)
+        now = time.monotonic_ns()
+        if now - begun > (lasts_s + PATIENCE_S) * 1e9:
+            break
+        try:
+            data.send(HEADER.pack(session, len(sent)) + padding)
+        except BlockingIOError:
+            continue
+        sent.append(now)
+    return sent
+
+
+def _serve(talk: _Talk, data: socket.socket, token: bytes) -> int:
+    """The receiver's half of a conversation."""
+    asked = talk.hear()
+    rate_bps, lasts_s = float(asked["rate_bps"]), float(asked["lasts_s"])
+    if asked.get("crossfade-record") != VERSION:
+        raise ConnectionError("the other end is no crossfade record")
+    if not (SLOWEST_BPS <= rate_bps <= FASTEST_BPS and SHORTEST_S <= lasts_s <= LONGEST_S):
+        talk.say({"refused": "more than 1 Gbit/s or 120 s"})
+        raise ConnectionError("asked for too much")
+    theirs, mine = str(asked["number"]), secrets.token_hex(16)
+    talk.say({"number": mine, "proof": _proof(token, "receiver", theirs, mine)})
+    proof = _proof(token, "sender", theirs, mine, rate_bps, lasts_s)
+    if not hmac.compare_digest(str(talk.hear()["proof"]), proof):
+        talk.say({"refused": "another token"})
+        raise ConnectionError("another token")
+    session = secrets.token_bytes(8)
+    talk.say({"session": session.hex()})
+    for _ in range(PINGS):
+        talk.hear()
+        talk.say({"at": time.monotonic_ns()})
+    found: dict[int, int] = {}
+    most = int(lasts_s * rate_bps / (8 * PACKET) + lasts_s / PROBE_S) + 2
+    until = time.monotonic() + lasts_s + 2 * PATIENCE_S
+    while time.monotonic() < until:
+        ready = select.select([data, talk.peer], [], [], 1.0)[0]
+        if data in ready:
+            _take(data, session, found, most)
+        elif talk.peer in ready:
+            talk.hear()
+            break
+    talk.say({"arrived": len(found)})
+    talk.peer.sendall(b"".join(struct.pack("!Iq", number, at) for number, at in found.items()))
+    return len(found)
+
+
+def _take(data: socket.socket, session: bytes, found: dict[int, int], most: int) -> None:
+    """What has come, of this sender alone."""
+    while True:
+        try:
+            packet = data.recv(2048)
+        except BlockingIOError:
+            return
+        now = time.monotonic_ns()
+        if len(packet) >= HEADER.size and packet[:8] == session:
+            number = HEADER.unpack_from(packet)[1]
+            if number < most:
+                found.setdefault(number, now)
+
+
+def _write(to: Path, sent: list[int], arrived: dict[int, int], offset_ns: int) -> None:
+    begun = sent[0] if sent else 0
+    events = [(at - begun, 0, "send", number) for number, at in enumerate(sent)]
+    for number, at in enumerate(sent):
+        if number in arrived:
+            # Not before it was sent, by clocks that are apart by less than is known.
+            events.append((max(arrived[number] - offset_ns - begun, at - begun + 1), 1, "receive", number))
+        else:
+            events.append((at - begun, 1, "lost", number))
+    events.sort()
+    rows = "".join(f"{at / 1e9:.9f},{event},0,{number}\n" for at, _, event, number in events)
+    write_text(to, "time_s,event,flow,seq\n" + rows)
