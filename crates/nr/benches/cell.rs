@@ -9,8 +9,8 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Fabric, Parcel, QueueLimit};
 use crossfade_nr::rlc::{RlcConfig, RlcMode};
 use crossfade_nr::{
-    Combining, Duplex, Fidelity, Grants, HarqConfig, McsTable, NrCell, NrConfig, NrUser, Numerology,
-    QualityReports, Scheduler, StackConfig, UplinkConfig, Way,
+    Combining, Duplex, EffectiveSinr, Fidelity, Grants, HarqConfig, McsTable, NrCell, NrConfig, NrUser,
+    Numerology, QualityReports, Scheduler, StackConfig, UplinkConfig, Way,
 };
 use std::time::Instant;
 
@@ -54,6 +54,7 @@ fn config(users: usize) -> NrConfig {
         table,
         implementation_loss_db: 0.0,
         error_table: None,
+        effective_sinr: EffectiveSinr::MutualInformation,
         header_bytes: 0,
         profile: DelayProfile::named(NamedProfile::TdlC(100e-9)).ok(),
         shadowing: None,
@@ -70,6 +71,7 @@ fn config(users: usize) -> NrConfig {
             processing_slots: 4,
             combining: Combining::IncrementalRedundancy,
             has_feedback: true,
+            has_limited_buffer: false,
             nack_to_ack: 0.001,
             ack_to_nack: 0.01,
         },

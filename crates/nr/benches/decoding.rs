@@ -4,7 +4,7 @@
 //! noise, demapping and decoding together.
 
 use crossfade_nr::ldpc::Schedule;
-use crossfade_nr::{Awgn, Combining, stream};
+use crossfade_nr::{Awgn, CodedModulation, Combining, stream};
 use std::time::Instant;
 
 const BLOCKS: u32 = 100;
@@ -19,7 +19,8 @@ fn main() {
     ] {
         for schedule in [Schedule::Layered, Schedule::Flooding] {
             let mut stream = stream(1, "bench");
-            let mut awgn = Awgn::new(bits, rate / 1024.0, size, Combining::Chase, (schedule, 20));
+            let scheme = CodedModulation { bits_per_symbol: bits, rate_times_2048: (2.0 * rate) as u32 };
+            let mut awgn = Awgn::new(scheme, size, Combining::Chase, (schedule, 20));
             let start = Instant::now();
             let errors = awgn.errors(snr_db, 1, BLOCKS, &mut stream);
             let mbit_s = f64::from(size) * f64::from(BLOCKS) / start.elapsed().as_secs_f64() / 1e6;

@@ -1,83 +1,113 @@
-//! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,SIZE,...] [TRANSMISSIONS]`.
+//! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,...] [TRANSMISSIONS,...]`.
 //!
-//! Writes the table to standard output, a line a curve: every scheme of the MCS and CQI tables 1 to 4, sizes in bits of a code block, and
-//! the most likely normal law over dB behind BLOCKS blocks, fewer of more than 320 bits, at each of five ratios. Progress goes to standard error.
+//! Writes the table to standard output, a line a curve: every scheme of the MCS and CQI tables 1 to 4, sizes in bits of a code block,
+//! numbers of transmissions with incremental redundancy, and the most likely normal law over dB behind BLOCKS blocks at each of five
+//! ratios, fewer of more than 320 bits. A pilot of a few blocks places the ratios. Standard error has every ratio with its counts. The
+//! table does not depend on the number of threads.
 
 use crossfade_nr::ldpc::{BaseGraph, Schedule};
 use crossfade_nr::{
     Awgn, CodedModulation, Combining, ErrorCurve, McsTable, approximation, most_likely_curve, stream,
 };
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 const ITERATIONS: u32 = 20;
+/// Where a curve is sampled, in its widths above the middle: error rates of 0.9, 0.66, 0.34, 0.12 and 0.04.
+const PLACES: [f64; 5] = [-1.28, -0.42, 0.42, 1.15, 1.75];
+/// Copies at lower rates repeat most bits of the mother code: their curves lie as far from the approximation as that of the first.
+const LEAST_RATE: f64 = 0.13;
+/// Blocks of a pilot's ratio.
+const PILOT: u32 = 24;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let mut whole = |usual: u32| arguments.next().map_or(usual, |text| text.parse().expect("a whole number"));
-    let blocks = whole(200);
-    let sizes: Vec<u32> = std::env::args().nth(2).map_or_else(
-        || vec![104, 320, 1128],
-        |text| text.split(',').map(|size| size.parse().expect("sizes in bits")).collect(),
-    );
-    let transmissions = std::env::args().nth(3).map_or(1, |text| text.parse().expect("a whole number"));
+    let list = |place: usize, usual: &[u32]| {
+        std::env::args().nth(place).map_or_else(
+            || usual.to_vec(),
+            |text| text.split(',').map(|number| number.parse().expect("whole numbers")).collect(),
+        )
+    };
+    let blocks = list(1, &[200])[0];
+    let (sizes, transmissions) = (list(2, &[104, 320, 1128]), list(3, &[1, 2, 3, 4]));
     let schemes: BTreeSet<CodedModulation> = (1..=4)
         .filter_map(McsTable::numbered)
         .flat_map(|table| table.schemes().iter().chain(table.quality_indicators()).copied())
         .collect();
-    println!(
-        "# Layered sum-product decoding, {ITERATIONS} iterations, exact ratios, perfect channel knowledge; seed 1; up to {blocks} blocks at each \
-         of 5 ratios."
-    );
-    println!("bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures");
-    for scheme in schemes {
+    let mut curves = Vec::new();
+    for &scheme in &schemes {
         for &size in &sizes {
-            let bits = size.min(BaseGraph::of_block(size, scheme.rate()).most_bits() - 24);
-            let bits = bits.min(8424);
-            // Curves of long blocks are steep: fewer of these say as much.
-            let blocks = (blocks * 320 / bits.max(320)).max(40);
-            let (curve, counts) = curve(scheme, bits, transmissions, blocks);
-            println!(
-                "{},{},{bits},{transmissions},{:.3},{:.4},{},{}",
-                scheme.bits_per_symbol,
-                f64::from(scheme.rate_times_2048) / 2.0,
-                curve.middle_db,
-                curve.width_db,
-                counts.0,
-                counts.1
-            );
-            eprintln!("{scheme:?} {bits}: {curve:?} {counts:?}");
+            let bits = size.min(BaseGraph::of_block(size, scheme.rate()).most_bits() - 24).min(8424);
+            let is_told = |transmissions: &&u32| **transmissions == 1 || scheme.rate() > LEAST_RATE;
+            curves.extend(transmissions.iter().filter(is_told).map(|&copies| (scheme, bits, copies)));
         }
     }
+    let found = Mutex::new(vec![String::new(); curves.len()]);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(scheme, bits, transmissions)) = curves.get(number) else { return };
+            // Curves of long blocks are steep: fewer of these say as much.
+            let blocks = (blocks * 320 / bits.max(320)).max(40);
+            let line = line(scheme, bits, transmissions, blocks);
+            found.lock().unwrap_or_else(PoisonError::into_inner)[number] = line;
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from).min(6) {
+            scope.spawn(work);
+        }
+    });
+    println!(
+        "# Layered sum-product decoding, {ITERATIONS} iterations, exact ratios, perfect channel knowledge; seed 1; up to {blocks} blocks at each \
+         of 5 ratios; copies have redundancy versions 0, 2, 3, 1."
+    );
+    println!("bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures");
+    println!("{}", found.into_inner().unwrap_or_else(PoisonError::into_inner).join("\n"));
 }
 
-/// The curve of a block, and how many were simulated and failed.
-fn curve(scheme: CodedModulation, bits: u32, transmissions: u32, blocks: u32) -> (ErrorCurve, (u64, u64)) {
+/// The line of a curve.
+fn line(scheme: CodedModulation, bits: u32, transmissions: u32, blocks: u32) -> String {
+    let (curve, points) = curve(scheme, bits, transmissions, blocks);
+    let head = format!(
+        "{},{},{bits},{transmissions}",
+        scheme.bits_per_symbol,
+        f64::from(scheme.rate_times_2048) / 2.0
+    );
+    let failed: u32 = points.iter().map(|(.., failures)| failures).sum();
+    eprintln!("{head} {points:?}");
+    let ErrorCurve { middle_db, width_db } = curve;
+    format!("{head},{middle_db:.3},{width_db:.4},{},{failed}", points.len() as u32 * blocks)
+}
+
+/// The curve of a block, and at which ratios how many were simulated and failed.
+fn curve(
+    scheme: CodedModulation,
+    bits: u32,
+    transmissions: u32,
+    blocks: u32,
+) -> (ErrorCurve, Vec<(f64, u32, u32)>) {
     let CodedModulation { bits_per_symbol, rate_times_2048 } = scheme;
     let name = format!("{bits_per_symbol}.{rate_times_2048}.{bits}.{transmissions}");
     let mut stream = stream(1, &name);
-    let mut awgn = Awgn::new(
-        bits_per_symbol,
-        scheme.rate(),
-        bits,
-        Combining::IncrementalRedundancy,
-        (Schedule::Layered, ITERATIONS),
-    );
-    let mut failures = |snr_db, blocks| awgn.errors(snr_db, transmissions, blocks, &mut stream);
-    let best = approximation(scheme, bits);
-    // Where about a half fails: from far below up in steps of the width.
-    let gain_db = 10.0 * f64::from(transmissions).log10() * 1.6;
-    let mut middle_db = best.middle_db - gain_db;
-    while failures(middle_db, 20) > 10 {
-        middle_db += best.width_db;
+    let decoder = (Schedule::Layered, ITERATIONS);
+    let mut awgn = Awgn::new(scheme, bits, Combining::IncrementalRedundancy, decoder);
+    let mut sample =
+        |snr_db, blocks| (snr_db, blocks, awgn.errors(snr_db, transmissions, blocks, &mut stream));
+    // From where every block fails up in steps of the width until hardly one does.
+    let best = approximation(scheme, bits, transmissions);
+    let mut pilot = Vec::new();
+    let mut snr_db = best.middle_db + 0.2;
+    while pilot.last().is_none_or(|&(_, blocks, failures)| failures * 8 > blocks) {
+        assert!(pilot.len() < 100, "{name}: every block fails");
+        pilot.push(sample(snr_db, PILOT));
+        snr_db += best.width_db;
     }
-    let points: Vec<(f64, u32, u32)> = [-1.4, -0.6, 0.0, 0.7, 1.4]
-        .into_iter()
-        .map(|widths| {
-            let snr_db = middle_db + widths * best.width_db - 0.3 * best.width_db;
-            (snr_db, blocks, failures(snr_db, blocks))
-        })
-        .collect();
-    let start = ErrorCurve { middle_db, width_db: best.width_db };
-    let failed = points.iter().map(|(.., failures)| u64::from(*failures)).sum();
-    (most_likely_curve(&points, start), (5 * u64::from(blocks), failed))
+    let middle_db = snr_db - 2.5 * best.width_db;
+    let pilot = most_likely_curve(&pilot, ErrorCurve { middle_db, ..best });
+    let width_db = pilot.width_db.clamp(0.6 * best.width_db, 1.6 * best.width_db);
+    let points: Vec<_> =
+        PLACES.iter().map(|widths| sample(pilot.middle_db + widths * width_db, blocks)).collect();
+    (most_likely_curve(&points, pilot), points)
 }

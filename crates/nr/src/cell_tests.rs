@@ -2,7 +2,7 @@
 
 use crate::awgn::Combining;
 use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
-use crate::{Allocation, Duplex, McsTable, NrCell, Numerology, Way};
+use crate::{Allocation, Duplex, EffectiveSinr, McsTable, NrCell, Numerology, Way};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};
 use crossfade_core::{RunSeed, SimTime};
@@ -24,6 +24,7 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
         table: McsTable::numbered(2).unwrap(),
         implementation_loss_db: 0.0,
         error_table: None,
+        effective_sinr: EffectiveSinr::MutualInformation,
         header_bytes: 0,
         profile: None,
         shadowing: None,
@@ -40,6 +41,7 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
             processing_slots: 4,
             combining: Combining::IncrementalRedundancy,
             has_feedback: true,
+            has_limited_buffer: false,
             nack_to_ack: 0.0,
             ack_to_nack: 0.0,
         },

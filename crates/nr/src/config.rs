@@ -2,11 +2,12 @@
 
 use crate::awgn::Combining;
 use crate::channel::Blockage;
+use crate::effective_sinr::EffectiveSinr;
 use crate::error_table::ErrorTable;
 use crate::mcs::{CodedModulation, McsTable};
 use crate::numerology::{Duplex, Numerology};
 use crate::stack_config::{StackConfig, UplinkConfig, Way};
-use crate::transport_block::Allocation;
+use crate::transport_block::{Allocation, CodeBlocks, limited_buffer_bits};
 use crossfade_cell::{CellError, OuterLoopConfig, SinrTrace};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::{OutOfRange, SimTime};
@@ -43,6 +44,8 @@ pub struct NrConfig {
     pub implementation_loss_db: f64,
     /// Simulated error rates; `None` takes the normal approximation a fixed distance away.
     pub error_table: Option<Arc<ErrorTable>>,
+    /// How blocks fare whose groups of resource blocks have different ratios.
+    pub effective_sinr: EffectiveSinr,
     /// Bytes that headers of PDCP, RLC and MAC add to a packet.
     pub header_bytes: u32,
     /// How channels fade; `None` of channels that do not.
@@ -115,6 +118,8 @@ pub struct HarqConfig {
     pub processing_slots: u64,
     /// What copies carry.
     pub combining: Combining,
+    /// Whether users keep no more of a code block than limited-buffer rate matching lets them.
+    pub has_limited_buffer: bool,
     /// Whether blocks are acknowledged at all; otherwise each is sent once.
     pub has_feedback: bool,
     /// The probability that a negative acknowledgement is read as a positive one: the block is lost.
@@ -233,6 +238,18 @@ impl NrConfig {
         }
     }
 
+    /// Bits of a code block that a receiver keeps, if that is less than all: what users of the downlink may be limited to (38.212 section
+    /// 5.4.2.1).
+    pub fn buffer_bits(&self, code: CodeBlocks) -> Option<u32> {
+        let is_limited = self.harq.has_limited_buffer && self.way == Way::Down;
+        let bits_per_symbol = match self.table.number() {
+            2 => 8,
+            4 => 10,
+            _ => 6,
+        };
+        is_limited.then(|| limited_buffer_bits(self.prbs, self.layers, bits_per_symbol, code.count))
+    }
+
     /// The largest transport block of a slot, in bits.
     fn largest_block_bits(&self, slot: u64) -> u32 {
         let Self { dmrs_re, overhead_re, prbs, layers, .. } = *self;
@@ -343,6 +360,16 @@ impl NrConfig {
             return out_of_range("ntn.round_trip", self.propagation * 2, "at most 2 s");
         }
         self.check_error_table()?;
+        let numbers = [Some(self.table), self.stack.as_ref().map(|stack| stack.uplink.table)];
+        if self.effective_sinr == EffectiveSinr::Exponential
+            && numbers.into_iter().flatten().any(|table| table.number() > 2)
+        {
+            return out_of_range(
+                "effective_sinr",
+                "eesm",
+                "\"mutual-information\" with MCS tables 3 and 4: EESM has no parameters for these",
+            );
+        }
         if let Some(stack) = &self.stack {
             stack.check(self)?;
             if self.fidelity == Fidelity::Rate {

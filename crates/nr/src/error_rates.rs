@@ -1,9 +1,10 @@
 //! Error rates of transport blocks, by scheme, size, and the information that all copies have.
 
 use crate::config::NrConfig;
-use crate::error_table::ErrorTable;
+use crate::error_table::{ErrorTable, of_copies};
+use crate::ldpc::BaseGraph;
 use crate::mcs::CodedModulation;
-use crate::normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
+use crate::normal_approximation::{ErrorCurve, decoder_loss_db};
 use crate::transport_block::CodeBlocks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +13,12 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct ErrorRates {
     implementation_loss_db: f64,
+    /// Bits that a receiver keeps of all code blocks together, where that is limited.
+    buffer_bits: Option<f64>,
     table: Option<Arc<ErrorTable>>,
-    /// By bits a symbol, the rate where a table knows it, bits of a code block, and symbols of all its copies.
-    curves: BTreeMap<(u32, u32, u32, u32), ErrorCurve>,
+    /// By bits a symbol, the rate where a table knows it, bits of a code block, symbols of all its copies, and hundredths of copies where
+    /// a table knows them.
+    curves: BTreeMap<(u32, u32, u32, u32, u32), ErrorCurve>,
 }
 
 impl ErrorRates {
@@ -25,27 +29,39 @@ impl ErrorRates {
 
     /// Of a cell with this configuration.
     pub(crate) fn of_config(config: &NrConfig) -> Self {
-        Self { table: config.error_table.clone(), ..Self::new(config.implementation_loss_db) }
+        let one = CodeBlocks { base_graph: BaseGraph::One, count: 1, bits: 0 };
+        Self {
+            table: config.error_table.clone(),
+            buffer_bits: config.buffer_bits(one).map(f64::from),
+            ..Self::new(config.implementation_loss_db)
+        }
     }
 
-    /// The curve of a code block whose copies have `symbols` symbols together, over the ratio of each.
-    fn curve(&mut self, scheme: CodedModulation, blocks: CodeBlocks, symbols: f64) -> ErrorCurve {
+    /// The curve of a code block whose copies have `symbols` symbols together, over the ratio of each. It was sent `transmissions`
+    /// times, each with other bits.
+    fn curve(
+        &mut self,
+        scheme: CodedModulation,
+        blocks: CodeBlocks,
+        symbols: f64,
+        transmissions: f64,
+    ) -> ErrorCurve {
         // Symbols are shared evenly among code blocks.
         let each = (symbols / f64::from(blocks.count)).round().max(1.0) as u32;
         let loss_db = self.implementation_loss_db;
-        let table = self.table.as_deref();
-        let rate = table.map_or(0, |_| scheme.rate_times_2048);
-        *self.curves.entry((scheme.bits_per_symbol, rate, blocks.bits, each)).or_insert_with(|| {
+        let (table, buffer_bits) = (self.table.as_deref(), self.buffer_bits);
+        // What only a table distinguishes.
+        let hundredths = (transmissions * 100.0).round().clamp(0.0, 1e9) as u32;
+        let (rate, hundredths) = table.map_or((0, 0), |_| (scheme.rate_times_2048, hundredths));
+        let key = (scheme.bits_per_symbol, rate, blocks.bits, each, hundredths);
+        *self.curves.entry(key).or_insert_with(|| {
             let bits = f64::from(blocks.bits);
-            // What the mother code has; more symbols than it repeat it, and their ratios add up.
-            let (rows, columns, _) = blocks.base_graph.size();
-            let mother = f64::from(columns - 2) / f64::from(columns - rows);
-            let most = bits * mother / f64::from(scheme.bits_per_symbol);
-            let different = f64::from(each).min(most);
-            let gain_db = crossfade_core::to_db(f64::from(each) / different);
-            let curve = normal_approximation(scheme.bits_per_symbol, bits, different);
-            // Copies keep the distance that a first transmission has.
-            let known = table.and_then(|table| table.distance(scheme, blocks.base_graph, bits));
+            let kept = buffer_bits.map(|kept| kept / f64::from(blocks.count));
+            let (curve, gain_db) =
+                of_copies(scheme.bits_per_symbol, blocks.base_graph, bits, f64::from(each), kept);
+            let transmissions = f64::from(hundredths) / 100.0;
+            let known =
+                table.and_then(|table| table.distance(scheme, blocks.base_graph, bits, transmissions));
             let (distance_db, wider) = known.unwrap_or_else(|| (decoder_loss_db(bits), 1.0));
             ErrorCurve {
                 middle_db: curve.middle_db + distance_db + loss_db - gain_db,
@@ -54,7 +70,20 @@ impl ErrorRates {
         })
     }
 
-    /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`.
+    /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`: `transmissions` copies,
+    /// each with other bits (1 where all have the same).
+    pub(crate) fn of_transmissions(
+        &mut self,
+        scheme: CodedModulation,
+        blocks: CodeBlocks,
+        symbols: f64,
+        transmissions: f64,
+        snr_db: f64,
+    ) -> f64 {
+        blocks.error_rate(self.curve(scheme, blocks, symbols, transmissions).error_rate(snr_db))
+    }
+
+    /// The error rate of a transport block that was sent once, on `symbols` symbols at `snr_db`.
     pub(crate) fn of(
         &mut self,
         scheme: CodedModulation,
@@ -62,10 +91,10 @@ impl ErrorRates {
         symbols: f64,
         snr_db: f64,
     ) -> f64 {
-        blocks.error_rate(self.curve(scheme, blocks, symbols).error_rate(snr_db))
+        self.of_transmissions(scheme, blocks, symbols, 1.0, snr_db)
     }
 
-    /// The ratio in dB at which that error rate is `target`.
+    /// The ratio in dB at which the error rate of a transport block that was sent once is `target`.
     pub(crate) fn required_db(
         &mut self,
         scheme: CodedModulation,
@@ -75,7 +104,7 @@ impl ErrorRates {
     ) -> f64 {
         // Of each code block so much less.
         let each = -libm::expm1(libm::log1p(-target) / f64::from(blocks.count));
-        self.curve(scheme, blocks, symbols).required_db(each)
+        self.curve(scheme, blocks, symbols, 1.0).required_db(each)
     }
 }
 
@@ -101,6 +130,21 @@ mod tests {
         assert!((rates.of(scheme, blocks, sent, at) - 0.1).abs() < 1e-6);
         let mut worse = ErrorRates::new(2.0);
         assert!((worse.required_db(scheme, blocks, sent, 0.1) - at - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_small_buffer_repeats_sooner() {
+        let scheme = CodedModulation { bits_per_symbol: 6, rate_times_2048: 2 * 873 };
+        let blocks = CodeBlocks::of(8400, scheme.rate());
+        let sent = f64::from(blocks.bits) / scheme.efficiency();
+        let second = |buffer_bits| {
+            let mut rates = ErrorRates { buffer_bits, ..ErrorRates::new(0.0) };
+            rates.curve(scheme, blocks, 2.0 * sent, 2.0).required_db(0.1)
+        };
+        let (whole, two_thirds) = (second(None), second(Some(f64::from(blocks.bits) * 1.5)));
+        // Of 2.35 bits a bit of information 1.5 are different: the others add up their ratios.
+        assert!(two_thirds > whole + 0.5, "{whole} {two_thirds}");
+        assert_eq!(second(Some(1e9)), whole);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Error rates of code blocks that were simulated, or come from elsewhere: two numbers a curve.
 //!
 //! A line says of one scheme, block size and number of transmissions where half of the blocks fail and how wide the curve is, that of a
-//! normal law over dB. What the distance to the [normal approximation](crate::normal_approximation) is beyond the
-//! [usual one](crate::decoder_loss_db) of the size, and the ratio of widths, are linear in the inverse square root of the size between
-//! sizes, within one base graph; beyond the sizes they are those of the nearest.
+//! normal law over dB. Copies of incremental redundancy have curves of their own; those of chase combining need none, since N copies of
+//! the same symbols are one with N times the ratio. What the distance to the [normal approximation](crate::normal_approximation) is beyond
+//! the [usual one](crate::decoder_loss_db) of the size, and the ratio of widths, are linear in the inverse square root of the size between
+//! sizes, within one base graph, and linear in the number of transmissions; beyond the sizes and numbers they are those of the nearest.
 //!
 //! The table that comes with this crate is made by `cargo run -p crossfade-nr --example error-table`.
 
@@ -50,8 +51,8 @@ struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
     entries: Vec<TableEntry>,
-    /// Of one transmission, by falling size.
-    places: BTreeMap<(CodedModulation, BaseGraph), Vec<Place>>,
+    /// By transmissions and falling size.
+    places: BTreeMap<(CodedModulation, BaseGraph), BTreeMap<u32, Vec<Place>>>,
 }
 
 impl ErrorTable {
@@ -72,35 +73,70 @@ impl ErrorTable {
         self.entries.iter().any(|entry| entry.scheme == scheme)
     }
 
-    /// What a block needs beyond the normal approximation in dB, and how much wider its curve is.
+    /// What a block that was sent `transmissions` times needs beyond the normal approximation in dB, and how much wider its curve is.
+    /// Retransmissions with fewer symbols count as a part of one.
     pub(crate) fn distance(
         &self,
         scheme: CodedModulation,
         graph: BaseGraph,
         bits: f64,
+        transmissions: f64,
     ) -> Option<(f64, f64)> {
         let other = if graph == BaseGraph::One { BaseGraph::Two } else { BaseGraph::One };
-        let places = self.places.get(&(scheme, graph)).or_else(|| self.places.get(&(scheme, other)))?;
-        let x = 1.0 / bits.sqrt();
-        let behind = places.partition_point(|place| place.inverse_root < x);
-        let (Some(before), Some(after)) = (behind.checked_sub(1).map(|i| places[i]), places.get(behind))
-        else {
-            let nearest = places.get(behind).or(places.last())?;
-            return Some((decoder_loss_db(bits) + nearest.excess_db, nearest.width_ratio));
+        let of_scheme = self.places.get(&(scheme, graph)).or_else(|| self.places.get(&(scheme, other)))?;
+        let below = of_scheme.range(..=transmissions.floor() as u32).next_back();
+        let above = of_scheme.range(transmissions.ceil() as u32..).next();
+        let (before, after) = match (below, above) {
+            (Some(below), Some(above)) => (below, above),
+            (Some(one), None) | (None, Some(one)) => (one, one),
+            (None, None) => return None,
         };
-        let t = (x - before.inverse_root) / (after.inverse_root - before.inverse_root);
-        let between = |a: f64, b: f64| a + t * (b - a);
-        Some((
-            decoder_loss_db(bits) + between(before.excess_db, after.excess_db),
-            between(before.width_ratio, after.width_ratio),
-        ))
+        let [a, b] = [before, after].map(|(_, places)| at_size(places, bits));
+        let span = f64::from(*after.0 - *before.0);
+        let t = if span > 0.0 { (transmissions - f64::from(*before.0)) / span } else { 0.0 };
+        Some((a.0 + t * (b.0 - a.0), a.1 + t * (b.1 - a.1)))
     }
 }
 
-/// The normal approximation of a block that is sent once at the rate of its scheme.
-pub fn approximation(scheme: CodedModulation, block_bits: u32) -> ErrorCurve {
-    let symbols = (f64::from(block_bits) / scheme.efficiency()).ceil();
-    normal_approximation(scheme.bits_per_symbol, f64::from(block_bits), symbols)
+/// Distance and ratio of widths at a size.
+fn at_size(places: &[Place], bits: f64) -> (f64, f64) {
+    let x = 1.0 / bits.sqrt();
+    let behind = places.partition_point(|place| place.inverse_root < x);
+    let last = places.len() - 1;
+    let (before, after) = (places[behind.saturating_sub(1).min(last)], places[behind.min(last)]);
+    let span = after.inverse_root - before.inverse_root;
+    let t = if span > 0.0 { ((x - before.inverse_root) / span).clamp(0.0, 1.0) } else { 0.0 };
+    let between = |a: f64, b: f64| a + t * (b - a);
+    (
+        decoder_loss_db(bits) + between(before.excess_db, after.excess_db),
+        between(before.width_ratio, after.width_ratio),
+    )
+}
+
+/// The normal approximation of a block that is sent `transmissions` times at the rate of its scheme, each time with other bits of the
+/// code word as long as there are any.
+pub fn approximation(scheme: CodedModulation, block_bits: u32, transmissions: u32) -> ErrorCurve {
+    let symbols = (f64::from(block_bits) / scheme.efficiency()).ceil() * f64::from(transmissions);
+    let graph = BaseGraph::of_block(block_bits, scheme.rate());
+    let (curve, gain_db) = of_copies(scheme.bits_per_symbol, graph, f64::from(block_bits), symbols, None);
+    ErrorCurve { middle_db: curve.middle_db - gain_db, ..curve }
+}
+
+/// The normal approximation of a block whose copies have `symbols` symbols together, as far as these are different, and by how many dB
+/// the others lower it: more symbols than the mother code has, or than the buffer of a receiver that keeps `buffer_bits`, are
+/// repetitions, which add up their ratios.
+pub(crate) fn of_copies(
+    bits_per_symbol: u32,
+    graph: BaseGraph,
+    bits: f64,
+    symbols: f64,
+    buffer_bits: Option<f64>,
+) -> (ErrorCurve, f64) {
+    let (rows, columns, _) = graph.size();
+    let mother = bits * f64::from(columns - 2) / f64::from(columns - rows);
+    let most = mother.min(buffer_bits.unwrap_or(f64::INFINITY)) / f64::from(bits_per_symbol);
+    let different = symbols.min(most);
+    (normal_approximation(bits_per_symbol, bits, different), crossfade_core::to_db(symbols / different))
 }
 
 impl FromStr for ErrorTable {
@@ -136,11 +172,12 @@ impl FromStr for ErrorTable {
         if entries.is_empty() {
             return Err("it has no curve".to_owned());
         }
-        let mut places: BTreeMap<_, Vec<Place>> = BTreeMap::new();
-        for entry in entries.iter().filter(|entry| entry.transmissions == 1) {
+        let mut places: BTreeMap<_, BTreeMap<u32, Vec<Place>>> = BTreeMap::new();
+        for entry in &entries {
             let graph = BaseGraph::of_block(entry.block_bits, entry.scheme.rate());
-            let best = approximation(entry.scheme, entry.block_bits);
-            places.entry((entry.scheme, graph)).or_default().push(Place {
+            let best = approximation(entry.scheme, entry.block_bits, entry.transmissions);
+            let of_scheme = places.entry((entry.scheme, graph)).or_default();
+            of_scheme.entry(entry.transmissions).or_default().push(Place {
                 inverse_root: 1.0 / f64::from(entry.block_bits).sqrt(),
                 excess_db: entry.curve.middle_db
                     - best.middle_db
@@ -148,7 +185,7 @@ impl FromStr for ErrorTable {
                 width_ratio: entry.curve.width_db / best.width_db,
             });
         }
-        for places in places.values_mut() {
+        for places in places.values_mut().flat_map(BTreeMap::values_mut) {
             places.sort_by(|a, b| a.inverse_root.total_cmp(&b.inverse_root));
         }
         Ok(Self { entries, places })
@@ -237,7 +274,8 @@ mod tests {
             assert!(entry.counts.1 >= 50 && entry.counts.0 > entry.counts.1, "{entry:?}");
             let tenth = entry.curve.required_db(0.1);
             assert!(tenth > shannon_db(entry.scheme), "{entry:?}");
-            let loss = tenth - approximation(entry.scheme, entry.block_bits).required_db(0.1);
+            let loss =
+                tenth - approximation(entry.scheme, entry.block_bits, entry.transmissions).required_db(0.1);
             // The band of 320 bits and more; mother codes that repeat bits (rates below 1/5) and the smallest blocks lose more.
             let most = if entry.block_bits < 320 || entry.scheme.rate() < 0.2 { 2.5 } else { 1.1 };
             assert!((0.3..most).contains(&loss), "{entry:?}: {loss}");
@@ -271,8 +309,8 @@ mod tests {
             let scheme = CodedModulation { bits_per_symbol, rate_times_2048: (2.0 * rate) as u32 };
             for (place, (bits, expected)) in [320.0, 2000.0, 8424.0].into_iter().zip(expected).enumerate() {
                 let graph = BaseGraph::of_block(bits as u32, scheme.rate());
-                let (loss_db, ratio) = table.distance(scheme, graph, bits).unwrap();
-                let best = approximation(scheme, bits as u32);
+                let (loss_db, ratio) = table.distance(scheme, graph, bits, 1.0).unwrap();
+                let best = approximation(scheme, bits as u32, 1);
                 let curve =
                     ErrorCurve { middle_db: best.middle_db + loss_db, width_db: best.width_db * ratio };
                 // Symbols are whole here: 61 where the rate says 60.01, which takes 0.3 dB less.

@@ -85,7 +85,8 @@ impl Block {
             rates.of(scheme, self.code, self.first_symbols, to_db(self.energy / self.first_symbols))
         } else {
             let each = modulation.inverse(self.information / self.symbols);
-            rates.of(scheme, self.code, self.symbols, to_db(each))
+            let transmissions = self.symbols / self.first_symbols;
+            rates.of_transmissions(scheme, self.code, self.symbols, transmissions, to_db(each))
         };
         self.error_rate = self.error_rate.min(p);
         self.sent += 1;

@@ -14,13 +14,16 @@
 #![allow(clippy::inline_always)]
 
 mod awgn;
+mod block_prediction;
 mod cell;
 #[cfg(test)]
 mod cell_tests;
 mod channel;
 mod closed_forms;
 mod config;
+mod demapper;
 mod direction;
+mod effective_sinr;
 mod error_rates;
 mod error_table;
 #[cfg(test)]
@@ -36,6 +39,7 @@ pub mod pdcp;
 mod reassembly;
 mod requests;
 pub mod rlc;
+mod simulated_block;
 mod stack;
 mod stack_check;
 mod stack_config;
@@ -46,14 +50,17 @@ mod upper;
 mod user;
 
 pub use awgn::{Awgn, Combining, stream};
+pub use block_prediction::predicted_error_rates;
 pub use cell::NrCell;
 pub use channel::Blockage;
 pub use closed_forms::{BlockFate, ClosedForms, Idle, Saturated, Unmet};
 pub use config::{Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler};
+pub use effective_sinr::EffectiveSinr;
 pub use error_table::{ErrorTable, TableEntry, approximation, most_likely_curve};
 pub use harq::closed_form;
 pub use mcs::{CodedModulation, McsTable};
 pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
 pub use numerology::{Duplex, LONGEST_PATTERN, Numerology, SLOT_SYMBOLS};
+pub use simulated_block::{BlockFading, SimulatedBlock, SimulatedBlockConfig};
 pub use stack_config::{Drx, Grants, Handover, StackConfig, UplinkConfig, Way};
-pub use transport_block::{Allocation, CodeBlocks};
+pub use transport_block::{Allocation, CodeBlocks, limited_buffer_bits};

@@ -1,10 +1,11 @@
 //! Which scheme a block is sent with: what reports promise, and an offset that acknowledgements teach.
 
 use crate::config::NrConfig;
+use crate::effective_sinr::Mapping;
 use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
-use crossfade_core::{from_db, to_db};
+use crossfade_core::to_db;
 use crossfade_phy::MutualInformation;
 
 /// The ratios from which schemes, and quality indicators, are good, over the whole carrier.
@@ -15,6 +16,7 @@ pub(crate) struct Adaptation {
     /// Of quality indicators from 1 on, for the error rate that they promise; none where ratios are reported.
     indicators_db: Option<Vec<f64>>,
     process_share: f64,
+    mapping: Mapping,
 }
 
 impl Adaptation {
@@ -41,7 +43,13 @@ impl Adaptation {
         let indicators_db = config.feedback.is_indicator.then(|| {
             table.quality_indicators().iter().map(|scheme| required(scheme, symbols[0], promised)).collect()
         });
-        Self { schemes: table.schemes(), from_db, indicators_db, process_share: process_share(config) }
+        Self {
+            schemes: table.schemes(),
+            from_db,
+            indicators_db,
+            process_share: process_share(config),
+            mapping: Mapping::of(config),
+        }
     }
 
     /// The share of a full downlink that its processes can keep busy.
@@ -62,7 +70,7 @@ impl Adaptation {
         } else {
             let rough = to_db(libm::exp2(mean(&|ratio| libm::log2(1.0 + ratio))) - 1.0);
             let guess = self.schemes[self.best(rough + offset_db, symbols)];
-            effective_db(reported, groups, modulation(guess))
+            self.mapping.db(reported, groups, guess)
         };
         let told_db = match &self.indicators_db {
             None => known_db,
@@ -87,21 +95,6 @@ impl Adaptation {
     pub(crate) fn threshold_db(&self, index: usize) -> f64 {
         self.from_db[0].1[index]
     }
-}
-
-/// The one ratio in dB at which a block fares as on these groups: that with the mean of their mutual information. `ratios` has one of
-/// all groups, or each.
-pub(crate) fn effective_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
-    if let [one] = ratios {
-        return to_db(*one);
-    }
-    if let [group] = groups {
-        return to_db(ratios[*group]);
-    }
-    let mean = groups.iter().map(|group| modulation.at(ratios[*group])).sum::<f64>() / groups.len() as f64;
-    let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
-    let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);
-    to_db(modulation.inverse(mean).clamp(least, greatest).max(from_db(-60.0)))
 }
 
 /// The share of data symbols in which some process of a user with endless data is free, where every block takes one transmission or

@@ -103,6 +103,23 @@ impl CodeBlocks {
     }
 }
 
+/// Bits of each of `code_blocks` that a receiver with a limited buffer keeps: the carrier's largest transport block at a code rate of
+/// 2/3 (38.212 section 5.4.2.1, `N_ref`), with so many layers and bits a symbol at most.
+pub fn limited_buffer_bits(
+    carrier_prbs: u32,
+    layers: u32,
+    largest_bits_per_symbol: u32,
+    code_blocks: u32,
+) -> u32 {
+    // Table 5.4.2.1-1: carriers of up to as many resource blocks count as the largest of them.
+    const CARRIERS: [u32; 7] = [32, 66, 107, 135, 162, 217, 273];
+    let prbs = CARRIERS.into_iter().find(|&prbs| carrier_prbs <= prbs).unwrap_or(273);
+    // 156 resource elements a resource block, 948/1024, four layers at most.
+    let allocation = Allocation { symbols: 13, dmrs_re: 0, overhead_re: 0, prbs, layers: layers.min(4) };
+    let largest = allocation.transport_block_bits(largest_bits_per_symbol, 948_000_000, 0);
+    largest * 3 / (2 * code_blocks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +214,24 @@ mod tests {
             ),
             0
         );
+    }
+
+    #[test]
+    fn buffers_are_limited_as_the_carrier_says() {
+        // 273 resource blocks, 4 layers, 256-QAM: the largest transport block, 1277992 bits of 152 code blocks, keeps 2/3 of its rate.
+        assert_eq!(limited_buffer_bits(273, 4, 8, 1), 1_277_992 * 3 / 2);
+        let of_largest = limited_buffer_bits(273, 4, 8, CodeBlocks::of(1_277_992, 948.0 / 1024.0).count);
+        let bits = CodeBlocks::of(1_277_992, 948.0 / 1024.0).bits;
+        assert!((f64::from(bits) / f64::from(of_largest) - 2.0 / 3.0).abs() < 0.003, "{of_largest}");
+        // Carriers count as the largest of their class; more than four layers do not count.
+        assert_eq!(limited_buffer_bits(106, 2, 8, 3), limited_buffer_bits(107, 2, 8, 3));
+        assert_eq!(limited_buffer_bits(108, 2, 8, 3), limited_buffer_bits(135, 2, 8, 3));
+        assert_eq!(limited_buffer_bits(24, 1, 6, 1), limited_buffer_bits(32, 1, 6, 1));
+        assert_eq!(limited_buffer_bits(273, 8, 6, 7), limited_buffer_bits(273, 4, 6, 7));
+        // Half of the largest block: a mother rate of 1/3, which base graph 1 has anyhow (38.212; derived by hand).
+        let half = CodeBlocks::of(1_277_992 / 2, 0.46);
+        let kept = limited_buffer_bits(273, 4, 8, half.count);
+        assert!((f64::from(half.bits) / f64::from(kept) - 1.0 / 3.0).abs() < 0.003);
     }
 
     #[test]

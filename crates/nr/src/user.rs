@@ -2,9 +2,10 @@
 
 use crate::channel::Channel;
 use crate::config::NrConfig;
+use crate::effective_sinr::Mapping;
 use crate::error_rates::ErrorRates;
 use crate::harq::{Block, Process};
-use crate::link_adaptation::{Adaptation, effective_db, modulation};
+use crate::link_adaptation::Adaptation;
 use crate::mcs::CodedModulation;
 use crate::mean_blocks::{MeanBlocks, Retransmissions};
 use crate::reassembly::Reassembly;
@@ -348,7 +349,7 @@ impl User {
         rates: &mut ErrorRates,
     ) -> Told {
         let scheme = config.table.schemes()[block.scheme];
-        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation(scheme));
+        let snr_db = Mapping::of(config).db(self.channel.at(grant.slot), grant.groups, scheme);
         let symbols = f64::from(allocation(grant, config).resource_elements() * config.layers);
         block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
         let was_received = block.is_received;
@@ -409,7 +410,7 @@ impl User {
         let Self { mean_blocks, channel, .. } = self;
         let copy = |block: &mut Block| {
             let scheme = config.table.schemes()[block.scheme];
-            let snr_db = effective_db(channel.at(grant.slot), grant.groups, modulation(scheme));
+            let snr_db = Mapping::of(config).db(channel.at(grant.slot), grant.groups, scheme);
             let own = Grant { prbs: block.prbs, ..*grant };
             let symbols = f64::from(allocation(&own, config).resource_elements() * config.layers);
             block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
@@ -448,7 +449,7 @@ impl User {
         let mut block =
             Block::new(self.blocks, index, code, grant.prbs, (start, self.sent_until), self.errors.random());
         self.blocks += 1;
-        let snr_db = effective_db(self.channel.at(grant.slot), grant.groups, modulation(scheme));
+        let snr_db = Mapping::of(config).db(self.channel.at(grant.slot), grant.groups, scheme);
         let symbols = f64::from(allocation.resource_elements() * config.layers);
         block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
         let p = block.error_rate;

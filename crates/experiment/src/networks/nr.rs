@@ -375,7 +375,7 @@ mod tests {
             (json!([["cell.preset", "lte"]]), "cell contradicts nr"),
             (json!([["channel.model", "none"]]), "channel contradicts nr"),
             (json!([["link.queue.limit", "10 ms"]]), "link.queue.limit"),
-            (json!([["methods", ["formula"]], ["flows", null]]), "assumes"),
+            (json!([["methods", ["formula"]], ["flows", null]]), "traffic: the closed forms of HARQ assume"),
         ] {
             let error = plan(&set).err().unwrap_or_else(|| panic!("{set}"));
             assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
@@ -514,7 +514,7 @@ mod tests {
             let error = plan(&Value::Array(all)).err().unwrap_or_else(|| panic!("{set}"));
             assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
         }
-        let of_loss = plan(&json!([["methods", ["formula-square-root"]], ["flows", null]])).unwrap_err();
+        let of_loss = plan(&json!([["methods", ["formula:square-root"]], ["flows", null]])).unwrap_err();
         assert!(of_loss.contains("nr: a formula assumes a packet a slot"), "{of_loss}");
     }
 

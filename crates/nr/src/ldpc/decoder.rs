@@ -131,9 +131,16 @@ impl Decoder {
                 self.aligned.chunks_exact(stride).zip(messages.chunks_exact(stride)).zip(ones)
             {
                 let total = &mut self.totals[column * stride..column * stride + z];
-                for (place, i) in (shift..z).chain(0..shift).zip(0..) {
-                    total[place] = aligned[i] + messages[i];
-                }
+                let sums = |total: &mut [f32], first: usize| {
+                    for ((total, aligned), message) in
+                        total.iter_mut().zip(&aligned[first..]).zip(&messages[first..])
+                    {
+                        *total = aligned + message;
+                    }
+                };
+                let (before, after) = total.split_at_mut(shift);
+                sums(after, 0);
+                sums(before, z - shift);
             }
         }
     }
@@ -154,10 +161,14 @@ impl Decoder {
             let aligned = &mut self.aligned[..ones.len() * stride];
             self.simd.run(Check { aligned, messages, ones: ones.len(), stride });
             for (messages, &(column, shift)) in messages.chunks_exact(stride).zip(ones) {
-                let sum = &mut sums[column * stride..column * stride + z];
-                for (place, i) in (shift..z).chain(0..shift).zip(0..) {
-                    sum[place] += messages[i];
-                }
+                let (before, after) = sums[column * stride..column * stride + z].split_at_mut(shift);
+                let add = |sums: &mut [f32], first: usize| {
+                    for (sum, message) in sums.iter_mut().zip(&messages[first..]) {
+                        *sum += message;
+                    }
+                };
+                add(after, 0);
+                add(before, z - shift);
             }
         }
         self.totals = sums;

@@ -15,7 +15,8 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_nr::rlc::RlcMode;
 use crossfade_nr::{
-    Duplex, ErrorTable, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler, StackConfig, Way,
+    Duplex, EffectiveSinr, ErrorTable, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler,
+    StackConfig, Way,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -329,6 +330,7 @@ impl Nr {
             table,
             implementation_loss_db: *self.implementation_loss_db.get_or_insert(0.0),
             error_table,
+            effective_sinr: EffectiveSinr::MutualInformation,
             header_bytes: if stack.is_some() { 0 } else { self.headers.get_or_insert(Size(9)).0 },
             profile,
             shadowing,

@@ -79,6 +79,7 @@ impl NrHarq {
                 NrCombining::IncrementalRedundancy => Combining::IncrementalRedundancy,
                 NrCombining::Chase => Combining::Chase,
             },
+            has_limited_buffer: false,
             has_feedback: true,
             nack_to_ack: self.nack_to_ack.get_or_insert(Share(0.001)).0,
             ack_to_nack: self.ack_to_nack.get_or_insert(Share(0.01)).0,
