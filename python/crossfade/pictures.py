@@ -25,7 +25,7 @@ from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
 from crossfade.results.rows import PREFIXES
-from crossfade.tables import Table, csv_lines, label
+from crossfade.tables import ENOUGH_RUNS, Table, csv_lines, label
 
 __all__ = ["draw", "fold", "plot", "plot_cdf", "plot_events"]
 
@@ -686,7 +686,11 @@ def _read_results(path: str | PathLike[str], plan: int | str | None, whole: bool
     if is_results_file(path):
         from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
 
-        return results_of(datasets.read_plan(path, plan))
+        found = results_of(datasets.read_plan(path, plan))
+        ends = [found.points[place] for place in (0, -1)] if len(found.points) else []
+        if not any(1 < point.runs < ENOUGH_RUNS for point in ends):
+            return found
+        return plans.load_results(path, plan)  # each run is drawn
     if Path(path).suffix == ".cfj":
         return api.journal_table(path)
     if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():
