@@ -166,7 +166,7 @@ def make_three_methods() -> None:
 
 
 def make_across_radios() -> None:
-    """CUBIC and BBR over three radios, simulated and live: what ``crossfade run --csv`` wrote, drawn again."""
+    """CUBIC and BBR over three radios, simulated and live: a table that ``crossfade run`` wrote, drawn."""
     axes = ["--x", "alternative", "--by", "tcp.congestion", "--y", "goodput_bps,rtt_mean_s"]
     out = ["--out", str(GALLERY / "across-radios.png")]
     printed("plot", str(ACROSS_RADIOS), *axes, "--title", "", *out)
