@@ -42,6 +42,8 @@ DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
 # What the command of live.md wrote under real-time priority.
 THREE_METHODS = DOCS / "three-methods.csv"
+# What the command of nr.md wrote under real-time priority.
+ACROSS_RADIOS = DOCS / "across-radios.csv"
 # Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
 PAGES = GALLERY / "pages"
 MADE = GALLERY / "made.json"
@@ -99,6 +101,8 @@ def steps() -> list[Step]:
         Step("sweep", make_sweep),
         Step("formulas", make_formulas),
         Step("three-methods", make_three_methods, (THREE_METHODS.read_text(encoding="utf-8"),)),
+        Step("across-radios", make_across_radios, (ACROSS_RADIOS.read_text(encoding="utf-8"),)),
+        Step("nr-delays", make_nr_delays),
         Step("wiring", make_wiring),
         Step("comparisons", make_comparisons),
         Step("fits", make_fits),
@@ -160,6 +164,24 @@ def make_three_methods() -> None:
     title = "NewReno over a fading link: exact, simulated, and Linux"
     out = ["--title", title, "--out", str(GALLERY / "three-methods.png")]
     printed("plot", str(THREE_METHODS), "--y", "throughput_per_slot", *out)
+
+
+def make_across_radios() -> None:
+    """CUBIC and BBR over three radios, simulated and live: a table that ``crossfade run`` wrote, drawn."""
+    axes = ["--x", "alternative", "--by", "tcp.congestion", "--y", "goodput_bps,rtt_mean_s"]
+    out = ["--out", str(GALLERY / "across-radios.png")]
+    printed("plot", str(ACROSS_RADIOS), *axes, "--title", "", *out)
+
+
+def make_nr_delays() -> None:
+    """Where packets of a 5G NR cell are late, in both directions."""
+    with TemporaryDirectory() as folder:
+        events = f"{folder}/links.csv"
+        short = ["--quiet", "--runs", "1", "--set", "run.duration=3 s"]
+        printed("run", "nr-both-ways", *short, "--link-events", events)
+        part = ["--where", "time_s>=2.2", "--where", "time_s<2.6"]
+        out = ["--width", "double", "--title", "", "--out", str(GALLERY / "nr-delays.png")]
+        printed("plot", events, "--y", "delay", *part, *out)
 
 
 def make_wiring() -> None:
