@@ -151,7 +151,8 @@ def test_goodput_comes_first_in_seconds_and_values_have_their_labels(tmp_path: P
     (tmp_path / "a.toml").write_text(SECONDS)
     result = cli("run", tmp_path / "a.toml")
     heads, rows = columns_of(result.out)
-    assert heads[:2] == ["goodput_bps", "rtt_p95_s"] and "per_slot" not in result.out, result.err
+    assert heads[:2] == ["goodput_bps", "rtt_p95_s"], result.err
+    assert "per_slot" not in result.out
     assert [row[0] for row in rows] == ["Reno, SACK", "newreno"]
     # The quickstart counts in slots.
     heads, _ = columns_of(cli(*FIRST).out)

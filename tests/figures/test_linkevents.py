@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.patches import Rectangle
 
 import crossfade as cf
 from crossfade.figures.linkevents import is_link_events
@@ -146,7 +147,8 @@ def test_parts_of_delays_are_stacked(tmp_path: Path) -> None:
     figure = cf.pictures.plot_events(table(*events).to_pandas(), y="delay")
     axes = figure.axes[0]
     assert axes.get_ylabel() == "One-way delay (ms)"
-    tops = sorted({round(bar.get_y() + bar.get_height(), 9) for bar in axes.patches})
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    tops = sorted({round(bar.get_y() + bar.get_height(), 9) for bar in bars})
     # From below: air, slot or grant, queue, HARQ, RLC, reordering.
     assert tops == [0.5, 2.5, 3.5, 4.5, 8.5, 9.5]
     seen = words(table(*events), tmp_path, y="delay")
@@ -158,7 +160,8 @@ def test_delays_of_many_packets_are_means_of_equal_times() -> None:
     times = [0.001 * i for i in range(1000) if not 400 <= i < 600]
     events = [delay(time, 2.0 + 2.0 * second, 0, 0, 0, 0, 0) for time in times for second in (0, 1)]
     figure = cf.pictures.plot_events(table(*events).to_pandas(), y="delay")
-    bars = [bar for bar in figure.axes[0].patches if bar.get_height() > 0.0]
+    patches = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
+    bars = [bar for bar in patches if bar.get_height() > 0.0]
     assert {round(bar.get_height(), 9) for bar in bars} == {3.0}
     # Each where packets came out, a fifth of the time left out.
     assert len(bars) == pytest.approx(120, abs=2)

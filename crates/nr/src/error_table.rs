@@ -123,8 +123,8 @@ pub fn approximation(scheme: CodedModulation, block_bits: u32, transmissions: u3
 }
 
 /// The normal approximation of a block whose copies have `symbols` symbols together, as far as these are different, and by how many dB
-/// the others lower it: more symbols than the mother code has, or than the buffer of a receiver that keeps `buffer_bits`, are
-/// repetitions, which add up their ratios.
+/// the others lower it: more symbols than the mother code has, or than the buffer of a receiver that keeps `buffer_bits`, repeat
+/// earlier ones and add up their ratios.
 pub(crate) fn of_copies(
     bits_per_symbol: u32,
     graph: BaseGraph,

@@ -227,7 +227,9 @@ mod tests {
         let mut failures = 0;
         for _ in 0..blocks {
             block.renew(&mut stream);
-            versions.iter().for_each(|version| block.send(*version, snr_db, &mut stream));
+            for version in versions {
+                block.send(*version, snr_db, &mut stream);
+            }
             failures += u32::from(!block.decode(snr_db));
         }
         f64::from(failures) / f64::from(blocks)

@@ -357,7 +357,7 @@ fn delays_of_packets_are_told_part_by_part() {
         for (sum, counted) in sums.iter().zip(bearers[way].delay_parts_s) {
             assert!((sum - counted).abs() < 1e-6, "{sums:?} {:?}", bearers[way].delay_parts_s);
         }
-        // In each direction packets wait for slots and are sent again by HARQ; down they also wait for each other.
+        // In each direction packets wait for slots and are retransmitted by HARQ; down they also wait for each other.
         assert!(sums[1] > 0.0 && sums[3] > 0.0 && (way == 1 || sums[5] > 0.0), "{way} {sums:?}");
     }
     assert!(bearers[0].delay_parts_s[4] > 0.0, "RLC sends again what HARQ lost");

@@ -444,7 +444,7 @@ mod tests {
             prop_assert_eq!(settled.delivered.len() + settled.given_up.len(), total as usize);
             prop_assert!(out.windows(2).all(|two| two[0] < two[1]), "in order and once");
             if is_answered {
-                recipient.each(|item| assert!(false, "{item} is held back"));
+                recipient.each(|item| panic!("{item} is held back"));
             }
             let mut missing: Vec<u64> = settled.given_up.iter().map(|(_, item)| *item).chain(late).collect();
             missing.sort_unstable();

@@ -142,13 +142,15 @@ mod tests {
         let train = |millis| Item::Train { time: MS * millis, delay: MS * 20, offsets: Vec::new() };
         let steps = |times: &[u64]| {
             let (mut as_steps, mut out) = (AsSteps::default(), VecDeque::new());
-            times.iter().for_each(|millis| as_steps.push(train(*millis), &mut out));
+            for millis in times {
+                as_steps.push(train(*millis), &mut out);
+            }
             as_steps.finish(&mut out);
             out.iter().map(|step| (step.time, step.lasts)).collect::<Vec<_>>()
         };
-        assert_eq!(steps(&[0, 50, 90]), [(MS * 0, Some(MS * 50)), (MS * 50, Some(MS * 40))]);
+        assert_eq!(steps(&[0, 50, 90]), [(SimTime::ZERO, Some(MS * 50)), (MS * 50, Some(MS * 40))]);
         // Of trains at one time the last is all there is.
-        assert_eq!(steps(&[0, 0, 0]), [(MS * 0, None)]);
+        assert_eq!(steps(&[0, 0, 0]), [(SimTime::ZERO, None)]);
     }
 
     #[test]

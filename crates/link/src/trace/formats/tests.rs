@@ -182,7 +182,9 @@ fn what_is_converted_can_be_read() {
             for to in Format::ALL.into_iter().filter(|to| to.is_written()) {
                 let (_, whole) = facts(format, text).unwrap();
                 let mut conversion = Conversion::to(to).unwrap();
-                items.iter().for_each(|item| conversion.look(item));
+                for item in &items {
+                    conversion.look(item);
+                }
                 conversion.end(&whole);
                 if conversion.check().is_err() {
                     continue;
@@ -190,7 +192,12 @@ fn what_is_converted_can_be_read() {
                 for part in conversion.parts() {
                     let mut written = String::new();
                     let texts = vec![items.iter().cloned().map(Ok::<Item, TraceError>)];
-                    conversion.write(part, texts, |text| Ok(written.push_str(text))).unwrap();
+                    conversion
+                        .write(part, texts, |text| {
+                            written.push_str(text);
+                            Ok(())
+                        })
+                        .unwrap();
                     // What a number a line means, a time or a delay, the name of the part says.
                     let as_what = match (to, part.name()) {
                         (Format::LeoReplayer, "bw") => Format::Mahimahi,
