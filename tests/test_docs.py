@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import crossfade as cf
-from crossfade.figures.style import PALETTE
+from crossfade.figures.style import ALGORITHMS, PALETTE
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -355,12 +355,21 @@ def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "curves"), [("formulas", 1), ("tcp-energy", 4), ("switching", 2), ("loss-and-arq", 4)]
+    ("name", "colours"),
+    [
+        ("formulas", PALETTE[:1]),
+        ("tcp-energy", PALETTE[:4]),
+        ("switching", PALETTE[:2]),
+        (
+            "loss-and-arq",
+            [PALETTE[ALGORITHMS[control][0]] for control in ("reno", "cubic", "bbr-v1", "bbr-v3")],
+        ),
+    ],
 )
-def test_a_picture_holds_the_colours_of_its_legend(name: str, curves: int) -> None:
+def test_a_picture_holds_the_colours_of_its_legend(name: str, colours: list[str]) -> None:
     with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
         there = np.unique(np.asarray(picture.convert("RGB"), dtype=int).reshape(-1, 3), axis=0)
-    for colour in PALETTE[:curves]:
+    for colour in colours:
         wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
         assert np.abs(there - wanted).sum(axis=1).min() <= 6, colour
 

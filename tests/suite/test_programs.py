@@ -188,7 +188,7 @@ def test_a_transfer_without_an_end(cli: Cli, folder: str, tmp_path: Path) -> Non
     own(tmp_path, SUITE.replace("size = 300000", 'size = 30000\nlasts = "20 s"'))
     done = suite(cli, folder, CLIENT, SERVER, "--out", "short", "--json")
     assert done.code == 1  # type: ignore[attr-defined]
-    assert "30,000 bytes must last 20 s" in done.err  # type: ignore[attr-defined]
+    assert "30,000 bytes must last 20 s" in done.out  # type: ignore[attr-defined]
 
 
 def at_least(metric: str) -> str:

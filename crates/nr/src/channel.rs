@@ -1,42 +1,13 @@
 //! The channel of a user: constant, fading, or recorded.
 
+use crate::blockage::Blockage;
 use crate::config::{NrConfig, NrUser};
 use crate::stack_config::Way;
 use crossfade_cell::{CellError, SinrTrace};
 use crossfade_channel::{FrequencyResponse, PredictedFading, TravelledShadowing, simd::Simd};
-use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream, from_db};
+use crossfade_core::{RunSeed, SimTime, Stream, from_db};
 use rand::RngExt;
 use std::sync::Arc;
-
-/// Blockage of the line of sight: a two-state Markov model, such as MacCartney, Rappaport and Rangan fit to pedestrians at 73.5 GHz
-/// (GLOBECOM 2017): both times are exponential.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Blockage {
-    /// Mean time without a blocker.
-    pub clear: SimTime,
-    /// Mean time of a blockage.
-    pub blocked: SimTime,
-    /// What a blocker takes from the ratio, in dB.
-    pub depth_db: f64,
-}
-
-impl Blockage {
-    /// Refuses what cannot be.
-    ///
-    /// # Errors
-    /// No time, or a depth outside 0 to 60 dB.
-    pub(crate) fn check(&self) -> Result<(), CellError> {
-        for (key, time) in [("blockage.clear", self.clear), ("blockage.blocked", self.blocked)] {
-            if !(SimTime::from_millis(1)..=SimTime::from_millis(3_600_000)).contains(&time) {
-                return Err(OutOfRange::new(key, time, "between 1 ms and 1 h").into());
-            }
-        }
-        if !(0.0..=60.0).contains(&self.depth_db) {
-            return Err(OutOfRange::new("blockage.depth_db", self.depth_db, "between 0 and 60").into());
-        }
-        Ok(())
-    }
-}
 
 /// Who stands in the way of a user, from slot to slot. Each time is a draw.
 #[derive(Clone)]

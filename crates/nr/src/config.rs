@@ -1,8 +1,7 @@
 //! What an NR cell is made of.
 
 use crate::awgn::Combining;
-use crate::channel::Blockage;
-use crate::effective_sinr::EffectiveSinr;
+use crate::blockage::Blockage;
 use crate::error_table::ErrorTable;
 use crate::mcs::{CodedModulation, McsTable};
 use crate::numerology::{Duplex, Numerology};
@@ -18,6 +17,15 @@ use std::sync::Arc;
 pub const MOST_USERS: usize = 1000;
 /// More resource blocks than this a carrier cannot have.
 const MOST_BLOCKS: u32 = 275;
+
+/// How ratios of many resource blocks become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectiveSinr {
+    /// That with the mean mutual information of the constellation, bit-interleaved. Nothing is calibrated.
+    MutualInformation,
+    /// Exponential effective SINR mapping, -b ln(mean of exp(-ratio / b)), with a b of each scheme.
+    Exponential,
+}
 
 /// Everything about the downlink of an NR cell but its seed.
 #[derive(Clone, Debug)]

@@ -1,19 +1,9 @@
 //! The one ratio at which a block fares as on resource blocks of different ratios.
 
-use crate::config::NrConfig;
-use crate::link_adaptation::modulation;
-use crate::mcs::{CodedModulation, McsTable};
+use crate::config::{EffectiveSinr, NrConfig};
+use crate::mcs::{CodedModulation, McsTable, constellation};
 use crossfade_core::{from_db, to_db};
 use crossfade_phy::MutualInformation;
-
-/// How ratios of many resource blocks become one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffectiveSinr {
-    /// That with the mean mutual information of the constellation, bit-interleaved. Nothing is calibrated.
-    MutualInformation,
-    /// Exponential effective SINR mapping, -b ln(mean of exp(-ratio / b)), with a b of each scheme.
-    Exponential,
-}
 
 /// The b of MCS tables 1 and 2 by index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA and Sionna.
 const BETAS: [&[f64]; 2] = [
@@ -42,7 +32,7 @@ impl Mapping {
     /// The ratio in dB of a block of this scheme on these groups. `ratios` has one of all groups, or each.
     pub(crate) fn db(self, ratios: &[f64], groups: &[usize], scheme: CodedModulation) -> f64 {
         match self.kind {
-            EffectiveSinr::MutualInformation => mutual_db(ratios, groups, modulation(scheme)),
+            EffectiveSinr::MutualInformation => mutual_db(ratios, groups, constellation(scheme)),
             EffectiveSinr::Exponential => exponential_db(ratios, groups, beta(self.table, scheme)),
         }
     }

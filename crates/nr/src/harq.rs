@@ -2,8 +2,7 @@
 
 use crate::awgn::Combining;
 use crate::error_rates::ErrorRates;
-use crate::link_adaptation::modulation;
-use crate::mcs::CodedModulation;
+use crate::mcs::{CodedModulation, constellation};
 use crate::transport_block::CodeBlocks;
 use crossfade_core::{from_db, to_db};
 
@@ -72,7 +71,7 @@ impl Block {
         combining: Combining,
         rates: &mut ErrorRates,
     ) {
-        let modulation = modulation(scheme);
+        let modulation = constellation(scheme);
         if self.sent == 0 {
             self.first_symbols = symbols;
         }

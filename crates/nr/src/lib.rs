@@ -14,7 +14,7 @@
 #![allow(clippy::inline_always)]
 
 mod awgn;
-mod block_prediction;
+mod blockage;
 mod cell;
 #[cfg(test)]
 mod cell_tests;
@@ -50,12 +50,12 @@ mod upper;
 mod user;
 
 pub use awgn::{Awgn, Combining, stream};
-pub use block_prediction::predicted_error_rates;
+pub use blockage::Blockage;
 pub use cell::NrCell;
-pub use channel::Blockage;
 pub use closed_forms::{BlockFate, ClosedForms, Idle, Saturated, Unmet};
-pub use config::{Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler};
-pub use effective_sinr::EffectiveSinr;
+pub use config::{
+    EffectiveSinr, Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler,
+};
 pub use error_table::{ErrorTable, TableEntry, approximation, most_likely_curve};
 pub use harq::closed_form;
 pub use mcs::{CodedModulation, McsTable};

@@ -6,7 +6,6 @@ use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_core::to_db;
-use crossfade_phy::MutualInformation;
 
 /// The ratios from which schemes, and quality indicators, are good, over the whole carrier.
 pub(crate) struct Adaptation {
@@ -118,9 +117,4 @@ fn process_share(config: &NrConfig) -> f64 {
         }
     }
     used as f64 / all as f64
-}
-
-/// The constellation of a scheme.
-pub(crate) fn modulation(scheme: CodedModulation) -> &'static MutualInformation {
-    MutualInformation::named(scheme.modulation()).expect("a constellation that there is")
 }

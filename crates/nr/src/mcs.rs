@@ -1,5 +1,7 @@
 //! Modulation and coding schemes, and channel quality indicators: 3GPP TS 38.214 tables 5.1.3.1-1 to -4 and 5.2.2.1-2 to -5.
 
+use crossfade_phy::MutualInformation;
+
 /// A modulation and a code rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodedModulation {
@@ -34,6 +36,11 @@ impl CodedModulation {
             _ => "1024-qam",
         }
     }
+}
+
+/// The constellation of a scheme.
+pub(crate) fn constellation(scheme: CodedModulation) -> &'static MutualInformation {
+    MutualInformation::named(scheme.modulation()).expect("a constellation that there is")
 }
 
 /// Pairs of bits a symbol and 2048 R, from those of 1024 R, of which some end in a half.

@@ -39,7 +39,7 @@ def record(
         ),
     ] = None,
 ) -> None:
-    """Record a link between two machines of your own by UDP, for crossfade fit.
+    """Record a link between two of your machines, for crossfade fit.
 
     \b
     crossfade record --listen 192.0.2.7 --token secret
