@@ -5,6 +5,21 @@
 
 use crate::record::{Fate, Record};
 
+/// When each packet whose arrival was seen had left the link, the base delay before; not a number of the others. What left behind a
+/// packet left after it.
+pub(crate) fn seen_departures(record: &Record, base_s: f64) -> Vec<f64> {
+    let packets = record.packets();
+    let mut found = vec![f64::NAN; packets.len()];
+    let mut bound = f64::INFINITY;
+    for (index, packet) in packets.iter().enumerate().rev() {
+        if let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) {
+            bound = bound.min(seen - base_s);
+            found[index] = bound;
+        }
+    }
+    found
+}
+
 /// When each packet left the link, by the sender's clock; not a number of those that a full queue dropped. Packets keep their
 /// order. Where the departure of a packet was not seen, those around it tell, by the bytes between them; it is no later than a link of
 /// about `rate_bps` would have sent it, if that was idle then until the one came whose departure was seen.
@@ -15,15 +30,7 @@ pub(crate) fn departures(
     is_dropped: impl Fn(usize) -> bool,
 ) -> Vec<f64> {
     let packets = record.packets();
-    let mut found = vec![f64::NAN; packets.len()];
-    // What left behind a packet left after it.
-    let mut bound = f64::INFINITY;
-    for (index, packet) in packets.iter().enumerate().rev() {
-        if let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) {
-            bound = bound.min(seen - base_s);
-            found[index] = bound;
-        }
-    }
+    let mut found = seen_departures(record, base_s);
     // Bytes since the last departure that was seen, and packets since then.
     let (mut last, mut between) = (f64::NEG_INFINITY, Vec::<(usize, f64)>::new());
     let mut bytes = 0.0;

@@ -6,6 +6,7 @@
 //! the rate of the link, where all packets find nearly the same backlog.
 
 use crate::bootstrap::median;
+use crate::departures::seen_departures;
 use crate::record::{Fate, Record};
 
 /// The rate around a gap is the median of so many gaps without losses on either side.
@@ -69,14 +70,7 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
 /// Times between departures in which the link was never idle: the first packet in each was there before the one in front of it left.
 fn gaps(record: &Record, least_s: f64) -> Vec<Between> {
     let packets = record.packets();
-    let mut left = vec![f64::NAN; packets.len()];
-    let mut bound = f64::INFINITY;
-    for (index, packet) in packets.iter().enumerate().rev() {
-        if let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) {
-            bound = bound.min(seen - least_s);
-            left[index] = bound;
-        }
-    }
+    let left = seen_departures(record, least_s);
     let mut found = Vec::new();
     let mut last: Option<f64> = None;
     let mut gap = Between { lasts_s: 0.0, bits: 0.0, lost: Vec::new() };
