@@ -32,7 +32,7 @@ pub use incomplete::{chi_square_survival, incomplete_beta};
 pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use pooled::{RunTimes, pooled_quantile};
-pub use portable::{from_db, square, to_db};
+pub use portable::{from_db, greatest_common_divisor, square, to_db};
 pub use random::{RunSeed, Stream};
 pub use refusal::{OutOfRange, excerpt};
 pub use student::student_t_quantile;

@@ -1,4 +1,4 @@
-//! Arithmetic that is the same to the bit on every machine: small powers and decibels.
+//! Arithmetic that is the same to the bit on every machine: small powers, decibels and divisors.
 //!
 //! A small power is a product, since std leaves open how `powi` rounds.
 
@@ -24,6 +24,11 @@ pub fn from_db(db: f64) -> f64 {
 #[inline]
 pub fn to_db(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
+}
+
+/// The largest number that divides both (Euclid).
+pub const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::error_rates::ErrorRates;
 use crate::harq::Block;
 use crate::link_adaptation::Adaptation;
 use crate::transport_block::{Allocation, CodeBlocks};
-use crossfade_core::{SimTime, from_db};
+use crossfade_core::{SimTime, from_db, greatest_common_divisor};
 
 /// Less than this does not happen.
 const NEVER: f64 = 1e-12;
@@ -309,10 +309,6 @@ fn whole_packets(packet: u64, block: u64, arrives: f64) -> f64 {
     let places = block / step;
     let survives = |place: u64| libm::pow(arrives, ((place * step + packet - 1) / block + 1) as f64);
     (0..places).map(survives).sum::<f64>() / places as f64
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

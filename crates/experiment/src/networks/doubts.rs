@@ -2,7 +2,7 @@
 
 use crate::row::Row;
 use crossfade_channel::{Clock, LossConfig, TwoStateMarkov};
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, greatest_common_divisor};
 use crossfade_link::QueueConfig;
 use crossfade_scenario::{
     DelaySetup, End, FlowSetup, Gaps, HopSetup, Setup, TraceSetup, TrafficSetup, WirelessLink,
@@ -262,7 +262,7 @@ pub(super) fn in_phase<'a>(
         })
     });
     let meets = |(first, second): &((&FlowSetup, u64), (&FlowSetup, u64))| {
-        let common = gcd(first.1, second.1);
+        let common = greatest_common_divisor(first.1, second.1);
         let apart = if std::ptr::eq(first.0, second.0) {
             first.0.stagger.as_nanos()
         } else {
@@ -313,10 +313,6 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
         TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
         TrafficSetup::Outside => 0.0,
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// `rate` names the metric that counts the losses of the channel `key`.
