@@ -9,7 +9,7 @@ use crossfade_core::{RunSeed, SimTime, Stream, from_db};
 use rand::RngExt;
 use std::sync::Arc;
 
-/// Who stands in the way of a user, from slot to slot. Each time is a draw.
+/// Blockage of one user from slot to slot. Each time with and without a blocker is a draw.
 #[derive(Clone)]
 struct Blocker {
     config: Blockage,

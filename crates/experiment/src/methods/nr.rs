@@ -50,9 +50,11 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
             // As many meet the slots of a pattern as all would.
             let times = (first..).map(|number| packets.start + packets.gap * number);
             let times = times.take_while(|at| *at < end).take(MOST_PACKETS);
+            // Above this rate a cell is full whatever its blocks do.
+            let peak_bps = nr.model.config.peak_bps();
             // In place of why a full cell has none, where nothing is said of an idle one.
             let idle = forms.idle(packets.bytes, packets.gap, times).map_err(|unmet| match &full {
-                Err(full) if unmet.key == "rate" && packets.rate_bps > forms_peak(nr) => full.clone(),
+                Err(full) if unmet.key == "rate" && packets.rate_bps > peak_bps => full.clone(),
                 _ => unmet,
             });
             let idle = idle.map_err(refuse)?;
@@ -77,11 +79,6 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
 
 /// More packets of a run than this are not looked at: their delays recur.
 const MOST_PACKETS: usize = 200_000;
-
-/// Above this rate a cell is full whatever its blocks do.
-fn forms_peak(nr: &NrSetup) -> f64 {
-    nr.model.config.peak_bps()
-}
 
 fn problem(assumed: &str) -> String {
     format!("the closed forms of HARQ assume {assumed}; use method simulation")

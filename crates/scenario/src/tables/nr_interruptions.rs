@@ -131,9 +131,8 @@ impl NrHandover {
         if self.is_absent() {
             return Ok(None);
         }
-        let ms = |count| Span::exactly(SimTime::from_millis(count));
-        let every = *self.every.get_or_insert(ms(10_000));
-        let interruption = *self.interruption.get_or_insert(ms(50));
+        let every = *self.every.get_or_insert(Span::millis(10_000));
+        let interruption = *self.interruption.get_or_insert(Span::millis(50));
         let usual = if is_acknowledged { NrHandoverMode::Lossless } else { NrHandoverMode::Seamless };
         Ok(Some(Handover {
             every: positive_time("nr.handover.every", every, slot)?,
@@ -150,9 +149,8 @@ impl NrBlockage {
         if self.is_absent() {
             return Ok(None);
         }
-        let ms = |count| Span::exactly(SimTime::from_millis(count));
-        let clear = *self.clear.get_or_insert(ms(5000));
-        let blocked = *self.blocked.get_or_insert(ms(299));
+        let clear = *self.clear.get_or_insert(Span::millis(5000));
+        let blocked = *self.blocked.get_or_insert(Span::millis(299));
         Ok(Some(Blockage {
             clear: positive_time("nr.blockage.clear", clear, slot)?,
             blocked: positive_time("nr.blockage.blocked", blocked, slot)?,
@@ -167,10 +165,9 @@ impl NrDrx {
         if self.is_absent() {
             return Ok(None);
         }
-        let ms = |count| Span::exactly(SimTime::from_millis(count));
-        let cycle = *self.cycle.get_or_insert(ms(160));
-        let on = *self.on.get_or_insert(ms(10));
-        let inactivity = *self.inactivity.get_or_insert(ms(100));
+        let cycle = *self.cycle.get_or_insert(Span::millis(160));
+        let on = *self.on.get_or_insert(Span::millis(10));
+        let inactivity = *self.inactivity.get_or_insert(Span::millis(100));
         Ok(Some(Drx {
             cycle: stepped("nr.drx.cycle", cycle, CYCLE, slot)?,
             on: stepped("nr.drx.on", on, ON, slot)?,
