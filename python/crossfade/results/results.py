@@ -370,7 +370,7 @@ class Results:
         """The names of the metrics of the whole that at least one point has."""
         return list(dict.fromkeys(name for point in self.points for name in point.metrics))
 
-    @property
+    @cached_property
     def main_metrics(self) -> list[str]:
         """The metrics that a person sees first, where runs count in slots and where they last seconds."""
         runs = (point.scenario.get("run") or {} for point in self.points[:1])
