@@ -119,3 +119,15 @@ def test_bad_input_is_one_line(
     Path("short").write_text("abc\n")
     expect_one_line(cli("record", *arguments), match)
     assert not Path("x.csv").exists()
+
+
+def test_a_receiver_that_leaves_in_the_middle_is_no_loss() -> None:
+    """What it had not said yet is no record: the rest would pass for lost packets."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        recorder._Talk(socket.create_connection(server.getsockname())) as talk,
+    ):
+        with server.accept()[0] as theirs:
+            theirs.sendall(b'{"arrived": 2}\n' + recorder.ARRIVAL.pack(0, 1))
+        with pytest.raises(ConnectionError, match="left before it had said what arrived"):
+            talk.arrivals(2)

@@ -35,6 +35,8 @@ VERSION = 1
 PACKET = 1500
 HEADERS = {socket.AF_INET: 28, socket.AF_INET6: 48}
 HEADER = struct.Struct("!8sI")
+# Of a packet that arrived, to the sender: its number and when it came (ns).
+ARRIVAL = struct.Struct("!Iq")
 PROBE_S, BURST_S, REST_S = 10e-3, 2.0, 1.0
 PINGS = 20
 # A line of the conversation is no longer; nobody answers later.
@@ -174,9 +176,11 @@ class _Talk:
         if not 0 <= count <= packets:
             raise ConnectionError(f"{count} of {packets} packets arrived")
         found = {}
-        row = struct.Struct("!Iq")
         for _ in range(count):
-            number, at = row.unpack(self._file.read(row.size).ljust(row.size))
+            row = self._file.read(ARRIVAL.size)
+            if len(row) < ARRIVAL.size:
+                raise ConnectionError("the receiver left before it had said what arrived")
+            number, at = ARRIVAL.unpack(row)
             found[number] = at
         return found
 
@@ -276,7 +280,7 @@ def _serve(talk: _Talk, data: socket.socket, token: bytes) -> int:
             talk.hear()
             break
     talk.say({"arrived": len(found)})
-    talk.peer.sendall(b"".join(struct.pack("!Iq", number, at) for number, at in found.items()))
+    talk.peer.sendall(b"".join(ARRIVAL.pack(number, at) for number, at in found.items()))
     return len(found)
 
 
