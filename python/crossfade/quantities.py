@@ -48,6 +48,18 @@ def in_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
     return [float(number * UNITS[unit][1]) for number, unit in quantities], kinds.pop()
 
 
+def in_common_unit(value: object) -> tuple[float, str] | None:
+    """A quantity in the common unit of its kind, and that (empty of a plain number); None of what is none."""
+    found = in_numbers([value])
+    if found is None:
+        return None
+    (number,), unit = found
+    if not unit:
+        return number, ""
+    common, factor = UNITS[unit]
+    return number * float(factor), common
+
+
 def is_log_spaced(values: Sequence[float]) -> bool:
     """Whether the values are spaced by factors rather than by steps, over a decade or more."""
     points = sorted(set(values))

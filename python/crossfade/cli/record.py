@@ -11,7 +11,7 @@ from crossfade.cli import terminal
 from crossfade.errors import CrossfadeError, shortened
 from crossfade.files import check_outputs
 from crossfade.fitting import recorder
-from crossfade.quantities import in_numbers
+from crossfade.quantities import in_common_unit
 
 
 def record(
@@ -71,9 +71,8 @@ def record(
 def _number(option: str, text: str) -> float:
     """A rate in bit/s, or a time in s."""
     unit = {"--rate": "bit/s", "--for": "s"}[option]
-    # A second value makes the unit the common one.
-    found = in_numbers([text, f"1 {unit}", {"bit/s": "1 kbit/s", "s": "1 ms"}[unit]])
+    found = in_common_unit(text)
     if found is None or found[1] != unit:
         example = {"bit/s": "20 Mbit/s", "s": "30 s"}[unit]
         raise CrossfadeError(f'{option} "{shortened(text)}": must be such as "{example}"')
-    return found[0][0]
+    return found[0]

@@ -18,7 +18,7 @@ from typing import Any
 
 from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.figures.choice import number
-from crossfade.quantities import UNITS, in_numbers
+from crossfade.quantities import in_common_unit
 from crossfade.tables import Cell, Table, read_cell
 
 # What samples have of flows and links, and what is counted of events, in a second.
@@ -62,10 +62,8 @@ class Period:
 
 
 def _seconds(text: str) -> float | None:
-    found = in_numbers([text])
-    if found is None or UNITS[found[1]][0] != "s":
-        return None
-    return found[0][0] * float(UNITS[found[1]][1])
+    found = in_common_unit(text)
+    return found[0] if found is not None and found[1] == "s" else None
 
 
 class Seen:

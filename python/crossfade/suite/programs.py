@@ -15,7 +15,7 @@ from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError, shortened
 from crossfade.files import toml
 from crossfade.plans.options import Options
-from crossfade.quantities import UNITS, in_numbers
+from crossfade.quantities import in_common_unit
 from crossfade.suite.captures import Delays, Transfer, quantile
 from crossfade.suite.cases import Case, Live, Suite, load_suite
 from crossfade.suite.harness import EVERY_S, Harness, Outcome
@@ -153,8 +153,8 @@ class _Path:
     @staticmethod
     def of(document: Mapping[str, Any]) -> _Path:
         rate = document.get("link", {}).get("rate")
-        found = in_numbers([rate]) if isinstance(rate, str) else None
-        rate_bps = found[0][0] * float(UNITS[found[1]][1]) if found is not None else math.nan
+        found = in_common_unit(rate) if isinstance(rate, str) else None
+        rate_bps = found[0] if found is not None else math.nan
         return _Path(seconds("run.warmup", document.get("run", {}).get("warmup", "0 s")), rate_bps)
 
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from crossfade.errors import ScenarioError, shortened
-from crossfade.quantities import UNITS, in_numbers
+from crossfade.quantities import in_common_unit
 from crossfade.results.metrics import metric_of, near_metrics
 
 Side = Literal["at least", "at most"]
@@ -167,14 +167,10 @@ def _unit(metric: str, is_sampled: bool) -> str:
 
 def _number(key: str, value: Any) -> tuple[float, str]:
     """A number or a quantity in the common unit of its kind, and that (empty of a plain number)."""
-    found = in_numbers([value])
+    found = in_common_unit(value)
     if found is None:
         raise ScenarioError(f"{key} = {shortened(repr(value))}: must be a number or a quantity such as 30 ms")
-    (number,), unit = found
-    if not unit:
-        return number, ""
-    common, factor = UNITS[unit]
-    return number * float(factor), common
+    return found
 
 
 def seconds(key: str, value: Any) -> float:
