@@ -179,6 +179,20 @@ await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 </script></body>"""
 
 
+def listening(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Event]:
+    """What pages say that ask for ``seen``, and whether one has."""
+    told: list[str] = []
+    done = Event()
+
+    def note(query: str) -> tuple[str, str]:
+        told.append(unquote(query))
+        done.set()
+        return "text/plain", ""
+
+    monkeypatch.setitem(ANSWERS, "seen", note)
+    return told, done
+
+
 SAME = """<script>
 (async () => {
 const same = document.getElementById("same");
@@ -190,15 +204,7 @@ await fetch(`seen?${encodeURIComponent(same.textContent)}`);
 
 def test_lines_that_coincide_are_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a window of two no duplicate ever comes back: all three wait for their timeouts."""
-    told: list[str] = []
-    done = Event()
-
-    def note(query: str) -> tuple[str, str]:
-        told.append(unquote(query))
-        done.set()
-        return "text/plain", ""
-
-    monkeypatch.setitem(ANSWERS, "seen", note)
+    told, done = listening(monkeypatch)
     state = State(w_max=2, rto=50, slots=200)
     found = curves(state, 3, ["tahoe", "reno", "newreno"])
     assert found["tahoe"] == found["reno"] == found["newreno"]
@@ -230,15 +236,7 @@ await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 def test_the_other_model_has_controls_and_senders_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    done = Event()
-
-    def note(query: str) -> tuple[str, str]:
-        told.append(unquote(query))
-        done.set()
-        return "text/plain", ""
-
-    monkeypatch.setitem(ANSWERS, "seen", note)
+    told, done = listening(monkeypatch)
     with serving(text=page().replace("</body>", OTHER_MODEL)) as server:
         visit(f"{server.url}#{replace(SHORT, variant='tahoe').query}", tmp_path, done)
     seen: dict[str, Any] = json.loads(told[0])
@@ -250,15 +248,7 @@ def test_the_other_model_has_controls_and_senders_of_its_own(
 
 
 def test_a_drag_redraws_and_no_request_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    done = Event()
-
-    def note(query: str) -> tuple[str, str]:
-        told.append(unquote(query))
-        done.set()
-        return "text/plain", ""
-
-    monkeypatch.setitem(ANSWERS, "seen", note)
+    told, done = listening(monkeypatch)
     monkeypatch.setattr("crossfade.explorer.server.LONGEST_QUERY", 10_000)
     with serving(text=page().replace("</body>", STEPS)) as server:
         asked_by, asked = visit(f"{server.url}#{SHORT.query}", tmp_path, done)
