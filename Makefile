@@ -66,7 +66,7 @@ lint-rust: locked
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
-lint-python: $(VENV)/.test $(VENV)/.lint
+lint-python: $(VENV)/.run $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python scripts/check_words.py
