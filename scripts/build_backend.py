@@ -27,8 +27,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 from locks import ROOT, LockError, write_cargo_lock
 
 PACKAGE = ROOT / "python" / "crossfade"
-COMMIT = PACKAGE / "files" / "commit.txt"
 Settings = Mapping[str, Any] | None
+
+
+def commits() -> ModuleType:
+    """The package's own module that finds the commit, without the package, which is not built yet."""
+    spec = importlib.util.spec_from_file_location("commit", PACKAGE / "files" / "commit.py")
+    if spec is None or spec.loader is None:
+        raise LockError("python/crossfade/files/commit.py: is not there")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+COMMIT = PACKAGE / commits().WRITTEN
 
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_editable = maturin.get_requires_for_build_wheel
@@ -128,13 +140,3 @@ def written_commit() -> Iterator[None]:
         yield
     finally:
         COMMIT.unlink()
-
-
-def commits() -> ModuleType:
-    """The package's own module that finds the commit, without the package, which is not built yet."""
-    spec = importlib.util.spec_from_file_location("commit", PACKAGE / "files" / "commit.py")
-    if spec is None or spec.loader is None:
-        raise LockError("python/crossfade/files/commit.py: is not there")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade.files.commit import WRITTEN, commit_of
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "scripts"
@@ -48,7 +49,7 @@ def test_an_archive_has_what_git_has_with_lock_file_and_commit(tmp_path: Path) -
         opened.extractall(tmp_path, filter="data")
     there = {path.relative_to(tmp_path / name).as_posix() for path in (tmp_path / name).rglob("*")}
     git = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    made = {"Cargo.lock", "PKG-INFO", "python/crossfade/files/commit.txt"}
+    made = {"Cargo.lock", "PKG-INFO", f"python/crossfade/{WRITTEN}"}
     assert set(git.stdout.split("\n")) - {""} | made <= there
     assert not [file for file in there if file.endswith((".so", ".pyc"))]
     assert (tmp_path / name / ".ci" / "run").stat().st_mode & 0o111
@@ -57,9 +58,11 @@ def test_an_archive_has_what_git_has_with_lock_file_and_commit(tmp_path: Path) -
     assert {(p["name"], p["version"]) for p in lock["package"] if "checksum" in p} == {
         (words[0], words[1]) for words in listed if words[1] != "-"
     }
-    commit = (tmp_path / name / "python" / "crossfade" / "files" / "commit.txt").read_text()
+    # The package finds it where the build wrote it.
+    commit = commit_of(tmp_path / name / "python" / "crossfade")
+    assert commit is not None
     assert commit.startswith(cf.__version__.partition("+g")[2])
-    assert not (ROOT / "python" / "crossfade" / "files" / "commit.txt").exists()
+    assert not (ROOT / "python" / "crossfade" / WRITTEN).exists()
     # An archive is no clone: it makes no other.
     again = backend(tmp_path, tmp_path / name, "build_sdist")
     assert again.returncode != 0

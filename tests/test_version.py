@@ -14,7 +14,7 @@ import pytest
 
 import crossfade as cf
 from crossfade import _crossfade
-from crossfade.files.commit import commit_of, head_of
+from crossfade.files.commit import WRITTEN, commit_of, head_of
 from crossfade.files.version import DIGITS
 from tests.conftest import Cli
 
@@ -74,9 +74,10 @@ def test_a_clone_of_something_else_is_not_asked(tmp_path: Path) -> None:
     git(tmp_path, "init")
     git(tmp_path, "commit", "--allow-empty", "-m", "theirs")
     assert commit_of(package) is None
-    (package / "commit.txt").write_text("no hash\n")
+    (package / WRITTEN).parent.mkdir()
+    (package / WRITTEN).write_text("no hash\n")
     assert commit_of(package) is None
-    (package / "commit.txt").write_text(f"{'1a' * 20}\n")
+    (package / WRITTEN).write_text(f"{'1a' * 20}\n")
     assert commit_of(package) == "1a" * 20
     # A clone of ours says what is checked out, whatever a build wrote before.
     (tmp_path / "crates" / "python").mkdir(parents=True)

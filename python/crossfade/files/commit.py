@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+# Where a build writes the commit, within the package.
+WRITTEN = "files/commit.txt"
+
 
 def commit_of(package: Path) -> str | None:
     """The commit of the package in this folder: of the clone that it stands in, else what its build wrote."""
@@ -16,7 +19,7 @@ def commit_of(package: Path) -> str | None:
     # The package may stand in a clone of something else.
     if (clone / "crates" / "python" / "Cargo.toml").is_file() and (found := head_of(clone)):
         return found
-    return _commit(_text(package / "commit.txt"))
+    return _commit(_text(package / WRITTEN))
 
 
 def head_of(clone: Path) -> str | None:
