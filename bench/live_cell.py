@@ -1,12 +1,14 @@
 """One live user of a cell beside simulated ones: how late packets are, and live over simulated goodput.
 
-Usage: python bench/live_cell.py [--nr | --nr-alone] [--pairs N] [--seconds S] [--load N] [--realtime]
+Usage: python bench/live_cell.py [--nr | --nr-alone | --wifi] [--pairs N] [--seconds S] [--load N]
+       [--realtime]
 
 The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; its 20 users are at 16 dB and
 3 km/h. With --nr it is a 5G NR cell of 40 MHz with RLC AM and scheduling requests, and has 5 users; with
---nr-alone a second user sends next to nothing, the SNR is constant at 45 dB, and the peak is 303 Mbit/s. Each
-pair is a live run, in which iperf3 with the kernel's CUBIC takes the place of a user, and a simulated one of
-the same seed, and so the same channels of all users. --load N: beside N busy programs.
+--nr-alone a second user sends next to nothing, the SNR is constant at 45 dB, and the peak is 303 Mbit/s.
+With --wifi it is a station of 802.11ax, one stream at 80 MHz, near its access point. Each pair is a live run,
+in which iperf3 with the kernel's CUBIC takes the place of a user, and a simulated one of the same seed, and
+so the same channels of all users. --load N: beside N busy programs.
 Needs root and iperf3, and a machine that does nothing else. Some 15 s a pair.
 """
 
@@ -64,6 +66,23 @@ tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 4000, r
 you = { radio = { mean_snr_db = 45 } }
 other = { traffic = "udp", rate = "10 kbit/s", radio = { mean_snr_db = 45 } }
 """
+WIFI = """\
+schema = 2
+run = { runs = 1 }
+link = { packet_size = "1500 B" }
+wired = { rtt = "10 ms" }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 4000, rfc = { profile = "linux" } }
+
+[wlan]
+standard = "ax"
+width = "80 MHz"
+streams = 1
+stations = { laptop.distance = "4 m", other.distance = "4 m" }
+
+[flows]
+you = { station = "laptop" }
+other = { station = "other", traffic = "udp", rate = "10 kbit/s" }
+"""
 
 
 def simulated(cell: str, seed: int, seconds: float) -> tuple[float, float]:
@@ -97,6 +116,7 @@ def main(arguments: list[str]) -> int:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--nr", dest="cell", action="store_const", const=NR, default=CELL)
     which.add_argument("--nr-alone", dest="cell", action="store_const", const=ALONE)
+    which.add_argument("--wifi", dest="cell", action="store_const", const=WIFI)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=12.0)
     parser.add_argument("--load", type=int, default=0)
