@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -158,7 +159,10 @@ def test_recorded_packets_share_the_links_with_a_program(tmp_path: Path) -> None
         'call = { traffic = "recorded", record = "sends.csv", record_period = "100 ms" }\n'
     )
     journal, events = tmp_path / "run.cfj", tmp_path / "events.csv"
-    done = live(scenario, "--quiet", "--record", journal, "--link-events", events, "--", "sleep", "1")
+    # Time begins with the program's packet, which takes the reverse path.
+    one = "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', (os.environ['CROSSFADE_SERVER'], 9))"
+    idle = [sys.executable, "-c", f"import os, socket, time; {one}; time.sleep(1)"]
+    done = live(scenario, "--quiet", "--record", journal, "--link-events", events, "--", *idle)
     assert done.returncode == 0, done.stderr
     with events.open() as file:
         starts = [float(row["time_s"]) for row in csv.DictReader(file) if row["event"] == "frame"]

@@ -126,7 +126,9 @@ impl Driver {
         if let Some(before) = self.looked.take() {
             self.alarm.looked(now - before);
         }
-        let sleep = self.next_event(latest).map(|at| self.alarm.sleep(at.saturating_sub(now)));
+        // While time stands still nothing happens but packets.
+        let next = self.clock.origin().and_then(|_| self.next_event(latest));
+        let sleep = next.map(|at| self.alarm.sleep(at.saturating_sub(now)));
         let timeout = sleep.map(timespec);
         let last = self.devices.len() - 1;
         let mut ready = [
@@ -220,11 +222,11 @@ mod tests {
         for (near, delay) in cases {
             let (stop, _writer) = pipe().unwrap();
             let clock = Clock::start();
-            let mut driver = Driver::new(PumpConfig::default(), clock, stop);
+            let mut driver = Driver::new(PumpConfig::default(), clock.clone(), stop);
             let (device, programs) = host();
             let mut devices = [echo(), echo()];
             devices[near] = device;
-            for pump in pumps(&devices, clock, delay) {
+            for pump in pumps(&devices, &clock, delay) {
                 driver.take(pump);
             }
             for number in 0..10 {

@@ -11,12 +11,10 @@ use crate::pump::{LiveFabric, LiveLink, Pump, PumpConfig};
 use crate::recording::Recording;
 use crate::report::PumpReport;
 use crate::way::Way;
-use crossfade_core::SimTime;
 use crossfade_link::PointToPoint;
 use std::io::{PipeWriter, pipe};
 use std::panic::resume_unwind;
 use std::thread::{Builder, JoinHandle};
-use std::time::Instant;
 
 /// What lies between two hosts.
 pub enum Between {
@@ -35,7 +33,8 @@ pub struct EmulationReport {
     pub reverse: PumpReport,
 }
 
-/// Packets on their way between two hosts. Time begins with it; it ends with [`stop`](Self::stop), or when it
+/// Packets on their way between two hosts. Time begins with it, or with a first packet
+/// ([`PumpConfig::waits`]); it ends with [`stop`](Self::stop), or when it
 /// is dropped.
 #[derive(Debug)]
 pub struct Emulation {
@@ -72,11 +71,11 @@ impl Emulation {
         config: PumpConfig,
         recording: Recording,
     ) -> Result<Self, LiveError> {
-        let clock = Clock::start();
+        let clock = if config.waits { Clock::waiting() } else { Clock::start() };
         let (reader, writer) = pipe().trying_to("open a pipe")?;
         let mut emulation = Self {
             hosts: hosts.clone(),
-            clock,
+            clock: clock.clone(),
             stop: Some(writer),
             threads: Vec::new(),
             meters: Default::default(),
@@ -95,10 +94,10 @@ impl Emulation {
                 .with_receive_window(config.receive_window)
         };
         let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
-        let driver = || Ok(Driver::new(config, clock, reader.try_clone().trying_to("open a pipe")?));
+        let driver = || Ok(Driver::new(config, clock.clone(), reader.try_clone().trying_to("open a pipe")?));
         let pump = |lane: u8, is_shared: bool, medium, ways| {
             let recorder = emulation.recording.recorder(lane, is_shared);
-            Pump::new(config, clock, medium, ways, first.most_bytes(), recorder)
+            Pump::new(config, clock.clone(), medium, ways, first.most_bytes(), recorder)
         };
         match between {
             Between::Links([forward, reverse]) => {
@@ -131,14 +130,9 @@ impl Emulation {
         self.meters.clone()
     }
 
-    /// When it began.
-    pub fn origin(&self) -> Instant {
-        self.clock.origin()
-    }
-
-    /// The time since it began.
-    pub fn now(&self) -> SimTime {
-        self.clock.now()
+    /// Its time, which may wait for a first packet.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// How many packets are inside what lies between the hosts.

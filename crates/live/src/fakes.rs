@@ -55,15 +55,15 @@ impl LossProcess for FailsOn {
 }
 
 /// A pump from one device to the other through a link.
-pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: Clock, link: LiveLink) -> Pump {
+pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: &Clock, link: LiveLink) -> Pump {
     let ports = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
     let way = Way::new(devices.map(Arc::clone), ports, &[], Meter::default());
     let recorder = Recording::default().recorder(0, false);
     let medium = Box::new(PointToPoint(link));
-    Pump::new(PumpConfig::default(), clock, medium, vec![way], 1500, recorder)
+    Pump::new(PumpConfig::default(), clock.clone(), medium, vec![way], 1500, recorder)
 }
 
 /// Both ways between two devices.
-pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2], clock: Clock, delay: SimTime) -> [Pump; 2] {
+pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2], clock: &Clock, delay: SimTime) -> [Pump; 2] {
     [[first, second], [second, first]].map(|devices| pump(devices, clock, hop(delay, Lossless)))
 }

@@ -84,6 +84,17 @@ pub(crate) fn tcp(packet: &[u8]) -> Option<usize> {
     (packet.len() >= at + 20).then_some(at)
 }
 
+/// Whether it is for one host; else it is for a group, or no IP, as what kernels send by themselves.
+pub(crate) fn is_for_one_host(packet: &[u8]) -> bool {
+    match packet.first().map(|first| first >> 4) {
+        // Classes A, B and C (RFC 1112 section 4).
+        Some(4) => packet.get(16).is_some_and(|first| *first < 224),
+        // RFC 4291 section 2.7.
+        Some(6) => packet.get(24).is_some_and(|first| *first != 0xff),
+        _ => false,
+    }
+}
+
 /// Its ECN field; of what is not IP, that it may not be marked.
 fn ecn(packet: &[u8]) -> Ecn {
     Ecn::from_bits(ecn_bits(packet).unwrap_or(0))
@@ -127,6 +138,24 @@ mod tests {
     use super::*;
     use etherparse::{IpFragOffset, Ipv4Header, Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder};
     use proptest::prelude::*;
+
+    #[test]
+    fn groups_are_told_from_hosts() {
+        let to = |address: [u8; 4]| {
+            let mut packet = Vec::new();
+            PacketBuilder::ipv4([10, 0, 0, 1], address, 64).udp(1, 2).write(&mut packet, &[]).unwrap();
+            is_for_one_host(&packet)
+        };
+        assert!(to([10, 0, 0, 99]) && to([223, 255, 255, 255]));
+        assert!(!to([224, 0, 0, 22]) && !to([255, 255, 255, 255]));
+        let to = |first: u8| {
+            let mut packet = Vec::new();
+            PacketBuilder::ipv6([1; 16], [first; 16], 64).udp(1, 2).write(&mut packet, &[]).unwrap();
+            is_for_one_host(&packet)
+        };
+        assert!(to(0xfe) && !to(0xff));
+        assert!(!is_for_one_host(&[]) && !is_for_one_host(&[0x45; 10]) && !is_for_one_host(&[0; 60]));
+    }
 
     fn tcp(version: u8, source: u8, port: u16) -> Vec<u8> {
         let ip = match version {

@@ -46,6 +46,7 @@ mod way;
 mod window;
 
 pub use bulk::{Bulk, BulkFlow, BulkReport};
+pub use clock::Clock;
 pub use counters::TcpCounters;
 pub use emulation::{Between, Emulation, EmulationReport};
 pub use error::LiveError;

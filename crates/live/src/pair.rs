@@ -209,7 +209,7 @@ mod tests {
         // As where the system has no thread for it.
         drop(helper);
         let (driver, _go_on) = driver();
-        let pumps = pumps(&[echo(), echo()], Clock::start(), SimTime::ZERO);
+        let pumps = pumps(&[echo(), echo()], &Clock::start(), SimTime::ZERO);
         let reports = leader.run(driver, pumps).unwrap();
         assert_eq!(reports.len(), 2);
     }
@@ -225,7 +225,7 @@ mod tests {
         let [first, second] = [&devices[0], &devices[1]];
         let [link, fails] = [hop(SimTime::ZERO, Lossless), hop(SimTime::ZERO, FailsOn("helper"))];
         let clock = Clock::start();
-        let ways = [pump([first, second], clock, link), pump([second, first], clock, fails)];
+        let ways = [pump([first, second], &clock, link), pump([second, first], &clock, fails)];
         let helper = Builder::new().name("helper".to_owned()).spawn(|| helper.run(of_one)).unwrap();
         let reports = leader.run(of_both, ways).unwrap();
         assert_eq!(reports.len(), 1);

@@ -42,12 +42,15 @@ pub struct PumpConfig {
     /// Losses concern what a simulation sends: on the way from the first host the TCP segments with data, on
     /// the reverse path all but handshakes; see [`Parcel::spared`].
     pub data_only: bool,
+    /// Time stands still until a packet comes that is for one host: what links do at fixed times is counted from
+    /// when programs begin, and not from when they are started.
+    pub waits: bool,
     /// The largest receive window in bytes that the second host tells the first one of; as it likes without.
     pub receive_window: Option<u32>,
 }
 
 impl Default for PumpConfig {
-    /// 20,000 packets, awake for at most 50 us, processors for 1 s, late after 1 ms.
+    /// 20,000 packets, awake for at most 50 us, processors for 1 s, late after 1 ms; time begins at once.
     fn default() -> Self {
         Self {
             capacity: 20_000,
@@ -56,6 +59,7 @@ impl Default for PumpConfig {
             late: SimTime::from_millis(1),
             warmup: SimTime::ZERO,
             data_only: false,
+            waits: false,
             receive_window: None,
         }
     }
@@ -160,6 +164,9 @@ impl Pump {
     fn read_batch(&mut self, way: usize) -> Result<(), LiveError> {
         for _ in 0..BATCH {
             let Some((virtio, length)) = self.ways[way].from.read(&mut self.buffer)? else { break };
+            if self.clock.origin().is_none() && header::is_for_one_host(&self.buffer[..length]) {
+                self.clock.begin();
+            }
             let segments = Segments::of(virtio, &self.buffer[..length]);
             if let Some(window) = &mut self.ways[way].window {
                 window.hold(&mut self.buffer[..length], segments.has_partial_checksum());

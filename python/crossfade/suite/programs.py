@@ -34,9 +34,6 @@ OF_DELAYS = {
     "queueing_delay_p95_s": (Delays.queueing_s, 0.95),
     "rtt_p95_s": (Delays.round_trip_s, 0.95),
 }
-LATE_S = 1.5
-"""A client that begins later meets the changes of a link at other times of its transfer."""
-
 BUSY = 3.0
 """With more processes that want a processor, for each processor, programs are slowed by others."""
 
@@ -101,12 +98,6 @@ class Programs:
             found[run] = outcome
             if outcome.problem and self._tell is not None:
                 self._tell(outcome.problem)
-            began_s = outcome.transfer.began_s if outcome.transfer is not None else 0.0
-            if began_s > LATE_S and "trace" in document.get("link", {}):
-                self._warnings.append(
-                    f"case {case.name}, run {run}: the client began {began_s:.3g} s after the link: what the "
-                    "link does at fixed times came so much too early (is the machine busy?)"
-                )
             for flag in outcome.report.get("flags", []):
                 self._warnings.append(f"case {case.name}, run {run}: {flag}")
             if (busy := _busy(outcome.report)) > BUSY:

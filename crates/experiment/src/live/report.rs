@@ -160,7 +160,11 @@ fn direction(name: &'static str, report: &PumpReport) -> Direction {
         lateness_p99_s: quantile(lateness, 0.99),
         lateness_p999_s: quantile(lateness, 0.999),
         late_share: report.late as f64 / delivered.max(1) as f64,
-        cpu_share: report.cpu.as_secs_f64() / report.duration.as_secs_f64().max(1e-9),
+        cpu_share: if report.duration == SimTime::ZERO {
+            0.0
+        } else {
+            report.cpu.as_secs_f64() / report.duration.as_secs_f64()
+        },
         frame_error_rate: arq.as_ref().map(crossfade_link::arq::ArqStatistics::frame_error_rate),
         frame_transmissions_per_frame: arq
             .as_ref()

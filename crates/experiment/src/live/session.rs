@@ -168,6 +168,7 @@ impl Session {
             warmup: if self.options.bulk { setup.warmup } else { SimTime::ZERO },
             data_only: self.options.data_only,
             receive_window: self.receive_window,
+            waits: !self.options.bulk,
             ..PumpConfig::default()
         };
         match self.options.awake {
@@ -194,7 +195,7 @@ impl Session {
         let machine = Machine::now();
         let emulation =
             Emulation::start_recorded(&self.hosts, between, config, recording).map_err(refused)?;
-        let origin = emulation.origin();
+        let origin = emulation.clock().origin().unwrap_or_else(Instant::now);
         let watch = |purpose| Watch::start(&self.hosts, &emulation, purpose);
         let watch =
             if self.options.watch { Some(watch(Purpose::Record)?) } else { watch(Purpose::Name).ok() };

@@ -100,16 +100,17 @@ impl Watch {
     ) -> Result<Self, ScenarioError> {
         let watch = |host| SocketWatch::new(host).map_err(refused);
         let mut sockets = [watch(&hosts[0])?, watch(&hosts[1])?];
-        let (origin, meters) = (emulation.origin(), emulation.meters());
+        let (clock, meters) = (emulation.clock().clone(), emulation.meters());
         let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Seen::default())));
         let (stopped, kept) = (Arc::clone(&stop), Arc::clone(&seen));
         let thread = spawn(move || {
             let mut before = None;
             while !stopped.load(Ordering::Relaxed) {
-                let at = SimTime::from_nanos(origin.elapsed().as_nanos() as u64);
+                let at = clock.now();
                 let ways = meters.each_ref().map(crossfade_live::Meter::read);
                 // Where nothing has passed nobody has sent: a link without traffic costs next to nothing.
-                if purpose == Purpose::Record || before.replace(ways) != Some(ways) {
+                let is_recorded = purpose == Purpose::Record && clock.origin().is_some();
+                if is_recorded || before.replace(ways) != Some(ways) {
                     // What cannot be looked at now may be later.
                     let found = sockets.each_mut().map(|sockets| sockets.sample().unwrap_or_default());
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,6 +19,7 @@ use std::time::Duration;
 pub(crate) const ALL: &[Case] = &[
     ("ping_through_a_hop", ping_through_a_hop),
     ("ping_through_recorded_delays", ping_through_recorded_delays),
+    ("time_waits_for_the_first_packet", time_waits_for_the_first_packet),
     ("ping_through_arq_in_steps", ping_through_arq_in_steps),
     ("packets_arrive_as_they_were_sent", packets_arrive_as_they_were_sent),
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
@@ -59,6 +60,28 @@ fn ping_through_a_hop() {
 }
 
 /// 20 ms, from half a second on 60 ms, and up to 1 ms until the next opportunity: pings take the one, then the other.
+/// A link that is faster in its first half second than later, and pings that begin after it would be over.
+fn time_waits_for_the_first_packet() {
+    undisturbed(|| {
+        let forward = TraceLinkConfig {
+            schedule: Schedule::Opportunities("1\n".parse().unwrap()),
+            delay: SimTime::ZERO,
+            delays: Some("0 0.020\n0.5 0.060\n".parse().unwrap()),
+            queue: QueueConfig::DropTail(None),
+            draws: draws(),
+            loss: Box::new(Lossless),
+        };
+        let config = PumpConfig { waits: true, ..PumpConfig::default() };
+        let (rtt, report) = emulate(forward.build().unwrap(), hop(None, MS), config, |[near, far]| {
+            sleep(Duration::from_millis(700));
+            ping(near, far.address(), 5)
+        });
+        // The five take 0.1 s, and no time was before.
+        assert!(report.forward.duration < MS * 700, "{:?}", report.forward.duration);
+        check_luckiest(&lateness(&rtt, &[0.021; 5]))
+    });
+}
+
 fn ping_through_recorded_delays() {
     undisturbed(|| {
         let forward = TraceLinkConfig {
