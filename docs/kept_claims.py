@@ -159,8 +159,9 @@ def seeds_of(row: Row) -> list[int]:
 
 
 def show(key: str, gallery: Path) -> None:
-    """Write what the paper's page shows into the gallery: claims, and claims by readings."""
+    """Write what the paper's page shows into the gallery: claims, claims by readings, and their scores."""
     gallery.mkdir(exist_ok=True)
+    (gallery / f"{key}-scores.csv").write_text(scores_table(key).to_csv(), encoding="utf-8")
     (gallery / f"{key}-claims.csv").write_text(claims_table(key).to_csv(), encoding="utf-8")
     (gallery / f"{key}-readings.csv").write_text(readings_table(key).to_csv(), encoding="utf-8")
 
@@ -220,6 +221,51 @@ def readings_table(key: str) -> cf.store.Table:
         shown.append(cells)
     shown.append({"claim": "hold / partly / not", **{name: _score(rows.values(), name) for name in names}})
     return cf.store.Table.of(["claim", *names], shown)
+
+
+SCORES = {
+    "hold": ("holds",),
+    "partly": ("holds partly",),
+    "not": ("does not hold",),
+    "cannot be told": ("undecided", "cannot be seen", "nothing to tell"),
+}
+
+
+def scores_table(key: str) -> cf.store.Table:
+    """How many claims of a paper come to which verdict under each reading, and what the reading decides.
+
+    Where seeds do not agree a cell has the fewest and the most.
+    """
+    there, rows = PAPERS[key].SET, kept(key)
+    shown: list[Row] = []
+    for reading in there.readings().listed:
+        of = [row for (_, name), row in rows.items() if name == reading.name]
+        if not of:
+            continue
+        seeds = sorted(set.intersection(*(set(seeds_of(row)) for row in of)))
+        cells: Row = {"reading": reading.name}
+        for column, words in SCORES.items():
+            counts = [
+                sum(verdicts_of(row)[seeds_of(row).index(seed)] in words for row in of) for seed in seeds
+            ]
+            same = min(counts) == max(counts)
+            cells[column] = str(counts[0]) if same else f"{min(counts)} to {max(counts)}"
+        shown.append(cells | {"seeds": str(len(seeds)), "decides": reading.why})
+    return cf.store.Table.of(["reading", *SCORES, "seeds", "decides"], shown)
+
+
+def best(key: str) -> tuple[str, int]:
+    """The reading under which most claims hold with its first seed (of several that with fewest that do not).
+
+    And how many settings were tried.
+    """
+    readings, rows = PAPERS[key].SET.readings(), kept(key)
+
+    def rank(name: str) -> tuple[int, int]:
+        found = [verdicts_of(row)[0] for (_, reading), row in rows.items() if reading == name]
+        return found.count("holds"), -found.count("does not hold")
+
+    return max(kept_readings(key), key=rank), readings.tried
 
 
 def _score(rows: Iterable[Row], reading: str) -> str:
