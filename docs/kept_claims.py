@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -159,11 +159,11 @@ def seeds_of(row: Row) -> list[int]:
 
 
 def show(key: str, gallery: Path) -> None:
-    """Write what the paper's page shows into the gallery: claims, claims by readings, and their scores."""
+    """Write what the paper's page shows into the gallery: claims, scores of readings, and what these turn."""
     gallery.mkdir(exist_ok=True)
-    (gallery / f"{key}-scores.csv").write_text(scores_table(key).to_csv(), encoding="utf-8")
-    (gallery / f"{key}-claims.csv").write_text(claims_table(key).to_csv(), encoding="utf-8")
-    (gallery / f"{key}-readings.csv").write_text(readings_table(key).to_csv(), encoding="utf-8")
+    shown = {"claims": claims_table, "scores": scores_table, "turns": turns_table}
+    for name, table in shown.items():
+        (gallery / f"{key}-{name}.csv").write_text(table(key).to_csv(), encoding="utf-8")
 
 
 def claims_table(key: str) -> cf.store.Table:
@@ -204,23 +204,24 @@ def _points(row: Row) -> str:
     return "; ".join(parts + ([f"{row['unseen']} cannot be seen"] if row["unseen"] else []))
 
 
-def readings_table(key: str) -> cf.store.Table:
-    """The claims of a paper by its readings: a star where the seeds do not agree; the last row are scores."""
+SHORT = {"holds": "yes", "holds partly": "partly", "does not hold": "no"}
+
+
+def turns_table(key: str) -> cf.store.Table:
+    """The claims whose verdict hangs on the reading: yes, partly, no, or ? where it cannot be told.
+
+    The verdict is that of the first seed; a star stands where the seeds do not agree.
+    """
     there, rows, names = PAPERS[key].SET, kept(key), kept_readings(key)
     shown: list[Row] = []
     for claim in there.listed():
-        cells: Row = {"claim": claim["id"]}
-        for name in names:
-            row = rows[claim["id"], name]
-            star = "*" if len(set(verdicts_of(row))) > 1 else ""
-            cells[name] = (
-                f"{row['verdict']}{star} {row['holding']}/{row['points']}"
-                if row["points"]
-                else row["verdict"]
-            )
-        shown.append(cells)
-    shown.append({"claim": "hold / partly / not", **{name: _score(rows.values(), name) for name in names}})
-    return cf.store.Table.of(["claim", *names], shown)
+        by_seed = {
+            name: [SHORT.get(word, "?") for word in verdicts_of(rows[claim["id"], name])] for name in names
+        }
+        if len({words[0] for words in by_seed.values()}) > 1:
+            cells = {name: words[0] + "*" * (len(set(words)) > 1) for name, words in by_seed.items()}
+            shown.append({"statement": claim["id"], **cells})
+    return cf.store.Table.of(["statement", *names], shown)
 
 
 SCORES = {
@@ -266,13 +267,3 @@ def best(key: str) -> tuple[str, int]:
         return found.count("holds"), -found.count("does not hold")
 
     return max(kept_readings(key), key=rank), readings.tried
-
-
-def _score(rows: Iterable[Row], reading: str) -> str:
-    """How many claims hold, hold partly and do not hold, with each seed if these differ."""
-    found = [verdicts_of(row) for row in rows if row["reading"] == reading]
-    scores = [
-        " / ".join(str(of_seed.count(word)) for word in ("holds", "holds partly", "does not hold"))
-        for of_seed in zip(*found, strict=False)  # those that all rows have
-    ]
-    return ", ".join(dict.fromkeys(scores))

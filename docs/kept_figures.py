@@ -42,14 +42,16 @@ class Variant:
 
 
 VARIANTS = {
-    ("tcp-markov", "fig2-ns2"): Variant(
-        "fig2", "marks of ns-2's rules", over={"sender": ["paper", "ns2"]}
-    ),
+    ("tcp-markov", "fig2-ns2"): Variant("fig2", "marks of ns-2's rules", over={"sender": ["paper", "ns2"]}),
     ("tcp-rlp", "fig4-h"): Variant("fig4", "reading h", "h"),
     ("mimo-mac", "k-wider"): Variant(
         "k",
         "wider interference",
-        over={"interference_class": ["wider"], "mac": ["nulling", "nulling-genie"], "rule": ["paper", "full"]},
+        over={
+            "interference_class": ["wider"],
+            "mac": ["nulling", "nulling-genie"],
+            "rule": ["paper", "full"],
+        },
     ),
     ("wipemu", "fig5-14.6-db"): Variant("fig5", "reading 14.6-db", "14.6-db", {"target_nmse": [0, 0.1]}),
     ("wipemu", "fig6-14.6-db"): Variant("fig6", "reading 14.6-db", "14.6-db", {"target_nmse": [0, 0.1]}),

@@ -49,8 +49,8 @@ def test_pages_name_the_best_reading_and_have_the_scores_of_all() -> None:
         assert f"best single reading is `{name}`, of {tried} settings tried" in " ".join(page.split())
         scores = kept_claims.scores_table(key)
         assert scores.cells("reading") == readings
-        for row in scores.records():
-            assert f"| {' | '.join(str(cell) for cell in row.values())} |" in page, (key, row["reading"])
+        for row in [*scores.records(), *kept_claims.turns_table(key).records()]:
+            assert f"| {' | '.join(str(cell) for cell in row.values())} |" in page, (key, row)
 
 
 def test_scores_count_the_verdicts_of_each_seed() -> None:

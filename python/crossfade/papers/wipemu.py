@@ -63,7 +63,9 @@ FIGURES = {
         NMSE,
         "retransmissions_per_frame",
     ),
-    "fig5": Figure("Modulations used, scheduled allocation", BITS, OF_FRAMES, _by_candidates, ("candidates",)),
+    "fig5": Figure(
+        "Modulations used, scheduled allocation", BITS, OF_FRAMES, _by_candidates, ("candidates",)
+    ),
     "fig6": Figure("Modulations used, static allocation", BITS, OF_FRAMES, _by_candidates),
     "timer": Figure(
         "Spurious timeouts in 100 s over the window in segments", Along("w_max", "log"), "spurious_timeouts"
