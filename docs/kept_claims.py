@@ -93,25 +93,32 @@ def kept_readings(key: str) -> list[str]:
     return [reading.name for reading in PAPERS[key].SET.readings().listed if reading.name in found]
 
 
-def judge(key: str, seeds: Sequence[int] = SEEDS, jobs: int | None = None, progress: bool = False) -> int:
+def judge(
+    key: str,
+    seeds: Sequence[int] = SEEDS,
+    jobs: int | None = None,
+    progress: bool = False,
+    only: str | None = None,
+) -> int:
     """Judge what is stale, or was not judged with one of the seeds yet; says how many verdicts that were.
 
-    The table is written after each reading and seed, the first reading with all seeds first.
+    The table is written after each reading (``only`` one, if it is named) and seed, the first reading with
+    all seeds first.
     """
     there, rows, wanted = PAPERS[key].SET, kept(key), stale(key)
     rows = {place: row for place, row in rows.items() if place not in wanted}
     first, *others = there.readings().listed
     count = 0
     for reading, seed in [*product([first], seeds), *((one, seed) for seed in seeds for one in others)]:
-        only = [
+        missing = [
             claim["id"]
             for claim in there.listed()
             if seed not in seeds_of(rows.get((claim["id"], reading.name), {}))
         ]
-        if not only:
+        if not missing or only not in (None, reading.name):
             continue
         judged = cf.papers.claims(
-            key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress
+            key, reading=reading.name, only=missing, seed=seed, jobs=jobs, progress=progress
         )
         for verdict in judged:
             place = (verdict.claim, reading.name)

@@ -222,7 +222,7 @@ def _plain_numbers(axes: Axes, which: str) -> None:
     axis.set_major_formatter(words)
     axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
     # Fewer than two decades may hold but one power of ten.
-    most = (30.0 if which == "x" else 1000.0) if is_short(low, high) else 30.0
+    most = (60.0 if which == "x" else 1000.0) if is_short(low, high) else 30.0
     axis.set_minor_formatter(words if high < most * low else NullFormatter())
 
 
