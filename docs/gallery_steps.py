@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from classics_gallery import make_classics
 from five_minutes import make_five_minutes
 from front_pictures import SPEED, draw_front
-from kept_claims import kept, kept_file, show
+from kept_claims import kept_file, show
 from kept_figures import FOLDER, draw, made
 from page_commands import COMMANDS, run_commands
 from page_examples import EXAMPLE, run_examples
@@ -36,7 +36,6 @@ from crossfade.cli import terminal
 from crossfade.cli.app import main
 from crossfade.comparison.paired import Sample
 from crossfade.papers import PAPERS
-from crossfade.papers.verdicts import verdict_table
 
 DOCS = Path(__file__).parent
 GALLERY = DOCS / "gallery"
@@ -194,18 +193,12 @@ def _paper(key: str) -> Callable[[], None]:
 
 
 def make_paper(key: str) -> None:
-    """The figures, tables and verdicts of a paper. Where runs are short (--quick), its page says so."""
-    if key == "tcp-markov":
-        marks = ["--over", "sender=paper,ns2", "--plot", str(GALLERY / "tcp-markov-fig2-ns2.png")]
-        printed("paper", "tcp-markov", "fig2", "--quiet", *marks)
-    if key == "wipemu":
-        for name in ("fig5", "fig6"):
-            plot = ["--plot", str(GALLERY / f"wipemu-{name}-14.6-db.png")]
-            printed("paper", "wipemu", name, "--reading", "14.6-db", "--quick", "--quiet", *plot)
-    kept_figures = made()
+    """The figures, tables and verdicts of a paper: what is kept is drawn, other figures are computed."""
+    kept_figures = [name for paper, name in made() if paper == key]
+    for name in kept_figures:
+        draw(key, name, GALLERY)
     for name in DRAWN.get(key, PAPERS[key].FIGURES):
-        if (key, name) in kept_figures:
-            draw(key, name, GALLERY)
+        if name in kept_figures:
             continue
         outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
         if name.startswith("fig"):
@@ -213,13 +206,7 @@ def make_paper(key: str) -> None:
         printed("paper", key, name, *(["--quick"] if key in SHORT else []), "--quiet", *outputs)
     for path in GALLERY.glob(f"{key}-table*.csv"):
         path.write_text(rounded(cf.store.Table.from_csv(path.read_text())))
-    if kept(key):
-        show(key, GALLERY)
-        return
-    # Of transports a run at full length is kept.
-    file = kept_file(key)
-    claims = cf.store.Table.read(file) if file.exists() else verdict_table(cf.papers.claims(key, quick=True))
-    (GALLERY / f"{key}-claims.csv").write_text(shown_claims(key, claims))
+    show(key, GALLERY)
 
 
 def printed(*arguments: str) -> str:
@@ -378,19 +365,3 @@ def rounded(table: cf.store.Table) -> str:
         for record in table.records()
     ]
     return cf.store.Table.of(table.columns, records).to_csv()
-
-
-def shown_claims(key: str, claims: cf.store.Table) -> str:
-    """The claims of a paper with the columns that a page has room for."""
-    because = {claim["id"]: claim.get("because", "") for claim in PAPERS[key].SET.listed()}
-    records = [
-        {
-            "quote": record["quote"],
-            "figure": record["figure"],
-            "verdict": record["verdict"],
-            "points": f"{record['holding']} of {record['points']}" if record["points"] else "",
-            "because": "" if record["verdict"] == "holds" else because[record["claim"]] or record["why"],
-        }
-        for record in claims.records()
-    ]
-    return cf.store.Table.of(["quote", "figure", "verdict", "points", "because"], records).to_csv()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -93,25 +93,32 @@ def kept_readings(key: str) -> list[str]:
     return [reading.name for reading in PAPERS[key].SET.readings().listed if reading.name in found]
 
 
-def judge(key: str, seeds: Sequence[int] = SEEDS, jobs: int | None = None, progress: bool = False) -> int:
+def judge(
+    key: str,
+    seeds: Sequence[int] = SEEDS,
+    jobs: int | None = None,
+    progress: bool = False,
+    only: str | None = None,
+) -> int:
     """Judge what is stale, or was not judged with one of the seeds yet; says how many verdicts that were.
 
-    The table is written after each reading and seed, the first reading with all seeds first.
+    The table is written after each reading (``only`` one, if it is named) and seed, the first reading with
+    all seeds first.
     """
     there, rows, wanted = PAPERS[key].SET, kept(key), stale(key)
     rows = {place: row for place, row in rows.items() if place not in wanted}
     first, *others = there.readings().listed
     count = 0
     for reading, seed in [*product([first], seeds), *((one, seed) for seed in seeds for one in others)]:
-        only = [
+        missing = [
             claim["id"]
             for claim in there.listed()
             if seed not in seeds_of(rows.get((claim["id"], reading.name), {}))
         ]
-        if not only:
+        if not missing or only not in (None, reading.name):
             continue
         judged = cf.papers.claims(
-            key, reading=reading.name, only=only, seed=seed, jobs=jobs, progress=progress
+            key, reading=reading.name, only=missing, seed=seed, jobs=jobs, progress=progress
         )
         for verdict in judged:
             place = (verdict.claim, reading.name)
@@ -159,10 +166,11 @@ def seeds_of(row: Row) -> list[int]:
 
 
 def show(key: str, gallery: Path) -> None:
-    """Write what the paper's page shows into the gallery: claims, and claims by readings."""
+    """Write what the paper's page shows into the gallery: claims, scores of readings, and what these turn."""
     gallery.mkdir(exist_ok=True)
-    (gallery / f"{key}-claims.csv").write_text(claims_table(key).to_csv(), encoding="utf-8")
-    (gallery / f"{key}-readings.csv").write_text(readings_table(key).to_csv(), encoding="utf-8")
+    shown = {"claims": claims_table, "scores": scores_table, "turns": turns_table}
+    for name, table in shown.items():
+        (gallery / f"{key}-{name}.csv").write_text(table(key).to_csv(), encoding="utf-8")
 
 
 def claims_table(key: str) -> cf.store.Table:
@@ -203,30 +211,66 @@ def _points(row: Row) -> str:
     return "; ".join(parts + ([f"{row['unseen']} cannot be seen"] if row["unseen"] else []))
 
 
-def readings_table(key: str) -> cf.store.Table:
-    """The claims of a paper by its readings: a star where the seeds do not agree; the last row are scores."""
+SHORT = {"holds": "yes", "holds partly": "partly", "does not hold": "no"}
+
+
+def turns_table(key: str) -> cf.store.Table:
+    """The claims whose verdict hangs on the reading: yes, partly, no, or ? where it cannot be told.
+
+    The verdict is that of the first seed; a star stands where the seeds do not agree.
+    """
     there, rows, names = PAPERS[key].SET, kept(key), kept_readings(key)
     shown: list[Row] = []
     for claim in there.listed():
-        cells: Row = {"claim": claim["id"]}
-        for name in names:
-            row = rows[claim["id"], name]
-            star = "*" if len(set(verdicts_of(row))) > 1 else ""
-            cells[name] = (
-                f"{row['verdict']}{star} {row['holding']}/{row['points']}"
-                if row["points"]
-                else row["verdict"]
-            )
-        shown.append(cells)
-    shown.append({"claim": "hold / partly / not", **{name: _score(rows.values(), name) for name in names}})
-    return cf.store.Table.of(["claim", *names], shown)
+        by_seed = {
+            name: [SHORT.get(word, "?") for word in verdicts_of(rows[claim["id"], name])] for name in names
+        }
+        if len({words[0] for words in by_seed.values()}) > 1:
+            cells = {name: words[0] + "*" * (len(set(words)) > 1) for name, words in by_seed.items()}
+            shown.append({"statement": claim["id"], **cells})
+    return cf.store.Table.of(["statement", *names], shown)
 
 
-def _score(rows: Iterable[Row], reading: str) -> str:
-    """How many claims hold, hold partly and do not hold, with each seed if these differ."""
-    found = [verdicts_of(row) for row in rows if row["reading"] == reading]
-    scores = [
-        " / ".join(str(of_seed.count(word)) for word in ("holds", "holds partly", "does not hold"))
-        for of_seed in zip(*found, strict=False)  # those that all rows have
-    ]
-    return ", ".join(dict.fromkeys(scores))
+SCORES = {
+    "hold": ("holds",),
+    "partly": ("holds partly",),
+    "not": ("does not hold",),
+    "cannot be told": ("undecided", "cannot be seen", "nothing to tell"),
+}
+
+
+def scores_table(key: str) -> cf.store.Table:
+    """How many claims of a paper come to which verdict under each reading, and what the reading decides.
+
+    Where seeds do not agree a cell has the fewest and the most.
+    """
+    there, rows = PAPERS[key].SET, kept(key)
+    shown: list[Row] = []
+    for reading in there.readings().listed:
+        of = [row for (_, name), row in rows.items() if name == reading.name]
+        if not of:
+            continue
+        seeds = sorted(set.intersection(*(set(seeds_of(row)) for row in of)))
+        cells: Row = {"reading": reading.name}
+        for column, words in SCORES.items():
+            counts = [
+                sum(verdicts_of(row)[seeds_of(row).index(seed)] in words for row in of) for seed in seeds
+            ]
+            same = min(counts) == max(counts)
+            cells[column] = str(counts[0]) if same else f"{min(counts)} to {max(counts)}"
+        shown.append(cells | {"seeds": str(len(seeds)), "decides": reading.why})
+    return cf.store.Table.of(["reading", *SCORES, "seeds", "decides"], shown)
+
+
+def best(key: str) -> tuple[str, int]:
+    """The reading under which most claims hold with its first seed (of several that with fewest that do not).
+
+    And how many settings were tried.
+    """
+    readings, rows = PAPERS[key].SET.readings(), kept(key)
+
+    def rank(name: str) -> tuple[int, int]:
+        found = [verdicts_of(row)[0] for (_, reading), row in rows.items() if reading == name]
+        return found.count("holds"), -found.count("does not hold")
+
+    return max(kept_readings(key), key=rank), readings.tried

@@ -2,7 +2,7 @@
 
 The tables of the pages go into the gallery, for ``python scripts/refresh_pages.py``.
 
-Usage: python scripts/judge_papers.py [KEY]... [--seeds 1,2,3] [--jobs N]
+Usage: python scripts/judge_papers.py [KEY]... [--seeds 1,2,3] [--reading NAME] [--jobs N]
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("key", nargs="*", metavar="KEY", choices=[*PAPERS, []])
     parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
+    parser.add_argument("--reading", help="under this reading alone")
     parser.add_argument("--jobs", type=int)
     asked = parser.parse_args()
     seeds = [int(seed) for seed in asked.seeds.split(",")]
     for key in asked.key or PAPERS:
-        print(f"{kept_file(key).name}: {judge(key, seeds, asked.jobs)} verdicts", flush=True)
+        count = judge(key, seeds, asked.jobs, only=asked.reading)
+        print(f"{kept_file(key).name}: {count} verdicts", flush=True)
         show(key, GALLERY)
 
 

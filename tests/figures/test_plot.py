@@ -309,6 +309,20 @@ def test_intervals_that_overlap_stand_beside_each_other() -> None:
     assert [at[0] for at in still] == pytest.approx([0.0] * 4, abs=0.01)
 
 
+def test_marks_on_lines_stay_there() -> None:
+    """Beside an exact line marks of other curves move nothing; two methods of one curve stand apart."""
+    found = of_algorithms(["reno", "sack"])
+
+    def with_methods(*methods: str) -> Table:
+        rows = [[*row[:2], method, *row[2:]] for row in found.rows for method in methods]
+        return Table([*found.columns[:2], "method", *found.columns[2:]], rows)
+
+    on_lines = marks(cf.plot(with_methods("analysis:exact", "simulation")).axes[0])
+    assert [at[0] for at in on_lines] == pytest.approx([0.0] * 2, abs=0.01)
+    beside = marks(cf.plot(with_methods("analysis:exact", "simulation", "live")).axes[0])
+    assert sorted(at[0] for at in beside) == pytest.approx([-1.3, -1.3, 1.3, 1.3], abs=0.01)
+
+
 def test_an_algorithm_has_one_colour_and_mark_in_every_figure() -> None:
     """Whichever others are drawn, in whichever order, and as an item of a table of keys."""
     seen = set()

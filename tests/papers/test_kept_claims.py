@@ -40,6 +40,29 @@ def test_what_does_not_hold_says_why() -> None:
             assert ("because" in claim) == bool(verdicts - {"holds", "not judged"}), (claim["id"], verdicts)
 
 
+def test_pages_name_the_best_reading_and_have_the_scores_of_all() -> None:
+    for key in KEPT:
+        if len(readings := kept_claims.kept_readings(key)) < 2:
+            continue
+        page = (kept_claims.kept_file(key).parent / f"{key}.md").read_text(encoding="utf-8")
+        name, tried = kept_claims.best(key)
+        assert f"best single reading is `{name}`, of {tried} settings tried" in " ".join(page.split())
+        scores = kept_claims.scores_table(key)
+        assert scores.cells("reading") == readings
+        for row in [*scores.records(), *kept_claims.turns_table(key).records()]:
+            assert f"| {' | '.join(str(cell) for cell in row.values())} |" in page, (key, row)
+
+
+def test_scores_count_the_verdicts_of_each_seed() -> None:
+    for key in KEPT:
+        claims = len(PAPERS[key].SET.listed())
+        for row in kept_claims.scores_table(key).records():
+            columns = [str(row[name]).split(" to ") for name in kept_claims.SCORES]
+            fewest, most = (sum(int(cell[end]) for cell in columns) for end in (0, -1))
+            judged = claims - sum(not claim.get("checks") for claim in PAPERS[key].SET.listed())
+            assert fewest <= judged <= most, (key, row)
+
+
 # Claims that take no time, of each paper.
 QUICK = {"tcp-markov": "states-x-and-y", "tcp-rlp": "overhead", "wipemu": "always-retransmissions"}
 

@@ -9,6 +9,7 @@ import pytest
 
 from crossfade.comparison.knee import drawn
 from crossfade.comparison.paired import Sample
+from crossfade.figures.plot import plot
 from crossfade.papers.mimo_mac import FIGURES
 from crossfade.papers.mimo_mac.optima import Chain, Optimum, growth, mean_k
 from crossfade.tables import Cell, Table
@@ -112,8 +113,12 @@ def test_k_over_what_is_saturated(cli: Cli) -> None:
     few, many = (float(row["k"]) for row in found)
     # The more may be missing, the smaller a window will do.
     assert many <= few
-    shown = FIGURES["k"].to_draw(Table.from_csv(text(cli, "k", *grid, "optimum=knee-5,knee-20")))
-    assert {"the paper: 1/2.8", "the paper: 1/3", "the paper: 1/5"} < set(shown.cells("curve"))
+    table = Table.from_csv(text(cli, "k", *grid, "optimum=knee-5,knee-20"))
+    shown = FIGURES["k"].to_draw(table)
+    assert {"the paper's 1/2.8", "the paper's 1/3", "the paper's 1/5"} < set(shown.cells("curve"))
+    axes = plot(shown, **FIGURES["k"].asked(table)).axes[0]
+    assert axes.get_xlabel() == "Missing from the best throughput (%)"
+    assert axes.get_ylabel() == "Mean of CWL / round-trip hop count"
 
 
 def test_a_mean_k_has_an_interval_over_runs() -> None:

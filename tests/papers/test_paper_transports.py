@@ -70,10 +70,10 @@ def test_wrong_axes_are_named(cli: Cli) -> None:
 def test_what_is_not_judged_says_why() -> None:
     kept = Path(__file__).parents[2] / "docs" / "papers" / "transports-claims.csv"
     records = {record["claim"]: record for record in Table.read(kept).records()}
-    figures = PAPERS["transports"].SET
-    assert list(records) == [claim["id"] for claim in figures.listed()]
-    for record in records.values():
-        assert record["why"]
+    claims = {claim["id"]: claim for claim in PAPERS["transports"].SET.listed()}
+    assert list(records) == list(claims)
+    for name, record in records.items():
+        assert claims[name]["why"]
         assert (record["verdict"] == "not judged") == (record["points"] == 0) == (record["ours"] is None)
     assert sum(record["verdict"] == "not judged" for record in records.values()) == 10
 

@@ -97,7 +97,8 @@ def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, 
     """How far to the right each curve by each method is drawn, in points, so that intervals are seen.
 
     Nothing is moved where no two intervals at one place overlap. At words curves stand beside each other
-    already.
+    already. Where marks stand on lines (exact analysis, bounds), only the methods of one curve are moved
+    apart: on a steep line a mark beside its place would seem to be off the line.
     """
     if drawing.x.words or drawing.intervals != "bars":
         return {}
@@ -119,9 +120,14 @@ def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, 
     )
     if not overlap:
         return {}
-    step = min(APART, APART_IN_ALL / len(marked))
-    middle = 0.5 * (len(marked) - 1)
-    return {(key, part.method): (place - middle) * step for place, (key, part) in enumerate(marked)}
+    has_lines = any(not has_marks(part.method) for _, parts in curves for part in parts)
+    groups = [[one for one in marked if one[0] == key] for key, _ in curves] if has_lines else [marked]
+    moved: dict[tuple[tuple[Cell, ...], str], float] = {}
+    for group in groups:
+        step = min(APART, APART_IN_ALL / max(len(group), 1))
+        middle = 0.5 * (len(group) - 1)
+        moved |= {(key, part.method): (place - middle) * step for place, (key, part) in enumerate(group)}
+    return moved
 
 
 def _draw_marks(
@@ -216,7 +222,7 @@ def _plain_numbers(axes: Axes, which: str) -> None:
     axis.set_major_formatter(words)
     axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
     # Fewer than two decades may hold but one power of ten.
-    most = (30.0 if which == "x" else 1000.0) if is_short(low, high) else 30.0
+    most = (60.0 if which == "x" else 1000.0) if is_short(low, high) else 30.0
     axis.set_minor_formatter(words if high < most * low else NullFormatter())
 
 

@@ -52,7 +52,8 @@ class Figure:
 
     Without ``y`` that is the usual metric of the table. ``drawn`` makes the table that is drawn of the table
     of the figure, where its columns do not tell the curves apart; ``panels`` are columns that tell panels
-    apart, across and down.
+    apart, across and down; ``across`` is the column of what is drawn that stands for the axis, where it has
+    another name.
     """
 
     caption: str
@@ -60,6 +61,7 @@ class Figure:
     y: str | None = None
     drawn: Callable[[Table], Table] | None = None
     panels: tuple[str, ...] = ()
+    across: str | None = None
 
     def to_draw(self, table: Table) -> Table:
         """The table that is drawn."""
@@ -72,5 +74,6 @@ class Figure:
 
     def x_of(self, table: Table) -> str | None:
         """The column to draw along; None, for the usual one, where it does not vary."""
-        varies = self.along is not None and len(set(table.cells(self.along.column))) > 1
-        return self.along.column if self.along is not None and varies else None
+        if self.along is None or len(set(table.cells(self.along.column))) < 2:
+            return None
+        return self.across or self.along.column

@@ -37,24 +37,36 @@ NMSE = Along("nmse")
 BITS = Along("bits_per_symbol")
 
 
+# What figures 5 and 6 draw.
+OF_FRAMES = "share_of_frames"
+
+
 def _by_candidates(table: Table) -> Table:
-    """What is drawn: the number of candidates, which the paper does not vary, tells curves apart as well."""
-    columns = [name for name in table.columns if name != "candidates"]
-    return Table.of(["candidates", *columns], table.records())
+    """What is drawn: the number of candidates, which the paper does not vary, tells panels apart."""
+    columns = [name for name in table.columns if name not in ("candidates", "share")]
+    records = ({**record, OF_FRAMES: record["share"]} for record in table.records())
+    return Table.of(["candidates", *columns, OF_FRAMES], records)
 
 
 FIGURES = {
     "table1": Figure("The parameters of the experiments (table I)"),
     "levels": Figure("Switch levels at a mean of 16 dB", BITS, "level_db"),
-    "fig2": Figure("TCP throughput over the error of the channel prediction", NMSE, "goodput_bps"),
+    "fig2": Figure(
+        "TCP throughput over the error of the channel prediction",
+        NMSE,
+        "goodput_bps",
+        panels=("size",),
+    ),
     "fig3": Figure("TCP throughput over the round trip of the wired network", Along("rtt_ms"), "goodput_bps"),
     "fig4": Figure(
         "Retransmissions of link frames over the error of the channel prediction",
         NMSE,
         "retransmissions_per_frame",
     ),
-    "fig5": Figure("Modulations used, scheduled allocation", BITS, "share", _by_candidates),
-    "fig6": Figure("Modulations used, static allocation", BITS, "share", _by_candidates),
+    "fig5": Figure(
+        "Modulations used, scheduled allocation", BITS, OF_FRAMES, _by_candidates, ("candidates",)
+    ),
+    "fig6": Figure("Modulations used, static allocation", BITS, OF_FRAMES, _by_candidates),
     "timer": Figure(
         "Spurious timeouts in 100 s over the window in segments", Along("w_max", "log"), "spurious_timeouts"
     ),

@@ -15,8 +15,10 @@ ENDS = {
     "ip_goodput_bps": {"ci95": "ci95"},
     "one_way_delay_mean_s": {"ci95": "delay_ci95"},
     "optimal_cwl": {"ci95_low": "optimal_cwl_low", "ci95_high": "optimal_cwl_high"},
-    "k": {"ci95_low": "k_low", "ci95_high": "k_high"},
 }
+# What figure k draws: the mean of k, and which part of the best throughput may be missing.
+MEAN_K, MISSING = "mean_k", "missing_percent"
+MEAN_K_ENDS = (f"{MEAN_K}_ci95_low", f"{MEAN_K}_ci95_high")
 # The k that the text gives: of nulling with equal ranges and with wider interference, and of plain 802.11.
 STATED = {"equal": {"1/2.8": 1.0 / 2.8}, "wider": {"1/3": 1.0 / 3.0, "1/5": 1.0 / 5.0}}
 
@@ -55,7 +57,7 @@ def _by_limit(y: str, stated: bool = False) -> Callable[[Table], Table]:
         classes = {str(row["interference_class"]) for row in records}
         for name, k in STATED[classes.pop()].items() if stated and len(classes) == 1 else []:
             along = dict.fromkeys(int(str(row["rthc"])) for row in records)
-            shown += [{"limit": f"{name} of the hops", "rthc": rthc, y: k * rthc} for rthc in along]
+            shown += [{"limit": f"the paper's {name}", "rthc": rthc, y: k * rthc} for rthc in along]
         ends = [f"{y}_{end}" for end in ENDS[y]]
         return Table.of([*told, "limit", "rthc", y, *ends], shown)
 
@@ -65,18 +67,21 @@ def _by_limit(y: str, stated: bool = False) -> Callable[[Table], Table]:
 def _k_with_lines(table: Table) -> Table:
     """The curves of k, and what the text states as lines."""
     records = table.records()
-    shares = [float(str(row["share"])) for row in records]
+    told = varying(records, ("interference_class",))
     shown: list[dict[str, Cell]] = []
     for row in records:
         rule = f", rule {row['rule']}" if row["rule"] else ""
-        curve: Cell = f"{row['mac']}{rule}, {row['interference_class']}"
-        shown.append({"curve": curve, "share": row["share"], "k": row["k"]} | _intervals("k", row))
+        apart = f", {row['interference_class']}" if told else ""
+        values = zip((MEAN_K, *MEAN_K_ENDS), (row["k"], row["k_low"], row["k_high"]), strict=True)
+        curve: Cell = f"{row['mac']}{rule}{apart}"
+        shown.append({"curve": curve, MISSING: 100.0 * float(str(row["share"])), **dict(values)})
+    ends = [float(str(row[MISSING])) for row in shown]
     for lines in STATED.values():
         for name, k in lines.items():
             shown += [
-                {"curve": f"the paper: {name}", "share": end, "k": k} for end in (min(shares), max(shares))
+                {"curve": f"the paper's {name}", MISSING: end, MEAN_K: k} for end in (min(ends), max(ends))
             ]
-    return Table.of(["curve", "share", "k", "k_ci95_low", "k_ci95_high"], shown)
+    return Table.of(["curve", MISSING, MEAN_K, *MEAN_K_ENDS], shown)
 
 
 FIGURES = {
@@ -110,6 +115,12 @@ FIGURES = {
         METRIC,
         _by_limit(METRIC),
     ),
-    "k": Figure("Mean k over what may be missing of the best throughput", Along("share"), "k", _k_with_lines),
+    "k": Figure(
+        "Mean k over what may be missing of the best throughput",
+        Along("share"),
+        MEAN_K,
+        _k_with_lines,
+        across=MISSING,
+    ),
     "reuse": Figure("Exchanges at one time: the largest set, and how many there are", None, "exchanges"),
 }
