@@ -1,8 +1,8 @@
 """Draws the thumbnails of docs/scenario-gallery.md, and fills its tables with the titles of the scenarios.
 
 A scenario whose figure another page shows gets a small copy of that; the others run twice (those that would
-take minutes once, for a shorter time), and one without axes shows its flows over time. Only what is missing is
-drawn.
+take minutes: once, for a shorter time), and one without axes shows its flows over time. Only what is missing
+is drawn.
 
 Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
 """
