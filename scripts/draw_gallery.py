@@ -1,7 +1,8 @@
 """Draws the thumbnails of docs/scenario-gallery.md, and fills its tables with the titles of the scenarios.
 
-A scenario whose figure another page shows gets a small copy of that; the others run twice, and one without
-axes shows its flows over time. Only what is missing is drawn.
+A scenario whose figure another page shows gets a small copy of that; the others run twice (those that would
+take minutes: once, for a shorter time), and one without axes shows its flows over time. Only what is missing
+is drawn.
 
 Usage: ``python scripts/draw_gallery.py [--all] [NAME ...]``.
 """
@@ -26,6 +27,12 @@ PICTURES = ROOT / "docs" / "pictures"
 THUMBS = PICTURES / "thumbnails"
 ROW = re.compile(r"^\| \[`(?P<name>[\w./-]+)`\]\((?P<link>[^)]+)\) \|.*$", re.MULTILINE)
 WIDTH = 260
+# What would take minutes, shorter: enough for the shape of its curves.
+SHORT = {
+    "modern/loss-long-path": ["run.duration=15 s"],
+    "modern/rfc8869-cellular": ["run.duration=31 s"],
+    "mimo-arq": ["run.duration=10 s"],
+}
 
 
 def title(name: str) -> str:
@@ -53,7 +60,9 @@ def draw(name: str) -> bool:
         figure = shown_elsewhere(name)
         if figure is None:
             figure = Path(folder) / "figure.png"
-            command = [sys.executable, "-m", "crossfade", "run", name, "--quiet", "--runs", "2"]
+            shorter = SHORT.get(name, [])
+            command = [sys.executable, "-m", "crossfade", "run", name, "--quiet"]
+            command += ["--runs", "1" if shorter else "2", *(f"--set={change}" for change in shorter)]
             subprocess.run([*command, "--plot", str(figure)], check=False, timeout=1800)
         if not figure.exists():  # a single point: its flows over time
             cf.pictures.plot_events(cf.runs.samples(name, every="100 ms"), figure)

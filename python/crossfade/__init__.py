@@ -18,13 +18,7 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from crossfade.api import Scenario, check, events, explain, run
-from crossfade.comparison.best import best
-from crossfade.comparison.compare import compare
 from crossfade.files.version import version as _version
-from crossfade.pictures import plot
-from crossfade.results.datasets import open_results
-from crossfade.sweeps.sweep import sweep
 
 if TYPE_CHECKING:
     from crossfade import (
@@ -42,6 +36,12 @@ if TYPE_CHECKING:
         suite,
     )
     from crossfade import teaching as teaching
+    from crossfade.api import Scenario, check, events, explain, run
+    from crossfade.comparison.best import best
+    from crossfade.comparison.compare import compare
+    from crossfade.pictures import plot
+    from crossfade.results.datasets import open_results
+    from crossfade.sweeps.sweep import sweep
 
 __version__ = _version()
 
@@ -89,6 +89,20 @@ MODULES = [
 ]
 """The public modules, each loaded when it is asked for."""
 
+_HOMES = {
+    "Scenario": "api",
+    "best": "comparison.best",
+    "check": "api",
+    "compare": "comparison.compare",
+    "events": "api",
+    "explain": "api",
+    "open_results": "results.datasets",
+    "plot": "pictures",
+    "run": "api",
+    "sweep": "sweeps.sweep",
+}
+"""Where the names of this module are, each loaded when it is asked for: not every command needs them."""
+
 _MOVED = {
     "curves": ["Best", "Comparison", "Knee", "crossings", "knee", "threshold"],
     "errors": [
@@ -126,6 +140,10 @@ MOVED = {name: f"{module}.{name}" for module, names in _MOVED.items() for name i
 def __getattr__(name: str) -> Any:
     if name in MODULES:
         return import_module(f"crossfade.{name}")
+    if name in _HOMES:
+        found = getattr(import_module(f"crossfade.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
     if name in MOVED:
         module, _, today = MOVED[name].partition(".")
         warnings.warn(

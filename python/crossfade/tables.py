@@ -269,6 +269,8 @@ def csv_lines(text: Iterable[str], name: str) -> tuple[list[str], Iterator[list[
     header = [fused(cell) for cell in next(lines, [])]
     if not header or not all(header):
         raise ResultsError(f"{name}: not a CSV table (no header line)")
+    if len(header) == 1 and " " in header[0].strip():
+        raise ResultsError(f"{name}: not a CSV table (its first line is {shortened(header[0])})")
     seen: set[str] = set()
     for column in header:
         if column in seen:

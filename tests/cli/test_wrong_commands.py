@@ -59,6 +59,15 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["check", "events.csv"], ["events.csv: is a table of CSV: plot takes it"]),
     (["check", "run.pcap"], ["run.pcap: is a packet capture: fit, Wireshark and tshark take it"]),
     (["plot", "run.pcap"], ["run.pcap: is a packet capture"]),
+    (["plot", "fake.sqlite"], ["fake.sqlite: is named like a results file, but holds text"]),
+    (["report", "fake.sqlite"], ["fake.sqlite: not a results file (crossfade sweep writes them)"]),
+    (["export", "empty.sqlite"], ["empty.sqlite: is named like a results file, but holds nothing"]),
+    (["compare", "fake.sqlite", "--by", "x"], ["fake.sqlite: is named like a results file"]),
+    (
+        ["best", "noise.sqlite", "--choose", "x"],
+        ["noise.sqlite: is named like a results file, but holds other"],
+    ),
+    (["check", "fake.sqlite"], ["fake.sqlite: is named like a results file"]),
     (["compare", "events.csv", "--by", "x"], ["events.csv: is a table of CSV"]),
     (["best", "run.pcap", "--choose", "x"], ["run.pcap: is a packet capture"]),
     (["export", "events.csv"], ["events.csv: is a table of CSV"]),
@@ -120,6 +129,9 @@ def test_a_wrong_command_is_one_line(
     (tmp_path / "events.csv").write_text("time_s,event,flow,seq,cwnd\n0,send,0,0,1\n")
     (tmp_path / "run.pcap").write_bytes(bytes.fromhex("4d3cb2a1") + bytes(20))
     (tmp_path / "live.cfj").write_bytes(b"crossfade journal")
+    (tmp_path / "fake.sqlite").write_text("no results\n")
+    (tmp_path / "empty.sqlite").write_bytes(b"")
+    (tmp_path / "noise.sqlite").write_bytes(bytes(range(256)))
     before = sorted(tmp_path.iterdir())
     expect_one_line(cli(*command), *said)
     assert sorted(tmp_path.iterdir()) == before

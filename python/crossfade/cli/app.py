@@ -20,35 +20,13 @@ from typing import Annotated, TextIO
 import typer
 
 import crossfade._crossfade as _crossfade
-from crossfade.cli import (
-    cite,
-    compare,
-    completion,
-    control,
-    explore,
-    export,
-    fit,
-    paper,
-    phy,
-    plot,
-    record,
-    report,
-    reuse,
-    run,
-    scenarios,
-    suite,
-    sweep,
-    terminal,
-    trace,
-    verify,
-)
-from crossfade.cli.live import command as live
-from crossfade.cli.live import doctor
+from crossfade.cli import completion, terminal
+from crossfade.cli.commands import Group
 from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, as_bug, shortened, visible
 from crossfade.files import shipped_scenarios, version
 
 app = typer.Typer(
-    name="crossfade", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    name="crossfade", cls=Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
 )
 
 
@@ -79,44 +57,9 @@ def crossfade(
         print(context.get_help())
 
 
-# What Python has another meaning for.
-NAMES: dict[Callable[..., object], str] = {scenarios.list_scenarios: "list"}
-for command in (
-    run.run,
-    sweep.sweep,
-    sweep.merge,
-    plot.plot,
-    report.report,
-    export.export,
-    compare.compare,
-    compare.best,
-    suite.suite,
-    paper.paper,
-    phy.phy,
-    fit.fit,
-    record.record,
-    trace.trace,
-    reuse.reuse,
-    explore.explore,
-    scenarios.list_scenarios,
-    scenarios.copy,
-    scenarios.check,
-    scenarios.explain,
-    scenarios.metrics,
-    scenarios.schema,
-    verify.verify,
-    control.control,
-    doctor.doctor,
-    cite.cite,
-    completion.complete,
-):
-    app.command(NAMES.get(command))(command)
-app.command(cls=live.LiveCommand)(live.live)
-
-
 @cache
 def _command() -> Callable[..., object]:
-    """The command with all its own, made once a process: that takes longer than many of them."""
+    """The command with all its own, made once a process."""
     return typer.main.get_command(app)
 
 

@@ -19,6 +19,7 @@ from crossfade.comparison.compare import compare as compare_pairs
 from crossfade.comparison.compare import pairs_table
 from crossfade.comparison.gates import Gate
 from crossfade.comparison.paired import Verdict
+from crossfade.errors import ScenarioError
 from crossfade.files.kinds import RESULTS, SCENARIO, expect
 
 SourceArgument = Annotated[
@@ -166,6 +167,8 @@ def best(
     """
     check_gates("margin", fail_if)
     expect(source, [SCENARIO, RESULTS])
+    if switching and csv is None:
+        raise ScenarioError("--switching: says what --csv FILE writes; give that, too")
     outputs = Outputs(asked, source, csv=csv, plot=plot, json=json)
     with telling_what_is_left(kept=not asked.no_cache):
         found = find_best(

@@ -31,6 +31,7 @@ from crossfade.cli.options import (
     read_methods,
     whole,
 )
+from crossfade.figures.style import Page, width_in_inches
 from crossfade.plans.options import RunOptions, Values
 from crossfade.wording import METHODS
 
@@ -220,6 +221,10 @@ class Drawn:
     no_markers: Annotated[
         bool, typer.Option("--no-markers", help="Lines alone: no marks at the values of the figure.")
     ] = False
+
+    def check(self) -> None:
+        """Refuse a page that no figure has, before anything runs."""
+        width_in_inches(Page(self.width or "single", self.font_size))
 
     def options(self) -> dict[str, Any]:
         """As the keyword arguments of functions that draw."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from crossfade import api
 from crossfade.cli import terminal
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ByOption, CsvOption, PlotOption, ScenarioArgument, XOption, YOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
+from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.plot import plot as draw
-from crossfade.results.frames import COLUMNS
+from crossfade.results.frames import COLUMNS, INTERVALS, RATES
 from crossfade.tables import Cell, Table, format_estimate
 
 
@@ -34,6 +37,10 @@ def phy(
     crossfade phy mimo-fer --method phy,formula --csv -    closed forms beside it, where there are some
     """
     outputs = Outputs(asked, scenario, csv=csv, plot=plot)
+    known = [*COLUMNS, *INTERVALS, *RATES]
+    if y is not None and y not in known:  # before anything runs
+        near = " or ".join(get_close_matches(y, known, n=2)) or ", ".join(COLUMNS[-5:])
+        raise ScenarioError(f"--y {shortened(y)}: not a column of error rates (there are: {near})")
     with telling_what_is_left(
         not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
     ):

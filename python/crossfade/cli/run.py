@@ -16,6 +16,8 @@ from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.cli.records import Records
 from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.figures import linkevents, timelines
+from crossfade.figures.choice import column_list
+from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.files import check_outputs, write_text
 from crossfade.plans.options import ViewOptions
 from crossfade.results.metrics import near_metrics, not_metrics
@@ -102,6 +104,9 @@ def run(
         )
     _check_metrics("--y", drawn.y, scenario, asked)
     _check_metrics("--columns", columns, scenario, asked)
+    if plot is not None:
+        drawn.check()
+        _check_columns(drawn, scenario, asked)
     only = [name.strip() for name in columns.split(",")] if columns is not None else None
     records.write(scenario, asked, at, sys.stderr if outputs.on_stdout else sys.stdout)
     with telling_what_is_left(
@@ -132,6 +137,20 @@ def _check_metrics(option: str, y: str | None, scenario: str, asked: Asked) -> N
         if name not in ("runs", *over_time, *api.check(scenario, **asked.options(ViewOptions)).axes):
             hint = near_metrics(name) or "crossfade metrics lists all"
             raise ScenarioError(f"{option} {shortened(name)}: no metric ({hint})")
+
+
+def _check_columns(drawn: Drawn, scenario: str, asked: Asked) -> None:
+    """Refuse before anything runs what tells neither curves nor panels apart."""
+    checked = api.check(scenario, **asked.options(ViewOptions))
+    axes = [key for keys in checked.axes for key in keys.split(",")]
+    if not axes or Wanted.read(checked.scenario).of in OVER_TIME:  # columns of events are others
+        return
+    for option, text in (("--by", drawn.by), ("--panels", drawn.panels)):
+        for name in column_list(text) or []:
+            is_axis = any(name == axis or name.startswith(f"{axis}.") for axis in axes)
+            if not is_axis and name not in ("method", "runs") and name in not_metrics(name):
+                there = shortened(", ".join([*axes, "method"]))
+                raise ScenarioError(f"{option} {shortened(name)}: not an axis (there are: {there})")
 
 
 def _replay(journal: Path, scenario: str | None, context: typer.Context, records: Records) -> int:

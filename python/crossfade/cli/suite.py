@@ -189,6 +189,10 @@ def _stack(
     if len(given) != 1:
         what = " and ".join(given) or "nothing"
         raise ScenarioError(f"suite: one of --control, --stack, --client with --server; {what} given")
+    if port != PORT and client is None:
+        raise ScenarioError(f"--port {port}: is that of --client and --server, which are not given")
+    if qlog and client is None:
+        raise ScenarioError("--qlog: is asked of --client and --server, which are not given")
     if control is not None:
         return None
     if stack is not None:

@@ -26,6 +26,8 @@ _MAGIC = {
     b"\xa1\xb2\x3c\x4d": CAPTURE,
     b"\x0a\x0d\x0d\x0a": CAPTURE,
 }
+# What the end of a name promises.
+_NAMED = {".sqlite": RESULTS, ".cfj": JOURNAL, ".pcap": CAPTURE, ".pcapng": CAPTURE}
 MOST_BYTES = 1_000_000
 
 
@@ -61,5 +63,21 @@ def expect(
     path: str | os.PathLike[str], kinds: Sequence[str], error: type[CrossfadeError] = ResultsError
 ) -> None:
     """Raise ``error`` for a file of another kind than a command takes, with what it is and what takes it."""
-    if (found := kind_of(path)) is not None and found not in kinds:
+    found = kind_of(path)
+    if found is not None and found not in kinds:
         raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
+    promised = _NAMED.get(Path(path).suffix)
+    if found is None and promised in kinds and (held := _held(path)):
+        raise error(f"{shortened(path)}: is named like a {promised}, but holds {held}")
+
+
+def _held(path: str | os.PathLike[str]) -> str:
+    """What a file of no known kind holds; nothing where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(MOST_BYTES)
+    except OSError:
+        return ""
+    if not start:
+        return "nothing"
+    return "other data" if b"\0" in start else "text"

@@ -1,0 +1,91 @@
+"""Which commands there are, and where: a command's module is loaded when the command is asked for.
+
+``crossfade run`` needs no paper, no suite and no page; loading them would take as long as a short run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Any
+
+from typer.core import TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
+
+# By name, in the order of ``--help``: the module below crossfade.cli, and the function there.
+COMMANDS = {
+    "run": "run:run",
+    "sweep": "sweep:sweep",
+    "merge": "sweep:merge",
+    "plot": "plot:plot",
+    "report": "report:report",
+    "export": "export:export",
+    "compare": "compare:compare",
+    "best": "compare:best",
+    "suite": "suite:suite",
+    "paper": "paper:paper",
+    "phy": "phy:phy",
+    "fit": "fit:fit",
+    "record": "record:record",
+    "trace": "trace:trace",
+    "reuse": "reuse:reuse",
+    "explore": "explore:explore",
+    "list": "scenarios:list_scenarios",
+    "copy": "scenarios:copy",
+    "check": "scenarios:check",
+    "explain": "scenarios:explain",
+    "metrics": "scenarios:metrics",
+    "schema": "scenarios:schema",
+    "verify": "verify:verify",
+    "control": "control:control",
+    "doctor": "live.doctor:doctor",
+    "cite": "cite:cite",
+    "complete": "completion:complete",
+    "live": "live.command:live",
+}
+# Of a command that is no usual one, the class in its module.
+CLASSES = {"live": "LiveCommand"}
+
+
+def _load(name: str) -> Any:
+    """The command of that name, as typer has it."""
+    module, _, function = COMMANDS[name].partition(":")
+    found = import_module(f"crossfade.cli.{module}")
+    cls = getattr(found, CLASSES[name]) if name in CLASSES else None
+    info = CommandInfo(name=name, callback=getattr(found, function), cls=cls)
+    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+
+
+class _Commands(MutableMapping[str, Any]):
+    """All commands by name; each is loaded once, by whoever asks for it first."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = _load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class Group(TyperGroup):
+    """The command with all its own."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands()
