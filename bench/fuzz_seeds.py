@@ -28,6 +28,9 @@ LONGEST = {
     "packet": 210,
     "window": 900,
     "journal": 2400,
+    "capture": 24_000,
+    "log": 12_000,
+    "formats": 1000,
     "control": 600,
 }
 
@@ -364,6 +367,125 @@ def entries() -> Iterator[bytes]:
         yield bytes(rng.randrange(256) if at % 24 in (0, 8, 16) else 0 for at in range(24 * count))
 
 
+def captures() -> Iterator[bytes]:
+    """A connection, and QUIC in either form, as pcap and as pcapng: enough packets for a fit."""
+
+    def packet(is_up: bool, protocol: int, rest: bytes, payload: int) -> bytes:
+        ends = (0x0A000001, 0x0A000002) if is_up else (0x0A000002, 0x0A000001)
+        length = 20 + len(rest) + payload
+        return struct.pack(">BBHHHBBHII", 0x45, 0, length, 1, 0x4000, 64, protocol, 0, *ends) + rest
+
+    def tcp(is_up: bool, number: int, flags: int, at_ms: int, sack: bytes = b"") -> bytes:
+        ports = (1000, 80) if is_up else (80, 1000)
+        seq, ack = (number, 1) if is_up else (1, number)
+        options = b"\x01\x01\x08\x0a" + struct.pack(">II", at_ms, max(0, at_ms - 20)) + sack
+        fields = (*ports, seq, ack, (20 + len(options)) // 4 << 4, flags, 60_000, 0, 0)
+        return packet(is_up, 6, struct.pack(">HHIIBBHHH", *fields) + options, 1448 if is_up else 0)
+
+    def udp(is_up: bool, data: bytes, payload: int) -> bytes:
+        ports = (1000, 443) if is_up else (443, 1000)
+        return packet(is_up, 17, struct.pack(">HHHH", *ports, 8 + payload, 0) + data, payload - len(data))
+
+    def stream(chance: random.Random) -> list[tuple[int, bytes]]:
+        found = [(0, tcp(True, 0, 2, 1)), (20, tcp(False, 1, 18, 21))]
+        for index in range(130):
+            at = 40 + 10 * index
+            found.append((at, tcp(True, 1 + 1448 * index, 16, at)))
+            if chance.random() < 0.9:
+                found.append((at + 20, tcp(False, 1 + 1448 * (index + 1), 16, at + 20)))
+        return found
+
+    def quic(chance: random.Random) -> list[tuple[int, bytes]]:
+        initial = b"\xc3\0\0\0\x01" + bytes(11)
+        found = [(0, udp(True, initial, 1200)), (20, udp(False, initial, 1200))]
+        for index in range(130):
+            at = 40 + 10 * index
+            first = 0x40 | (index // 4 & 1) << 5 | chance.randrange(32)
+            found.append((at, udp(True, bytes([first]) + chance.randbytes(15), 1222)))
+            found.append((at + 1, udp(False, bytes([first]) + chance.randbytes(15), 30)))
+        return found
+
+    def clear(chance: random.Random) -> list[tuple[int, bytes]]:
+        found = []
+        for index in range(130):
+            at, number = 10 * index, struct.pack(">H", index)
+            found.append((at, udp(True, b"\x41" + bytes(8) + number + b"\x0e\0\0\0", 1222)))
+            said = b"\x41" + bytes(8) + number + b"\x02" + struct.pack(">H", 0x4000 | index) + bytes(3)
+            if chance.random() < 0.9:
+                found.append((at + 20, udp(False, said, 30)))
+        return found
+
+    for make in (stream, quic, clear):
+        packets = sorted(make(random.Random(6)))
+        head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 101)
+        rows = (
+            struct.pack("<IIII", at // 1000, at % 1000 * 10**6, len(of), len(of)) + of for at, of in packets
+        )
+        yield head + b"".join(rows)
+        blocks = [struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)]
+        blocks.append(struct.pack("<IIHHII", 1, 20, 101, 0, 0, 20))
+        for at, of in packets:
+            padded = of + bytes(-len(of) % 4)
+            length = 32 + len(padded)
+            fields = (6, length, 0, 0, at * 1000, len(of), len(of))
+            blocks.append(struct.pack("<IIIIIII", *fields) + padded + struct.pack("<I", length))
+        yield b"".join(blocks)
+
+
+def logs() -> Iterator[bytes]:
+    """A log of each tool, with enough packets or intervals for a fit."""
+
+    def event(name: str, at: int, **data: object) -> str:
+        header = {"packet_type": "1RTT", "packet_number": data.pop("number", 0)}
+        return json.dumps({"time": at, "name": f"transport:{name}", "data": {"header": header, **data}})
+
+    def named(at: int) -> str:
+        ack = {"frame_type": "ack", "ack_delay": 1.0, "acked_ranges": [[at, at]]}
+        return event("packet_received", 20 + at, frames=[ack], raw={"length": 30})
+
+    sent = [event("packet_sent", at, number=at, raw={"length": 1200}) for at in range(20)]
+    qlog = [line for pair in zip(sent, map(named, range(20)), strict=True) for line in pair]
+    yield ('{"qlog_version": "0.3", "traces": [{"events": [' + ",\n".join(qlog) + "]}]}").encode()
+    yield "\n".join(
+        ['\x1e{"qlog_format": "JSON-SEQ", "trace": {}}', *(f"\x1e{line}" for line in qlog)]
+    ).encode()
+    for protocol, streams in (("TCP", [{"rtt": 40_000}]), ("UDP", [])):
+        start = {"version": "iperf 3.16", "test_start": {"protocol": protocol, "num_streams": 1}}
+        sums = [
+            {"start": at, "end": at + 1, "bytes": 10**6, "retransmits": 1, "packets": 700, "lost_packets": 9}
+            for at in range(5)
+        ]
+        of_all = [{"streams": streams, "sum": of} for of in sums]
+        end = {"sum": {"lost_percent": 5.0}}
+        yield json.dumps({"start": start, "intervals": of_all, "end": end}).encode()
+    trips = [
+        {"lost": "false", "timestamps": {"client": {"send": {"wall": 10**9 + at}}}, "delay": {"rtt": 10**7}}
+        for at in range(1, 9)
+    ]
+    yield json.dumps({"version": {"irtt": "0.9"}, "round_trips": trips}).encode()
+    yield b"PING a (10.0.0.1) 56(84) bytes of data.\n" + b"".join(
+        b"[1700000000.%06d] 64 bytes from 10.0.0.1: icmp_seq=%d ttl=57 time=%d.5 ms\n" % (at, at, at)
+        for at in range(1, 9)
+    )
+    yield b"Reply from 10.0.0.1: bytes=32 time<1ms TTL=57\nRequest timed out.\n" * 4
+    ss = "ESTAB 0 0 10.0.0.1:1 10.0.0.2:2\n\t cubic rtt:40.5/2 mss:1448 cwnd:10 bytes_acked:{} retrans:0/1 "
+    ss += "data_segs_out:9 delivery_rate 11.6Mbps app_limited minrtt:40\n"
+    yield "".join(f"170000000{at}.5\n{ss.format(at * 10**6)}" for at in range(6)).encode()
+    events = (f"0.0{at:02d},send,0,{at}\n0.1{at:02d},receive,0,{at}\n" for at in range(60))
+    yield ("time_s,event,flow,seq\n" + "".join(sorted("".join(events).splitlines(True)))).encode()
+    rows = (f"{at} + 1500\n{at + 20} - 1500 20\n{at + 1} d 1 1500\n{at} # 1504\n" for at in range(150))
+    yield ("# mahimahi mm-link (Uplink) [x] > y\n# init timestamp: 9\n" + "".join(rows)).encode()
+
+
+def formats() -> Iterator[bytes]:
+    """Recordings of links: public examples of each format, those of tests, and logs of tunnels."""
+    for path in sorted((ROOT / "tests/data/recordings").iterdir()):
+        yield path.read_bytes()
+    yield from traces()
+    yield b"# egress: 1000.5\n0.1 - 1 - 1500\n1.2 - 2 - 1500\n"
+    yield b"# init timestamp: 1000.5\n0.100 + 1500 1\n20.100 - 1500 20.000 1\n21.000 # 1500\n"
+
+
 def connections() -> Iterator[bytes]:
     """What a sender is, and a network that mostly delivers what it sends; each control over TCP and QUIC."""
     rng = random.Random(4)
@@ -387,5 +509,8 @@ SEEDS = {
     "packet": packets,
     "window": windows,
     "journal": entries,
+    "capture": captures,
+    "log": logs,
+    "formats": formats,
     "control": connections,
 }

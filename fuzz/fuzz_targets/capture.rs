@@ -2,7 +2,9 @@
 //! sent; and a link that fits it.
 #![no_main]
 
-use crossfade_capture::read::{FileReader, FlowReader, FlowRecord, ReadError, Survey, Vantage, join};
+use crossfade_capture::read::{
+    FileReader, FlowReader, FlowRecord, FlowTold, ReadError, Survey, Vantage, join,
+};
 use crossfade_fit::{Fate, Fit, Packet, Record};
 use libfuzzer_sys::fuzz_target;
 
@@ -14,9 +16,15 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(whole.is_ok(), pieces.is_ok());
     let (Ok(whole), Ok(pieces)) = (whole, pieces) else { return };
     let _ = join(whole.clone(), pieces.clone()).map(|record| fitted(&record));
-    let found = whole.finish();
-    assert_eq!(found, pieces.finish());
-    let _ = found.map(|record| fitted(&record));
+    let found = whole.told();
+    assert_eq!(found, pieces.told());
+    match found {
+        Ok(FlowTold::Packets(record)) => fitted(&record),
+        Ok(FlowTold::Stretches(log)) => {
+            assert!(log.stretches.iter().all(|of| of.to_s > of.from_s && of.bytes >= 0.0));
+        }
+        Err(_) => {}
+    }
 });
 
 fn flow(bytes: &[u8], chunk: usize) -> Result<FlowReader, ReadError> {

@@ -2,7 +2,7 @@
 //! an end.
 #![no_main]
 
-use crossfade_experiment::live::{link_events, replay};
+use crossfade_experiment::live::{link_events, packets, replay};
 use crossfade_live::Journal;
 use libfuzzer_sys::fuzz_target;
 
@@ -28,7 +28,11 @@ fn check(bytes: &[u8]) {
         assert!(!error.to_string().contains('\n'));
         return;
     }
-    for error in [replay(bytes).err(), link_events(bytes).err()].into_iter().flatten() {
+    let found = packets(bytes);
+    if let Ok(of) = &found {
+        assert!(of.packets.iter().all(|packet| packet.arrived_ns.is_none_or(|at| at >= packet.sent_ns)));
+    }
+    for error in [replay(bytes).err(), link_events(bytes).err(), found.err()].into_iter().flatten() {
         assert!(!error.to_string().contains('\n'));
     }
 }

@@ -571,6 +571,9 @@ def journal_link_events(journal: bytes) -> str:
 def journal_opportunities(journal: bytes) -> list[str]:
     """What came out from the far host and to it, as delivery opportunities; raises as ``replay``."""
 
+def journal_packets(journal: bytes) -> dict[str, Any]:
+    """The packets of the flow that carried most, as columns of ``read_capture``; raises as ``replay``."""
+
 def journal_simulated(journal: bytes) -> str | None:
     """The events of the simulation of a journal's scenario, seed and run as CSV.
 
@@ -694,7 +697,8 @@ def read_capture(
 
     These are ``sent_s``, ``bytes``, ``seen_s`` (not a number where it is not known) and ``fate`` (0 arrived,
     1 lost, 2 not known); beside them ``flow``, ``is_round_trip``, ``offloads``, ``is_cut``, ``ends_early``
-    and ``share``. Each file is handed over twice. Raises TraceError.
+    and ``share``. Of encrypted QUIC at one end it has what ``read_log`` has of stretches. Each file is handed
+    over twice. Raises TraceError.
     """
 
 def fit_stretches(
@@ -708,7 +712,7 @@ def fit_stretches(
     """A link fitted to stretches as ``read_log`` has them, as JSON text. Raises TraceError."""
 
 def detect_log(head: bytes) -> str | None:
-    """Which tool wrote a log with these first bytes: qlog, iperf3, irtt, ping, ss or events; else None."""
+    """Which tool wrote a log that begins so: qlog, iperf3, irtt, ping, ss, events or link; else None."""
 
 def read_log(chunks: Iterable[bytes]) -> dict[str, Any]:
     """A log: ``kind`` is ``packets`` (columns as of ``read_capture``) or ``stretches``. Raises TraceError."""

@@ -265,3 +265,72 @@ fn what_no_tool_writes_is_none() {
         assert_eq!(LogKind::of(text.as_bytes()), None, "{text}");
     }
 }
+
+/// By hand: of two packets of one ms and one size the first leaves first; one that never leaves was dropped, if a later one left.
+#[test]
+fn a_log_of_mm_link_has_both_ends_and_the_delay_around_it() {
+    let log = packets(
+        "# mahimahi mm-link (Uplink) [x.up] > y.log\n# queue: droptail [packets=2]\n# init timestamp: 5000\n\
+         # base timestamp: 36\n# mahimahi config: [delay 10 ms] [loss (up) rate=0.1] [delay 5 ms] \n\
+         40 # 1504\n41 + 1500\n41 + 1500\n42 + 80\n42 d 1 80\n43 # 1504\n43 - 1500 2\n45 + 700\n46 # 1504\n\
+         46 - 1500 5\n47 - 700 2\n48 + 1500\n",
+    );
+    assert_eq!(fates(&log), [Arrived, Arrived, Lost, Arrived, Unknown]);
+    let seen: Vec<Option<i64>> = log.packets.iter().map(|of| Some(of.seen_ns? / 1_000_000)).collect();
+    assert_eq!(seen, [Some(17), Some(20), None, Some(21), None]);
+    assert_eq!((log.tick_ns, log.is_round_trip, log.flow.as_str()), (1_000_000, false, "mm-link"));
+    assert_eq!(log.starts_s, 5.041);
+}
+
+/// Delays are rounded to a thousandth of a ms, and so are times: packets are told all the same. The flow with most bytes counts.
+#[test]
+fn a_merged_log_of_pantheon_is_told_by_delays() {
+    let log = packets(
+        "# init timestamp: 1500000000000.5\n0.000 + 1500 1\n0.001 + 1500 1\n0.100 + 40 2\n20.000 - 1500 19.999 1\n\
+         20.333 - 40 20.233 2\n20.501 - 1500 20.501 1\n21.000 + 1500 1\n22.000 + 1500 1\n50.125 - 1500 28.125 1\n",
+    );
+    assert_eq!(fates(&log), [Arrived, Arrived, Lost, Arrived]);
+    let seen: Vec<Option<i64>> = log.packets.iter().map(|of| Some(of.seen_ns? / 1000)).collect();
+    assert_eq!(seen, [Some(20_501), Some(20_000), None, Some(50_125)]);
+    assert_eq!((log.tick_ns, log.flow.as_str()), (0, "tunnel, flow 1"));
+}
+
+#[test]
+fn what_no_link_does_is_refused() {
+    let head = "# mahimahi mm-link (Uplink) [x.up] > y.log\n";
+    assert!(
+        refusal(&format!("{head}1 + 1500\n2 - 1500\n")).starts_with("line 3: 2 - 1500: must be TIME + BYTES")
+    );
+    assert_eq!(
+        refusal(&format!("{head}5000 + 1500\n1 + 1500\n")),
+        "line 3: is 4999 ms before a line in front of it"
+    );
+    assert_eq!(refusal(head), "the log has no packet that came (TIME + BYTES)");
+    assert_eq!(
+        refusal(&format!("{head}1 + 1500\n9 - 80 3\n")),
+        "1 packets left that had not come so long before: not a log of both ends"
+    );
+}
+
+#[test]
+fn numbers_that_no_tool_writes_are_refused() {
+    let ping = |first: u64| {
+        let lines = (0..300).map(|n| {
+            format!("64 bytes from a: icmp_seq={} ttl=9 time=1.5 ms\n", (first + n * 30_000) % 65_536)
+        });
+        format!("PING a (a) 56(84) bytes of data.\n{}", lines.collect::<String>())
+    };
+    assert!(refusal(&ping(1)).ends_with("probes are missing: not of one run of ping"));
+    let huge = ping(1).replace("icmp_seq=1 ", &format!("icmp_seq={} ", u64::MAX));
+    assert!(refusal(&huge).contains("probes are missing"));
+    let interval = |start: f64, bytes: &str| {
+        format!("{{\"sum\": {{\"start\": {start}, \"end\": {}, \"bytes\": {bytes}}}}}", start + 1.0)
+    };
+    let iperf = |first: String, second: String| {
+        format!("{{\"start\": {{\"version\": \"iperf 3.9\"}}, \"intervals\": [\n{first},\n{second}]}}")
+    };
+    let back = refusal(&iperf(interval(4.0, "9"), interval(1.0, "9")));
+    assert_eq!(back, "line 3: sum.start = 1: the interval in front of it ends at 5");
+    assert!(refusal(&iperf(interval(0.0, "9"), interval(1.0, "1e300"))).starts_with("line 3: sum.bytes"));
+    assert_eq!(refusal("{\"irtt\": 1,\n\0}"), "line 2: a byte of value 0: not JSON");
+}

@@ -254,3 +254,61 @@ fn a_capture_at_the_receiver_tells_by_timestamps_and_both_ends_are_joined() {
         }
     }
 }
+
+/// The packets of a file: time, and the rest of the record.
+fn records(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let (mut at, mut found) = (24, Vec::new());
+    while at < file.len() {
+        let end = at + 16 + word(at + 8) as usize;
+        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
+        found.push((time, file[at + 8..end].to_vec()));
+        at = end;
+    }
+    found
+}
+
+fn written(head: &[u8], mut packets: Vec<(u64, Vec<u8>)>) -> Vec<u8> {
+    packets.sort_by_key(|packet| packet.0);
+    let mut found = head[..24].to_vec();
+    for (time, rest) in packets {
+        found.extend(((time / 1_000_000_000) as u32).to_le_bytes());
+        found.extend(((time % 1_000_000_000) as u32).to_le_bytes());
+        found.extend(rest);
+    }
+    found
+}
+
+#[test]
+fn a_packet_at_two_interfaces_counts_once() {
+    let run = lossy(Variant::Sack, 1000, 3);
+    let file = capture(V4, &[(run.connection, run.log())]).bytes().to_vec();
+    let packets = records(&file);
+    let twice = packets.iter().flat_map(|(time, rest)| [0, 30_000].map(|late| (time + late, rest.clone())));
+    assert_eq!(read(&written(&file, twice.collect()), 1 << 16).unwrap(), read(&file, 1 << 16).unwrap());
+}
+
+#[test]
+fn files_that_were_mixed_up_say_how() {
+    let run = lossy(Variant::Sack, 300, 3);
+    let file = capture(V4, &[(run.connection, run.log())]).bytes().to_vec();
+    let two = [&file[..], &file[..]].concat();
+    assert_eq!(read(&two, 100).unwrap_err(), ReadError::Another(file.len() as u64));
+    // What a machine that crashed had not written is zeros.
+    let mut zeros = file.clone();
+    zeros.resize(file.len() + 100_000, 0);
+    assert_eq!(read(&zeros, 1000).unwrap(), read(&file, 1000).unwrap());
+    let mut reader = FileReader::default();
+    reader.push(&zeros, |_, _| Ok(())).unwrap();
+    assert!(reader.is_over() && reader.finish().unwrap());
+    let packets = records(&file);
+    let data = |of: &(u64, Vec<u8>)| u32::from_le_bytes(of.1[4..8].try_into().unwrap()) > 1000;
+    let one_way: Vec<_> = packets.iter().filter(|of| data(of)).cloned().collect();
+    let said = read(&written(&file, one_way), 1 << 16).unwrap_err().to_string();
+    assert!(said.ends_with("the capture has no acknowledgements of it: capture both directions"), "{said}");
+    let leap = packets.iter().enumerate().map(|(index, (time, rest))| {
+        (time + if index > 100 { 200_000_000_000_000 } else { 0 }, rest.clone())
+    });
+    let said = read(&written(&file, leap.collect()), 1 << 16).unwrap_err().to_string();
+    assert!(said.starts_with("packet 102: comes 55 hours after"), "{said}");
+}

@@ -68,6 +68,9 @@ const OVERLOADED: f64 = 0.05;
 /// The rate was seen if a queue stood in so many stretches.
 const FEWEST_SEEN: usize = 3;
 const LEVEL: f64 = 0.9;
+/// Between these a loss lies of which nothing is known.
+const LEAST_LOSS: f64 = 1e-4;
+const MOST_LOSS: f64 = 0.02;
 
 impl CoarseFit {
     /// Fits a link; `seed` is that of the bootstrap.
@@ -115,6 +118,7 @@ impl CoarseFit {
             of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + lost_in(at) * at.packets, sum.1 + at.packets))
         };
         let (random_losses, congestive) = (sums(&free), sums(&seen));
+        let tells_losses = of.lost_share.is_some() || carried.iter().any(|at| at.lost.is_some());
         let loss = if random_losses.1 > 0.0 { random_losses.0 / random_losses.1 } else { 0.0 };
 
         // The queue held at least what the longest round trip tells.
@@ -130,7 +134,12 @@ impl CoarseFit {
                     rate_bps: *rate_bps,
                     delay_s,
                     queue_bytes: from * power(to / from, &mut random),
-                    loss: share(random_losses.0, random_losses.1.max(1.0), &mut random),
+                    loss: if tells_losses {
+                        share(random_losses.0, random_losses.1.max(1.0), &mut random)
+                    } else {
+                        unknown_loss(&mut random)
+                    },
+                    mean_burst: None,
                 }
             })
             .collect();
@@ -153,7 +162,11 @@ impl CoarseFit {
                 if least.is_some() { Verdict::Identified } else { Verdict::NotIdentified },
             ),
             queue: parameter(low, ends(&|draw| draw.queue_bytes), Verdict::Bounded),
-            loss: parameter(loss, ends(&|draw| draw.loss), verdict(random_losses.0 > 0.0)),
+            loss: parameter(
+                loss,
+                ends(&|draw| draw.loss),
+                if tells_losses { verdict(random_losses.0 > 0.0) } else { Verdict::NotIdentified },
+            ),
             lost: (random_losses.0, congestive.0),
             busy_share: time(&seen) / time(&carried),
             lasts_s,
@@ -169,6 +182,11 @@ impl CoarseFit {
 fn power(most: f64, random: &mut Stream) -> f64 {
     let uniform: f64 = random.random();
     libm::pow(most, uniform)
+}
+
+/// A share of losses of which nothing is known: none in half of the draws, else of all orders of magnitude up to 2 %.
+fn unknown_loss(random: &mut Stream) -> f64 {
+    if random.random_bool(0.5) { 0.0 } else { LEAST_LOSS * power(MOST_LOSS / LEAST_LOSS, random) }
 }
 
 /// The median of values drawn with replacement.
@@ -227,6 +245,14 @@ mod tests {
         let fit = CoarseFit::new(&of, 1).unwrap();
         assert_eq!((fit.rate.verdict, fit.loss.verdict), (Verdict::Bounded, Verdict::Identified));
         assert!((fit.rate.value - 6e6).abs() < 1.0 && fit.rate.high > 3.0 * fit.rate.value);
+    }
+
+    #[test]
+    fn what_was_lost_and_not_told_is_not_identified() {
+        let fit = CoarseFit::new(&stretches(false, |_| (10.0, Some(0.04), None)), 1).unwrap();
+        assert_eq!(fit.loss.verdict, Verdict::NotIdentified);
+        assert!(fit.draws.iter().all(|draw| draw.loss <= 0.02));
+        assert!((60..140).contains(&fit.draws.iter().filter(|draw| draw.loss == 0.0).count()));
     }
 
     #[test]

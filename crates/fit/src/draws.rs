@@ -17,6 +17,8 @@ pub struct Draw {
     pub queue_bytes: f64,
     /// The share of packets lost at random.
     pub loss: f64,
+    /// The mean length of a burst of losses, in packet times at the rate; none of independent losses.
+    pub mean_burst: Option<f64>,
 }
 
 /// So many draws of the parameters are made.
@@ -83,12 +85,12 @@ impl Bound {
 }
 
 /// Draws of all parameters, of rates and base delays that belong together. Of a rate that is only bounded, and of such a queue,
-/// all orders of magnitude up to an assumed end are as likely.
+/// all orders of magnitude up to an assumed end are as likely. A full packet has so many bits.
 pub(crate) fn draws_of(
     of_rate: &[(f64, f64)],
     bound: Option<Bound>,
     queue: QueueEnds,
-    losses: &Losses,
+    (losses, full_bits): (&Losses, f64),
     random: &mut Stream,
 ) -> Vec<Draw> {
     let draw = |(rate_bps, delay_s): &(f64, f64)| {
@@ -99,13 +101,17 @@ pub(crate) fn draws_of(
         });
         let delay_s = delay_s.max(0.0);
         let queue_bytes = queue.draw(rate_bps / 8.0 * delay_s, random);
-        Draw { rate_bps, delay_s, queue_bytes, loss: losses.draw(random) }
+        let loss = losses.draw(random);
+        // The channel forgets over time, and a packet time is that of the rate.
+        let mean_burst =
+            losses.bursts.as_ref().map(|of| of.mean_burst(of.draw(random), full_bits / rate_bps));
+        Draw { rate_bps, delay_s, queue_bytes, loss, mean_burst }
     };
     of_rate.iter().map(draw).collect()
 }
 
-/// Means of the rates of windows, of which blocks are drawn with replacement.
-pub(crate) fn mean_draws(series: &[Option<f64>], stream: &mut Stream) -> Vec<f64> {
+/// Means of the rates of windows, of which blocks are drawn with replacement; `usual_bps` where none was seen.
+pub(crate) fn mean_draws(series: &[Option<f64>], usual_bps: f64, stream: &mut Stream) -> Vec<f64> {
     let there: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
     let blocks: Vec<&[f64]> = there.chunks(20).collect();
     let draw = |_| {
@@ -115,7 +121,7 @@ pub(crate) fn mean_draws(series: &[Option<f64>], stream: &mut Stream) -> Vec<f64
         };
         let (sum, count) =
             blocks.iter().zip(&weights).map(of).fold((0.0, 0.0), |all, of| (all.0 + of.0, all.1 + of.1));
-        sum / count
+        if count > 0.0 { sum / count } else { usual_bps }
     };
     (0..DRAWS).map(draw).collect()
 }

@@ -27,10 +27,12 @@
 
 mod base_delay;
 mod bootstrap;
+mod bursts;
 mod clock;
 mod coarse;
 mod departures;
 mod draws;
+mod hidden;
 mod levels;
 mod losses;
 mod model;
@@ -44,12 +46,14 @@ mod served;
 mod settled;
 
 pub use base_delay::{DelayLevel, base_delays};
+pub use bursts::Bursts;
 pub use clock::{Clock, skew};
 pub use coarse::{CoarseError, CoarseFit, Stretches};
 pub use draws::Draw;
+pub use hidden::Hidden;
 pub use levels::{Level, segments};
 pub use losses::Losses;
-pub use model::{Fit, Model, Parameter, Verdict};
+pub use model::{Fit, Model, Parameter, RateLevel, Verdict};
 pub use over_time::Window;
 pub use period::{Period, period};
 pub use queue::delays;

@@ -1,8 +1,8 @@
 //! Losses that a full queue does not explain: how many, and whether they come in bursts.
 
 use crate::bootstrap::share;
+use crate::bursts::Bursts;
 use crate::record::{Fate, Record};
-use crossfade_channel::{LossTrace, MarkovFit};
 use crossfade_core::Stream;
 use rand::RngExt;
 
@@ -15,8 +15,8 @@ pub struct Losses {
     pub lost: u64,
     /// By how much the numbers of losses of stretches of the record vary more than those of independent losses.
     pub dispersion: f64,
-    /// A two-state chain, if it predicts held-out losses better than independence does.
-    pub chain: Option<MarkovFit>,
+    /// A channel of two states, if it predicts held-out losses better than independence does.
+    pub bursts: Option<Bursts>,
     /// The share lost with less, and with more than the median before it in the queue.
     pub by_backlog: [(u64, u64); 2],
 }
@@ -27,18 +27,13 @@ const FEWEST: u64 = 1000;
 const STRETCHES: usize = 30;
 
 impl Losses {
-    /// The losses of a record, without packets that were `near` to a full queue.
-    pub fn new(record: &Record, near: &[bool], backlogs: &[f64]) -> Self {
-        let fates: Vec<(bool, bool, f64)> = record
-            .packets()
-            .iter()
-            .zip(near)
-            .zip(backlogs)
-            .map(|((packet, near), backlog)| {
-                (packet.fate == Fate::Lost, packet.fate == Fate::Unknown || *near, *backlog)
-            })
+    /// The losses of a record, without packets that were `near` to a full queue. Packets left the link at these times, and take it `packet_s`
+    /// each.
+    pub(crate) fn new(record: &Record, near: &[bool], backlogs: &[f64], left: &[f64], packet_s: f64) -> Self {
+        let known: Vec<(bool, f64)> = (record.packets().iter().zip(near).zip(backlogs))
+            .filter(|((packet, near), _)| packet.fate != Fate::Unknown && !**near)
+            .map(|((packet, _), backlog)| (packet.fate == Fate::Lost, *backlog))
             .collect();
-        let known: Vec<(bool, f64)> = fates.iter().filter(|of| !of.1).map(|of| (of.0, of.2)).collect();
         let packets = known.len() as u64;
         let lost = known.iter().filter(|of| of.0).count() as u64;
         let mut sorted: Vec<f64> = known.iter().map(|of| of.1).collect();
@@ -50,8 +45,8 @@ impl Losses {
             half.0 += u64::from(*lost);
             half.1 += 1;
         }
-        let found = Self { packets, lost, dispersion: dispersion(&known), chain: None, by_backlog };
-        Self { chain: chain(&fates), ..found }
+        let found = Self { packets, lost, dispersion: dispersion(&known), bursts: None, by_backlog };
+        Self { bursts: Bursts::new(record, near, left, packet_s), ..found }
     }
 
     /// The share that is lost.
@@ -95,32 +90,4 @@ fn dispersion(known: &[(bool, f64)]) -> f64 {
     let found = squares.iter().sum::<f64>() / squares.len() as f64 / mean.max(f64::MIN_POSITIVE);
     // Of independent losses the ratio exceeds this once in twenty times (chi-square with 29 degrees of freedom).
     if found > 1.47 { found } else { 1.0 }
-}
-
-/// Runs of known fates: what is not known ends one.
-fn traces(fates: &[(bool, bool, f64)]) -> Vec<LossTrace> {
-    let runs = fates.split(|of| of.1).filter(|run| run.len() > 1);
-    runs.map(|run| LossTrace::new(run.iter().map(|of| of.0))).collect()
-}
-
-/// The chain of all, if the one of the first half predicts the second better than the first half's share does.
-fn chain(fates: &[(bool, bool, f64)]) -> Option<MarkovFit> {
-    let (first, second) = fates.split_at(fates.len() / 2);
-    let of_first = MarkovFit::new(&traces(first)).ok()?;
-    let (p_gg, p_bb) = (of_first.p_gg.value, of_first.p_bb.value);
-    let p_e = of_first.losses as f64 / of_first.packets as f64;
-    let (mut gain, mut squares, mut pairs) = (0.0, 0.0, 0.0);
-    for pair in second.windows(2).filter(|pair| !pair[0].1 && !pair[1].1) {
-        let stays = if pair[0].0 { p_bb } else { p_gg };
-        let by_chain = if pair[0].0 == pair[1].0 { stays } else { 1.0 - stays };
-        let by_share = if pair[1].0 { p_e } else { 1.0 - p_e };
-        let step = libm::log(by_chain.max(1e-9)) - libm::log(by_share.max(1e-9));
-        gain += step;
-        squares += step * step;
-        pairs += 1.0;
-    }
-    let is_better = pairs > 0.0 && gain > 2.0 * squares.sqrt();
-    let whole = MarkovFit::new(&traces(fates)).ok()?;
-    let is_dependent = whole.independence.is_some_and(|test| test.p_value < MarkovFit::SIGNIFICANCE);
-    (is_better && is_dependent && whole.p_bb.value > whole.p_e.value).then_some(whole)
 }

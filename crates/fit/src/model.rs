@@ -5,6 +5,7 @@ use crate::bootstrap::{interval, median};
 use crate::clock::{Clock, skew};
 use crate::departures::{busy, departures, found_before};
 use crate::draws::{Bound, DRAWS, Draw, QueueEnds, draws_of, mean_draws};
+use crate::hidden::Hidden;
 use crate::losses::Losses;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::period::{Period, period};
@@ -62,6 +63,17 @@ pub struct Parameter {
     pub verdict: Verdict,
 }
 
+/// A level of a rate that changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateLevel {
+    /// The rate in bit/s.
+    pub rate_bps: f64,
+    /// The share of time at it.
+    pub share: f64,
+    /// How long it lasts in the mean, in s.
+    pub lasts_s: f64,
+}
+
 /// A link that explains a record.
 #[derive(Clone, Debug)]
 pub struct Fit {
@@ -77,10 +89,14 @@ pub struct Fit {
     pub loss: Parameter,
     /// Random losses.
     pub losses: Losses,
+    /// The mean length of a burst of losses in packet times at the rate, of losses in bursts.
+    pub mean_burst: Option<f64>,
     /// Congestive losses, and what the queue held.
     pub limit: QueueLimit,
     /// The rate over time, of M2 and M3: from when on, and bit/s.
     pub rates: Vec<(f64, f64)>,
+    /// The levels of that rate, from low to high, by a hidden Markov chain.
+    pub levels: Vec<RateLevel>,
     /// The rate in the table where the link was faster than what was sent: a lower bound.
     pub quiet_bps: Option<f64>,
     /// So many packets that waited in a window tell its rate.
@@ -253,14 +269,18 @@ impl Fit {
         let mean_rate = mean_rate.unwrap_or(value);
         let there_s = if by_windows { base_s } else { rate.base_s };
         let waited = before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64;
-        let losses = Losses::new(record, &near, &before);
-        let model = Model::of(over.varies, of_period.is_some(), losses.chain.is_some());
-
+        let packet_s = 8.0 * full / if by_windows { mean_rate } else { value };
+        let left = departures(record, there_s, 8.0 * full / packet_s, |index| dropped[index]);
+        let losses = Losses::new(record, &near, &before, &left, packet_s);
+        let model = Model::of(over.varies, of_period.is_some(), losses.bursts.is_some());
         let back_s = clock.map_or(0.0, |clock| way_back(record, clock, there_s));
 
         // Draws of all parameters together.
         let of_rate: Vec<(f64, f64)> = if by_windows {
-            mean_draws(&over.series, &mut stream("rate")).into_iter().map(|rate| (rate, there_s)).collect()
+            mean_draws(&over.series, mean_rate, &mut stream("rate"))
+                .into_iter()
+                .map(|rate| (rate, there_s))
+                .collect()
         } else {
             rate.draws(DRAWS, &mut stream("rate"))
         };
@@ -274,7 +294,7 @@ impl Fit {
             bits: 8.0 * full,
             back_s: (has_back || back_s == 0.0).then_some(back_s),
         });
-        let draws = draws_of(&of_rate, of_bound, ends, &losses, &mut stream("draws"));
+        let draws = draws_of(&of_rate, of_bound, ends, (&losses, 8.0 * full), &mut stream("draws"));
         // Of a rate that may be up to four times the bound, the middle.
         let delay_s = of_bound.map_or(there_s + back_s, |bound| bound.delay_s(2.0 * bound.rate_bps));
         let of =
@@ -282,12 +302,6 @@ impl Fit {
         let verdict = if is_identified { Verdict::Identified } else { Verdict::Bounded };
         // Where the queue is not known exactly, a standing one would pass for a longer path.
         let points = if by_windows { Vec::new() } else { residuals(record, &sent, rate.rate_bps, &dropped) };
-        let queue = Parameter {
-            value: if ends.is_bound { ends.low } else { ends.high },
-            low: ends.low,
-            high: draws.iter().map(|draw| draw.queue_bytes).fold(ends.high, f64::max),
-            verdict: if ends.is_bound { Verdict::Bounded } else { Verdict::Identified },
-        };
         Self {
             model,
             rate: parameter(mean_rate, of(&|draw| draw.rate_bps), verdict),
@@ -296,15 +310,17 @@ impl Fit {
                 of(&|draw| draw.delay_s),
                 if has_back { Verdict::Identified } else { Verdict::NotIdentified },
             ),
-            queue,
+            queue: limit_within(ends, &draws),
             loss: parameter(
                 losses.share(),
                 of(&|draw| draw.loss),
                 if losses.lost > 0 { Verdict::Identified } else { Verdict::Bounded },
             ),
+            mean_burst: losses.bursts.as_ref().map(|of| of.mean_burst(of.forgets, packet_s)),
             losses,
             limit,
             quiet_bps: over.bound_bps.filter(|_| mostly_quiet),
+            levels: if over.varies { levels(&over.series, window_s) } else { Vec::new() },
             rates: if over.varies { over.rows } else { Vec::new() },
             busy_share: over.windows.iter().map(|window| window.busy_s).sum::<f64>() / lasts,
             fewest_packets: over_time::fewest(&over.windows),
@@ -351,6 +367,27 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
         }
     }
     if rests.len() < FEWEST_FIRST { least } else { median(&mut rests) }
+}
+
+/// The levels of a series of logarithms of rates in windows of so long.
+fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
+    let Some(chain) = Hidden::new(series) else { return Vec::new() };
+    let of = |level: usize| RateLevel {
+        rate_bps: libm::exp(chain.levels[level]),
+        share: chain.share(level),
+        lasts_s: chain.lasts(level) * window_s,
+    };
+    (0..chain.levels.len()).map(of).collect()
+}
+
+/// The limit of the queue: within its ends and its draws.
+fn limit_within(ends: QueueEnds, draws: &[Draw]) -> Parameter {
+    Parameter {
+        value: if ends.is_bound { ends.low } else { ends.high },
+        low: ends.low,
+        high: draws.iter().map(|draw| draw.queue_bytes).fold(ends.high, f64::max),
+        verdict: if ends.is_bound { Verdict::Bounded } else { Verdict::Identified },
+    }
 }
 
 /// A value and its interval, which holds it.

@@ -265,7 +265,7 @@ fn stretches(packets: usize) -> Vec<(usize, usize)> {
 }
 
 /// The least of a function with one minimum between two positive ends (golden section in the logarithm), to a share of it.
-fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = (libm::log(from), libm::log(to));
     let at = |x: f64| of(libm::exp(x));

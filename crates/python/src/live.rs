@@ -3,9 +3,11 @@
 use crate::error::scenario_error;
 use crate::plan::{Plan, to_json};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_experiment::live::{Options, Session, Source, StayAwake};
+use crossfade_experiment::live::{Options, RecordedPacket, Session, Source, StayAwake};
 use crossfade_live::LiveError;
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 
@@ -164,6 +166,33 @@ pub(crate) fn journal_opportunities(py: Python<'_>, journal: &[u8]) -> PyResult<
     py.detach(|| crossfade_experiment::live::opportunities(journal)).map_err(scenario_error)
 }
 
+/// The packets of the flow that carried most in a journal, as columns: `sent_s`, `bytes`, `seen_s` and `fate` as captures have them, and
+/// when packets of the other direction came and how long they took.
+#[pyfunction]
+pub(crate) fn journal_packets<'py>(py: Python<'py>, journal: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+    let found = py.detach(|| crossfade_experiment::live::packets(journal)).map_err(scenario_error)?;
+    let start = found.packets.first().map_or(0, |packet| packet.sent_ns);
+    let seconds = |time_ns: i64| (time_ns - start) as f64 / 1e9;
+    let columns = PyDict::new(py);
+    let column = |of: &dyn Fn(&RecordedPacket) -> f64| {
+        found.packets.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
+    };
+    columns.set_item("sent_s", column(&|packet| seconds(packet.sent_ns)))?;
+    columns.set_item("bytes", column(&|packet| packet.bytes.into()))?;
+    columns.set_item("seen_s", column(&|packet| packet.arrived_ns.map_or(f64::NAN, seconds)))?;
+    let fates = found.packets.iter().map(|packet| match (packet.arrived_ns, packet.is_lost) {
+        (Some(_), _) => 0_i8,
+        (None, true) => 1,
+        (None, false) => 2,
+    });
+    columns.set_item("fate", fates.collect::<Vec<i8>>().into_pyarray(py))?;
+    let reverse =
+        |of: &dyn Fn(&(i64, i64)) -> f64| found.reverse.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    columns.set_item("reverse_sent_s", reverse(&|of| seconds(of.0)))?;
+    columns.set_item("reverse_delay_s", reverse(&|of| of.1 as f64 / 1e9))?;
+    Ok(columns)
+}
+
 /// What a simulation of the scenario of a journal does at the same times as its transfers, as CSV; `None` where
 /// something else than the scenario's transfers ran.
 #[pyfunction]
@@ -217,6 +246,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(journal_events, module)?)?;
     module.add_function(wrap_pyfunction!(journal_link_events, module)?)?;
     module.add_function(wrap_pyfunction!(journal_opportunities, module)?)?;
+    module.add_function(wrap_pyfunction!(journal_packets, module)?)?;
     module.add_function(wrap_pyfunction!(journal_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(gain_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(new_process_namespace, module)?)?;

@@ -3,8 +3,8 @@
 use crate::error::TraceError;
 use crate::traces::Chunks;
 use crossfade_capture::read::{
-    Fate as ReadFate, FileReader, FlowReader, FlowRecord, HEAD, LogKind, LogReader, Observed, ReadError,
-    Survey, Told, Vantage, join,
+    Fate as ReadFate, FileReader, FlowReader, FlowRecord, FlowTold, HEAD, LogKind, LogReader, Observed,
+    ReadError, StretchLog, Survey, Told, Vantage, join,
 };
 use crossfade_core::Carried;
 use crossfade_fit::{CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, Record, Stretches, Verdict};
@@ -25,6 +25,9 @@ fn read(
     let mut reader = FileReader::default();
     for chunk in Chunks(chunks.try_iter()?) {
         reader.push(&chunk?, &mut each).map_err(refused)?;
+        if reader.is_over() {
+            break;
+        }
     }
     reader.finish().map_err(refused)
 }
@@ -43,7 +46,7 @@ fn flow(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<(FlowRe
 }
 
 /// What became of the packets of the largest flow of a capture, as columns; of two captures, the sender's and the
-/// receiver's, joined.
+/// receiver's, joined. Of encrypted QUIC at one end, stretches as [`read_log`] has them.
 #[pyfunction]
 #[pyo3(signature = (first, again, receiver = None, receiver_again = None))]
 pub(crate) fn read_capture<'py>(
@@ -55,11 +58,19 @@ pub(crate) fn read_capture<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (sender, share, ends_early) = flow(first, again)?;
     let record = match (receiver, receiver_again) {
-        (Some(receiver), Some(again)) => join(sender, flow(receiver, again)?.0),
-        _ => sender.finish(),
+        (Some(receiver), Some(again)) => join(sender, flow(receiver, again)?.0).map(FlowTold::Packets),
+        _ => sender.told(),
     };
-    let record = record.map_err(|error| TraceError::new_err(error.to_string()))?;
-    columns(py, &record, share, ends_early)
+    match record.map_err(|error| TraceError::new_err(error.to_string()))? {
+        FlowTold::Packets(record) => columns(py, &record, share, ends_early),
+        FlowTold::Stretches(log) => {
+            let found = PyDict::new(py);
+            stretches(&found, log)?;
+            found.set_item("ends_early", ends_early)?;
+            found.set_item("share", share)?;
+            Ok(found)
+        }
+    }
 }
 
 fn columns<'py>(
@@ -140,25 +151,30 @@ pub(crate) fn read_log<'py>(py: Python<'py>, chunks: &Bound<'py, PyAny>) -> PyRe
             found.set_item("are_probes", log.are_probes)?;
             found.set_item("has_sizes", log.has_sizes)?;
             found.set_item("is_cut", log.is_cut)?;
+            found.set_item("tick_s", log.tick_ns as f64 / 1e9)?;
+            found.set_item("starts_s", log.starts_s)?;
         }
-        Told::Stretches(log) => {
-            found.set_item("kind", "stretches")?;
-            let rows = log.stretches.iter().map(|of| {
-                let lost = of.lost.unwrap_or(f64::NAN);
-                let rtt_s = of.rtt_s.unwrap_or(f64::NAN);
-                (of.from_s, of.to_s, of.bytes, of.packets, lost, rtt_s, of.is_limited)
-            });
-            found.set_item("rows", rows.collect::<Vec<_>>())?;
-            found.set_item("flow", log.flow)?;
-            found.set_item("is_udp", log.is_udp)?;
-            found.set_item("packet_bytes", log.packet_bytes)?;
-            found.set_item("flows", log.flows)?;
-            found.set_item("lost_share", log.lost_share)?;
-            found.set_item("least_rtt_s", log.least_rtt_s)?;
-            found.set_item("is_cut", log.is_cut)?;
-        }
+        Told::Stretches(log) => stretches(&found, log)?,
     }
     Ok(found)
+}
+
+/// What a log of stretches says.
+fn stretches(found: &Bound<'_, PyDict>, log: StretchLog) -> PyResult<()> {
+    found.set_item("kind", "stretches")?;
+    let rows = log.stretches.iter().map(|of| {
+        let lost = of.lost.unwrap_or(f64::NAN);
+        let rtt_s = of.rtt_s.unwrap_or(f64::NAN);
+        (of.from_s, of.to_s, of.bytes, of.packets, lost, rtt_s, of.is_limited)
+    });
+    found.set_item("rows", rows.collect::<Vec<_>>())?;
+    found.set_item("flow", log.flow)?;
+    found.set_item("is_udp", log.is_udp)?;
+    found.set_item("packet_bytes", log.packet_bytes)?;
+    found.set_item("flows", log.flows)?;
+    found.set_item("lost_share", log.lost_share)?;
+    found.set_item("least_rtt_s", log.least_rtt_s)?;
+    found.set_item("is_cut", log.is_cut)
 }
 
 /// A link fitted to a record, as JSON text: columns as [`read_capture`] has them.
@@ -218,9 +234,10 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "loss": parameter(fit.loss),
         "random_losses": fit.losses.lost,
         "congestive_losses": fit.limit.drops,
-        "mean_burst": fit.losses.chain.as_ref().map(|chain| chain.mean_burst.value),
+        "mean_burst": fit.mean_burst,
         "loss_grows_with_queue": fit.losses.grows_with_queue(),
         "rates": fit.rates,
+        "levels": fit.levels.iter().map(|of| json!([of.rate_bps, of.share, of.lasts_s])).collect::<Vec<_>>(),
         "quiet_bps": fit.quiet_bps,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.window_s,
@@ -240,7 +257,8 @@ fn described(record: &Record, fit: &Fit) -> Value {
 }
 
 fn drawn(draws: &[Draw]) -> Vec<Value> {
-    let row = |draw: &Draw| json!([draw.rate_bps, draw.delay_s, draw.queue_bytes, draw.loss]);
+    let row =
+        |draw: &Draw| json!([draw.rate_bps, draw.delay_s, draw.queue_bytes, draw.loss, draw.mean_burst]);
     draws.iter().map(row).collect()
 }
 
@@ -287,6 +305,7 @@ pub(crate) fn fit_stretches(
         "mean_burst": null,
         "loss_grows_with_queue": false,
         "rates": [],
+        "levels": [],
         "quiet_bps": null,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.lasts_s / stretches.carried.len() as f64,

@@ -22,7 +22,8 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="A capture of one end, or of both (the sender's first); qlog, iperf3, irtt, ping, ss; or "
+            help="A capture of one end, or of both (the sender's first); qlog, iperf3, irtt, ping, ss, "
+            "mm-link; a journal; or "
             "what was lost: 0/1 a packet, or the lost numbers.",
         ),
     ],

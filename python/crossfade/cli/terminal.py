@@ -389,7 +389,7 @@ def print_link_fit(fit: LinkFit, to: Console) -> None:
         value, low, high = (f"{number / size:.4g}" for number in (of.value, of.low, of.high))
         if of.verdict == "bounded":
             value, between = (f"<= {high}", "") if of.value == 0 else (f">= {value}", "")
-        elif of.verdict == "not identified" and name in ("rate", "queue"):
+        elif of.verdict == "not identified" and name != "delay":
             value, between = "-", ""
         else:
             between = f"{low} to {high}"

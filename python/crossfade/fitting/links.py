@@ -34,8 +34,13 @@ if TYPE_CHECKING:
 
 # So many runs a prediction has, each with a draw of its own.
 RUNS = 50
-# Runs are as long as the record, or this long.
+# Runs are as long as the record, within these.
 SHORTEST_RUN_S = 10
+LONGEST_RUN_S = 600
+# A replay has at most so many opportunities.
+MOST_REPLAYED = 20_000_000
+# A queue of which nothing is known holds between these shares of what is under way.
+USUAL_QUEUE = (0.2, 5.0)
 # Ways in which a link whose rate changes may have been.
 VARIANTS = 8
 # Each of so many begins at another time.
@@ -185,10 +190,14 @@ class LinkFit:
         ------
         OutputError
             If a file cannot be written.
+        TraceError
+            If less than two packets arrived, or more than 20 million.
         """
         import numpy as np
 
         target = Path(fspath(path))
+        if not self.has_replay:
+            raise TraceError(f"{self.source}: too little arrived, or too much, for a replay")
         trace_file = target.with_suffix(".up")
         arrived = self.packets["fate"] == ARRIVED
         seen = np.interp(
@@ -290,17 +299,28 @@ class LinkFit:
         """
         from crossfade.comparison.predictions import LEAST_HALF_WIDTH, predict
 
+        if self.found["kind"] == "opportunities" and self.delay.verdict != "identified":
+            raise TraceError(f"{self.source}: a trace of opportunities has no round trip: give it (--rtt)")
         if self.rate.verdict == "not identified":
             raise TraceError(
                 f"{self.source}: says nothing of the rate: nothing can be predicted; fit a capture"
             )
         with tempfile.TemporaryDirectory() as folder:
             links = self.write_variants(folder)
-            replay = self.write_replay(Path(folder) / "replay.toml")
+            replay = self.write_replay(Path(folder) / "replay.toml") if self.has_replay else None
             # Where the rate was not seen it is not known.
             least = LEAST_HALF_WIDTH + UNSEEN * (1 - self.seen_share if self.found["rates"] else 0.0)
             quiet: RunOptions = {"progress": False, **options}
             return predict(links, controls, replay, least=least, **quiet)
+
+    @property
+    def has_replay(self) -> bool:
+        """Whether as much arrived as a replay needs."""
+        import numpy as np
+
+        arrived = (self.packets["fate"] == ARRIVED) & np.isfinite(self.packets["seen_s"])
+        through = float(self.packets["bytes"][self.packets["fate"] == ARRIVED].sum()) / 1500
+        return bool(arrived.sum() >= 2 and 2 <= through <= MOST_REPLAYED)
 
     @property
     def seen_share(self) -> float:
@@ -424,7 +444,7 @@ class LinkFit:
             'w_max = "64 MB"',
             "",
             "[run]",
-            f'duration = "{max(SHORTEST_RUN_S, round(self.found["lasts_s"]))} s"',
+            f'duration = "{min(max(SHORTEST_RUN_S, round(self.found["lasts_s"])), LONGEST_RUN_S)} s"',
             f"{run}runs = {RUNS}",
             "",
         ]
@@ -447,10 +467,13 @@ class LinkFit:
         rows = csv.writer(table, lineterminator="\n")
         follows, packet = bool(self.found["rates"]), self.found["packet_bytes"]
         names = ["link.rate", "link.delay", "reverse.delay", "link.queue.limit", "channel.p_e"]
+        in_bursts = self.found["mean_burst"] is not None
+        names += ["channel.mean_burst"] * in_bursts
         rows.writerow(names[follows:])
-        for rate, delay, queue, loss in self.found["draws"]:
+        for rate, delay, queue, loss, burst in self.found["draws"]:
             half = f"{delay * 500:.4f} ms"
             cells = [_mbps(rate), half, half, f"{_packets(queue, packet)} packets", f"{loss:.6g}"]
+            cells += [f"{burst:.6g}"] if in_bursts else []
             rows.writerow(cells[follows:])
         return table.getvalue()
 
@@ -497,9 +520,10 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
     *records : path
         A capture of one end of TCP, or what both ends recorded, the sender's first. A capture is a pcap or
         pcapng file, also packed by gzip; its largest flow is taken. Of both ends also UDP and QUIC can be
-        joined, by the content of their packets. Two logs of a tunnel of Pantheon, qlog of a QUIC sender and
-        events of this program are records too. JSON of iperf3 and irtt and output of ``ping`` and ``ss -ti``
-        have no packets: what they say is less.
+        joined, by the content of their packets. Two logs of a tunnel of Pantheon or its merged log, logs of
+        ``mm-link``, qlog of a QUIC sender, journals and events of this program are records too. Encrypted
+        QUIC at one end, JSON of iperf3 and irtt, output of ``ping`` and ``ss -ti`` and traces of mahimahi
+        (``cell.up``, or both ways, the one of the data first) say less.
     seed : int
         Seed of the bootstrap.
     rtt : str or float, optional
@@ -546,6 +570,8 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
     if about["are_probes"]:
         for name in ("rate", "queue"):
             of[name] = replace(of[name], verdict="not identified")
+    if found["kind"] == "opportunities":
+        _say_no_more(found, of, rtt is not None, seed)
     return LinkFit(
         source,
         about["flow"],
@@ -555,6 +581,27 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
         found=found,
         packets=packets,
     )
+
+
+def _say_no_more(found: dict[str, Any], of: dict[str, LinkParameter], has_rtt: bool, seed: int) -> None:
+    """A trace of opportunities has the rate alone: the queue is a usual one, nothing is lost."""
+    random_of = random.Random(seed)
+    if not has_rtt:
+        of["delay"] = LinkParameter(0.0, 0.0, 0.0, "not identified")
+    delay, packet = of["delay"].value, float(found["packet_bytes"])
+    low, high = USUAL_QUEUE
+
+    def queue(rate: float) -> float:
+        of_bdp: float = low * (high / low) ** random_of.random()
+        return max(packet, rate / 8 * delay * of_bdp)
+
+    found["draws"] = [[rate, delay, queue(rate), 0.0, None] for rate, *_ in found["draws"]]
+    held = sorted(draw[2] for draw in found["draws"])
+    ends = (_packets(held[len(held) // 20], packet), _packets(held[-1 - len(held) // 20], packet))
+    middle = _packets(held[len(held) // 2], packet)
+    of["queue"] = LinkParameter(float(middle), float(ends[0]), float(ends[1]), "not identified")
+    of["loss"] = LinkParameter(0.0, 0.0, 0.0, "not identified")
+    found |= {"random_losses": 0, "congestive_losses": 0, "mean_burst": None}
 
 
 def _fitted(packets: Mapping[str, Any], about: Mapping[str, Any], seed: int) -> str:
@@ -593,11 +640,11 @@ def _packets(queue_bytes: float, packet_bytes: float) -> int:
 
 
 def _quoted(text: str) -> str:
+    """Text as it may stand in a string or a comment of TOML."""
     return (
-        shortened(text)
+        "".join(sign if sign.isprintable() else " " for sign in shortened(text))
         .encode("ascii", "replace")
         .decode()
         .replace("\\", "/")
         .replace('"', "'")
-        .replace("\n", " ")
     )

@@ -13,6 +13,16 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
     """What the record does not show, and what a prediction by it leaves out, in words."""
     said = []
     seen = min(found["busy_share"], 1.0)
+    if found["kind"] == "opportunities":
+        said.append(
+            "a trace of opportunities has the rate alone: the queue is taken to hold 0.2 to 5 times what is "
+            "under way, and nothing is lost"
+        )
+        if of["delay"].verdict == "not identified":
+            said.append("the trace has no round trip: give it (--rtt)")
+        return said
+    if of["loss"].verdict == "not identified":
+        said.append("what was lost does not show: half of the predictions lose nothing, the others up to 2 %")
     if found["kind"] == "probes":
         said.append("probes never wait for one another: nothing is known of the rate and the queue")
     elif of["rate"].verdict == "bounded":

@@ -81,6 +81,12 @@ def _model(fit: LinkFit) -> str:
         text += f" Change points predict held-out windows with {share} of a constant's squared error."
     if fit.found["mean_burst"]:
         text += f" A burst of losses has {fit.found['mean_burst']:.3g} packets in the mean."
+    if len(fit.found["levels"]) > 1:
+        of_all = (
+            f"{rate / 1e6:.3g} Mbit/s ({share * 100:.2g} % of the time, {lasts:.2g} s in the mean)"
+            for rate, share, lasts in fit.found["levels"]
+        )
+        text += f" By a hidden Markov chain it has the levels {', '.join(of_all)}."
     return text
 
 
@@ -93,7 +99,7 @@ def _parameters(fit: LinkFit) -> Grid:
         between = f"{low} to {high}"
         if of.verdict == "bounded":
             value, between = (f"≤ {high}", "") if of.value == 0 else (f"≥ {value}", f"assumed up to {high}")
-        elif of.verdict == "not identified" and name in ("rate", "queue"):
+        elif of.verdict == "not identified" and name != "delay":
             value, between = "-", ""
         rows.append([Shown(name), Shown(value, True), Shown(between, True), Shown(unit), Shown(of.verdict)])
     return Grid(heads, rows, "Each value with what the record says of it")

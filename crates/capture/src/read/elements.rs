@@ -66,6 +66,10 @@ impl Elements {
             if byte == b'\n' {
                 self.line += 1;
             }
+            // Of a record separator and white space alone (RFC 8259 section 2, RFC 7464).
+            if byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x1e) {
+                return Err(LogError::at(self.line, format!("a byte of value {byte}: not JSON")));
+            }
             if let Some(open) = &mut self.element {
                 open.text.push(byte);
                 if open.text.len() > LONGEST {

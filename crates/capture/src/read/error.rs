@@ -21,6 +21,9 @@ pub enum ReadError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A second file behind the first.
+    #[error("another capture begins at byte {0}: give one capture (mergecap makes one of several)")]
+    Another(u64),
     /// A link type whose packets are not read.
     #[error(
         "link type {0}: must be Ethernet (1), raw IP (12, 14, 101, 228, 229), loopback (0, 108) or Linux cooked (113, 276)"
@@ -63,6 +66,16 @@ pub enum ReadError {
         /// By how much.
         back_ms: u64,
     },
+    /// A clock that was set forward, or a flow that sleeps for days.
+    #[error(
+        "packet {packet}: comes {hours} hours after the packet in front of it: the clock was set, or the flow was idle"
+    )]
+    TimeLeaps {
+        /// Which packet of the flow, counted from 1.
+        packet: u64,
+        /// By how much.
+        hours: u64,
+    },
     /// One end of a flow without acknowledgements that can be read.
     #[error(
         "{0}: one end alone does not show what arrived; capture at both ends and give both files, the sender's first"
@@ -73,6 +86,12 @@ pub enum ReadError {
         "captured at the receiver without TCP timestamps: capture at the sender, or give both files, the sender's first"
     )]
     AtReceiver,
+    /// TCP of which one direction was captured.
+    #[error("{0}: the capture has no acknowledgements of it: capture both directions")]
+    OneDirection(String),
+    /// Files of both ends in the wrong order.
+    #[error("the packets of the first capture arrive before they are sent: give the sender's first")]
+    Order,
     /// The other end's file does not have the flow.
     #[error("the second capture does not have the flow {0} of the first")]
     OtherFlow(String),

@@ -118,6 +118,8 @@ impl Events {
             are_probes: false,
             has_sizes: false,
             is_cut: self.is_cut,
+            tick_ns: 0,
+            starts_s: 0.0,
         }))
     }
 }

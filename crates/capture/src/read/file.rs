@@ -19,6 +19,8 @@ const SIMPLE_PACKET: u32 = 3;
 const PACKET: u32 = 6;
 
 const NANOS: i128 = 1_000_000_000;
+/// The year 2096, and as long before 1970: the difference of two times is one too.
+const LATEST_NS: i128 = 4_000_000_000_000_000_000;
 
 /// An interface of pcapng.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,15 @@ enum Format {
     },
 }
 
+/// Packets of a file so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    packets: u64,
+    /// Those of interfaces whose packets are not read, and the link type of the first.
+    foreign: u64,
+    link_type: Option<u32>,
+}
+
 /// Reads a capture handed over in chunks.
 #[derive(Clone, Debug, Default)]
 pub struct FileReader {
@@ -53,7 +64,9 @@ pub struct FileReader {
     /// Where `rest` begins in the file.
     at: u64,
     format: Format,
-    packets: u64,
+    counts: Counts,
+    /// Zeros follow where a packet or a block should: what a machine that crashed had not written.
+    is_over: bool,
 }
 
 impl FileReader {
@@ -66,19 +79,26 @@ impl FileReader {
         chunk: &[u8],
         mut each: impl FnMut(Frame<'_>, Option<Packet>) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
+        if self.is_over {
+            return Ok(());
+        }
         self.rest.extend_from_slice(chunk);
         let rest = std::mem::take(&mut self.rest);
         let mut from = 0;
         loop {
             let bytes = &rest[from..];
+            if !matches!(self.format, Format::Unknown) && is_padding(bytes) {
+                self.is_over = true;
+                return Ok(());
+            }
             let taken = match &mut self.format {
                 Format::Unknown => self.begin(bytes)?,
                 Format::Pcap { is_big, nanos_a_unit, link_type } => {
                     let of = (*is_big, *nanos_a_unit, *link_type);
-                    pcap_packet(bytes, self.at, of, &mut self.packets, &mut each)?
+                    pcap_packet(bytes, self.at, of, &mut self.counts.packets, &mut each)?
                 }
                 Format::Pcapng { is_big, interfaces } => {
-                    block(bytes, self.at, is_big, interfaces, &mut self.packets, &mut each)?
+                    block(bytes, self.at, is_big, interfaces, &mut self.counts, &mut each)?
                 }
             };
             if taken == 0 {
@@ -92,20 +112,28 @@ impl FileReader {
         Ok(())
     }
 
-    /// Whether the file ends in the middle of a packet, as that of a killed tcpdump does.
+    /// Whether the file ends in the middle of a packet, as that of a killed tcpdump does, or in zeros, as that of a machine that crashed.
     ///
     /// # Errors
-    /// A file that is too short to be a capture.
+    /// A file that is too short to be a capture, and one of link types that are not read alone.
     pub fn finish(&self) -> Result<bool, ReadError> {
-        match self.format {
-            Format::Unknown => Err(ReadError::NotACapture),
-            _ => Ok(!self.rest.is_empty()),
+        match (&self.format, self.counts.link_type) {
+            (Format::Unknown, _) => Err(ReadError::NotACapture),
+            (_, Some(link_type)) if self.counts.foreign == self.counts.packets => {
+                Err(ReadError::LinkType(link_type))
+            }
+            _ => Ok(self.is_over || !self.rest.is_empty()),
         }
+    }
+
+    /// Whether nothing more is read, whatever comes: zeros stand where a packet should.
+    pub fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// How many packets there were.
     pub fn packets(&self) -> u64 {
-        self.packets
+        self.counts.packets
     }
 
     /// The format by its first bytes. Gives how many bytes of the file are done with.
@@ -116,7 +144,7 @@ impl FileReader {
             self.format = Format::Pcapng { is_big: false, interfaces: Vec::new() };
             // Zero bytes would be the end of what can be read: the section is read at once.
             let Format::Pcapng { is_big, interfaces } = &mut self.format else { return Ok(0) };
-            let taken = block(bytes, self.at, is_big, interfaces, &mut self.packets, &mut |_, _| Ok(()))?;
+            let taken = block(bytes, self.at, is_big, interfaces, &mut self.counts, &mut |_, _| Ok(()))?;
             if taken == 0 {
                 self.format = Format::Unknown;
             }
@@ -145,6 +173,11 @@ impl FileReader {
     }
 }
 
+/// Whether zeros stand where the header of a packet, or a block, begins.
+fn is_padding(bytes: &[u8]) -> bool {
+    bytes.len() >= PACKET_HEADER && bytes[..PACKET_HEADER].iter().all(|byte| *byte == 0)
+}
+
 fn word(bytes: &[u8], at: usize, is_big: bool) -> u32 {
     let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).unwrap_or([0; 4]);
     if is_big { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }
@@ -166,6 +199,11 @@ fn pcap_packet(
         return Ok(0);
     }
     let [seconds, units, kept, length] = [0, 4, 8, 12].map(|at| word(bytes, at, is_big));
+    // Whatever its byte order: files that were put one behind the other.
+    let is_header = |magic: u32| matches!(magic, 0xa1b2_c3d4 | 0xa1b2_3c4d | SECTION);
+    if is_header(seconds) || is_header(seconds.swap_bytes()) {
+        return Err(ReadError::Another(at));
+    }
     if kept > MOST_CAPTURED {
         let allowed = "at most 262144 bytes";
         return Err(ReadError::Length { what: "the packet", at, length: kept.into(), allowed });
@@ -175,7 +213,7 @@ fn pcap_packet(
         return Ok(0);
     }
     *packets += 1;
-    let time_ns = i64::from(seconds) * NANOS as i64 + i64::from(units) * nanos_a_unit;
+    let time_ns = (i64::from(seconds) * NANOS as i64 + i64::from(units) * nanos_a_unit).min(LATEST_NS as i64);
     let frame = Frame { time_ns, link_type, length, bytes: &bytes[PACKET_HEADER..end] };
     each(frame, Packet::of(&frame))?;
     Ok(end)
@@ -186,7 +224,7 @@ fn block(
     at: u64,
     is_big: &mut bool,
     interfaces: &mut Vec<Interface>,
-    packets: &mut u64,
+    counts: &mut Counts,
     each: &mut impl FnMut(Frame<'_>, Option<Packet>) -> Result<(), ReadError>,
 ) -> Result<usize, ReadError> {
     if bytes.len() < 12 {
@@ -221,10 +259,10 @@ fn block(
             interfaces.push(interface(body, *is_big, interfaces.len())?);
         }
         PACKET | OLD_PACKET => {
-            *packets += 1;
+            counts.packets += 1;
             let number = if kind == PACKET { word(body, 0, *is_big) } else { half(body, 0, *is_big).into() };
             let Some(of) = interfaces.get(number as usize) else {
-                return Err(ReadError::Interface { packet: *packets, interface: number });
+                return Err(ReadError::Interface { packet: counts.packets, interface: number });
             };
             let [high, low, kept, length] = [4, 8, 12, 16].map(|at| word(body, at, *is_big));
             let Some(kept_bytes) = body.get(20..20_usize.saturating_add(kept as usize)) else {
@@ -232,13 +270,15 @@ fn block(
                 return Err(ReadError::Length { what: "the packet", at, length: kept.into(), allowed });
             };
             if !is_known(of.link_type) {
-                return Err(ReadError::LinkType(of.link_type));
+                counts.foreign += 1;
+                counts.link_type.get_or_insert(of.link_type);
+                return Ok(body.len() + 12);
             }
             let time_ns = time(u64::from(high) << 32 | u64::from(low), *of);
             let frame = Frame { time_ns, link_type: of.link_type, length, bytes: kept_bytes };
             each(frame, Packet::of(&frame))?;
         }
-        SIMPLE_PACKET => return Err(ReadError::NoTime(*packets + 1)),
+        SIMPLE_PACKET => return Err(ReadError::NoTime(counts.packets + 1)),
         _ => {}
     }
     Ok(length)
@@ -246,7 +286,7 @@ fn block(
 
 fn time(units: u64, of: Interface) -> i64 {
     let nanos = i128::from(units) * NANOS / i128::from(of.per_second) + i128::from(of.offset_s) * NANOS;
-    i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
+    nanos.clamp(-LATEST_NS, LATEST_NS) as i64
 }
 
 fn interface(body: &[u8], is_big: bool, number: usize) -> Result<Interface, ReadError> {

@@ -5,12 +5,22 @@ use super::headers::{FlowKey, Frame, Kind, Packet};
 use super::numbered::Numbered;
 use super::observed::{FlowRecord, Observed, Seen, Vantage};
 use super::receiver;
+use super::sealed;
 use super::segments::Segments;
+use super::told::FlowTold;
+use std::collections::VecDeque;
 
 /// So many packets of a flow are kept; a longer capture is read to there.
-pub const MOST_PACKETS: usize = 8_000_000;
+pub const MOST_PACKETS: usize = 4_000_000;
 /// Packets that several processors captured are out of order by less than this.
 const OUT_OF_ORDER_NS: i64 = 1_000_000_000;
+/// A clock is set where this is between two packets of a flow.
+const DAY_NS: i64 = 86_400_000_000_000;
+/// A capture of several interfaces has a packet at each that it passes: within this time, so many packets apart, and of at least this share of the
+/// packets.
+const TWIN_NS: i64 = 1_000_000;
+const TWINS_APART: usize = 64;
+const TWINS: f64 = 0.3;
 
 /// Follows one flow of a capture, both directions of it.
 #[derive(Clone, Debug)]
@@ -43,6 +53,11 @@ impl FlowReader {
             let packet = self.seen.len() as u64 + 1;
             return Err(ReadError::TimeGoesBack { packet, back_ms: (back / 1_000_000) as u64 });
         }
+        if self.last_ns > i64::MIN && frame.time_ns.saturating_sub(self.last_ns) > DAY_NS {
+            let packet = self.seen.len() as u64 + 1;
+            let hours = (frame.time_ns.saturating_sub(self.last_ns) / (DAY_NS / 24)) as u64;
+            return Err(ReadError::TimeLeaps { packet, hours });
+        }
         self.last_ns = self.last_ns.max(frame.time_ns);
         if self.seen.len() == MOST_PACKETS {
             self.is_cut = true;
@@ -57,21 +72,37 @@ impl FlowReader {
         self.key
     }
 
-    /// The packets in the order of time.
+    /// The packets in the order of time, each once.
     pub(super) fn into_seen(mut self) -> (FlowKey, Vec<Seen>, bool) {
         self.seen.sort_by_key(|seen| seen.time_ns);
+        without_twins(&mut self.seen);
         (self.key, self.seen, self.is_cut)
     }
 
     /// The record of a capture at one end: of TCP, or of QUIC in the clear at the sender.
     ///
     /// # Errors
-    /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.
+    /// A capture that does not show what arrived: of UDP, of encrypted QUIC, or of TCP without timestamps at the receiver.
     pub fn finish(self) -> Result<FlowRecord, ReadError> {
+        let flow = self.key;
+        match self.told()? {
+            FlowTold::Packets(record) => Ok(record),
+            FlowTold::Stretches(_) => Err(ReadError::OneEnd(flow.to_string())),
+        }
+    }
+
+    /// What a capture at one end says: each packet, or of encrypted QUIC what was carried in stretches of time, by the sizes of its packets and the
+    /// gaps between them, with round trips by its handshake and its spin bit.
+    ///
+    /// # Errors
+    /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.
+    pub fn told(self) -> Result<FlowTold, ReadError> {
         let (flow, seen, is_cut) = self.into_seen();
-        if !flow.is_tcp {
-            let packets = in_the_clear(&seen, flow).ok_or_else(|| ReadError::OneEnd(flow.to_string()))?;
-            return Ok(FlowRecord {
+        if flow.is_tcp {
+            return of_tcp(flow, &seen, is_cut).map(FlowTold::Packets);
+        }
+        if let Some(packets) = in_the_clear(&seen, flow) {
+            return Ok(FlowTold::Packets(FlowRecord {
                 flow,
                 vantage: Vantage::Sender,
                 packets,
@@ -79,34 +110,68 @@ impl FlowReader {
                 offloads: false,
                 tick_ns: 0,
                 reverse: Vec::new(),
-            });
+            }));
         }
-        let start = seen.first().map_or(0, |seen| seen.time_ns);
-        let mut segments = Segments::new(&seen, flow);
-        for Seen { time_ns, packet } in &seen {
-            let Kind::Tcp(tcp) = packet.kind else { continue };
-            if packet.flow == flow {
-                segments.sent(time_ns - start, packet, &tcp);
-            } else if tcp.has_ack {
-                segments.acknowledged(time_ns - start, &tcp);
-            }
+        let carried = sealed::stretches(&seen, flow, is_cut);
+        carried.map(FlowTold::Stretches).ok_or_else(|| ReadError::OneEnd(flow.to_string()))
+    }
+}
+
+/// The record of a connection at one end.
+fn of_tcp(flow: FlowKey, seen: &[Seen], is_cut: bool) -> Result<FlowRecord, ReadError> {
+    let start = seen.first().map_or(0, |seen| seen.time_ns);
+    let mut segments = Segments::new(seen, flow);
+    for Seen { time_ns, packet } in seen {
+        let Kind::Tcp(tcp) = packet.kind else { continue };
+        if packet.flow == flow {
+            segments.sent(time_ns - start, packet, &tcp);
+        } else if tcp.has_ack {
+            segments.acknowledged(time_ns - start, &tcp);
         }
-        let offloads = segments.offloads;
-        if segments.is_at_receiver() {
-            let (packets, tick_ns) = receiver::packets(&seen, flow)?;
-            let vantage = Vantage::Receiver;
-            return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse: Vec::new() });
+    }
+    let offloads = segments.offloads;
+    if !seen.iter().any(|of| of.packet.flow != flow) {
+        return Err(ReadError::OneDirection(flow.to_string()));
+    }
+    if segments.is_at_receiver() {
+        let (packets, tick_ns) = receiver::packets(seen, flow)?;
+        let vantage = Vantage::Receiver;
+        return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse: Vec::new() });
+    }
+    let packets = segments.finish();
+    Ok(FlowRecord {
+        flow,
+        vantage: Vantage::Sender,
+        packets,
+        is_cut,
+        offloads,
+        tick_ns: 0,
+        reverse: Vec::new(),
+    })
+}
+
+/// Takes out the second of two captured copies of a segment, if many have one. A retransmission comes later, or with a timestamp of its own.
+fn without_twins(seen: &mut Vec<Seen>) {
+    let mut recent: VecDeque<Seen> = VecDeque::new();
+    let mut is_twin = vec![false; seen.len()];
+    let (mut segments, mut twins) = (0_u64, 0_u64);
+    for (of, is_twin) in seen.iter().zip(&mut is_twin) {
+        if !matches!(of.packet.kind, Kind::Tcp(_)) || of.packet.payload == 0 {
+            continue;
         }
-        let packets = segments.finish();
-        Ok(FlowRecord {
-            flow,
-            vantage: Vantage::Sender,
-            packets,
-            is_cut,
-            offloads,
-            tick_ns: 0,
-            reverse: Vec::new(),
-        })
+        while recent.front().is_some_and(|other| of.time_ns - other.time_ns > TWIN_NS)
+            || recent.len() > TWINS_APART
+        {
+            recent.pop_front();
+        }
+        *is_twin = recent.iter().any(|other| other.packet == of.packet);
+        segments += 1;
+        twins += u64::from(*is_twin);
+        recent.push_back(*of);
+    }
+    if twins as f64 >= TWINS * segments as f64 {
+        let mut is_twin = is_twin.into_iter();
+        seen.retain(|_| !is_twin.next().unwrap_or(false));
     }
 }
 

@@ -74,6 +74,8 @@ pub enum Kind {
     Udp {
         /// That number.
         fingerprint: u64,
+        /// Whether it may be one of QUIC.
+        begins: Begins,
     },
     /// A datagram of QUIC before its protection, as captures of this program have it.
     Quic {
@@ -82,6 +84,40 @@ pub enum Kind {
         /// What it says.
         quic: Quic,
     },
+}
+
+/// How a datagram begins, as far as that tells one of QUIC (RFC 8999; RFC 9000 section 17), whose rest is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// A long header of a known version: the handshake.
+    Long,
+    /// The fixed bit of a short header.
+    Short {
+        /// The spin bit (section 17.4), which turns once a round trip unless an end has no use for it.
+        spin: bool,
+        /// The bits behind it, which header protection makes random.
+        protected: u8,
+    },
+    /// Nothing that QUIC sends.
+    Other,
+}
+
+impl Begins {
+    fn of(data: &[u8]) -> Self {
+        match data {
+            [first, a, b, c, d, ..] if first & 0xc0 == 0xc0 => {
+                match u32::from_be_bytes([*a, *b, *c, *d]) {
+                    // Versions 1 and 2, and drafts.
+                    0x0000_0001 | 0x6b33_43cf | 0xff00_0000..=0xff00_00ff => Self::Long,
+                    _ => Self::Other,
+                }
+            }
+            [first, ..] if first & 0xc0 == 0x40 => {
+                Self::Short { spin: first & 0x20 != 0, protected: first & 0x1f }
+            }
+            _ => Self::Other,
+        }
+    }
 }
 
 /// A packet of QUIC in the clear: a short header, and a STREAM or an ACK frame.
@@ -183,6 +219,15 @@ fn ip_of(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
                 kind = ether(at + 2)?;
                 at += 4;
             }
+            // A session of PPPoE, and the protocol of PPP in it (RFC 2516 section 4).
+            if kind == 0x8864 {
+                kind = match ether(at + 6)? {
+                    0x0021 => 0x0800,
+                    0x0057 => 0x86dd,
+                    _ => return None,
+                };
+                at += 8;
+            }
             matches!(kind, 0x0800 | 0x86dd).then(|| bytes.get(at..)).flatten()
         }
         0 | 108 => bytes.get(4..),
@@ -249,7 +294,7 @@ impl Packet {
                 let fingerprint = fingerprint(data, payload, identification);
                 let kind = match quic {
                     Some(quic) => Kind::Quic { fingerprint, quic },
-                    None => Kind::Udp { fingerprint },
+                    None => Kind::Udp { fingerprint, begins: Begins::of(data) },
                 };
                 Some(Self { flow, bytes, payload, kind })
             }

@@ -14,6 +14,9 @@ const SEGMENT: (f64, f64) = (1448.0, 1500.0);
 const BELOW: f64 = 28.0;
 /// More intervals than of a year of tenths of a second are none of a test.
 const MOST: usize = 4_000_000;
+/// No test carried more, or lasted longer.
+const MOST_BYTES: f64 = 1e15;
+const LARGEST_BLOCK: f64 = 65_507.0;
 
 /// A log that is read.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +40,8 @@ impl Iperf {
                 Ok(())
             }
             "sum" => {
-                self.lost_share = at("lost_percent").map(|percent| percent / 100.0).or(self.lost_share);
+                let percent = at("lost_percent").filter(|percent| (0.0..=100.0).contains(percent));
+                self.lost_share = percent.map(|percent| percent / 100.0).or(self.lost_share);
                 Ok(())
             }
             "data" => match (of.get("test_start"), of.get("sum")) {
@@ -59,7 +63,7 @@ impl Iperf {
     fn start(&mut self, of: &Value) {
         let at = |key: &str| of.get(key).and_then(number);
         self.is_udp = of.get("protocol").and_then(Value::as_str) == Some("UDP");
-        self.block = at("blksize");
+        self.block = at("blksize").filter(|block| (1.0..=LARGEST_BLOCK).contains(block));
         self.reverse = at("reverse") == Some(1.0);
         self.streams = at("num_streams").unwrap_or(1.0);
     }
@@ -70,7 +74,7 @@ impl Iperf {
         };
         let stream = of.get("streams").and_then(|streams| streams.get(0));
         let need = |key: &str| {
-            let value = sum.get(key).and_then(number).filter(|value| value.is_finite() && *value >= 0.0);
+            let value = sum.get(key).and_then(number).filter(|value| (0.0..=MOST_BYTES).contains(value));
             value.ok_or_else(|| LogError::at(line, format!("sum.{key}: must be a number of 0 or more")))
         };
         let (from_s, to_s, payload) = (need("start")?, need("end")?, need("bytes")?);
@@ -80,10 +84,17 @@ impl Iperf {
         if sum.get("omitted").and_then(Value::as_bool) == Some(true) {
             return Ok(());
         }
+        if let Some(last) = self.stretches.last()
+            && from_s < last.to_s - 0.5 * (to_s - from_s)
+        {
+            let problem = format!("sum.start = {from_s}: the interval in front of it ends at {}", last.to_s);
+            return Err(LogError::at(line, problem));
+        }
         if self.stretches.len() == MOST {
             return Err(LogError::at(line, "more than 4 million intervals"));
         }
-        let of_sum = |key: &str| sum.get(key).and_then(number);
+        let of_sum =
+            |key: &str| sum.get(key).and_then(number).filter(|value| (0.0..=MOST_BYTES).contains(value));
         let of_stream = |key: &str| stream.and_then(|stream| stream.get(key)).and_then(number);
         let (bytes, packets) = if self.is_udp {
             let block = self.block.unwrap_or(SEGMENT.0).max(1.0);
@@ -97,7 +108,7 @@ impl Iperf {
             bytes,
             packets,
             lost: if self.is_udp { of_sum("lost_packets") } else { of_sum("retransmits") },
-            rtt_s: of_stream("rtt").filter(|rtt| *rtt > 0.0).map(|rtt| rtt / 1e6),
+            rtt_s: of_stream("rtt").filter(|rtt| *rtt > 0.0 && *rtt < MOST_BYTES).map(|rtt| rtt / 1e6),
             is_limited: false,
         });
         Ok(())

@@ -71,6 +71,8 @@ impl Irtt {
             are_probes: true,
             has_sizes: true,
             is_cut: self.is_cut || ends_early,
+            tick_ns: 0,
+            starts_s: 0.0,
         }))
     }
 }

@@ -71,7 +71,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
         // The last that can have arrived by then, and has not.
         let is_it = |index: &&u32| {
             let packet = &found[**index as usize];
-            packet.fate == Fate::Lost && sent[**index as usize].time_ns + apart <= at.time_ns
+            packet.fate == Fate::Lost && sent[**index as usize].time_ns.saturating_add(apart) <= at.time_ns
         };
         if let Some(index) = transmissions.iter().rev().find(is_it) {
             let packet = &mut found[*index as usize];
@@ -80,6 +80,12 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     }
     if 2 * joined < arrived.len() || joined == 0 {
         return Err(ReadError::NotJoined { joined, packets: arrived.len() });
+    }
+    // There and back is no less than nothing, whatever the clocks are apart.
+    let forth = found.iter().filter_map(|packet| Some(packet.seen_ns? - packet.sent_ns)).min();
+    let back = reverse.iter().map(|(_, delay)| *delay).min();
+    if forth.zip(back).is_some_and(|(forth, back)| forth.saturating_add(back) < 0) {
+        return Err(ReadError::Order);
     }
     cut_to_common(&mut found);
     let is_cut = first_cut || second_cut;
@@ -123,7 +129,7 @@ fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) ->
 /// What tells a packet of the other direction from others: of TCP what it acknowledges and when.
 fn backward(packet: &Packet) -> Name {
     match packet.kind {
-        Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => fingerprint,
+        Kind::Udp { fingerprint, .. } | Kind::Quic { fingerprint, .. } => fingerprint,
         Kind::Tcp(tcp) => {
             let mut name = 0xcbf2_9ce4_8422_2325_u64;
             let (value, echo) = tcp.timestamps.unwrap_or_default();
@@ -164,7 +170,7 @@ fn packets(
         }
         let Packet { bytes, payload, kind, .. } = *packet;
         match kind {
-            Kind::Udp { fingerprint } | Kind::Quic { fingerprint, .. } => {
+            Kind::Udp { fingerprint, .. } | Kind::Quic { fingerprint, .. } => {
                 found.push(At { name: fingerprint, time_ns: *time_ns, bytes });
             }
             Kind::Tcp(tcp) => {

@@ -5,6 +5,7 @@ use super::elements::Elements;
 use super::events::{self, Events};
 use super::iperf::{self, Iperf};
 use super::irtt::{self, Irtt};
+use super::link_log::{self, LinkLog};
 use super::log_error::LogError;
 use super::ping::{self, Ping};
 use super::qlog::{self, Qlog};
@@ -33,6 +34,8 @@ pub enum LogKind {
     Ss,
     /// Events of this program.
     Events,
+    /// A log of both ends of a link: of `mm-link`, or of Pantheon.
+    Link,
 }
 
 impl LogKind {
@@ -57,6 +60,7 @@ impl LogKind {
             _ if events::is_header(line) => Some(Self::Events),
             _ if ping::is_line(line) => Some(Self::Ping),
             _ if ss::is_line(line) => Some(Self::Ss),
+            _ if link_log::is_line(line) => Some(Self::Link),
             _ => None,
         })
     }
@@ -70,6 +74,7 @@ impl LogKind {
             Self::Ping => "ping",
             Self::Ss => "ss",
             Self::Events => "events",
+            Self::Link => "link",
         }
     }
 }
@@ -82,6 +87,7 @@ enum Parser {
     Ping(Ping),
     Ss(Ss),
     Events(Events),
+    Link(LinkLog),
 }
 
 /// Reads a log that is handed over in chunks.
@@ -115,6 +121,7 @@ impl LogReader {
             LogKind::Ping => (Parser::Ping(Ping::default()), None),
             LogKind::Ss => (Parser::Ss(Ss::default()), None),
             LogKind::Events => (Parser::Events(Events::default()), None),
+            LogKind::Link => (Parser::Link(LinkLog::default()), None),
         };
         Self { parser, elements: names.map(Elements::new), rest: Vec::new(), lines: 0 }
     }
@@ -168,6 +175,7 @@ impl LogReader {
             Parser::Ping(of) => of.finish(),
             Parser::Ss(of) => of.finish(),
             Parser::Events(of) => of.finish(),
+            Parser::Link(of) => of.finish(),
         }
     }
 }
@@ -179,6 +187,7 @@ fn line(parser: &mut Parser, number: usize, bytes: &[u8]) -> Result<(), LogError
         Parser::Ping(of) => of.line(number, text),
         Parser::Ss(of) => of.line(number, text),
         Parser::Events(of) => of.line(number, text),
+        Parser::Link(of) => of.line(number, text),
         _ => Ok(()),
     }
 }

@@ -10,8 +10,6 @@ use super::told::{PacketLog, Told};
 const IP: u32 = 20;
 /// From one probe to the next, where the output does not tell.
 const INTERVAL_S: f64 = 1.0;
-/// More probes than these are missing at once in no output.
-const LARGEST_GAP: u64 = 100_000;
 
 /// Output that is read.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +74,7 @@ impl Ping {
                 .map_err(|_| LogError::at(line, format!("seq = {}: must be a whole number", short(word))))?,
             None => self.unnumbered,
         };
-        self.unnumbered = number + 1;
+        self.unnumbered = number.wrapping_add(1);
         let bytes = text.split(' ').next().and_then(|word| word.parse::<u32>().ok());
         let bytes = bytes.or_else(|| after(text, "bytes=")?.parse::<u32>().ok().map(|bytes| bytes + 8));
         let round_trip = if is_lost {
@@ -102,7 +100,8 @@ impl Ping {
             return Err(LogError::whole("the output of ping has no answer"));
         };
         // Numbers have 16 bits and begin again; answers may come late.
-        let (mut last, mut probes) = (*first, Vec::<(u64, Option<f64>, u32, Option<f64>)>::new());
+        let (mut last, mut probes) =
+            (u64::from(*first as u16), Vec::<(u64, Option<f64>, u32, Option<f64>)>::new());
         for (number, round_trip, bytes, stamp) in &self.answers {
             let ahead = (*number as u16).wrapping_sub(last as u16);
             let at = if ahead < 0x8000 {
@@ -110,17 +109,16 @@ impl Ping {
             } else {
                 last.saturating_sub(u64::from(ahead.wrapping_neg()))
             };
-            if at > last + LARGEST_GAP {
-                return Err(LogError::whole(format!(
-                    "probes {last} to {at} are missing: not of one run of ping"
-                )));
-            }
             last = last.max(at);
             probes.push((at, *round_trip, *bytes, *stamp));
         }
         probes.sort_by_key(|probe| (probe.0, probe.1.is_none()));
         probes.dedup_by_key(|probe| probe.0);
         let (from, to) = (probes[0].0, probes[probes.len() - 1].0);
+        if to - from >= MOST_PACKETS as u64 {
+            let missing = to - from + 1 - probes.len() as u64;
+            return Err(LogError::whole(format!("{missing} probes are missing: not of one run of ping")));
+        }
         let stamps: Vec<(u64, f64)> = probes.iter().filter_map(|of| Some((of.0, of.3? - of.1?))).collect();
         let interval_s = match (stamps.first(), stamps.last()) {
             (Some(a), Some(b)) if b.0 > a.0 && b.1 > a.1 => (b.1 - a.1) / (b.0 - a.0) as f64,
@@ -147,6 +145,8 @@ impl Ping {
             are_probes: true,
             has_sizes: true,
             is_cut: self.is_cut,
+            tick_ns: 0,
+            starts_s: 0.0,
         }))
     }
 }

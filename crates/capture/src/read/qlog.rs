@@ -18,6 +18,9 @@ pub(super) const SEQUENCE: &[&str] = &[""];
 /// Headers of IPv4 and UDP, which the length in a qlog leaves out.
 const BELOW: u32 = 28;
 
+/// A century and a quarter: the difference of two times is one too.
+const LATEST_NS: f64 = 4e18;
+
 /// A log that is read.
 #[derive(Clone, Debug)]
 pub(super) struct Qlog {
@@ -88,7 +91,7 @@ impl Qlog {
         }
         self.now = if self.is_delta { self.now + time } else { time };
         let start = *self.start.get_or_insert(self.now);
-        let now = ((self.now - start) / self.per_second * 1e9) as i64;
+        let now = ((self.now - start) / self.per_second * 1e9).clamp(-LATEST_NS, LATEST_NS) as i64;
         let name = of.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(data) = of.get("data") else { return Ok(()) };
         let header = data.get("header").unwrap_or(data);
@@ -167,6 +170,8 @@ impl Qlog {
             are_probes: false,
             has_sizes: true,
             is_cut: self.is_cut || ends_early,
+            tick_ns: 0,
+            starts_s: 0.0,
         }))
     }
 }

@@ -12,6 +12,10 @@ const MOST_CONNECTIONS: usize = 10_000;
 /// From one sample to the next, where no line between them has a time.
 const INTERVAL_S: f64 = 1.0;
 
+/// No time, and no number of bytes, is beyond these.
+const LATEST_S: f64 = 1e10;
+const MOST_OF_ALL: f64 = 1e15;
+
 /// One sample of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
@@ -43,7 +47,7 @@ pub(super) fn is_line(text: &str) -> bool {
 
 impl Ss {
     pub(super) fn line(&mut self, line: usize, text: &str) -> Result<(), LogError> {
-        if let Some(time) = text.parse::<f64>().ok().filter(|time| time.is_finite() && *time > 0.0) {
+        if let Some(time) = text.parse::<f64>().ok().filter(|time| *time > 0.0 && *time < LATEST_S) {
             self.now_s = Some(time);
             return Ok(());
         }
@@ -128,8 +132,10 @@ fn sample(line: usize, text: &str) -> Result<Sample, LogError> {
     let words: Vec<&str> = text.split_whitespace().collect();
     for (index, word) in words.iter().enumerate() {
         let (key, value) = word.split_once(':').unwrap_or((word, ""));
-        let wrong = || LogError::at(line, format!("{}: must be a number", short(word)));
-        let parse = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(wrong);
+        let wrong = || LogError::at(line, format!("{}: must be a number of 0 or more", short(word)));
+        let parse = |text: &str| {
+            text.parse::<f64>().ok().filter(|value| (0.0..=MOST_OF_ALL).contains(value)).ok_or_else(wrong)
+        };
         let before_slash = |text: &str| parse(text.split('/').next().unwrap_or_default());
         match key {
             "rtt" => found.rtt_s = Some(before_slash(value)? / 1e3),
@@ -164,5 +170,6 @@ fn bps(text: &str) -> Option<f64> {
         b'G' => (&number[..number.len() - 1], 1e9),
         _ => (number, 1.0),
     };
-    number.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate >= 0.0).map(|rate| rate * unit)
+    let rate = number.parse::<f64>().ok()? * unit;
+    (0.0..=MOST_OF_ALL).contains(&rate).then_some(rate)
 }

@@ -1,7 +1,7 @@
 //! What a log says, and what reading its JSON needs.
 
 use super::log_error::LogError;
-use super::observed::Observed;
+use super::observed::{FlowRecord, Observed};
 use crossfade_core::Carried;
 use serde_json::Value;
 
@@ -21,6 +21,10 @@ pub struct PacketLog {
     pub has_sizes: bool,
     /// Whether the log ends early, or was read in part.
     pub is_cut: bool,
+    /// How coarse its times are, where that is not known to be less than a transmission time.
+    pub tick_ns: i64,
+    /// When the first packet was sent, in seconds of the clock that logs of both directions share; 0 where there is none.
+    pub starts_s: f64,
 }
 
 /// Stretches of time of a flow.
@@ -49,6 +53,15 @@ pub struct StretchLog {
 pub enum Told {
     /// Packet by packet.
     Packets(PacketLog),
+    /// In stretches of time.
+    Stretches(StretchLog),
+}
+
+/// What a capture at one end says of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlowTold {
+    /// Packet by packet.
+    Packets(FlowRecord),
     /// In stretches of time.
     Stretches(StretchLog),
 }

@@ -6,6 +6,7 @@ mod kernel;
 mod measure;
 mod network;
 mod opportunities;
+mod packets;
 mod replay;
 mod report;
 mod session;
@@ -14,6 +15,7 @@ mod watch;
 
 pub use header::{Header, Source};
 pub use opportunities::opportunities;
+pub use packets::{RecordedFlow, RecordedPacket, packets};
 pub use replay::{LaneReplay, Replay, link_events, replay, simulated_events};
 pub use report::{Direction, FlowReport, LiveReport};
 pub use session::{Options, Session, StayAwake};

@@ -1,0 +1,249 @@
+//! Losses in bursts: a channel of two states that forgets its state over time.
+//!
+//! A loss and what becomes of a packet so much later are correlated by `exp(-forgets * time)`, of a chain of two states in continuous time.
+//! Packets that are far apart see few of its states, so time counts, not packets. What is said of a pair of packets is the likelihood of the chain's
+//! transition over the time between their departures.
+
+use crate::bootstrap::weights;
+use crate::record::{Fate, Record};
+use crossfade_core::Stream;
+
+/// Blocks of the record, of which the bootstrap draws.
+const BLOCKS: usize = 40;
+/// From one time between packets to the next, of those that count as one.
+const STEP: f64 = 1.05;
+/// In packet times: shorter times are one, and so are longer ones.
+const SHORTEST: f64 = 1e-2;
+const LONGEST: f64 = 1e5;
+/// How much is forgotten in a packet time: between these.
+const LEAST: f64 = 1e-4;
+const MOST: f64 = 20.0;
+const COARSE: f64 = 1.3;
+/// Fewer losses tell no bursts.
+const FEWEST: u64 = 10;
+/// The logarithm of the ratio of likelihoods that independent losses exceed once in a hundred times (half of chi-square's 6.63).
+const SIGNIFICANT: f64 = 3.32;
+
+/// How many pairs of packets are so far apart, by whether the first was lost and whether the second was.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Pairs {
+    seconds: f64,
+    counts: [[f64; 2]; 2],
+}
+
+/// A channel that loses in bursts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bursts {
+    /// The share of packets that it loses.
+    pub share: f64,
+    /// How fast it forgets, per second.
+    pub forgets: f64,
+    blocks: Vec<Vec<Pairs>>,
+}
+
+/// A packet whose fate is known: when it left the link, and whether it was lost.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    left_s: f64,
+    is_lost: bool,
+}
+
+impl Bursts {
+    /// The channel behind the losses of packets that are not `excluded`, which left the link at these times; a packet takes it `packet_s`. None if the
+    /// channel of the first half does not predict the second half's losses better than independence does.
+    pub(crate) fn new(record: &Record, excluded: &[bool], left: &[f64], packet_s: f64) -> Option<Self> {
+        let known: Vec<Known> = (record.packets().iter().zip(left).zip(excluded))
+            .filter(|((packet, left), excluded)| {
+                packet.fate != Fate::Unknown && !**excluded && left.is_finite()
+            })
+            .map(|((packet, left), _)| Known { left_s: *left, is_lost: packet.fate == Fate::Lost })
+            .collect();
+        let (first, second) = known.split_at(known.len() / 2);
+        let of_first = Self::fitted(first, packet_s)?;
+        let whole = Self::fitted(&known, packet_s)?;
+        let (mut gain, mut squares) = (0.0, 0.0);
+        for pair in second.windows(2) {
+            let by_share = if pair[1].is_lost { of_first.share } else { 1.0 - of_first.share };
+            let step = of_first.log_of(pair, packet_s) - libm::log(by_share);
+            gain += step;
+            squares += step * step;
+        }
+        let merged = whole.merged(&[1.0; BLOCKS]);
+        let better =
+            likelihood(&merged, whole.share, whole.forgets) - likelihood(&merged, whole.share, f64::INFINITY);
+        (gain > 2.0 * squares.sqrt() && better > SIGNIFICANT).then_some(whole)
+    }
+
+    fn fitted(known: &[Known], packet_s: f64) -> Option<Self> {
+        let lost = known.iter().filter(|of| of.is_lost).count() as u64;
+        if lost < FEWEST || lost >= known.len() as u64 {
+            return None;
+        }
+        let blocks = blocks(known, packet_s);
+        let found = Self { share: lost as f64 / known.len() as f64, forgets: 0.0, blocks };
+        let merged = found.merged(&[1.0; BLOCKS]);
+        let (mut best, mut at) = (f64::NEG_INFINITY, LEAST);
+        let mut forgets = LEAST;
+        while forgets < MOST {
+            let of = likelihood(&merged, found.share, forgets / packet_s);
+            if of > best {
+                (best, at) = (of, forgets);
+            }
+            forgets *= COARSE;
+        }
+        let forgets = golden(at / COARSE / packet_s, at * COARSE / packet_s, |forgets| {
+            likelihood(&merged, found.share, forgets)
+        });
+        Some(Self { forgets, ..found })
+    }
+
+    /// The logarithm of the probability of the second of two packets.
+    fn log_of(&self, pair: &[Known], packet_s: f64) -> f64 {
+        let apart = (pair[1].left_s - pair[0].left_s).max(SHORTEST * packet_s);
+        let kept = libm::exp(-self.forgets * apart);
+        libm::log(probability(pair[0].is_lost, pair[1].is_lost, self.share, kept).max(1e-12))
+    }
+
+    fn merged(&self, weights: &[f64]) -> Vec<Pairs> {
+        let mut found = vec![Pairs::default(); self.blocks.first().map_or(0, Vec::len)];
+        for (block, weight) in self.blocks.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+            for (sum, of) in found.iter_mut().zip(block) {
+                sum.seconds += weight * of.seconds;
+                for (sum, of) in sum.counts.iter_mut().flatten().zip(of.counts.iter().flatten()) {
+                    *sum += weight * of;
+                }
+            }
+        }
+        found.retain(|of| of.counts.iter().flatten().sum::<f64>() > 0.0);
+        found
+    }
+
+    /// How fast the channel may forget, as far as the record knows it: of blocks drawn with replacement.
+    pub(crate) fn draw(&self, random: &mut Stream) -> f64 {
+        let merged = self.merged(&weights(BLOCKS, random));
+        let (mut lost, mut all) = (0.0, 0.0);
+        for of in &merged {
+            lost += of.counts[0][1] + of.counts[1][1];
+            all += of.counts.iter().flatten().sum::<f64>();
+        }
+        if lost < 2.0 || lost >= all {
+            return self.forgets;
+        }
+        golden(self.forgets / 8.0, self.forgets * 8.0, |forgets| likelihood(&merged, lost / all, forgets))
+    }
+
+    /// The mean length of a burst in steps of so long, of a channel that forgets so fast.
+    pub fn mean_burst(&self, forgets: f64, step_s: f64) -> f64 {
+        1.0 / ((1.0 - self.share) * (1.0 - libm::exp(-forgets * step_s)))
+    }
+}
+
+/// Pairs of neighbours by how far they are apart, in each block of the record.
+fn blocks(known: &[Known], packet_s: f64) -> Vec<Vec<Pairs>> {
+    let bins = (libm::log(LONGEST / SHORTEST) / libm::log(STEP)).ceil() as usize + 1;
+    let mut found = vec![vec![Pairs::default(); bins]; BLOCKS];
+    let (Some(start), Some(end)) = (known.first(), known.last()) else { return found };
+    let lasts = (end.left_s - start.left_s).max(f64::MIN_POSITIVE);
+    for pair in known.windows(2) {
+        let block = ((pair[0].left_s - start.left_s) / lasts * BLOCKS as f64) as usize;
+        let apart = (pair[1].left_s - pair[0].left_s).clamp(SHORTEST * packet_s, LONGEST * packet_s);
+        let bin = libm::log(apart / packet_s / SHORTEST) / libm::log(STEP);
+        let of = &mut found[block.min(BLOCKS - 1)][(bin.round() as usize).min(bins - 1)];
+        of.seconds += apart;
+        of.counts[usize::from(pair[0].is_lost)][usize::from(pair[1].is_lost)] += 1.0;
+    }
+    found
+}
+
+/// The probability of the second fate after the first, of which a share is kept.
+fn probability(first: bool, second: bool, share: f64, kept: f64) -> f64 {
+    let at_random = if second { share } else { 1.0 - share };
+    if first == second { at_random + (1.0 - at_random) * kept } else { at_random * (1.0 - kept) }
+}
+
+fn likelihood(pairs: &[Pairs], share: f64, forgets: f64) -> f64 {
+    let of = |pairs: &Pairs| {
+        let all: f64 = pairs.counts.iter().flatten().sum();
+        let kept = libm::exp(-forgets * pairs.seconds / all);
+        let mut sum = 0.0;
+        for first in [false, true] {
+            for second in [false, true] {
+                let count = pairs.counts[usize::from(first)][usize::from(second)];
+                if count > 0.0 {
+                    sum += count * libm::log(probability(first, second, share, kept).max(1e-12));
+                }
+            }
+        }
+        sum
+    };
+    pairs.iter().map(of).sum()
+}
+
+/// The largest of a function with one maximum between two positive ends, to a thousandth of it.
+fn golden(from: f64, to: f64, of: impl Fn(f64) -> f64) -> f64 {
+    crate::rate::golden(from, to, 1e-3, |at| -of(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Packet;
+    use crossfade_core::RunSeed;
+    use rand::RngExt;
+
+    /// Packets that leave each so many slots of 1 ms, over a chain of two states that steps each slot.
+    fn record(each: u64, p_bg: f64, p_e: f64, packets: u64, seed: u64) -> (Record, Vec<f64>) {
+        let mut random = RunSeed { seed, run: 0 }.stream("bursts");
+        let p_gb = p_e * p_bg / (1.0 - p_e);
+        let mut is_bad = random.random_bool(p_e);
+        let mut found = Vec::new();
+        for number in 0..packets {
+            for _ in 0..each {
+                is_bad = random.random_bool(if is_bad { 1.0 - p_bg } else { p_gb });
+            }
+            let sent_s = (number * each) as f64 * 1e-3;
+            let fate = if is_bad { Fate::Lost } else { Fate::Arrived };
+            found.push(Packet { sent_s, bytes: 1500.0, seen_s: (!is_bad).then_some(sent_s + 0.04), fate });
+        }
+        let left = found.iter().map(|packet| packet.sent_s).collect();
+        (Record::new(found, true).unwrap(), left)
+    }
+
+    /// The mean burst is that of the chain, however far packets are apart.
+    #[test]
+    fn bursts_count_in_time() {
+        for each in [1, 2, 3] {
+            let (mut sum, runs) = (0.0, 10);
+            for seed in 0..runs {
+                let (record, left) = record(each, 0.2, 0.02, 60_000, seed);
+                let of = Bursts::new(&record, &vec![false; left.len()], &left, 1e-3).unwrap();
+                sum += of.mean_burst(of.forgets, 1e-3) / runs as f64;
+            }
+            assert!((sum - 5.0).abs() < 0.25, "each {each}: {sum}");
+        }
+    }
+
+    #[test]
+    fn independent_losses_have_no_bursts() {
+        let found = (0..100).filter(|seed| {
+            let (record, left) = record(1, 1.0 - 0.02, 0.02, 20_000, 100 + seed);
+            Bursts::new(&record, &vec![false; left.len()], &left, 1e-3).is_some()
+        });
+        assert!(found.count() <= 3);
+    }
+
+    /// 95 % intervals of the mean burst hold it.
+    #[test]
+    fn draws_cover_the_burst() {
+        let covered = (0..100).filter(|seed| {
+            let (record, left) = record(2, 0.25, 0.02, 40_000, 1000 + seed);
+            let of = Bursts::new(&record, &vec![false; left.len()], &left, 1e-3).unwrap();
+            let mut random = RunSeed { seed: *seed, run: 0 }.stream("draws");
+            let draws: Vec<f64> = (0..200).map(|_| of.mean_burst(of.draw(&mut random), 1e-3)).collect();
+            let (low, high) = crate::bootstrap::interval(&draws, 0.95);
+            low <= 4.0 && 4.0 <= high
+        });
+        let covered = covered.count();
+        assert!((88..=100).contains(&covered), "{covered}");
+    }
+}
