@@ -130,12 +130,20 @@ fn what_contradicts_it_is_named() {
         (satellite(json!({ "rate": "1 bit/s" })), "link.satellite.rate = 1: must be between 1 kbit/s and"),
         (satellite(json!({ "spike": { "after": "10 s" } })), "link.satellite.spike.after = 10 s: must be"),
         (
+            satellite(json!({ "spike": { "least": "60 ms", "most": "20 ms" } })),
+            "link.satellite.spike.least = 0.06 s: must be at most spike.most",
+        ),
+        (
+            satellite(json!({ "spike": { "beyond": "10 ms", "most": "0 ms" } })),
+            "link.satellite.spike.beyond = 0.01 s: must be 0 s where",
+        ),
+        (
             satellite(json!({ "orbit": { "planes": 2 } })),
             "link.satellite.orbit.terminal: missing; degrees north and east",
         ),
         (
             satellite(json!({ "orbit": { "terminal": [91, 0], "gateway": [0, 0] } })),
-            "link.satellite.orbit.terminal.latitude = 91: must be",
+            "link.satellite.orbit.terminal = 91: must be a latitude",
         ),
         (satellite(json!({ "orbit": orbit, "handover": 0.1 })), "link.satellite.handover contradicts"),
         (

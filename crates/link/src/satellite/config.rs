@@ -161,7 +161,10 @@ impl SatelliteConfig {
         )?;
         let lasts = self.obstructed == 0.0 || self.obstruction >= Self::STEP;
         OutOfRange::unless(lasts, "obstruction", self.obstruction, "at least 100 ms")?;
-        let after = self.spike.after;
+        let Spike { least, beyond, most, after } = self.spike;
+        OutOfRange::unless(least <= most, "spike.least", least, "at most spike.most")?;
+        let fits = beyond == SimTime::ZERO || least < most;
+        OutOfRange::unless(fits, "spike.beyond", beyond, "0 s where spike.most is spike.least")?;
         OutOfRange::unless(
             after.saturating_mul(4) <= self.slot,
             "spike.after",

@@ -70,7 +70,7 @@ impl Orbit {
         OutOfRange::unless(
             (160.0..=50_000.0).contains(&altitude_km),
             "altitude",
-            altitude_km,
+            format!("{altitude_km} km"),
             "between 160 and 50000 km",
         )?;
         let inclined = (0.0..=180.0).contains(&inclination_deg);
@@ -81,26 +81,23 @@ impl Orbit {
         let elevation = self.min_elevation_deg;
         OutOfRange::unless(
             (0.0..90.0).contains(&elevation),
-            "min_elevation",
+            "min_elevation_deg",
             elevation,
             "at least 0 and below 90 degrees",
         )?;
-        for (names, place) in [
-            (["terminal.latitude", "terminal.longitude"], self.terminal),
-            (["gateway.latitude", "gateway.longitude"], self.gateway),
-        ] {
+        for (name, place) in [("terminal", self.terminal), ("gateway", self.gateway)] {
             let (north, east) = (place.latitude_deg, place.longitude_deg);
             OutOfRange::unless(
                 (-90.0..=90.0).contains(&north),
-                names[0],
+                name,
                 north,
-                "between -90 and 90 degrees",
+                "a latitude between -90 and 90 degrees",
             )?;
             OutOfRange::unless(
                 (-180.0..=180.0).contains(&east),
-                names[1],
+                name,
                 east,
-                "between -180 and 180 degrees",
+                "a longitude between -180 and 180 degrees",
             )?;
         }
         Ok(())

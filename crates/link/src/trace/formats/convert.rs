@@ -332,7 +332,7 @@ impl<'a> Writer<'a> {
             Self::Table(table) => table.step(step, out),
             Self::Delays(delays) => delays.step(step, out),
             Self::Entries(entries) => entries.step(step, lasts, out),
-            Self::Script(_) => tc::Writer::step(step, out),
+            Self::Script(script) => script.step(step, out),
             Self::Pattern(pattern) => pattern.step(step, lasts, out),
         }
     }

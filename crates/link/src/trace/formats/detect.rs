@@ -21,7 +21,7 @@ const HEAD: usize = 1 << 16;
 /// Tells the format of a text that comes in chunks.
 ///
 /// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first that does
-/// says that they are delays, unless 64 others have risen before it: then it is a wrong time. Of three or more whole numbers a line
+/// says that they are delays, unless 64 others have risen before it: then they are times, and whatever is no time is a wrong line. Of three or more whole numbers a line
 /// without commas, the second is a rate if it is 10,000 or more anywhere (bit/s) or 0 everywhere, and a delay otherwise (ms).
 #[derive(Default)]
 pub struct Detector {
@@ -156,7 +156,13 @@ impl Seen {
             }
         }
         match numbers_of(text) {
-            Some(found) => self.numbers = Some(self.numbers.map_or(found, |before| before.and(found))),
+            Some(found) => {
+                let numbers = self.numbers.map_or(found, |before| before.and(found));
+                if numbers.are_times() {
+                    self.format = Some(Format::Mahimahi);
+                }
+                self.numbers = Some(numbers);
+            }
             None => self.format = self.format.or(by_line(text)),
         }
     }
@@ -228,12 +234,20 @@ impl Numbers {
         self.are_whole && self.ascending
     }
 
+    /// Delays would have fallen by now.
+    fn are_times(self) -> bool {
+        self.columns == 1 && self.may_be_times() && self.rises >= SURE_TIMES
+    }
+
     fn and(self, next: Self) -> Self {
+        // Only trains have lines of several lengths: elsewhere a line of another length is wrong.
+        let is_fixed = self.commas || next.commas || self.columns == 1 || next.columns == 1;
+        let columns = if is_fixed { self.columns } else { self.columns.max(next.columns) };
         Self {
-            columns: self.columns.max(next.columns),
+            columns,
             commas: self.commas || next.commas,
             are_whole: self.are_whole && next.are_whole,
-            ascending: self.ascending && (next.before >= self.before || self.rises >= SURE_TIMES),
+            ascending: self.ascending && next.before >= self.before,
             rises: self.rises + usize::from(self.ascending && next.before > self.before),
             before: next.before,
             most_second: self.most_second.max(next.most_second),

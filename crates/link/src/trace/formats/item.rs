@@ -166,6 +166,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// What else the format says of this; 0 where it says nothing.
+    pub(super) fn extra(&self, of: Extra) -> f64 {
+        self.extras.iter().find(|(extra, _)| *extra == of).map_or(0.0, |(_, value)| *value)
+    }
+
     /// Adds what else the format says, where it is not 0.
     pub(super) fn add(&mut self, extra: Extra, value: f64) {
         if value != 0.0 {

@@ -1,7 +1,9 @@
 //! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between them. A command
 //! may go on in the next line behind a `\`, and several may stand in a line with `;` or `&&` between them.
 //!
-//! As in the kernel, a queue has 1000 packets where no `limit` is given, and a `change` or `replace` without a `rate` keeps that of before.
+//! As in the kernel (`netem_change` of sch_netem.c), a queue has 1000 packets where no `limit` is given, a `gap` alone reorders each of its
+//! packets, and a `change` or `replace` keeps what has an attribute of its own and is not given: the rate, the share of corrupted packets, the
+//! correlations and the distribution.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later};
@@ -19,8 +21,32 @@ const NO_LIMIT: u64 = u32::MAX as u64;
 const LONGEST_COMMAND: usize = 1 << 16;
 /// Distributions of the jitter, in the order of [`Extra::JitterDistribution`].
 const DISTRIBUTIONS: [&str; 4] = ["uniform", "normal", "pareto", "paretonormal"];
+/// What a change keeps, beside the rate, and what it is about: without that it has no effect.
+const KEPT: [(Extra, About); 4] = [
+    (Extra::Corrupt, About::Itself),
+    (Extra::LossCorrelation, About::Loss),
+    (Extra::JitterCorrelation, About::Jitter),
+    (Extra::JitterDistribution, About::Jitter),
+];
 /// What begins the arguments of netem.
 const KEYWORDS: [&str; 8] = ["delay", "loss", "rate", "limit", "duplicate", "corrupt", "reorder", "netem"];
+
+#[derive(Clone, Copy)]
+enum About {
+    Itself,
+    Loss,
+    Jitter,
+}
+
+impl About {
+    fn is_in(self, step: &Step) -> bool {
+        match self {
+            Self::Itself => true,
+            Self::Loss => step.loss.is_some_and(|loss| loss > 0.0),
+            Self::Jitter => step.extra(Extra::Jitter) > 0.0,
+        }
+    }
+}
 
 /// Whether a line begins with arguments of netem.
 pub(super) fn begins_arguments(text: &str) -> bool {
@@ -44,6 +70,8 @@ pub(super) struct Reader {
     now: SimTime,
     /// The state that holds.
     current: Option<Step>,
+    /// What was given last of [`KEPT`].
+    kept: [f64; KEPT.len()],
     device: Option<String>,
     loops: bool,
     is_over: bool,
@@ -182,8 +210,14 @@ impl Reader {
         keeps: bool,
         found: &mut Found,
     ) -> Result<(), TraceError> {
-        let mut step = arguments(line, words)?;
+        let (mut step, given) = arguments(line, words)?;
         step.time = self.now;
+        for ((kept, (extra, about)), given) in self.kept.iter_mut().zip(KEPT).zip(given) {
+            *kept = given.unwrap_or(if keeps { *kept } else { 0.0 });
+            if about.is_in(&step) {
+                step.add(extra, *kept);
+            }
+        }
         if let Some(mut before) = self.current.take() {
             if keeps && step.rate_bps.is_none() {
                 step.rate_bps = before.rate_bps;
@@ -201,14 +235,16 @@ impl Reader {
     }
 }
 
-/// The arguments of netem.
-fn arguments(line: usize, words: &[&str]) -> Result<Step, TraceError> {
+/// The arguments of netem, and those of [`KEPT`] apart.
+fn arguments(line: usize, words: &[&str]) -> Result<(Step, [Option<f64>; KEPT.len()]), TraceError> {
     let mut step = Step {
         delay: Some(SimTime::ZERO),
         loss: Some(0.0),
         queue: Some(Room::Packets(LIMIT)),
         ..Step::default()
     };
+    let [mut corrupt, mut loss_correlation, mut jitter_correlation, mut distribution] = [None; KEPT.len()];
+    let mut gap = None;
     let mut words = Words { line, words: words.iter().copied().peekable() };
     while let Some(word) = words.words.next() {
         match word {
@@ -221,28 +257,28 @@ fn arguments(line: usize, words: &[&str]) -> Result<Step, TraceError> {
                 step.delay = Some(words.value(word, TIME, time_of)?);
                 if let Some(jitter) = words.next_if(time_of) {
                     step.add(Extra::Jitter, jitter.as_nanos() as f64);
-                    step.add(Extra::JitterCorrelation, words.next_if(share_of).unwrap_or(0.0));
+                    jitter_correlation = words.next_if(share_of).or(jitter_correlation);
                 }
             }
             "distribution" => {
                 let of = |text: &str| DISTRIBUTIONS.iter().position(|name| *name == text);
                 let which = words.value(word, "uniform, normal, pareto or paretonormal", of)?;
-                step.add(Extra::JitterDistribution, which as f64);
+                distribution = Some(which as f64);
             }
             "loss" | "drop" => {
                 words.words.next_if_eq(&"random");
                 step.loss = Some(words.value(word, SHARE, share_of)?);
-                step.add(Extra::LossCorrelation, words.next_if(share_of).unwrap_or(0.0));
+                loss_correlation = words.next_if(share_of).or(loss_correlation);
             }
             "duplicate" => step.add(Extra::Duplicate, words.value(word, SHARE, share_of)?),
-            "corrupt" => step.add(Extra::Corrupt, words.value(word, SHARE, share_of)?),
+            "corrupt" => corrupt = Some(words.value(word, SHARE, share_of)?),
             "reorder" => {
                 step.add(Extra::Reorder, words.value(word, SHARE, share_of)?);
                 step.add(Extra::ReorderCorrelation, words.next_if(share_of).unwrap_or(0.0));
             }
             "gap" => {
-                let gap: u32 = words.value(word, "a number of packets", |text| text.parse().ok())?;
-                step.add(Extra::ReorderGap, f64::from(gap));
+                let packets: u32 = words.value(word, "a number of packets", |text| text.parse().ok())?;
+                gap = Some(f64::from(packets)).filter(|gap| *gap > 0.0);
             }
             "rate" => {
                 let bps = words.value(word, "a rate such as 20mbit", |text| {
@@ -260,7 +296,13 @@ fn arguments(line: usize, words: &[&str]) -> Result<Step, TraceError> {
             }
         }
     }
-    Ok(step)
+    if let Some(gap) = gap {
+        if step.extra(Extra::Reorder) == 0.0 {
+            step.add(Extra::Reorder, 1.0);
+        }
+        step.add(Extra::ReorderGap, gap);
+    }
+    Ok((step, [corrupt, loss_correlation, jitter_correlation, distribution]))
 }
 
 const TIME: &str = "a time such as 40ms";
@@ -305,6 +347,8 @@ impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
 /// Writes a script: a state, then how long it holds.
 pub(super) struct Writer {
     loops: bool,
+    /// Which of [`KEPT`] a state before may have set, so that one without it has to say so.
+    may_be_set: [bool; KEPT.len()],
 }
 
 impl Writer {
@@ -322,7 +366,8 @@ impl Writer {
     ];
 
     pub(super) fn new(loops: bool) -> Self {
-        Self { loops }
+        // The first state of a loop comes behind its last one too.
+        Self { loops, may_be_set: [loops; KEPT.len()] }
     }
 
     pub(super) fn begin(&self, out: &mut String) {
@@ -339,9 +384,12 @@ impl Writer {
     }
 
     /// A state, and how long it holds.
-    pub(super) fn step(step: &Step, out: &mut String) {
+    pub(super) fn step(&mut self, step: &Step, out: &mut String) {
         out.push_str("tc qdisc replace dev \"$DEV\" root netem");
-        write_arguments(step, out).expect("a String takes all");
+        write_arguments(step, self.may_be_set, out).expect("a String takes all");
+        for (is_set, (extra, _)) in self.may_be_set.iter_mut().zip(KEPT) {
+            *is_set |= step.extra(extra) > 0.0;
+        }
         out.push('\n');
         if let Some(lasts) = step.lasts {
             writeln!(out, "sleep {}", super::tables::seconds(lasts)).expect("a String takes all");
@@ -349,12 +397,13 @@ impl Writer {
     }
 }
 
-/// The arguments of netem that say a state.
-fn write_arguments(step: &Step, out: &mut String) -> std::fmt::Result {
-    let extra = |of: Extra| {
-        let value = step.extras.iter().find(|(extra, _)| *extra == of).map(|(_, value)| *value);
-        value.unwrap_or(0.0)
-    };
+/// The arguments of netem that say a state, after states that may have set some of [`KEPT`].
+fn write_arguments(
+    step: &Step,
+    [corrupt, loss_correlation, jitter_correlation, _]: [bool; KEPT.len()],
+    out: &mut String,
+) -> std::fmt::Result {
+    let extra = |of: Extra| step.extra(of);
     let limit = match step.queue {
         Some(Room::Packets(packets)) => packets,
         // What is not said is no limit.
@@ -369,7 +418,7 @@ fn write_arguments(step: &Step, out: &mut String) -> std::fmt::Result {
     }
     if jitter > SimTime::ZERO {
         write!(out, " {}", time_text(jitter))?;
-        percent_if(extra(Extra::JitterCorrelation), out)?;
+        percent_if(extra(Extra::JitterCorrelation), jitter_correlation, out)?;
         if let Some(name) = DISTRIBUTIONS
             .get(extra(Extra::JitterDistribution) as usize)
             .filter(|_| extra(Extra::JitterDistribution) > 0.0)
@@ -381,17 +430,17 @@ fn write_arguments(step: &Step, out: &mut String) -> std::fmt::Result {
     let loss = if is_outage { 1.0 } else { step.loss.unwrap_or(0.0) };
     if loss > 0.0 {
         write!(out, " loss {}", percent(loss))?;
-        percent_if(extra(Extra::LossCorrelation), out)?;
+        percent_if(extra(Extra::LossCorrelation), loss_correlation, out)?;
     }
     for (of, word) in
         [(Extra::Duplicate, "duplicate"), (Extra::Corrupt, "corrupt"), (Extra::Reorder, "reorder")]
     {
-        if extra(of) > 0.0 {
+        if extra(of) > 0.0 || (corrupt && of == Extra::Corrupt) {
             write!(out, " {word} {}", percent(extra(of)))?;
         }
     }
     if has_reorder {
-        percent_if(extra(Extra::ReorderCorrelation), out)?;
+        percent_if(extra(Extra::ReorderCorrelation), false, out)?;
         if extra(Extra::ReorderGap) > 0.0 {
             write!(out, " gap {}", extra(Extra::ReorderGap))?;
         }
@@ -402,8 +451,8 @@ fn write_arguments(step: &Step, out: &mut String) -> std::fmt::Result {
     }
 }
 
-fn percent_if(share: f64, out: &mut String) -> std::fmt::Result {
-    if share > 0.0 { write!(out, " {}", percent(share)) } else { Ok(()) }
+fn percent_if(share: f64, must: bool, out: &mut String) -> std::fmt::Result {
+    if must || share > 0.0 { write!(out, " {}", percent(share)) } else { Ok(()) }
 }
 
 /// The shortest number of per cent that is read as this share.

@@ -23,7 +23,7 @@ const EXAMPLES: [(Format, &str); 13] = [
     ),
     (
         Format::Tc,
-        "#!/bin/sh\n# Each state of the link in its turn: DEV=eth0 sh FILE\nDEV=${DEV:-eth0}\nwhile :; do\ntc qdisc replace dev \"$DEV\" root netem limit 1000 delay 40ms 5ms 25% distribution normal loss 1% rate 20000000bit\nsleep 0.1\ntc qdisc replace dev \"$DEV\" root netem limit 4294967295 delay 0s loss 7% 30% duplicate 0.5% reorder 25% 50% gap 5 rate 0bit\nsleep 2\ndone\n",
+        "#!/bin/sh\n# Each state of the link in its turn: DEV=eth0 sh FILE\nDEV=${DEV:-eth0}\nwhile :; do\ntc qdisc replace dev \"$DEV\" root netem limit 1000 delay 40ms 5ms 25% distribution normal loss 1% 0% corrupt 0% rate 20000000bit\nsleep 0.1\ntc qdisc replace dev \"$DEV\" root netem limit 4294967295 delay 0s loss 7% 30% duplicate 0.5% corrupt 0% reorder 25% 50% gap 5 rate 0bit\nsleep 2\ndone\n",
     ),
     (
         Format::Ibox,
@@ -380,6 +380,70 @@ fn a_change_keeps_the_rate_and_nothing_else() {
     );
     let full_name = "#!/bin/bash\nset -euo pipefail\n$SUDO /sbin/tc qdisc replace dev a root netem loss 30% delay 50ms rate 1mbit\n";
     assert_eq!(steps_of(Format::Tc, full_name, Direction::Both), [(0.0, 1.0, 50.0, 0.3)]);
+}
+
+#[test]
+fn a_wrong_line_makes_no_other_format() {
+    let mut rising: String = (1..=1000).map(|time| format!("{time}\n")).collect();
+    let begun = rising.len();
+    for wrong in ["1001.5", "1e4", "1001,5", "N 7", "7"] {
+        rising.truncate(begun);
+        write!(rising, "{wrong}\n1002\n").unwrap();
+        assert_eq!(detect(&rising).unwrap(), Format::Mahimahi, "{wrong}");
+        let error = facts(Format::Mahimahi, &rising).unwrap_err().to_string();
+        assert!(error.starts_with("line 1001: "), "{wrong}: {error}");
+    }
+    // Ten lines say less; how many columns there are, the first says.
+    let error = |text: &str| facts(detect(text).unwrap(), text).unwrap_err().to_string();
+    assert!(error("5\n9\n12,5\n").starts_with("line 3: "));
+    assert!(error("0,0.02\n1,0.03\n2,0.03,5,6\n").starts_with("line 3: "));
+}
+
+/// netem_change of sch_netem.c: what has an attribute of its own stays where it is not given.
+#[test]
+fn a_change_keeps_corruption_correlations_and_the_distribution() {
+    let said = |text: &str| -> Vec<Vec<(&str, f64)>> {
+        let (items, _) = facts(Format::Tc, text).unwrap();
+        let extras = items.iter().filter_map(|item| match item {
+            Item::Step(step) => {
+                Some(step.extras.iter().map(|(extra, value)| (extra.name(), *value)).collect())
+            }
+            _ => None,
+        });
+        extras.collect()
+    };
+    let add = "tc qdisc add dev a root netem delay 9ms 2ms 10% distribution pareto loss 1% 25% corrupt 2%\nsleep 1\n";
+    let corrupt = super::item::Extra::Corrupt.name();
+    let first = &said(add)[0];
+    assert!(first.contains(&(corrupt, 0.02)));
+    let kept = said(&format!("{add}tc qdisc change dev a root netem delay 9ms 2ms loss 3%\n"));
+    assert_eq!(kept[1].len(), first.len());
+    assert!(first.iter().all(|extra| kept[1].contains(extra)), "{kept:?}");
+    // Without jitter and losses only the corruption has an effect; the others come back with them.
+    let between = format!(
+        "{add}tc qdisc change dev a root netem delay 5ms\nsleep 1\ntc qdisc change dev a root netem loss 3%\n"
+    );
+    let [_, bare, lossy] = said(&between).try_into().unwrap();
+    assert_eq!(bare, [(corrupt, 0.02)]);
+    assert_eq!(lossy, [(corrupt, 0.02), (super::item::Extra::LossCorrelation.name(), 0.25)]);
+    let anew = said(&format!("{add}tc qdisc add dev a root netem loss 3%\n"));
+    assert_eq!(anew[1], []);
+    let ended = said(&format!("{add}tc qdisc change dev a root netem corrupt 0 loss 3% 0\n"));
+    assert_eq!(ended[1], []);
+    // What is written says so where it would stay.
+    let (lost, script) =
+        convert(&[&format!("{add}tc qdisc change dev a root netem corrupt 0 loss 3% 0\n")], Format::Tc)
+            .unwrap();
+    assert!(lost.is_empty() && script.contains("loss 3% 0% corrupt 0%"), "{script}");
+    assert_eq!(said(&script)[1], []);
+}
+
+/// netem_change: a gap without a share reorders with certainty.
+#[test]
+fn a_gap_alone_reorders_each() {
+    let text = "tc qdisc change dev eth0 root netem gap 5 delay 10ms\n";
+    let (_, script) = convert(&[text], Format::Tc).unwrap();
+    assert!(script.contains("delay 10ms reorder 100% gap 5"), "{script}");
 }
 
 #[test]
