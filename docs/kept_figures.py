@@ -43,7 +43,6 @@ class Variant:
 
 VARIANTS = {
     ("tcp-markov", "fig2-ns2"): Variant("fig2", "marks of ns-2's rules", over={"sender": ["paper", "ns2"]}),
-    ("tcp-rlp", "fig4-h"): Variant("fig4", "reading h", "h"),
     ("mimo-mac", "k-wider"): Variant(
         "k",
         "wider interference",

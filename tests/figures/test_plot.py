@@ -307,6 +307,8 @@ def test_intervals_that_overlap_stand_beside_each_other() -> None:
     assert limits == pytest.approx((0.001 / 100**0.05, 0.1 * 100**0.05))
     still = marks(cf.plot(of_algorithms(["reno", "sack", "cubic", "tahoe"], spread=0.001)).axes[0])
     assert [at[0] for at in still] == pytest.approx([0.0] * 4, abs=0.01)
+    many = ["reno", "sack", "cubic", "tahoe", "newreno", "bbr-v1"]
+    assert [at[0] for at in marks(cf.plot(of_algorithms(many)).axes[0])] == pytest.approx([0.0] * 6, abs=0.01)
 
 
 def test_marks_on_lines_stay_there() -> None:

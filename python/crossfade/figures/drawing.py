@@ -28,8 +28,9 @@ MOST_INSIDE = 8
 GREY = "#555555"
 # A curve of more points has no marks: they would be a chain.
 MOST_MARKS = 25
-# How far curves are moved apart whose intervals overlap, in points, and how far in all.
-APART, APART_IN_ALL = 2.6, 12.0
+# How far curves are moved apart whose intervals overlap, in points. Of more curves the outer ones would stand
+# so far from their places that steep ones seem to cross elsewhere.
+APART, MOST_APART = 2.6, 5
 # Above a mark that is a lower bound: the truth is higher.
 BOUND: dict[str, Any] = {"linestyle": "none", "marker": r"$\uparrow$", "markersize": 6, "label": "at least"}
 
@@ -120,13 +121,14 @@ def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, 
     )
     if not overlap:
         return {}
+    if len(marked) > MOST_APART:
+        return {}
     has_lines = any(not has_marks(part.method) for _, parts in curves for part in parts)
     groups = [[one for one in marked if one[0] == key] for key, _ in curves] if has_lines else [marked]
     moved: dict[tuple[tuple[Cell, ...], str], float] = {}
     for group in groups:
-        step = min(APART, APART_IN_ALL / max(len(group), 1))
         middle = 0.5 * (len(group) - 1)
-        moved |= {(key, part.method): (place - middle) * step for place, (key, part) in enumerate(group)}
+        moved |= {(key, part.method): (place - middle) * APART for place, (key, part) in enumerate(group)}
     return moved
 
 
