@@ -396,8 +396,8 @@ def test_marks_and_lines_grow_with_the_words(tmp_path: Path, figures: list[Figur
     table = tmp_path / "table.csv"
     header = "channel.p_e,method,runs,goodput_bps,goodput_bps_ci95"
     table.write_text(f"{header}\n0.1,simulation,9,3e6,1e5\n0.2,simulation,9,4e6,1e5\n")
-    for options in ({}, {"width": 254.0, "font_size": 20.0}):
-        cf.plot(table, tmp_path / "figure.png", **options)
+    cf.plot(table, tmp_path / "figure.png")
+    cf.plot(table, tmp_path / "figure.png", width=254.0, font_size=20.0)
     usual, slide = figures
     marks = [next(line for line in of.axes[0].lines if line.get_marker() == "o") for of in figures]
     for size in (Line2D.get_markersize, Line2D.get_markeredgewidth):
