@@ -155,6 +155,12 @@ class Plan:
     def keys(self) -> list[str]:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
 
+    def most(self, points: list[int], names: list[str]) -> list[list[float]]:
+        """The largest means that metrics can have, by their names in rows, at each of these points.
+
+        Infinite where nothing is certain.
+        """
+
     def rows(self) -> int:
         """How many rows may be needed, equal points counted each."""
 
@@ -620,6 +626,7 @@ def estimates(
     precision: tuple[float, int] | None = None,
     count: tuple[int, int] | None = None,
     distributions: list[bytes] | None = None,
+    most: NDArray[np.float64] | None = None,
 ) -> tuple[
     NDArray[np.float64],
     NDArray[np.float64],
@@ -635,7 +642,8 @@ def estimates(
     ``values`` has a row a run and a column for each of ``names``, NaN where a metric is undefined; the runs
     of a point stand together, in order, and point i begins at row ``starts[i]``. ``columns`` are those asked
     for. ``precision`` or ``count`` are those of the plan's stop rule, with the column of the metric that it
-    is about: then only the first runs that suffice count.
+    is about: then only the first runs that suffice count. ``most`` is the largest mean that each metric of
+    each point can have (:meth:`Plan.most`).
 
     Gives means, half-widths of the two-sided 95 % Student intervals, lower and upper ends of the intervals
     that also cover rare events and skewed runs (points x columns, NaN where there are none), the number of

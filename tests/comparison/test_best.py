@@ -6,6 +6,7 @@ import csv
 import doctest
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -375,3 +376,30 @@ def test_the_same_runs_are_compared() -> None:
     found = cf.best(results("tcp", points), "tcp", metric="rtt_p95_s")
     assert found.decisions[0].choice == {"tcp": "whole"}
     assert any("rtt_p95_s is undefined in 2 of 4 runs of 1 of 2 points" in text for text in found.warnings)
+
+
+WILD = """
+schema = 2
+run = { duration = "4 s", runs = 5 }
+channel = { model = "markov", p_e = 0.1, mean_burst = 100 }
+link = { rate = "1 Mbit/s", delay = "10 ms", packet_size = "1500 B" }
+tcp = { variant = "sack", w_max = 50 }
+[sweep]
+"tcp.w_max" = [50, 40]
+"""
+
+
+@pytest.mark.parametrize("command", [["run"], ["best", "--choose", "tcp.w_max"]])
+def test_no_table_has_an_interval_beyond_the_link(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+    """1448 of 1500 bytes at 1 Mbit/s are 965.3 kbit/s; runs in which the flow dies make intervals wide."""
+    scenario = tmp_path / "wild.toml"
+    scenario.write_text(WILD)
+    name, *options = command
+    lines = cli(name, scenario, *options).out.splitlines()
+    rows = [line for line in lines if re.match(r" +[45]0 ", line)]
+    assert rows != []
+    for line in rows:
+        goodput = re.search(r"(\d+) \((\d+) to (\d+)\)", line)
+        assert goodput is not None, line
+        value, low, high = map(int, goodput.groups())
+        assert 0 <= low < value < high == 965, line

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 import crossfade as cf
 from crossfade.tables import Cell, Table
@@ -404,3 +405,18 @@ def test_a_frame_is_drawn_as_its_table_is(tmp_path: Path) -> None:
     assert one.read_bytes() == other.read_bytes()
     with pytest.raises(cf.errors.ResultsError, match="must be results, a DataFrame"):
         cf.plot(3)
+
+
+def test_marks_and_lines_grow_with_the_words(tmp_path: Path, figures: list[Figure]) -> None:
+    """A slide of 10 inches with letters of 20 points: 20/7.5 times all that is drawn, 9/16 high."""
+    table = tmp_path / "table.csv"
+    header = "channel.p_e,method,runs,goodput_bps,goodput_bps_ci95"
+    table.write_text(f"{header}\n0.1,simulation,9,3e6,1e5\n0.2,simulation,9,4e6,1e5\n")
+    cf.plot(table, tmp_path / "figure.png")
+    cf.plot(table, tmp_path / "figure.png", width=254.0, font_size=20.0)
+    usual, slide = figures
+    marks = [next(line for line in of.axes[0].lines if line.get_marker() == "o") for of in figures]
+    for size in (Line2D.get_markersize, Line2D.get_markeredgewidth):
+        assert size(marks[1]) / size(marks[0]) == pytest.approx(20 / 7.5)
+    assert usual.get_size_inches().tolist() == pytest.approx([3.5, 2.8])
+    assert slide.get_size_inches().tolist() == pytest.approx([10.0, 5.625])

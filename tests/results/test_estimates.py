@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from scipy import stats
 import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.plans.options import Options
+from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
-from tests.conftest import SWEEP
+from tests.conftest import SMALL, SWEEP
+from tests.results.results_files import wide
 
 SCALED = st.builds(
     lambda x, e: x * 10.0**e, st.floats(0.1, 1.0), st.integers(-140, 140)
@@ -50,6 +53,7 @@ def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
         ["goodput_bps", "timeouts"],
         [0, 1],
         None if share is None else (share, 0),
+        most=np.array(plan.core.most(list(range(len(points))), ["goodput_bps", "timeouts"])),
     )
     summary = json.loads(plan.core.known().results(range(len(points)), [rows[:7], rows[7:]]))
     for i, found in enumerate(summary):
@@ -95,6 +99,34 @@ def test_estimates_are_means_with_student_intervals() -> None:
                 # What also covers skewed runs is never narrower.
                 assert low[i, column] <= means[i, column] - half * (1.0 - 1e-9)
                 assert high[i, column] >= means[i, column] + half * (1.0 - 1e-9)
+
+
+def test_no_interval_goes_beyond_what_the_link_carries(tmp_path: Path) -> None:
+    """1.5 Mbit/s in packets of 1400 bytes, 40 of them headers: 1.4571 Mbit/s of data, 1 packet a slot.
+
+    Two runs of 0.1 and three of 1.4 Mbit/s: 0.88 on average, deviation 0.712, and with t(0.975, 4) = 2.776 a
+    half-width of 0.884.
+    """
+    values = {"goodput_bps": [1e5, 1e5, 1.4e6, 1.4e6, 1.4e6], "throughput_per_slot": [0.1, 0.1, 1, 1, 1]}
+    most = {"goodput_bps": 1.5e6 * 1360 / 1400, "throughput_per_slot": 1.0}
+    plan = plans.load(SMALL, Options(runs=5))
+    point = plan.description["points"][0]["id"]
+    rows = [
+        Row(key, point, "simulation", 1, run, "\n".join(values), packed, None, 0.0)
+        for run, key in enumerate(plan.core.keys())
+        for packed in [np.array([runs[run] for runs in values.values()]).tobytes()]
+    ]
+    (found,) = json.loads(plan.core.known().results([0], [rows]))
+    assert found["metrics"]["goodput_bps"]["ci95"] == pytest.approx(0.884e6, rel=1e-3)
+    assert found["metrics"]["goodput_bps"]["low"] == 0.0
+    for name, end in most.items():
+        assert found["metrics"][name]["high"] == pytest.approx(end, rel=1e-6)
+    assert plan.core.most([0], ["rtt_mean_s"]) == [[math.inf]]
+    file = tmp_path / "few.sqlite"
+    with ResultsFile.create(file) as results:
+        results.add_plan(plan.stored)
+        results.put(rows)
+    assert float(wide(file)["goodput_bps_ci95_high"]) == pytest.approx(most["goodput_bps"], rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
         let sizes = setup.flows.iter().flat_map(FlowSetup::packet_sizes).copied().chain([setup.packet_size]);
         sizes.map(of_size).reduce(|one, other| Some(one?.max(other?)))?
     };
-    let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
+    let Some(LinksSetup { forward, .. }) = setup.links() else { return Vec::new() };
     let rate = |bytes: u32| {
         let packets = ns(setup.warmup + run.duration) / packet_ns(forward, bytes)?;
         Some((packets + 1.0) * f64::from(bytes) * 8.0 / run.duration.as_secs_f64())
@@ -95,18 +95,22 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
         let frames = ns(run.duration) / ns(frame_time) + 1.0;
         most.push(("frame_transmissions", frames, "the time over that of a frame"));
     }
+    most.extend(most_of_queues(setup));
+    most
+}
+
+/// What waits, and how long it does: at most what fits into the queue, in a run of any length.
+pub(crate) fn most_of_queues(setup: &Setup) -> Vec<(&'static str, f64, &'static str)> {
+    let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
     let wired = around.wired.iter().map(|[there, _]| ("wired.queue_mean_packets", there));
     let hops = [("queue_mean_packets", forward), ("reverse.queue_mean_packets", &around.reverse)];
-    for (metric, hop) in wired.chain(hops) {
-        if let Some(QueueLimit::Packets(limit)) = hop.queue().limit() {
-            most.push((metric, limit as f64, "what the queue holds"));
-        }
-    }
-    most.extend(
-        longest_wait(setup, forward)
-            .map(|wait| ("forward.queueing_delay_mean_s", wait, "the time that a full queue lasts")),
-    );
-    most
+    let held = wired.chain(hops).filter_map(|(metric, hop)| match hop.queue().limit() {
+        Some(QueueLimit::Packets(limit)) => Some((metric, limit as f64, "what the queue holds")),
+        _ => None,
+    });
+    let waited = longest_wait(setup, forward)
+        .map(|wait| ("forward.queueing_delay_mean_s", wait, "the time that a full queue lasts"));
+    held.chain(waited).collect()
 }
 
 /// What was counted of a run that is no metric, and has its bounds in [`most_of_run`].
@@ -135,7 +139,7 @@ fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
 }
 
 /// The time in which a packet of `bytes` follows another at best, in nanoseconds; `None` without a rate.
-fn packet_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
+pub(crate) fn packet_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
     // Rates of a satellite link have no largest.
     if hop.satellite().is_some() {
         return None;

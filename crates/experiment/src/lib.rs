@@ -36,6 +36,7 @@ mod schedule;
 mod solver;
 mod statistics;
 mod summarise;
+mod support;
 mod survey;
 mod views;
 mod warnings;
@@ -55,6 +56,7 @@ pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, STATIO
 pub use row::{MetricNames, NameSets, Row, RowMetrics, distribution};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{Found, Metric, PartResult, PointResult, results_of_groups, summarise, summarise_groups};
+pub use support::Support;
 pub use views::{
     ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, opportunities,
     pcap, reuse, samples, transfers,

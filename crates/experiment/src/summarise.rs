@@ -9,6 +9,7 @@ use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, NOT_A
 use crate::networks;
 use crate::parts::{FLOW, PARTS, Part, PartKind, STATION};
 use crate::row::Row;
+use crate::support::Support;
 use crate::warnings;
 use crossfade_core::{DelayHistogram, Estimate};
 use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
@@ -321,7 +322,8 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
 fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Vec<&Row>) -> PointResult {
     rows.truncate(experiment.stop.runs_that_count(rows.iter().map(|row| row.of_stop(&experiment.stop))));
     let runs = RowsOf(&rows);
-    let mean = |in_row: &str, unit| Some(Metric::new(estimate(in_row, &runs)?, unit));
+    let support = Support::of_point(experiment, point);
+    let mean = |in_row: &str, unit| Some(Metric::new(estimate(in_row, &runs, support.most(in_row))?, unit));
     let of_frames = |count: &str| -> Vec<Metric> {
         let shares = (1..).map_while(|n| share_of_frames(&format!("{count}{n}"), &runs));
         shares.map(|found| Metric::new(found, "1")).collect()

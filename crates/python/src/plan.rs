@@ -7,7 +7,7 @@ use crate::interrupt::interruptible;
 use crate::known::Known;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crossfade_experiment::{
-    CaptureConfig, ExecutionHandle, Experiment, IpVersion, Progress, Shard, Task, results_of_groups,
+    CaptureConfig, ExecutionHandle, Experiment, IpVersion, Progress, Shard, Support, Task, results_of_groups,
 };
 use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::SenderConfig;
@@ -126,6 +126,17 @@ impl Plan {
     /// The keys of all rows that may be needed.
     fn keys(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.experiment.keys())
+    }
+
+    /// The largest means that metrics can have, by their names in rows, at each of these points; infinite where
+    /// nothing is certain.
+    fn most(&self, py: Python<'_>, points: Vec<usize>, names: Vec<String>) -> Vec<Vec<f64>> {
+        let there = points.into_iter().filter(|&point| point < self.experiment.points.len());
+        let of_point = |point| {
+            let support = Support::of_point(&self.experiment, &self.experiment.points.at(point));
+            names.iter().map(|name| support.most(name)).collect()
+        };
+        py.detach(|| there.map(of_point).collect())
     }
 
     /// How many rows may be needed.

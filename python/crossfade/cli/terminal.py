@@ -29,7 +29,7 @@ from crossfade.tables import Cell, Table, format_estimate, label
 from crossfade.wording import between
 
 if TYPE_CHECKING:
-    from crossfade.comparison.best import Best
+    from crossfade.comparison.best import Best, Decision
     from crossfade.comparison.compare import Comparison
     from crossfade.comparison.predictions import Predicted
     from crossfade.fitting import LinkFit, LinkTrace, MarkovFit
@@ -512,7 +512,7 @@ def print_best(found: Best, to: Console) -> None:
     for at in found.decisions:
         cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
         estimates = [
-            f"{'at least ' * at.at_least}{_in_unit(at.value, at.ci95, factor)}",
+            f"{'at least ' * at.at_least}{shown(_value(found, at), factor)}",
             _in_unit(at.margin, at.margin_ci95, factor),
         ]
         verdict = _styled(at.verdict)
@@ -531,6 +531,30 @@ def print_best(found: Best, to: Console) -> None:
     )
     _print(to, _title(aim, f"{found.method}, mean ± 95 %"), grid)
     _print_switching(found, to)
+
+
+def _value(found: Best, at: Decision) -> dict[str, float | None]:
+    """The value of a choice, with the ends of its interval where these lie beyond what the metric can be."""
+    value, half = at.value, at.ci95
+    as_it_is: dict[str, float | None] = {"value": value, "ci95": half, "low": None, "high": None}
+    if value is None or half is None or at.choice is None:
+        return as_it_is
+    axes = {**at.condition, **at.choice}
+    same = (
+        point
+        for point in found.results.points
+        if point.method == found.method
+        and all(label(point.axes[key]) == cell for key, cell in axes.items() if key in point.axes)
+    )
+    point = next(same, None)
+    of = None if point is None else (point.metrics | point.parts).get(found.goal.metric)
+    most = math.inf
+    # An interval is nowhere narrower than Student's, unless it was cut.
+    if of is not None and of.value is not None and of.ci95 is not None and of.high is not None:
+        most = of.high if of.high < of.value + of.ci95 * (1 - 1e-9) else math.inf
+    low, high = max(value - half, 0.0), min(value + half, most)
+    is_cut = (low, high) != (value - half, value + half)
+    return as_it_is | ({"low": low, "high": high} if is_cut else {})
 
 
 def _print_switching(found: Best, to: Console) -> None:

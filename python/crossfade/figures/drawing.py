@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade.figures.axes import Axis
 from crossfade.figures.curves import Curve, Part, drawing_order
-from crossfade.figures.style import DASHES, LINES, MARKERS, PALETTE, SOLID, Look, has_marks, mark_of
+from crossfade.figures.style import DASHES, LINES, MARKERS, PALETTE, SOLID, Look, has_marks, mark_of, scale
 from crossfade.tables import Cell
 from crossfade.wording import curve_word, look_of, method_words
 
@@ -33,6 +33,11 @@ MOST_MARKS = 25
 APART, MOST_APART = 2.6, 5
 # Above a mark that is a lower bound: the truth is higher.
 BOUND: dict[str, Any] = {"linestyle": "none", "marker": r"$\uparrow$", "markersize": 6, "label": "at least"}
+
+
+def larger_marks(look: dict[str, Any]) -> dict[str, Any]:
+    """A look whose marks are as large as the figure's words ask for."""
+    return look | {name: scale() * look[name] for name in ("markersize", "markeredgewidth") if name in look}
 
 
 @dataclass(frozen=True)
@@ -125,10 +130,11 @@ def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, 
         return {}
     has_lines = any(not has_marks(part.method) for _, parts in curves for part in parts)
     groups = [[one for one in marked if one[0] == key] for key, _ in curves] if has_lines else [marked]
+    step = scale() * APART
     moved: dict[tuple[tuple[Cell, ...], str], float] = {}
     for group in groups:
         middle = 0.5 * (len(group) - 1)
-        moved |= {(key, part.method): (place - middle) * APART for place, (key, part) in enumerate(group)}
+        moved |= {(key, part.method): (place - middle) * step for place, (key, part) in enumerate(group)}
     return moved
 
 
@@ -137,14 +143,14 @@ def _draw_marks(
 ) -> None:
     from matplotlib.transforms import offset_copy
 
-    color = PALETTE[look.color]
+    color, larger = PALETTE[look.color], scale()
     figure = axes.get_figure(root=True)
     place = offset_copy(axes.transData, fig=figure, x=beside, units="points") if beside else axes.transData
     line = as_line(part, drawing)
     if line:
         axes.plot(part.xs, part.ys, color=color, linestyle=list(DASHES)[look.dash])
     elif is_alone and not drawing.x.words:
-        axes.plot(part.xs, part.ys, color=color, linewidth=0.5, alpha=0.6, transform=place)
+        axes.plot(part.xs, part.ys, color=color, linewidth=0.5 * larger, alpha=0.6, transform=place)
     ends = part.intervals if drawing.intervals != "none" else None
     if ends is not None and (line or (drawing.intervals == "bands" and not drawing.x.words)):
         lows, highs = zip(*ends, strict=True)
@@ -162,19 +168,19 @@ def _draw_marks(
             fmt=mark_of(part.method, drawing.methods, list(MARKERS)[look.mark]),
             color=color,
             markerfacecolor=color if look.is_filled else "none",
-            markeredgewidth=0.8,
-            elinewidth=0.8,
-            capsize=1.8,
-            capthick=0.8,
+            markeredgewidth=0.8 * larger,
+            elinewidth=0.8 * larger,
+            capsize=1.8 * larger,
+            capthick=0.8 * larger,
             transform=place,
         )
     if each := part.runs if drawing.intervals != "none" else []:
         xs, ys = zip(*each, strict=True)
-        axes.plot(xs, ys, color=color, transform=place, **EACH)
+        axes.plot(xs, ys, color=color, transform=place, **larger_marks(EACH))
     if bounds := [(x, y.value) for x, y in zip(part.xs, part.readings, strict=True) if y.at_least]:
         above = offset_copy(axes.transData, fig=figure, x=beside, y=7.0, units="points")
         xs, ys = zip(*bounds, strict=True)
-        axes.plot(xs, ys, color=color, transform=above, **BOUND)
+        axes.plot(xs, ys, color=color, transform=above, **larger_marks(BOUND))
 
 
 def _draw_lines(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: bool) -> None:
@@ -342,12 +348,12 @@ def _curve_entries(curves: Sequence[Curve], drawing: Drawing) -> Iterator[tuple[
         lines = [method for method in methods if not has_marks(method)]
         line = _line(lines[-1] if lines else "", look, drawing, is_alone=len(methods) == 1)
         if not lines and marks:
-            line |= {"linewidth": 0.5}
+            line |= {"linewidth": 0.5 * scale()}
         elif not lines:
             line |= {"linestyle": list(DASHES)[look.dash], "alpha": 1.0}
         if marks:
             color = PALETTE[look.color]
-            line |= {"marker": list(MARKERS)[look.mark], "markeredgewidth": 0.8, "linestyle": "-"}
+            line |= {"marker": list(MARKERS)[look.mark], "markeredgewidth": 0.8 * scale(), "linestyle": "-"}
             line |= {"markerfacecolor": color if look.is_filled else "none", "alpha": 1.0}
         if drawing.x.words:
             line |= {"linestyle": "none"}
@@ -376,9 +382,9 @@ def _sign_entries(curves: Sequence[Curve]) -> Iterator[tuple[Artist, str]]:
     from matplotlib.lines import Line2D
 
     if any(reading.at_least for _, parts in curves for part in parts for reading in part.readings):
-        yield Line2D([], [], color=GREY, **BOUND), "at least"
+        yield Line2D([], [], color=GREY, **larger_marks(BOUND)), "at least"
     if any(part.runs for _, parts in curves for part in parts):
-        yield Line2D([], [], color=GREY, **EACH), "a run"
+        yield Line2D([], [], color=GREY, **larger_marks(EACH)), "a run"
 
 
 def _hides(legend: Legend, axes: Axes) -> bool:

@@ -238,7 +238,7 @@ class Grid:
             rows = -(-len(panels) // most)
             across = -(-len(panels) // rows)
         each = max(0.55 * inches / across, 1.4)
-        return Grid(rows, across, metrics, width, (rows * each + 0.4) / height_beside(inches))
+        return Grid(rows, across, metrics, width, (rows * each + 0.4) / height_beside(inches, page.scale))
 
     def in_order(self, panels: Sequence[Panel]) -> list[Panel]:
         """Line by line: of two axes that tell panels apart the first runs across."""

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,12 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "crossfade",  # otherwise the ids in an SVG are drawn at random
 }
 
+# What grows with the words of a figure: on a slide marks are seen from as far away as letters.
+DRAWN_THICKER = (
+    *("axes.linewidth", "grid.linewidth", "lines.linewidth", "lines.markersize", "xtick.major.width"),
+    *("ytick.major.width", "xtick.minor.width", "ytick.minor.width"),
+)
+
 # Not a matter of style: matplotlib chooses its backend once a process.
 UNCHANGED = ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "webagg.port")
 
@@ -123,6 +130,11 @@ class Page:
         if self.ax is not None and not hasattr(self.ax, "get_figure"):
             raise ScenarioError(f"ax = {shortened(repr(self.ax))}: must be Axes of matplotlib")
 
+    @property
+    def scale(self) -> float:
+        """How much larger than usual its words are, and with them its lines and marks."""
+        return 1.0 if self.font_size is None or self.ax is not None else self.font_size / STYLE["font.size"]
+
 
 Width = str | float | Page
 """A width alone, or with what else there is to say of a page."""
@@ -150,10 +162,17 @@ def width_in_inches(width: Width) -> float:
     return millimetres / 25.4
 
 
-def height_beside(width: float) -> float:
-    """The height of a figure: 4/5 of a narrow one, less than half of a wide one."""
+def height_beside(width: float, scale: float = 1.0) -> float:
+    """The height of a figure: 4/5 of a narrow one, less than half of a wide one.
+
+    With large words a wide figure is higher, up to the 9/16 of a slide.
+    """
     single = WIDTHS["single"]
-    return 0.8 * min(width, single) + 0.2 * max(width - single, 0.0)
+
+    def usual(width: float) -> float:
+        return 0.8 * min(width, single) + 0.2 * max(width - single, 0.0)
+
+    return max(usual(width), min(scale * usual(width / scale), 9.0 / 16.0 * width))
 
 
 class Onto:
@@ -200,8 +219,27 @@ def _rc(page: Page) -> dict[str, Any]:
     sizes: dict[str, Any] = {}
     if page.font_size is not None:
         sizes = {"font.size": page.font_size, "legend.fontsize": LEGEND * page.font_size}
+        sizes |= {key: page.scale * STYLE[key] for key in DRAWN_THICKER}
     kept = {key: value for key, value in dict.items(rcParamsDefault) if key not in UNCHANGED}
     return kept | STYLE | sizes
+
+
+_SCALE: ContextVar[float] = ContextVar("scale", default=1.0)
+
+
+def scale() -> float:
+    """How much larger than usual the marks of the figure that is being drawn are."""
+    return _SCALE.get()
+
+
+@contextmanager
+def scaled(by: float) -> Iterator[None]:
+    """Draw marks so much larger."""
+    token = _SCALE.set(by)
+    try:
+        yield
+    finally:
+        _SCALE.reset(token)
 
 
 @contextmanager
@@ -231,10 +269,10 @@ def figure(file: Path | None, height: float = 1.0, width: Width = "single") -> I
     from crossfade.figures.picture import Picture
 
     settings = _rc(page)
-    with rc_context(rc=settings), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
+    with scaled(page.scale), rc_context(rc=settings), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
         # A letter that the font has not is seen as a box.
         warnings.filterwarnings("ignore", message="Glyph ")
-        drawn = Picture(figsize=(inches, height * height_beside(inches)), layout="constrained")
+        drawn = Picture(figsize=(inches, height * height_beside(inches, page.scale)), layout="constrained")
         drawn.settings = settings
         yield drawn
         for text in drawn.findobj(Text):

@@ -6,6 +6,7 @@ sorted by point, method and run. The rows of one point by one method are a *grou
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,9 +106,13 @@ class PlanRows:
             for name in ("precision", "count")
             if name in stop and is_there
         }
-        means, ci95, low, high, defined, at_least, rows, precise = _crossfade.estimates(
-            self.values, self.starts[:-1], self.names, columns, **rule, distributions=self.distributions
-        )
+        given = (self.values, self.starts[:-1], self.names, columns)
+        rule["distributions"] = self.distributions
+        found = _crossfade.estimates(*given, **rule)
+        most = self._most(columns, found[3], found[6])
+        if most is not None:
+            found = _crossfade.estimates(*given, **rule, most=most)
+        means, ci95, low, high, defined, at_least, rows, precise = found
         if self.is_adaptive:
             # Without the metric there is nothing that could be precise; what is solved is.
             precise = np.where(self.solved, True, precise & is_there) & (rows > 0)
@@ -117,6 +122,44 @@ class PlanRows:
         finished = np.where(self.solved, rows > 0, finished)
         defined = np.where(np.isnan(means), math.nan, np.where(self.solved[:, np.newaxis], 0.0, defined))
         return Estimates(means, ci95, low, high, defined, at_least, rows, precise, finished)
+
+    def _most(self, columns: Sequence[int], high: Floats, rows: Integers) -> Floats | None:
+        """The largest mean that metrics of groups can have, where their intervals reach beyond every run.
+
+        None where no interval does, or the scenario cannot be read any more: then nothing is certain.
+        """
+        counted = self.place < rows[self.group]
+        largest = np.full(high.shape, np.inf)
+        for place, column in enumerate(columns):
+            runs = np.where(counted, self.values[:, column], np.nan)
+            there = np.flatnonzero(np.diff(self.starts))
+            largest[there, place] = np.fmax.reduceat(runs, self.starts[there]) if len(there) else np.inf
+        open_ends = (high > largest).any(axis=1)
+        plan = self._core if open_ends.any() else None
+        if plan is None:
+            return None
+        number: dict[str, int] = {}
+        for index, point in enumerate(self.plan.description["points"]):
+            number.setdefault(point["id"], index)
+        groups = np.flatnonzero(open_ends)
+        points = [number[self.points[group // len(self.methods)]] for group in groups]
+        most = np.full(high.shape, np.inf)
+        most[groups] = plan.most(points, [self.names[column] for column in columns])
+        return most
+
+    @cached_property
+    def _core(self) -> _crossfade.Plan | None:
+        """The plan as the core reads it again; None where it is another one by now, or has a file of code."""
+        what = self.plan.description
+        if what["results_version"] != _crossfade.RESULTS_VERSION:
+            return None
+        try:
+            overrides = json.dumps(what["overrides"])
+            plan = _crossfade.Plan.load(what["text"], what["name"], overrides, what["files"].__getitem__)
+        except (_crossfade.ScenarioError, KeyError, ValueError):
+            return None
+        again = json.loads(plan.describe())
+        return plan if again["points"] == what["points"] else None
 
 
 @dataclass(frozen=True)

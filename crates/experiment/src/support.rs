@@ -1,0 +1,142 @@
+//! The largest mean that a metric of a path of links can have, where its rate and its queues make that certain.
+
+use crate::experiment::Experiment;
+use crate::impossible::{most_of_queues, packet_ns};
+use crate::parts::{FLOW, Part};
+use crossfade_scenario::{Carrier, FlowSetup, HopSetup, LinksSetup, Point, Setup};
+
+/// The largest means of metrics, by their keys in rows.
+///
+/// The upper end of an interval is never above such a bound, or above the largest run, if that is larger: what waited at
+/// the receiver when the measured time began may lift a short run a little above the rate of the link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Support(Vec<(String, f64)>);
+
+impl Support {
+    /// The bounds of a point of an experiment: none where each run has a link of its own.
+    pub fn of_point(experiment: &Experiment, point: &Point) -> Self {
+        if experiment.points.may_have_draws() { Self::default() } else { Self::of(&point.setup) }
+    }
+
+    /// Links whose rate changes, and networks of other kinds, have no bound on what they carry.
+    fn of(setup: &Setup) -> Self {
+        let queues = most_of_queues(setup).into_iter().map(|(metric, most, _)| (metric.to_owned(), most));
+        Self(carried(setup).into_iter().chain(queues).collect())
+    }
+
+    /// The largest mean of the metric `key`; infinite where nothing is certain.
+    pub fn most(&self, key: &str) -> f64 {
+        self.0.iter().find(|(known, _)| known == key).map_or(f64::INFINITY, |(_, most)| *most)
+    }
+}
+
+/// Bounds of a rate, per packet of one size: `goodput_bps`, `ip_goodput_bps`, `throughput_per_slot`.
+type Rates = [f64; 3];
+
+/// What flows get, alone and together, and what comes through the link: no more than its rate.
+fn carried(setup: &Setup) -> Vec<(String, f64)> {
+    const NAMES: [&str; 3] = ["goodput_bps", "ip_goodput_bps", "throughput_per_slot"];
+    let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
+    let hops: Vec<&HopSetup> =
+        [forward].into_iter().chain(around.wired.iter().map(|[there, _]| there)).collect();
+    let mut found = Vec::new();
+    let mut all = Some([0.0_f64; 3]);
+    for flow in &setup.flows {
+        let of_flow = rates(setup, flow, &hops);
+        all = all.zip(of_flow).map(|(all, of_flow)| std::array::from_fn(|i| all[i].max(of_flow[i])));
+        if let Some(of_flow) = of_flow.filter(|_| !flow.name.is_empty()) {
+            let part = Part::new(FLOW, &flow.name);
+            found.extend(NAMES.iter().zip(of_flow).map(|(name, most)| (part.key(name), most)));
+        }
+    }
+    if let Some(all) = all.filter(|_| !setup.flows.is_empty()) {
+        found.extend(NAMES.iter().zip(all).map(|(name, most)| ((*name).to_owned(), most)));
+        found.push(("link_goodput_bps".to_owned(), all[1]));
+    }
+    found
+}
+
+/// What the flow gets if no other sends and nothing is lost; `None` if a link of its way has no constant rate.
+fn rates(setup: &Setup, flow: &FlowSetup, hops: &[&HopSetup]) -> Option<Rates> {
+    let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
+    let of_size = |bytes: u32| -> Option<Rates> {
+        // The slowest of the links, as long as one of them has a rate.
+        let times: Vec<f64> = hops.iter().map(|hop| constant_ns(hop, bytes)).collect::<Option<_>>()?;
+        let seconds = times.into_iter().fold(0.0, f64::max) * 1e-9;
+        let per_second = |bytes: u32| f64::from(bytes) * 8.0 / seconds;
+        let slots = setup.slot.as_secs_f64() / seconds;
+        (seconds > 0.0).then(|| [per_second(bytes.saturating_sub(headers)), per_second(bytes), slots])
+    };
+    // Of packets of several sizes, as if all had the one that fares best.
+    let mut sizes = flow.packet_sizes().iter().map(|&bytes| of_size(bytes));
+    sizes.try_fold([0.0_f64; 3], |best, of_size| {
+        let of_size = of_size?;
+        Some(std::array::from_fn(|i| best[i].max(of_size[i])))
+    })
+}
+
+/// The time of a packet on a link of constant rate, in nanoseconds; 0 without a rate, `None` of a rate that changes.
+fn constant_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
+    match &hop.carrier {
+        Carrier::Packets { rate_bps: None, .. } => Some(0.0),
+        Carrier::Packets { .. } | Carrier::Frames { .. } => packet_ns(hop, bytes),
+        Carrier::Shaped { .. } | Carrier::Schedule { .. } | Carrier::Satellite { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn support(set: &str) -> Support {
+        let text = format!(
+            "schema = 2\nrun.duration = \"60 s\"\nchannel.model = \"none\"\n[link]\npacket_size = \"1500 B\"\n{set}"
+        );
+        let plan =
+            crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
+        Support::of(&plan.points.at(0).setup)
+    }
+
+    fn close(found: f64, expected: f64) -> bool {
+        (found / expected - 1.0).abs() < 1e-9
+    }
+
+    /// 1 Mbit/s in packets of 1500 bytes, of which 1448 are data.
+    #[test]
+    fn no_flow_gets_more_than_the_link_carries() {
+        let found = support("rate = \"1 Mbit/s\"\n[tcp]\nvariant = \"sack\"\n[flows.a]\n");
+        for (key, most) in [
+            ("goodput_bps", 1e6 * 1448.0 / 1500.0),
+            ("flow:a.goodput_bps", 1e6 * 1448.0 / 1500.0),
+            ("ip_goodput_bps", 1e6),
+            ("link_goodput_bps", 1e6),
+            ("throughput_per_slot", 1.0),
+        ] {
+            assert!(close(found.most(key), most), "{key}: {}", found.most(key));
+        }
+        assert_eq!(found.most("rtt_mean_s"), f64::INFINITY);
+        assert_eq!(found.most("reverse.link_goodput_bps"), f64::INFINITY);
+    }
+
+    /// The wired segment is the slower one; packets of 150 bytes fill no more of it.
+    #[test]
+    fn the_slowest_link_decides() {
+        let wired = "rate = \"1 Mbit/s\"\n[wired]\nrate = \"400 kbit/s\"\n[flows.f]\ntraffic = \"udp\"\nrate = \"2 Mbit/s\"\n";
+        assert!(close(support(wired).most("flow:f.goodput_bps"), 4e5));
+    }
+
+    #[test]
+    fn a_queue_holds_what_fits_into_it() {
+        let found = support("rate = \"1 Mbit/s\"\nqueue.limit = \"10 packets\"\n[tcp]\nvariant = \"sack\"\n");
+        assert_eq!(found.most("queue_mean_packets"), 10.0);
+        // Ten packets of 12 ms.
+        assert!(close(found.most("forward.queueing_delay_mean_s"), 0.12));
+    }
+
+    /// Bursts of a shaper take no time.
+    #[test]
+    fn what_is_not_certain_is_left_open() {
+        let shaped = "rate = \"10 Mbit/s\"\nshaper = { rate = \"1 Mbit/s\", burst = \"20000 B\" }\n[tcp]\nvariant = \"sack\"\n";
+        assert_eq!(support(shaped).most("goodput_bps"), f64::INFINITY);
+    }
+}
