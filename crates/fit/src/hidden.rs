@@ -7,9 +7,9 @@ use crate::bootstrap::quantile;
 
 /// More levels than these are not told apart.
 const MOST_LEVELS: usize = 8;
-const ROUNDS: usize = 100;
+const ROUNDS: usize = 40;
 /// Rounds end where the likelihood rises by less.
-const SETTLED: f64 = 1e-4;
+const SETTLED: f64 = 1e-3;
 /// So many values a level are the fewest.
 const FEWEST: usize = 20;
 /// A chain begins with levels that last so many steps.

@@ -147,6 +147,8 @@ struct OverTime {
     bound_bps: Option<f64>,
 }
 
+/// A hidden Markov chain is found of at most so many steps.
+const MOST_STEPS: usize = 1200;
 /// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
 const MOSTLY: f64 = 0.3;
 
@@ -162,17 +164,15 @@ impl OverTime {
         let has_outages = changes.is_some() && !outages.is_empty();
         let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
-        let (quiets, seen) = (quiet.iter().filter(|of| **of).count(), series.iter().flatten().count());
+        let (quiets, seen) = (quiet.iter().flatten().count(), series.iter().flatten().count());
         let bound_bps = (quiets as f64 > MOSTLY * (quiets + seen) as f64)
             .then(|| series.iter().flatten().map(|rate| libm::exp(*rate)).fold(most, f64::max));
-        let mut filled = series.clone();
-        if let Some(bound) = bound_bps {
-            for (value, _) in
-                filled.iter_mut().zip(&quiet).filter(|(value, quiet)| **quiet && value.is_none())
-            {
-                *value = Some(libm::log(bound));
-            }
-        }
+        let filled = match bound_bps {
+            None => over_time::through_quiet(&series, &quiet),
+            Some(bound) => (series.iter().zip(&quiet))
+                .map(|(value, quiet)| value.or(quiet.map(|_| libm::log(bound))))
+                .collect(),
+        };
         let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
         let held_out = changes.map(|changes| changes.ratio);
         Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, bound_bps }
@@ -369,9 +369,16 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
     if rests.len() < FEWEST_FIRST { least } else { median(&mut rests) }
 }
 
-/// The levels of a series of logarithms of rates in windows of so long.
+/// The levels of a series of logarithms of rates in windows of so long; of a long series several windows count as one.
 fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
-    let Some(chain) = Hidden::new(series) else { return Vec::new() };
+    let several = series.len().div_ceil(MOST_STEPS).max(1);
+    let window_s = window_s * several as f64;
+    let mean = |of: &[Option<f64>]| {
+        let seen = of.iter().flatten().count() as f64;
+        (seen > 0.0).then(|| of.iter().flatten().sum::<f64>() / seen)
+    };
+    let series: Vec<Option<f64>> = series.chunks(several).map(mean).collect();
+    let Some(chain) = Hidden::new(&series) else { return Vec::new() };
     let of = |level: usize| RateLevel {
         rate_bps: libm::exp(chain.levels[level]),
         share: chain.share(level),

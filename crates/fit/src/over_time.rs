@@ -204,7 +204,7 @@ fn level_at(levels: &[(usize, f64)], window: usize) -> Option<f64> {
     levels.iter().rev().find(|level| level.0 <= window).or(levels.first()).map(|level| level.1)
 }
 
-/// Which windows carried packets that hardly ever waited for one another, nearly as many as the link carried in a window nearby in which
+/// What windows carried of packets that hardly ever waited for one another, nearly as many as the link carried in a window nearby in which
 /// they did, or more, and the highest rate that any window carried. There the link was faster than what was sent, by how much is not
 /// known.
 pub(crate) fn quiet(
@@ -213,7 +213,7 @@ pub(crate) fn quiet(
     (windows, series): (&[Window], &[Option<f64>]),
     start: f64,
     window_s: f64,
-) -> (Vec<bool>, f64) {
+) -> (Vec<Option<f64>>, f64) {
     let mut through = vec![(0.0, 0.0); windows.len()];
     for (packet, left) in record.packets().iter().zip(left) {
         // A departure is not a number, or before the first window, of packets that say nothing.
@@ -235,9 +235,30 @@ pub(crate) fn quiet(
         let (packets, bits) = through[index];
         let near = [before, after[index]].into_iter().flatten().fold(f64::INFINITY, f64::min);
         let carries = !near.is_finite() || bits / window_s > NEARLY * libm::exp(near);
-        packets >= FEWEST_PACKETS && windows[index].packets < QUIET * packets && carries
+        let is_quiet = packets >= FEWEST_PACKETS && windows[index].packets < QUIET * packets && carries;
+        is_quiet.then_some(bits / window_s)
     };
     ((0..windows.len()).map(&mut is_quiet).collect(), most)
+}
+
+/// The series with the rates of quiet windows, which carried so much: as long as a window is quiet the link is no slower than that, so the rate
+/// seen before goes on, or the one seen next held already, whichever is as fast; if neither is, what was carried.
+pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut after = vec![None; series.len()];
+    let mut next = None;
+    for (index, value) in series.iter().enumerate().rev() {
+        next = value.or(next);
+        after[index] = next;
+    }
+    let mut before: Option<f64> = None;
+    let of = |(index, value): (usize, &Option<f64>)| {
+        before = value.or(before);
+        let carried = quiet[index].filter(|_| value.is_none()).map(libm::log);
+        let Some(carried) = carried else { return *value };
+        let is_as_fast = |rate: &f64| *rate >= carried;
+        Some(before.filter(is_as_fast).or(after[index].filter(is_as_fast)).unwrap_or(carried))
+    };
+    series.iter().enumerate().map(of).collect()
 }
 
 /// The rate over time from 0 on: in windows in which it was seen what was seen, between them what was seen last and, from the middle
@@ -314,5 +335,18 @@ mod tests {
         assert!(rows.iter().zip([12e6, 0.0, 12e6]).all(|(row, rate)| (row.1 - rate).abs() < 1.0), "{rows:?}");
         assert!((mean_over_time(&rows, 1.0).unwrap() - 0.8 * 12e6).abs() < 1e3);
         assert_eq!(rate_at(&rows, 0.6), rows[2].1);
+    }
+
+    #[test]
+    fn a_quiet_window_is_no_slower_than_what_it_carried() {
+        let [slow, fast, carried] = [10e6_f64, 50e6, 30e6].map(libm::log);
+        let quiet: Vec<Option<f64>> =
+            (0..9).map(|at| (2..5).contains(&at).then_some(30e6).or((at == 7).then_some(30e6))).collect();
+        let series = [Some(slow), Some(fast), None, None, None, Some(slow), None, None, Some(slow)];
+        let found = through_quiet(&series, &quiet);
+        assert_eq!(found[2..5], [Some(fast); 3], "the fast rate goes on");
+        assert_eq!(found[6..8], [None, Some(carried)], "of neighbours that are slower what was carried");
+        let later = [Some(slow), Some(slow), None, None, None, Some(fast), None, None, Some(slow)];
+        assert_eq!(through_quiet(&later, &quiet)[2..5], [Some(fast); 3]);
     }
 }

@@ -4,7 +4,7 @@
 //! the same for all packets: the rate is that of the least mean absolute deviation from their median. Where no packet
 //! waited for another, all large rates explain the record equally well, and it has a lower bound only.
 
-use crate::bootstrap::{median, weights};
+use crate::bootstrap::{median, normal, weights};
 use crate::queue::delays;
 use crate::record::Record;
 use crossfade_core::Stream;
@@ -228,7 +228,11 @@ impl RateFit {
             let uniform: f64 = stream.random();
             (from + uniform * (to - from), of.base_s)
         };
-        (0..count).map(draw).collect()
+        let found: Vec<(f64, f64)> = (0..count).map(draw).collect();
+        // Of a normal distribution the standard error of the median is 1.2533 standard deviations over the root of the number, and a standard
+        // deviation is 1.2533 mean deviations.
+        let error_s = 1.2533 * 1.2533 * self.deviation_s / self.counts.iter().sum::<f64>().max(1.0).sqrt();
+        found.into_iter().map(|(rate, base_s)| (rate, base_s + error_s * normal(stream))).collect()
     }
 
     /// The lowest rate that explains the record about as well as the best does.

@@ -217,7 +217,7 @@ fn intervals_cover_what_they_say() {
         delay += holds(&draws(&|draw| draw.delay_s), 40e-3);
         loss += holds(&draws(&|draw| draw.loss), 0.01);
 
-        let times = trains(30.0, 120, &mut random);
+        let times = trains(8.0, 120, &mut random);
         let fit = Fit::new(&Link { loss: 0.005, ..LINK }.record(&times, &mut random), seed);
         queue += usize::from((fit.queue.value / BYTES - 60.0).abs() <= 1.0);
 
@@ -252,7 +252,7 @@ fn intervals_cover_what_they_say() {
 #[test]
 fn odd_records_have_finite_fits() {
     let mut fitted = 0;
-    for seed in 0..300 {
+    for seed in 0..40 {
         let mut random = stream(9000 + seed);
         let kind: [u32; 4] = std::array::from_fn(|_| random.random_range(0..5));
         let mut at = [0.0, -1e6, 1e9, 5.0, 0.0][kind[0] as usize];
@@ -302,5 +302,5 @@ fn odd_records_have_finite_fits() {
         assert!(fit.rates.iter().all(|row| row.0.is_finite() && row.1.is_finite() && row.1 >= 0.0), "{seed}");
         assert!(fit.busy_share.is_finite() && fit.deviation_s.is_finite() && fit.waited_share.is_finite());
     }
-    assert!(fitted > 150, "{fitted}");
+    assert!(fitted > 20, "{fitted}");
 }
