@@ -119,7 +119,10 @@ mod tests {
         ];
         for name in lower {
             let is_known = bad.iter().any(|word| name.contains(word));
-            assert!(is_known, "less of {name} is taken for better: if so, name it here, else in `Direction::of`");
+            assert!(
+                is_known,
+                "less of {name} is taken for better: if so, name it here, else in `Direction::of`"
+            );
         }
     }
 }
