@@ -75,6 +75,21 @@ def test_what_could_not_be_asked_is_not_taken_for_clean(programs: Path) -> None:
     assert "SKIPPED: vulnerabilities of Python packages: ConnectionError: no route" in audit(programs)[1]
 
 
+@pytest.mark.parametrize(
+    ("offline", "code"), [("echo 'advisories ok'", 0), ("echo 'error: RUSTSEC-1' >&2; exit 1", 1)]
+)
+def test_a_clone_of_the_advisories_is_read_where_none_can_be_fetched(
+    programs: Path, offline: str, code: int
+) -> None:
+    online = NO_DATABASE.removeprefix('case "$*" in')
+    program(programs, "cargo", f'case "$*" in *--offline*) {offline} ;;{online}')
+    status, out, _ = audit(programs)
+    assert status == code
+    assert "crates: the database of advisories could not be renewed" in out
+    assert ("RUSTSEC-1" if code else "crates: advisories ok") in out
+    assert "SKIPPED" not in out
+
+
 def test_what_is_found_fails(programs: Path) -> None:
     program(programs, "pip-audit", answer(["PYSEC-1"], skipped=1))
     code, out, _ = audit(programs)

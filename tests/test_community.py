@@ -76,6 +76,12 @@ def test_hooks_are_of_this_machine_and_call_what_lint_calls() -> None:
         assert (ROOT / script[0]).exists() if script else entry in lint[0] + lint[1]
 
 
+def test_a_release_has_at_most_sixty_lines() -> None:
+    _, *releases = re.split(r"^(?=## )", (ROOT / "CHANGES.md").read_text(), flags=re.MULTILINE)
+    assert len(releases) >= 2
+    assert {release.split()[1]: release.count("\n") for release in releases if release.count("\n") > 60} == {}
+
+
 def test_every_results_version_is_listed() -> None:
     page = (ROOT / "docs" / "project" / "results-versions.md").read_text()
     listed = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
