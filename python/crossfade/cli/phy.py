@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from crossfade import api
 from crossfade.cli import terminal
 from crossfade.cli.groups import Asked, grouped
 from crossfade.cli.options import ByOption, CsvOption, PlotOption, ScenarioArgument, XOption, YOption
 from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.figures.plot import plot as draw
-from crossfade.results.frames import COLUMNS
+from crossfade.files import write_text
+from crossfade.results.frames import BLOCK_COLUMNS, COLUMNS, frames_table
 from crossfade.tables import Cell, Table, format_estimate
 
 
@@ -21,8 +27,16 @@ def phy(
     by: ByOption = None,
     csv: CsvOption = None,
     plot: PlotOption = None,
+    error_table: Annotated[
+        Path | None,
+        typer.Option(
+            "--error-table",
+            metavar="FILE",
+            help="Write curves of transport blocks as a table for nr.error_table.",
+        ),
+    ] = None,
 ) -> None:
-    """Error rates of frames against SNR: the physical layer alone.
+    """Error rates of frames, or of an NR cell's transport blocks, against SNR: the physical layer alone.
 
     A row for each point and number of transmissions, with exact intervals: fer and ber, the residual that is
     not accepted after so many transmissions, the effective rate. A run is a batch of frames (run.frames); a
@@ -32,14 +46,19 @@ def phy(
     crossfade phy mimo-fer --plot fer.png
     crossfade phy mimo-fer --over channel.snr_db=0:30:1 --csv fer.csv
     crossfade phy mimo-fer --method phy,formula --csv -    closed forms beside it, where there are some
+    crossfade phy nr-blocks --error-table mine.csv         curves for nr.error_table
     """
-    outputs = Outputs(asked, scenario, csv=csv, plot=plot)
+    outputs = Outputs(asked, scenario, csv=csv, plot=plot, others=[error_table])
     with telling_what_is_left(
         not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
     ):
-        table = api.phy_table(scenario, methods=asked.methods, **asked.options())
+        results = api.phy_results(scenario, asked.methods, asked.options())
+    table = frames_table(results)
     outputs.print(lambda to: terminal.print_table(_readable(table), "", to))
     outputs.write(table)
+    if error_table is not None:
+        write_text(error_table, api.error_table(results))
+        terminal.say(f"wrote {error_table}")
     outputs.draw(lambda file: draw(table, str(file), x=x, y=y or "residual", by=by))
 
 
@@ -54,7 +73,7 @@ def _readable(table: Table) -> Table:
         if name in told
         or (
             name not in unsaid
-            and (name in ("method", *COLUMNS))
+            and (name in ("method", *COLUMNS, *BLOCK_COLUMNS) or "." in name)
             and len(dict.fromkeys(table.cells(name))) > 1
         )
     ]
