@@ -12,6 +12,9 @@ use crossfade_scenario::{NrSetup, ScenarioError, Setup};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What refuses in the name of the method.
+pub(super) const PHY: &str = "method phy";
+
 /// Blocks between two looks at a handle.
 const CHUNK: u64 = 10;
 
@@ -80,7 +83,7 @@ pub(super) fn block<'a>(nr: &'a NrSetup, who: &str) -> Result<&'a BlockConfig, S
 
 /// Blocks of a run, each sent until it is decoded, as often as hybrid ARQ would.
 pub(super) fn run(nr: &NrSetup, seed: RunSeed, handle: &ExecutionHandle) -> Option<Outcome> {
-    let trials = block(nr, super::phy::WHO).and_then(|block| {
+    let trials = block(nr, PHY).and_then(|block| {
         BlockTrials::new(&nr.model.config, block, seed)
             .map_err(|error| ScenarioError::key("nr", error.to_string()))
     });
@@ -168,13 +171,16 @@ pub struct CountedBlocks {
     pub failures: u32,
 }
 
+/// Ratios in dB, blocks, and failures.
+type Points = Vec<(f64, u32, u32)>;
+
 /// A table for `nr.error_table` of what was counted: a line for each scheme, size and number of transmissions.
 ///
 /// # Errors
 /// Blocks of several code blocks; a curve of which no ratio saw both outcomes; a table that would not be read.
 pub fn nr_error_table(counted: &[CountedBlocks], remark: &str) -> Result<String, ScenarioError> {
     let refuse = |problem: String| Err(ScenarioError::key("error table", problem));
-    let mut curves: BTreeMap<(CodedModulation, u32, u32), Vec<(f64, u32, u32)>> = BTreeMap::new();
+    let mut curves: BTreeMap<(CodedModulation, u32, u32), Points> = BTreeMap::new();
     for CountedBlocks { block, transmissions, snr_db, frames, failures } in counted {
         if block.code_blocks != 1 {
             return refuse(format!(

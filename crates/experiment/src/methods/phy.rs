@@ -14,16 +14,13 @@ use serde_json::json;
 /// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
 pub(super) struct Frames;
 
-/// Who refuses.
-pub(super) const WHO: &str = "method phy";
-
 /// Frames between two looks at `handle`.
 const CHUNK: u64 = 50;
 
 impl Solver for Frames {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
         match point.setup.nr() {
-            Some(nr) => nr_blocks::block(nr, WHO).err(),
+            Some(nr) => nr_blocks::block(nr, nr_blocks::PHY).err(),
             None => radio(point).err(),
         }
     }
@@ -79,7 +76,7 @@ fn radio(point: &Point) -> Result<(&LinksSetup, &RadioConfig), ScenarioError> {
         let problem = "method phy needs the physical layer of \"block-rayleigh\", or nr.block";
         ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
     })?;
-    refuse_changing(radio, WHO)?;
+    refuse_changing(radio, nr_blocks::PHY)?;
     Ok((links, radio))
 }
 
