@@ -49,3 +49,161 @@ def test_near_users_have_more_than_far_ones() -> None:
     # Flows in the order of their names: far, then near.
     assert min(goodputs[2:]) > max(goodputs[:2]) > 1e6
     assert abs(found["metrics"]["initial_frame_error_rate"]["value"] - 0.1) < 0.03
+
+
+BLOCKS = """\
+schema = 2
+methods = ["phy"]
+run = { frames = 100, frame_errors = 100000, max_frames = 400 }
+nr = { profile = "awgn", layers = 1, harq = { transmissions = 1 }, block = { mcs = 7, bits = 304 } }
+"""
+
+
+def test_blocks_have_a_row_for_each_ratio_and_number_of_transmissions(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "blocks.csv"
+    axes = ("--over", "nr.block.mcs=3,7", "--over", "nr.radio.mean_snr_db=2,6")
+    few = ("--set", "run.frame_errors=20", "--set", "run.max_frames=400")
+    done = cli("phy", "nr-blocks", *axes, *few, "--method", "phy,formula", "--csv", file)
+    assert done.code == 0, done.err
+    assert "mean_snr_db" not in done.out
+    table = cf.store.Table.from_csv(file.read_text(encoding="utf-8"))
+    rows = list(table.records())
+    assert len(rows) == 2 * 2 * 2 * 3
+    assert {row["rate_times_1024"] for row in rows} == {449, 490}
+    assert {(row["frame_bits"], row["code_blocks"]) for row in rows} == {(304, 1)}
+    assert "ber" not in table.columns
+    by = {
+        (row["nr.block.mcs"], row["snr_db"], row["method"], row["transmissions"]): float(str(row["residual"]))
+        for row in rows
+    }
+    # 320 bits with checksum need 6.19 dB for a tenth (another implementation), two copies 4.4 dB less about.
+    assert 0.05 < by[7, 6, "phy", 1] < 0.35
+    assert by[7, 2, "phy", 1] == 1.0
+    assert by[7, 2, "phy", 2] < 0.3
+    for key in by:
+        if key[2] == "phy":
+            assert by[key] == pytest.approx(by[(*key[:2], "formula", key[3])], abs=0.12), key
+
+
+def test_a_table_of_blocks_is_that_of_the_package(cli: Cli, tmp_path: Path) -> None:
+    """Of the same code block: 320 bits at 4 x 490/1024, whose curve the shipped table has from 600 blocks."""
+    file = tmp_path / "own.csv"
+    scenario = tmp_path / "blocks.toml"
+    scenario.write_text(BLOCKS, encoding="utf-8")
+    done = cli(
+        "phy", scenario, "--over", "nr.radio.mean_snr_db=5.0,5.5,6.0", "--error-table", file, "--quiet"
+    )
+    assert done.code == 0, done.err
+    line = file.read_text(encoding="utf-8").splitlines()[2].split(",")
+    assert line[:4] == ["4", "490", "320", "1"]
+    assert int(line[6]) == 1200
+    # 5.509 and 0.513 dB; standard errors of 0.03 dB each.
+    assert float(line[4]) == pytest.approx(5.509, abs=0.12)
+    assert float(line[5]) == pytest.approx(0.513, abs=0.15)
+    # It is read; a cell needs every scheme of its tables.
+    cell = cli("check", "nr-downlink", "--set", f"nr.error_table={file}")
+    assert cell.code == 2
+    assert "nr.error_table" in cell.err
+    assert "a table with every scheme of the MCS and CQI tables" in cell.err
+
+
+def test_a_table_needs_both_outcomes(cli: Cli, tmp_path: Path) -> None:
+    over = ("--over", "nr.radio.mean_snr_db=20,25", "--set", "run.max_frames=100", "--quiet")
+    done = cli("phy", "nr-blocks", *over, "--error-table", tmp_path / "own.csv")
+    assert done.code == 2
+    assert "some blocks fail and others not" in done.err
+    assert not (tmp_path / "own.csv").exists()
+    other = cli(
+        "phy", "mimo-fer", "--point", "0", "--runs", "1", "--quiet", "--error-table", tmp_path / "b.csv"
+    )
+    assert other.code == 2
+    assert "error table: needs blocks of an NR cell (nr.block)" in other.err
+
+
+def test_check_says_what_a_block_is(cli: Cli) -> None:
+    done = cli("check", "nr-blocks", "--point", "0")
+    said = "block of method phy: 304 bits in 1 code block of 320, 2 bits a symbol at 449/1024"
+    assert said in done.out, done.out
+    assert "flow" not in done.out
+
+
+BOTH_WAYS = {
+    "nr": {"profile": "awgn", "radio": {"mean_snr_db": 20}, "uplink": {"grants": "proactive"}},
+    "schema": 2,
+    "run": {"duration": "4 s", "warmup": "1 s", "runs": 1},
+    "link": {"packet_size": "1500 B", "queue": {"limit": "1000 packets"}},
+    "tcp": {"flavour": "rfc", "variant": "sack", "congestion": "cubic", "w_max": 4000},
+}
+
+
+def test_queue_disciplines_keep_the_delay_short() -> None:
+    """CUBIC fills a thousand packets; CoDel stays near its 5 ms; DualPI2 marks Prague and stays near 1 ms."""
+    found = {}
+    for discipline, congestion in (("drop-tail", "cubic"), ("codel", "cubic"), ("dualpi2", "prague")):
+        keys = {"link.queue.discipline": discipline, "tcp.congestion": congestion}
+        (point,) = cf.run(BOTH_WAYS, set=keys, cache=False).points
+        found[discipline] = point
+    delays = [found[name].value("delay_queue_mean_s") for name in found]
+    assert delays[0] > 2.0 * delays[1]
+    assert delays[1] < 0.015
+    assert delays[2] < 0.004
+    assert found["dualpi2"].value("ecn_marks") > 100
+    assert found["dualpi2"].value("queue_drops") == 0
+    # Thresholds of a millisecond let a radio of 0.5 ms slots, and gaps of as much, run empty.
+    full, kept, scalable = (found[name].value("goodput_bps") for name in found)
+    assert kept > 0.95 * full
+    assert scalable > 0.5 * full
+
+
+def test_parameter_sets_of_open_stacks_are_theirs() -> None:
+    """OpenAirInterface: nr_rlc_oai_api.c has ms45, p64, ms15, ms15, t32; its cell min_rxtxtime 2."""
+    checked = cf.check(BOTH_WAYS, set={"nr.preset": "oai-tdd-40"}).scenario["nr"]
+    expected = ("45 ms", 64, "15 ms", "15 ms", 32, 18)
+    keys = (
+        "t_poll_retransmit",
+        "poll_pdu",
+        "t_reassembly",
+        "t_status_prohibit",
+        "max_retransmissions",
+        "sn_bits",
+    )
+    assert tuple(checked["rlc"][key] for key in keys) == expected
+    assert (checked["harq"]["k1"], checked["uplink"]["k2"], checked["layers"]) == (2, 2, 1)
+    checked = cf.check(BOTH_WAYS, set={"nr.preset": "srsran-tdd-100"}).scenario["nr"]
+    assert (checked["harq"]["transmissions"], checked["rlc"]["t_poll_retransmit"]) == (5, "20 ms")
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"nr.block.bits": 320}, "nr.block.mcs: missing; an index of MCS table 2, 0 to 27"),
+        ({"nr.block.mcs": 28}, "nr.block.mcs = 28: must be between 0 and 27"),
+        ({"nr.block": {"mcs": 1, "cqi": 1}}, "nr.block.cqi contradicts nr.block.mcs"),
+        ({"nr.block.cqi": 16}, "nr.block.cqi = 16: must be between 1 and 15"),
+        ({"nr.block": {"mcs": 1, "prbs": 107}}, "nr.block.prbs = 107: must be between 1 and 106"),
+        ({"nr.block": {"mcs": 1, "bits": 25}}, "nr.block.bits = 25: must be a multiple of 8"),
+        ({"nr.block": {"mcs": 1, "iterations": 0}}, "nr.block.iterations = 0: must be between 1 and 200"),
+        ({"nr.mcs_table": 3, "nr.effective_sinr": "eesm"}, "EESM has no parameters for these"),
+        ({"flows.a.five_qi": 4}, "flows.a.five_qi = 4: must be one of 1, 2, 5, 7, 9"),
+        ({"flows.a.five_qi": 9, "nr.uplink": None}, "nr.uplink: missing; a table, with flows.a.five_qi"),
+        ({"flows.a.queue.limit": "10 ms"}, "flows.a.queue.limit = "),
+        ({"link.queue.target": "5 ms"}, "link.queue"),
+    ],
+)
+def test_bad_input_is_one_line(keys: dict[str, object], said: str) -> None:
+    with pytest.raises(cf.errors.ScenarioError) as refused:
+        cf.check(BOTH_WAYS, set=keys)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_phy_refuses_what_has_no_block(cli: Cli) -> None:
+    none = cli("phy", "nr-downlink", "--runs", "1")
+    assert none.code == 2
+    assert "nr.block: missing" in none.err
+    fading = cli("phy", "nr-blocks", "--method", "formula", "--set", "nr.profile=TDL-C", "--point", "0")
+    assert fading.code == 2
+    assert "nr.profile: the formula of a block assumes a channel that does not fade" in fading.err
+    queue = cli("check", "quickstart", "--set", "flows.a.queue.limit=9 packets")
+    assert queue.code == 2
+    assert "flows.a.queue: needs an nr" in queue.err

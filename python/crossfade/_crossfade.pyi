@@ -615,6 +615,13 @@ def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
     GoldenError for what cannot be read.
     """
 
+def nr_error_table(counted: str, remark: str) -> str:
+    """Table for ``nr.error_table`` of counted transport blocks, its first line the remark.
+
+    ``counted`` is a JSON list of ``{"block": {...}, "transmissions": n, "snr_db": x, "frames": n,
+    "failures": n}``. Raises ScenarioError for what makes no table.
+    """
+
 def student_quantile(degrees: int, coverage: float = 0.95) -> float:
     """The t that Student's distribution exceeds in absolute value with probability 1 - ``coverage``."""
 

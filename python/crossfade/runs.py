@@ -1,9 +1,10 @@
-"""Single runs: every event, samples over time, transfers, delays, packet captures; error rates of frames."""
+"""Single runs: every event, samples over time, transfers, delays, captures; error rates of frames, blocks."""
 
 from crossfade.api import (
     delays,
     events,
     link_events,
+    nr_error_table,
     opportunities,
     pcap,
     phy,
@@ -19,6 +20,7 @@ __all__ = [
     "delays",
     "events",
     "link_events",
+    "nr_error_table",
     "opportunities",
     "pcap",
     "phy",

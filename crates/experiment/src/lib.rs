@@ -49,7 +49,7 @@ pub use handle::ExecutionHandle;
 pub use impossible::ImpossibleResult;
 pub use kinds::{Runs, estimate};
 pub use known::{Known, PointNumbers};
-pub use methods::{Look, MethodInfo, methods};
+pub use methods::{BlockFacts, CountedBlocks, Look, MethodInfo, methods, nr_error_table};
 pub use metric::MetricInfo;
 pub use metrics::{MAIN_METRICS, MAIN_METRICS_OF_SECONDS, METRICS};
 pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, STATION, USER};

@@ -3,7 +3,7 @@
 use crate::closed_forms::radio;
 use crate::experiment::Experiment;
 use crate::kinds::{Runs, estimate, share_of_frames};
-use crate::methods::{BIANCHI, HYBRID_ARQ, form_of_stations, solver};
+use crate::methods::{BIANCHI, BlockFacts, HYBRID_ARQ, form_of_stations, solver};
 use crate::metric::MetricInfo;
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, NOT_ACCEPTED};
 use crate::networks;
@@ -12,7 +12,7 @@ use crate::row::Row;
 use crate::support::Support;
 use crate::warnings;
 use crossfade_core::{DelayHistogram, Estimate};
-use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
+use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, Setup, StopRule};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -44,9 +44,12 @@ pub struct PointResult {
     pub parts: Vec<PartResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
-    /// rho in dB, where there is a physical layer.
+    /// rho in dB, where there is a physical layer; the mean SNR of a transport block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr_db: Option<f64>,
+    /// The transport block of method phy, of an NR cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockFacts>,
     /// By method phy and by closed forms: the share of frames that are not accepted after 1, 2, ... transmissions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub residual: Vec<Metric>,
@@ -254,6 +257,13 @@ fn result(experiment: &Experiment, point: &Point, method: Method, rows: Vec<&Row
     }
 }
 
+/// rho, or the mean ratio of a transport block, in dB.
+fn snr_db(setup: &Setup) -> Option<f64> {
+    let of_block = setup.nr().filter(|nr| nr.model.block.is_some());
+    let of_block = of_block.map(|nr| nr.model.config.users[0].mean_snr_db);
+    of_block.or_else(|| radio(setup).map(|(_, radio)| radio.snr_db))
+}
+
 /// The result of what was solved; without a row it is yet to be.
 fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let found = |name: &str| row.and_then(|row| row.metrics.get(name));
@@ -306,7 +316,8 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
             .chain(stations)
             .collect(),
         loss_windows,
-        snr_db: radio(&point.setup).map(|(_, radio)| radio.snr_db),
+        snr_db: snr_db(&point.setup),
+        block: BlockFacts::of(&point.setup),
         residual: (1..)
             .map_while(|n| found(&format!("{NOT_ACCEPTED}{n}")))
             .map(|share| Metric::exact(share, "1"))
@@ -358,7 +369,8 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         warnings: warnings::of_runs(&experiment.stop, point, method, &rows),
         parts,
         loss_windows: Vec::new(),
-        snr_db: radio(&point.setup).map(|(_, radio)| radio.snr_db),
+        snr_db: snr_db(&point.setup),
+        block: BlockFacts::of(&point.setup),
         residual: of_frames(NOT_ACCEPTED),
         combined: of_frames(COMBINED_ERRORS),
         rows: rows.iter().map(|row| row.key.clone()).collect(),

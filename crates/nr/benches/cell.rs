@@ -10,7 +10,7 @@ use crossfade_link::{Fabric, Parcel, QueueLimit};
 use crossfade_nr::rlc::{RlcConfig, RlcMode};
 use crossfade_nr::{
     Combining, Duplex, EffectiveSinr, Fidelity, Grants, HarqConfig, McsTable, NrCell, NrConfig, NrUser,
-    Numerology, QualityReports, Scheduler, StackConfig, UplinkConfig, Way,
+    Numerology, QualityReports, Scheduler, StackConfig, USUAL_PRIORITY, UplinkConfig, Way,
 };
 use std::time::Instant;
 
@@ -59,7 +59,17 @@ fn config(users: usize) -> NrConfig {
         profile: DelayProfile::named(NamedProfile::TdlC(100e-9)).ok(),
         shadowing: None,
         blockage: None,
-        users: vec![NrUser { mean_snr_db: 18.0, speed_mps: 0.83, fd_t: 0.00485, trace: None }; users],
+        users: vec![
+            NrUser {
+                mean_snr_db: 18.0,
+                speed_mps: 0.83,
+                fd_t: 0.00485,
+                trace: None,
+                priority: USUAL_PRIORITY,
+                queue: None
+            };
+            users
+        ],
         scheduler: Scheduler::ProportionalFair { window_slots: 100.0 },
         feedback: QualityReports { period_slots: 40, delay_slots: 4, is_indicator: true },
         target_error_rate: 0.1,
@@ -84,6 +94,7 @@ fn config(users: usize) -> NrConfig {
             rlc,
             reordering: Some(ms(220)),
             discard: None,
+            own: Vec::new(),
             outage: ms(200),
             uplink,
             handover: None,

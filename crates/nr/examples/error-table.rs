@@ -7,7 +7,8 @@
 
 use crossfade_nr::ldpc::{BaseGraph, Schedule};
 use crossfade_nr::{
-    Awgn, CodedModulation, Combining, ErrorCurve, McsTable, approximation, most_likely_curve, stream,
+    Awgn, CodedModulation, Combining, ERROR_TABLE_COLUMNS, ErrorCurve, McsTable, TableEntry, approximation,
+    most_likely_curve, stream,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,22 +64,18 @@ fn main() {
         "# Layered sum-product decoding, {ITERATIONS} iterations, exact ratios, perfect channel knowledge; seed 1; up to {blocks} blocks at each \
          of 5 ratios; copies have redundancy versions 0, 2, 3, 1."
     );
-    println!("bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures");
+    println!("{ERROR_TABLE_COLUMNS}");
     println!("{}", found.into_inner().unwrap_or_else(PoisonError::into_inner).join("\n"));
 }
 
 /// The line of a curve.
 fn line(scheme: CodedModulation, bits: u32, transmissions: u32, blocks: u32) -> String {
     let (curve, points) = curve(scheme, bits, transmissions, blocks);
-    let head = format!(
-        "{},{},{bits},{transmissions}",
-        scheme.bits_per_symbol,
-        f64::from(scheme.rate_times_2048) / 2.0
-    );
-    let failed: u32 = points.iter().map(|(.., failures)| failures).sum();
-    eprintln!("{head} {points:?}");
-    let ErrorCurve { middle_db, width_db } = curve;
-    format!("{head},{middle_db:.3},{width_db:.4},{},{failed}", points.len() as u32 * blocks)
+    let sum = |of: fn(&(f64, u32, u32)) -> u32| points.iter().map(|point| u64::from(of(point))).sum();
+    let counts = (sum(|point| point.1), sum(|point| point.2));
+    let entry = TableEntry { scheme, block_bits: bits, transmissions, curve, counts };
+    eprintln!("{entry} {points:?}");
+    entry.to_string()
 }
 
 /// The curve of a block, and at which ratios how many were simulated and failed.

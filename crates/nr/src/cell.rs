@@ -126,14 +126,7 @@ impl Fabric for NrCell {
             None if to == BASE => return Push::Lost,
             None => {
                 let config = &self.downlink.config;
-                let user = &mut self.downlink.users[user];
-                let (packets, bytes) = user.waiting();
-                if config.queue.is_some_and(|limit| !limit.admits(packets, bytes, parcel.bytes())) {
-                    user.statistics.packets.queue_drops += 1;
-                    return Push::QueueDrop;
-                }
-                user.push(self.now, parcel, config.header_bytes);
-                Push::Accepted
+                self.downlink.users[user].push(self.now, parcel, config)
             }
         };
         if pushed == Push::Accepted && !self.is_busy {

@@ -1,7 +1,7 @@
 //! Whole cells against closed forms.
 
 use crate::awgn::Combining;
-use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
+use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler, USUAL_PRIORITY};
 use crate::{Allocation, Duplex, EffectiveSinr, McsTable, NrCell, Numerology, Way};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};
@@ -29,7 +29,14 @@ pub(crate) fn config(snr_db: f64) -> NrConfig {
         profile: None,
         shadowing: None,
         blockage: None,
-        users: vec![NrUser { mean_snr_db: snr_db, speed_mps: 0.0, fd_t: 0.0, trace: None }],
+        users: vec![NrUser {
+            mean_snr_db: snr_db,
+            speed_mps: 0.0,
+            fd_t: 0.0,
+            trace: None,
+            priority: USUAL_PRIORITY,
+            queue: None,
+        }],
         scheduler: Scheduler::RoundRobin,
         feedback: QualityReports { period_slots: 1, delay_slots: 0, is_indicator: false },
         target_error_rate: 0.1,
@@ -191,7 +198,17 @@ pub(crate) fn fading(users: usize) -> NrConfig {
     let mut config = config(15.0);
     config.profile = Some(DelayProfile::named(NamedProfile::TdlC(300e-9)).unwrap());
     // 30 km/h at 3.5 GHz.
-    config.users = vec![NrUser { mean_snr_db: 15.0, speed_mps: 8.3, fd_t: 0.0485, trace: None }; users];
+    config.users = vec![
+        NrUser {
+            mean_snr_db: 15.0,
+            speed_mps: 8.3,
+            fd_t: 0.0485,
+            trace: None,
+            priority: USUAL_PRIORITY,
+            queue: None
+        };
+        users
+    ];
     config.feedback = QualityReports { period_slots: 20, delay_slots: 4, is_indicator: true };
     config
 }

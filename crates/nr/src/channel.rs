@@ -84,7 +84,7 @@ impl Channel {
         seed: RunSeed,
         simd: Simd,
     ) -> Result<Self, CellError> {
-        let NrUser { mean_snr_db, speed_mps, fd_t, trace } = &config.users[number];
+        let NrUser { mean_snr_db, speed_mps, fd_t, trace, .. } = &config.users[number];
         let stream = |of: &str| {
             let is_apart = config.way != Way::Down && config.duplex.is_frequency() && of != "shadowing";
             seed.stream(&format!("{of}.nr.{}{number}", if is_apart { "up." } else { "" }))

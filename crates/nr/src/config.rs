@@ -10,7 +10,7 @@ use crate::transport_block::{Allocation, CodeBlocks, limited_buffer_bits};
 use crossfade_cell::{CellError, OuterLoopConfig, SinrTrace};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::{OutOfRange, SimTime};
-use crossfade_link::QueueLimit;
+use crossfade_link::{QueueConfig, QueueLimit};
 use std::sync::Arc;
 
 /// More users than this a cell cannot have.
@@ -145,6 +145,9 @@ pub enum Fidelity {
     Rate,
 }
 
+/// The priority of users that say nothing of it: that of the class of most traffic (5QI 9).
+pub const USUAL_PRIORITY: u32 = 90;
+
 /// A user.
 #[derive(Clone, Debug)]
 pub struct NrUser {
@@ -156,6 +159,10 @@ pub struct NrUser {
     pub fd_t: f64,
     /// What was recorded in place of a channel.
     pub trace: Option<SinrTrace>,
+    /// Of users with new data those with the least number go first.
+    pub priority: u32,
+    /// How its packets wait on the downlink, with a limit of their own; `None` is first in, first out, within that of the cell.
+    pub queue: Option<QueueConfig>,
 }
 
 pub(crate) fn out_of_range<T>(
@@ -227,8 +234,11 @@ impl NrConfig {
     /// The radio of the uplink, of which base stations make no mistake about acknowledgements.
     #[must_use]
     pub fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
-        let user =
-            |user: &NrUser| NrUser { mean_snr_db: user.mean_snr_db + uplink.snr_offset_db, ..user.clone() };
+        let user = |user: &NrUser| NrUser {
+            mean_snr_db: user.mean_snr_db + uplink.snr_offset_db,
+            queue: None,
+            ..user.clone()
+        };
         Self {
             way: Way::Up { symbols: uplink.symbols, k2: uplink.k2 },
             layers: uplink.layers,

@@ -188,12 +188,16 @@ impl Direction {
                     let reported = users[number].reported(slot, config);
                     reported[group.min(reported.len() - 1)]
                 };
-                let open = (0..active.len()).filter(|place| active[*place].1 > 0.0);
+                // Users of a lower number have all they want first.
+                let priority = |place: &usize| config.users[active[*place].0].priority;
+                let wants = |place: &usize| active[*place].1 > 0.0;
+                let first = (0..active.len()).filter(wants).map(|place| priority(&place)).min();
+                let open = (0..active.len()).filter(wants).filter(|place| Some(priority(place)) == first);
                 let chosen = match config.scheduler {
                     Scheduler::RoundRobin => {
                         let count = active.len();
                         let mut in_turn = (0..count).map(|step| (next + step) % count);
-                        in_turn.find(|place| active[*place].1 > 0.0)
+                        in_turn.find(|place| wants(place) && Some(priority(place)) == first)
                     }
                     Scheduler::MaxSinr => {
                         let scored = open.map(|place| (place, ratio(active[place].0)));

@@ -12,11 +12,12 @@ use crate::ldpc::BaseGraph;
 use crate::mcs::CodedModulation;
 use crate::normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 /// The columns of a table.
-const COLUMNS: &str =
+pub const COLUMNS: &str =
     "bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures";
 
 /// Curves of two rates may cross by this much, which is what few blocks are uncertain by: small blocks take whole symbols, with which
@@ -36,6 +37,43 @@ pub struct TableEntry {
     pub curve: ErrorCurve,
     /// Blocks that were simulated, and those that failed; 0 of a table that does not say.
     pub counts: (u64, u64),
+}
+
+impl TableEntry {
+    /// The curve behind counts: ratio in dB, blocks, failures. `None` where all ratios saw every block fail or none, or there is but one
+    /// ratio.
+    pub fn of_counts(
+        scheme: CodedModulation,
+        block_bits: u32,
+        transmissions: u32,
+        points: &[(f64, u32, u32)],
+    ) -> Option<Self> {
+        let says_something = |&&(_, blocks, failures): &&(f64, u32, u32)| 0 < failures && failures < blocks;
+        if points.len() < 2 || points.iter().find(says_something).is_none() {
+            return None;
+        }
+        let best = approximation(scheme, block_bits, transmissions);
+        let start = ErrorCurve { middle_db: best.middle_db + decoder_loss_db(f64::from(block_bits)), ..best };
+        let sum = |of: fn(&(f64, u32, u32)) -> u32| points.iter().map(|point| u64::from(of(point))).sum();
+        Some(Self {
+            scheme,
+            block_bits,
+            transmissions,
+            curve: most_likely_curve(points, start),
+            counts: (sum(|point| point.1), sum(|point| point.2)),
+        })
+    }
+}
+
+/// The line of a table.
+impl fmt::Display for TableEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, block_bits, transmissions, curve, counts: (blocks, failures) } = self;
+        let rate = f64::from(scheme.rate_times_2048) / 2.0;
+        let ErrorCurve { middle_db, width_db } = curve;
+        write!(f, "{},{rate},{block_bits},{transmissions},", scheme.bits_per_symbol)?;
+        write!(f, "{middle_db:.3},{width_db:.4},{blocks},{failures}")
+    }
 }
 
 /// How a scheme's curve at one size lies to the normal approximation.
@@ -335,6 +373,21 @@ mod tests {
             .collect();
         let found = most_likely_curve(&points, ErrorCurve { middle_db: 2.8, width_db: 0.3 });
         assert!((found.middle_db - 3.0).abs() < 1e-3 && (found.width_db - 0.2).abs() < 1e-3, "{found:?}");
+    }
+
+    #[test]
+    fn lines_that_are_written_are_read() {
+        let scheme = CodedModulation { bits_per_symbol: 8, rate_times_2048: 1365 };
+        let exact = ErrorCurve { middle_db: 18.3, width_db: 0.25 };
+        let points = [17.9, 18.2, 18.4, 18.7]
+            .map(|snr_db| (snr_db, 10_000, (exact.error_rate(snr_db) * 1e4).round() as u32));
+        let entry = TableEntry::of_counts(scheme, 2000, 1, &points).unwrap();
+        assert_eq!(entry.to_string(), format!("8,682.5,2000,1,18.300,{:.4},40000,{}", 0.25, entry.counts.1));
+        let table: ErrorTable = format!("{COLUMNS}\n{entry}\n").parse().unwrap();
+        assert_eq!(table.entries()[0].counts, entry.counts);
+        for useless in [&points[..1], &[(10.0, 100, 100), (30.0, 100, 0)]] {
+            assert_eq!(TableEntry::of_counts(scheme, 2000, 1, useless), None);
+        }
     }
 
     #[test]

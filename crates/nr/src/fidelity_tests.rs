@@ -2,7 +2,7 @@
 
 use crate::awgn::Combining;
 use crate::cell_tests::{SEED, config, fading, goodput_bps, run, saturated};
-use crate::config::{Fidelity, NrConfig, NrUser, Scheduler};
+use crate::config::{Fidelity, NrConfig, NrUser, Scheduler, USUAL_PRIORITY};
 use crate::{NrCell, closed_form};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_core::SimTime;
@@ -50,7 +50,8 @@ fn moving(kmh: f64) -> NrConfig {
     let mut config = fading(1);
     let speed_mps = kmh / 3.6;
     let fd_t = speed_mps * 3.5e9 / 299_792_458.0 * 5e-4;
-    config.users[0] = NrUser { mean_snr_db: 18.0, speed_mps, fd_t, trace: None };
+    config.users[0] =
+        NrUser { mean_snr_db: 18.0, speed_mps, fd_t, trace: None, priority: USUAL_PRIORITY, queue: None };
     (config.harq.nack_to_ack, config.harq.ack_to_nack) = (0.001, 0.01);
     config
 }

@@ -2,7 +2,8 @@
 //!
 //! - [`Numerology`] and [`Duplex`]: slots, resource blocks, patterns, and when a block can be retransmitted.
 //! - [`McsTable`], [`Allocation`] and [`CodeBlocks`]: modulation and coding schemes, exact transport block sizes.
-//! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates.
+//! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates, [`BlockTrials`] those of
+//!   the blocks of a cell.
 //! - [`normal_approximation`]: error rates without a measurement.
 //!
 //! - [`NrCell`]: a downlink as a [`Fabric`](crossfade_link::Fabric), with HARQ processes, quality reports and schedulers.
@@ -14,6 +15,7 @@
 #![allow(clippy::inline_always)]
 
 mod awgn;
+mod block_trials;
 mod blockage;
 mod cell;
 #[cfg(test)]
@@ -23,6 +25,7 @@ mod closed_forms;
 mod config;
 mod demapper;
 mod direction;
+mod discipline;
 mod effective_sinr;
 mod error_rates;
 mod error_table;
@@ -36,6 +39,8 @@ mod mean_blocks;
 mod normal_approximation;
 mod numerology;
 pub mod pdcp;
+#[cfg(test)]
+mod queue_tests;
 mod reassembly;
 mod requests;
 pub mod rlc;
@@ -50,17 +55,21 @@ mod upper;
 mod user;
 
 pub use awgn::{Awgn, Combining, stream};
+pub use block_trials::{BlockChannel, BlockConfig, BlockCounts, BlockLayout, BlockSize, BlockTrials};
 pub use blockage::Blockage;
 pub use cell::NrCell;
 pub use closed_forms::{BlockFate, ClosedForms, Idle, Saturated, Unmet};
 pub use config::{
     EffectiveSinr, Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler,
+    USUAL_PRIORITY,
 };
-pub use error_table::{ErrorTable, TableEntry, approximation, most_likely_curve};
+pub use error_table::{
+    COLUMNS as ERROR_TABLE_COLUMNS, ErrorTable, TableEntry, approximation, most_likely_curve,
+};
 pub use harq::closed_form;
 pub use mcs::{CodedModulation, McsTable};
 pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
 pub use numerology::{Duplex, LONGEST_PATTERN, Numerology, SLOT_SYMBOLS};
 pub use simulated_block::{BlockFading, SimulatedBlock, SimulatedBlockConfig};
-pub use stack_config::{Drx, Grants, Handover, StackConfig, UplinkConfig, Way};
+pub use stack_config::{BearerConfig, Drx, Grants, Handover, StackConfig, UplinkConfig, Way};
 pub use transport_block::{Allocation, CodeBlocks, limited_buffer_bits};

@@ -47,6 +47,7 @@ pub struct SimulatedBlockConfig {
 pub struct SimulatedBlock {
     link: Link,
     parts: Vec<Part>,
+    fading: BlockFading,
     is_decoded: bool,
 }
 
@@ -54,13 +55,26 @@ pub struct SimulatedBlock {
 struct Link {
     decoder: Decoder,
     dimension: Dimension,
-    fading: BlockFading,
+    layers: usize,
     ratios: Vec<f32>,
+}
+
+/// The power gains that the symbols of a transmission meet.
+#[derive(Clone, Copy)]
+enum Gains<'a> {
+    /// One of all.
+    Of(f64),
+    /// A Rayleigh gain of its own for each.
+    Drawn,
+    /// Those of resource blocks, in whose subcarriers symbols are one after the other, OFDM symbol by OFDM symbol.
+    OfResourceBlocks(&'a [f64]),
 }
 
 /// A code block.
 struct Part {
     matching: RateMatching,
+    /// Symbols of the code blocks before, and its own.
+    first: usize,
     symbols: usize,
     block: Vec<u8>,
     word: Vec<u8>,
@@ -82,14 +96,17 @@ impl SimulatedBlock {
         let SimulatedBlockConfig { scheme, code, symbols, layers, .. } = *config;
         let bits_per_symbol = scheme.bits_per_symbol as usize;
         let ldpc = Code::new(code.base_graph, code.bits);
+        let mut first = 0;
         let part = |number: u32| {
             // 38.212 section 5.4.2.1: the last code blocks have the symbol of each layer that is left over.
             let each = symbols / layers / code.count;
             let left = symbols / layers % code.count;
             let symbols = (layers * (each + u32::from(number >= code.count - left))) as usize;
             let limit = config.buffer_bits.map(|bits| bits as usize);
+            first += symbols;
             Part {
                 matching: RateMatching::new(&ldpc, symbols * bits_per_symbol, bits_per_symbol, limit),
+                first: first - symbols,
                 symbols,
                 block: Vec::new(),
                 word: Vec::new(),
@@ -102,7 +119,8 @@ impl SimulatedBlock {
         let ratios = vec![0.0; ldpc.word()];
         let decoder = Decoder::new(ldpc, schedule, iterations, Simd::widest());
         let dimension = Dimension::of(scheme.bits_per_symbol);
-        Self { link: Link { decoder, dimension, fading: config.fading, ratios }, parts, is_decoded: false }
+        let link = Link { decoder, dimension, layers: layers as usize, ratios };
+        Self { link, parts, fading: config.fading, is_decoded: false }
     }
 
     /// Another block with random bits, of which nothing was sent.
@@ -119,11 +137,23 @@ impl SimulatedBlock {
 
     /// Sends a copy with redundancy version `version` at Es/N0 = `snr_db` in the mean.
     pub fn send(&mut self, version: u32, snr_db: f64, stream: &mut Stream) {
+        let gains = match self.fading {
+            BlockFading::None => Gains::Of(1.0),
+            BlockFading::PerTransmission => Gains::Of(complex_normal(stream).norm_sqr()),
+            BlockFading::PerSymbol => Gains::Drawn,
+        };
+        self.transmit(version, snr_db, gains, stream);
+    }
+
+    /// Like [`Self::send`], but over resource blocks with these power gains, whatever the fading of the configuration.
+    pub fn send_over(&mut self, gains: &[f64], version: u32, snr_db: f64, stream: &mut Stream) {
+        self.transmit(version, snr_db, Gains::OfResourceBlocks(gains), stream);
+    }
+
+    fn transmit(&mut self, version: u32, snr_db: f64, gains: Gains<'_>, stream: &mut Stream) {
         let noise_power = 1.0 / from_db(snr_db);
-        let of_all =
-            (self.link.fading == BlockFading::PerTransmission).then(|| complex_normal(stream).norm_sqr());
         for part in self.parts.iter_mut().filter(|part| !part.is_decoded) {
-            part.send(version, noise_power, of_all, &self.link, stream);
+            part.send(version, noise_power, gains, &self.link, stream);
         }
     }
 
@@ -143,7 +173,7 @@ impl Part {
         &mut self,
         version: u32,
         noise_power: f64,
-        of_all: Option<f64>,
+        gains_met: Gains<'_>,
         link: &Link,
         stream: &mut Stream,
     ) {
@@ -153,15 +183,19 @@ impl Part {
         let bits = link.dimension.bits();
         let mut labels = [0_usize; 2];
         let mut places = self.matching.places(version);
-        for (sums, gains) in received.sums.iter_mut().zip(&mut received.gains) {
+        for (place_in_block, (sums, gains)) in
+            (self.first..).zip(received.sums.iter_mut().zip(&mut received.gains))
+        {
             for bit in 0..2 * bits {
                 let place = places.next().unwrap_or_default();
                 let label = &mut labels[bit % 2];
                 *label = (*label << 1 | usize::from(self.word[place])) & ((1 << bits) - 1);
             }
-            let gain = match link.fading {
-                BlockFading::PerSymbol => complex_normal(stream).norm_sqr(),
-                _ => of_all.unwrap_or(1.0),
+            let gain = match gains_met {
+                Gains::Of(gain) => gain,
+                Gains::Drawn => complex_normal(stream).norm_sqr(),
+                // Layer by layer, then subcarrier by subcarrier (38.211 sections 7.3.1.3 and 7.3.1.5).
+                Gains::OfResourceBlocks(all) => all[place_in_block / link.layers / 12 % all.len()],
             };
             // |h|^2 x + conj(h) n, of which the noise has the power of |h|^2 times that of n.
             let deviation = (gain * noise_power).sqrt();

@@ -6,13 +6,14 @@
 //!                                       +------- STATUS PDUs <----------+   in blocks of the other direction
 //! ```
 
+use crate::discipline::Discipline;
 use crate::pdcp::{Delivered, PdcpReceiver};
 use crate::rlc::{
     AmReceiver, AmTransmitter, DataPdu, RlcConfig, RlcMode, Source, Status, UmReceiver, UmTransmitter,
 };
-use crate::stack_config::StackConfig;
+use crate::stack_config::BearerConfig;
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, EventLog, LinkEvent, Parcel, UserStatistics};
+use crossfade_link::{Departure, EventLog, LinkEvent, Parcel, QueueLimit, UserStatistics, Waiting};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The two directions of a stack.
@@ -66,8 +67,31 @@ struct Queue<'a> {
     base: u64,
     begun: &'a mut u64,
     bytes: &'a mut u64,
+    discipline: &'a mut Option<Discipline>,
     now: SimTime,
     statistics: &'a mut UserStatistics,
+}
+
+impl Queue<'_> {
+    /// Takes the next packet out of the queue, unless one that was taken out has not begun.
+    fn pull(&mut self) {
+        let Some(discipline) = self.discipline else { return };
+        if self.packets.len() > (*self.begun - self.base) as usize {
+            return;
+        }
+        if let Some(Waiting { since, packet }) = discipline.next(self.now) {
+            *self.bytes += u64::from(packet.bytes());
+            self.packets.push_back(Packet::new(packet, since, self.now));
+        }
+    }
+}
+
+impl Packet {
+    /// A packet that came at `since` and is the first of the queue from `head` on, unless it is behind others.
+    fn new(parcel: Parcel, since: SimTime, head: SimTime) -> Self {
+        let never = SimTime::MAX;
+        Self { parcel, since, head, first: never, last: never, completing: never }
+    }
 }
 
 impl Source for Queue<'_> {
@@ -91,6 +115,7 @@ impl Source for Queue<'_> {
                 next.head = next.head.max(self.now);
             }
         }
+        self.pull();
         count
     }
 }
@@ -103,6 +128,8 @@ pub(crate) struct Bearer {
     base: u64,
     begun: u64,
     waiting_bytes: u64,
+    /// What waits before these packets, where that is not in order of arrival.
+    discipline: Option<Discipline>,
     transmitter: Transmitter,
     receiver: Receiver,
     pdcp: PdcpReceiver,
@@ -115,10 +142,11 @@ pub(crate) struct Bearer {
 }
 
 impl Bearer {
-    fn new(rlc: RlcConfig, user: u16) -> Self {
+    fn new(rlc: RlcConfig, user: u16, discipline: Option<Discipline>) -> Self {
         let (transmitter, receiver) = Self::ends(rlc);
         Self {
             rlc,
+            discipline,
             packets: VecDeque::new(),
             base: 0,
             begun: 0,
@@ -146,15 +174,35 @@ impl Bearer {
 
     /// Packets of which nothing was sent, and their bytes.
     pub(crate) fn waiting(&self) -> (usize, u64) {
-        (self.packets.len() - (self.begun - self.base) as usize, self.waiting_bytes)
+        let (packets, bytes) = self.discipline.as_ref().map_or((0, 0), Discipline::waiting);
+        (packets + self.packets.len() - (self.begun - self.base) as usize, bytes + self.waiting_bytes)
     }
 
-    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) {
-        let never = SimTime::MAX;
-        // Behind others it becomes the first when the one before begins.
-        let packet = Packet { parcel, since: now, head: now, first: never, last: never, completing: never };
-        self.packets.push_back(packet);
-        self.waiting_bytes += u64::from(parcel.bytes());
+    /// Takes a packet, or turns it away; a queue discipline has a limit of its own.
+    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, limit: Option<QueueLimit>) -> bool {
+        let (packets, bytes) = self.waiting();
+        let is_taken = match &mut self.discipline {
+            Some(discipline) => discipline.push(now, parcel),
+            None => limit.is_none_or(|limit| limit.admits(packets, bytes, parcel.bytes())),
+        };
+        if !is_taken {
+            self.statistics.packets.queue_drops += 1;
+            return false;
+        }
+        if self.discipline.is_some() {
+            self.queue(now).pull();
+        } else {
+            // Behind others it becomes the first when the one before begins.
+            self.packets.push_back(Packet::new(parcel, now, now));
+            self.waiting_bytes += u64::from(parcel.bytes());
+        }
+        true
+    }
+
+    /// What waits at `now`.
+    fn queue(&mut self, now: SimTime) -> Queue<'_> {
+        let Self { packets, base, begun, waiting_bytes, discipline, statistics, .. } = self;
+        Queue { packets, base: *base, begun, bytes: waiting_bytes, discipline, now, statistics }
     }
 
     /// Bytes that could be sent now, with their headers about; those of a report of the other direction apart.
@@ -185,13 +233,21 @@ impl Bearer {
             (Transmitter::Um(tx), Receiver::Um(rx)) => (rx.expiry().is_some(), tx.buffered() > 0),
             _ => (false, false),
         };
-        timers || waits || self.pdcp.expiry().is_some() || self.waiting().0 > 0 || !self.payloads.is_empty()
+        let is_queue_busy = self.discipline.as_ref().is_some_and(Discipline::is_busy);
+        timers
+            || waits
+            || is_queue_busy
+            || self.pdcp.expiry().is_some()
+            || self.waiting().0 > 0
+            || !self.payloads.is_empty()
     }
 
     /// Fills `room` bytes with PDUs.
     fn fill(&mut self, now: SimTime, mut room: u32, payload: &mut Payload) {
-        let Self { packets, base, begun, waiting_bytes, transmitter, statistics, .. } = self;
-        let mut queue = Queue { packets, base: *base, begun, bytes: waiting_bytes, now, statistics };
+        let Self { packets, base, begun, waiting_bytes, discipline, transmitter, statistics, .. } = self;
+        let mut queue =
+            Queue { packets, base: *base, begun, bytes: waiting_bytes, discipline, now, statistics };
+        queue.pull();
         while room > 3 {
             let within = room - mac_header(room);
             let built = match transmitter {
@@ -281,11 +337,13 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    pub(crate) fn new(config: &StackConfig, air: SimTime, user: u16) -> Self {
+    /// With a queue discipline on the downlink, or none.
+    pub(crate) fn new(bearer: BearerConfig, air: SimTime, user: u16, down: Option<Discipline>) -> Self {
+        let BearerConfig { rlc, reordering, discard } = bearer;
         Self {
-            bearers: [Bearer::new(config.rlc, user), Bearer::new(config.rlc, user)],
-            reordering: config.reordering,
-            discard: config.discard,
+            bearers: [Bearer::new(rlc, user, down), Bearer::new(rlc, user, None)],
+            reordering,
+            discard,
             air,
         }
     }
@@ -375,7 +433,20 @@ impl Stack {
             for delivered in out {
                 bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
             }
-            let Bearer { packets, base, begun, waiting_bytes, transmitter, statistics, .. } = bearer;
+            let Bearer { packets, base, begun, waiting_bytes, discipline, transmitter, statistics, .. } =
+                bearer;
+            if let Some(discipline) = discipline {
+                for parcel in discipline.dropped() {
+                    statistics.packets.queue_drops += 1;
+                    leave(way, Departure::QueueDrop(parcel));
+                }
+                let until = discard.filter(|most| *most <= now).map(|most| now - most);
+                for waiting in until.map(|until| discipline.discard(now, until)).into_iter().flatten() {
+                    statistics.bearer.discards += 1;
+                    statistics.packets.losses += 1;
+                    leave(way, Departure::Lost(waiting.packet));
+                }
+            }
             if let Some(most) = discard {
                 let mut place = (*begun - *base) as usize;
                 while let Some(packet) = packets.get(place).filter(|packet| packet.since + most <= now) {
@@ -394,8 +465,10 @@ impl Stack {
                     }
                 }
             }
+            let mut queue =
+                Queue { packets, base: *base, begun, bytes: waiting_bytes, discipline, now, statistics };
+            queue.pull();
             if let Transmitter::Am(am) = transmitter {
-                let queue = Queue { packets, base: *base, begun, bytes: waiting_bytes, now, statistics };
                 am.expire(now, &queue);
             }
         }
@@ -419,7 +492,8 @@ impl Stack {
         let begun = (bearer.begun - bearer.base) as usize;
         let of =
             |range: std::ops::Range<usize>| bearer.packets.range(range).map(|packet| packet.parcel).collect();
-        [of(begun..bearer.packets.len()), of(0..begun)]
+        let behind = bearer.discipline.as_ref().map(Discipline::parcels).unwrap_or_default();
+        [[of(begun..bearer.packets.len()), behind].concat(), of(0..begun)]
     }
 
     /// What was counted of a direction by `now`.
@@ -428,7 +502,10 @@ impl Stack {
         let mut statistics = bearer.statistics.clone();
         let begun = (bearer.begun - bearer.base) as usize;
         let unsent = bearer.packets.range(begun..).filter(|packet| packet.first == SimTime::MAX);
-        statistics.packets.add_waits(unsent.map(|packet| now.saturating_sub(packet.since)));
+        let behind = bearer.discipline.as_ref().map(Discipline::since).unwrap_or_default();
+        let since = unsent.map(|packet| packet.since).chain(behind);
+        statistics.packets.add_waits(since.map(|since| now.saturating_sub(since)));
+        statistics.packets.ecn_marks = bearer.discipline.as_ref().map_or(0, Discipline::ecn_marks);
         statistics
     }
 }

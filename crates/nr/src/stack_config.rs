@@ -28,6 +28,8 @@ pub struct StackConfig {
     pub reordering: Option<SimTime>,
     /// How long a packet waits at most of which nothing was sent (discardTimer); `None` is for ever.
     pub discard: Option<SimTime>,
+    /// Bearers of users that are not like that, by user; of those beyond the end none is.
+    pub own: Vec<Option<BearerConfig>>,
     /// How long a link that has failed takes to come back.
     pub outage: SimTime,
     /// The uplink.
@@ -36,6 +38,25 @@ pub struct StackConfig {
     pub handover: Option<Handover>,
     /// Discontinuous reception; `None` always listens.
     pub drx: Option<Drx>,
+}
+
+/// A user's bearer that is not like those of the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BearerConfig {
+    /// Radio link control of both directions.
+    pub rlc: RlcConfig,
+    /// How long packets wait for earlier ones (t-Reordering); `None` is for ever.
+    pub reordering: Option<SimTime>,
+    /// How long a packet waits at most of which nothing was sent (discardTimer); `None` is for ever.
+    pub discard: Option<SimTime>,
+}
+
+impl StackConfig {
+    /// The bearer of a user.
+    pub fn bearer(&self, user: usize) -> BearerConfig {
+        let Self { rlc, reordering, discard, .. } = *self;
+        self.own.get(user).copied().flatten().unwrap_or(BearerConfig { rlc, reordering, discard })
+    }
 }
 
 /// The uplink of a cell.

@@ -25,6 +25,7 @@ pub(crate) fn stack(mode: RlcMode) -> StackConfig {
         },
         reordering: Some(ms(200)),
         discard: None,
+        own: Vec::new(),
         outage: ms(200),
         uplink: UplinkConfig {
             grants: Grants::Requested,

@@ -2,6 +2,7 @@
 
 use crate::config::NrConfig;
 use crate::direction::Direction;
+use crate::discipline::Discipline;
 use crate::requests::Requests;
 use crate::stack::{DOWN, Stack, UP};
 use crate::stack_config::{Drx, Grants, StackConfig};
@@ -40,8 +41,13 @@ impl Upper {
         let uplink = Direction::new(config.of_uplink(&stack.uplink), seed)?;
         let air = config.numerology.slot() + config.propagation;
         let count = config.users.len() as u64;
-        let user = |number: u64| Above {
-            stack: Stack::new(&stack, air, number as u16),
+        let queue = |number: u64| {
+            let queue = config.users[number as usize].queue;
+            queue.map(|queue| Discipline::new(queue, number as usize, seed)).transpose()
+        };
+        let queues = (0..count).map(queue).collect::<Result<Vec<_>, _>>()?;
+        let user = |(number, queue): (u64, Option<Discipline>)| Above {
+            stack: Stack::new(stack.bearer(number as usize), air, number as u16, queue),
             requests: Requests::default(),
             reports: BTreeMap::new(),
             interrupted: None,
@@ -53,7 +59,7 @@ impl Upper {
             failures: 0,
             was_empty: true,
         };
-        Ok(Self { users: (0..count).map(user).collect(), uplink, config: stack })
+        Ok(Self { users: (0..count).zip(queues).map(user).collect(), uplink, config: stack })
     }
 
     /// Keeps events of the uplink and of bearers from here on, or no longer.
@@ -90,14 +96,10 @@ impl Upper {
     ) -> Push {
         let limit = if is_up { self.config.uplink.queue } else { downlink.queue };
         let user = &mut self.users[user];
-        let bearer = &mut user.stack.bearers[if is_up { UP } else { DOWN }];
-        let (packets, bytes) = bearer.waiting();
-        if limit.is_some_and(|limit| !limit.admits(packets, bytes, parcel.bytes())) {
-            bearer.statistics.packets.queue_drops += 1;
+        let is_first = is_up && user.stack.wanted(now, UP) == 0;
+        if !user.stack.bearers[if is_up { UP } else { DOWN }].push(now, parcel, limit) {
             return Push::QueueDrop;
         }
-        let is_first = is_up && user.stack.wanted(now, UP) == 0;
-        user.stack.bearers[if is_up { UP } else { DOWN }].push(now, parcel);
         if is_up {
             user.requests.on_data(now, is_first, &self.config.uplink);
         }

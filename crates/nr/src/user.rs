@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use crate::config::NrConfig;
+use crate::discipline::Discipline;
 use crate::effective_sinr::Mapping;
 use crate::error_rates::ErrorRates;
 use crate::harq::{Block, Process};
@@ -14,7 +15,7 @@ use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_cell::{CellError, OuterLoop};
 use crossfade_channel::{FrequencyResponse, simd::Simd};
 use crossfade_core::{RunSeed, SimTime, Stream};
-use crossfade_link::{Departure, Parcel, UserStatistics};
+use crossfade_link::{Departure, Parcel, Push, UserStatistics, Waiting};
 use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -77,14 +78,17 @@ pub(crate) struct User {
     packets: VecDeque<Packet>,
     appended: u64,
     sent_until: u64,
-    /// Packets of which nothing was sent, and their bytes.
+    /// Packets of the stream of which nothing was sent, and their bytes.
     waiting: (usize, u64),
+    /// What waits before the stream, where that is not in order of arrival.
+    queue: Option<Discipline>,
     order: Reassembly,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// Its streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`; of the uplink `error.nr.up.N`.
+    /// Its streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`; of the uplink `error.nr.up.N`. With
+    /// RLC above it has no queue of its own.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -115,33 +119,60 @@ impl User {
             appended: 0,
             sent_until: 0,
             waiting: (0, 0),
+            queue: match config.users[number].queue.filter(|_| config.stack.is_none()) {
+                Some(queue) => Some(Discipline::new(queue, number, seed)?),
+                None => None,
+            },
             order: Reassembly::default(),
             statistics: UserStatistics::default(),
         })
     }
 
-    /// A packet joins the stream, with headers of so many bytes.
-    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, header_bytes: u32) {
+    /// A packet comes that is to be sent.
+    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, config: &NrConfig) -> Push {
+        let (packets, bytes) = self.waiting;
+        let is_taken = match &mut self.queue {
+            Some(queue) => queue.push(now, parcel),
+            None => config.queue.is_none_or(|limit| limit.admits(packets, bytes, parcel.bytes())),
+        };
+        if !is_taken {
+            self.statistics.packets.queue_drops += 1;
+            return Push::QueueDrop;
+        }
+        if self.queue.is_none() {
+            self.append(now, parcel, config.header_bytes);
+        }
+        Push::Accepted
+    }
+
+    /// A packet that came at `since` joins the stream, with headers of so many bytes.
+    fn append(&mut self, since: SimTime, parcel: Parcel, header_bytes: u32) {
         let start = self.appended;
         self.appended += u64::from(parcel.bytes()) + u64::from(header_bytes);
-        self.packets.push_back(Packet { start, end: self.appended, parcel, since: now, is_lost: false });
+        self.packets.push_back(Packet { start, end: self.appended, parcel, since, is_lost: false });
         self.waiting.0 += 1;
         self.waiting.1 += u64::from(parcel.bytes());
     }
 
-    /// Packets of which nothing was sent, and their bytes.
-    pub(crate) fn waiting(&self) -> (usize, u64) {
-        self.waiting
+    /// Takes packets out of the queue until the stream has `bytes` that were not sent.
+    fn pull(&mut self, now: SimTime, bytes: u64, header_bytes: u32) {
+        while self.appended - self.sent_until < bytes
+            && let Some(Waiting { since, packet }) = self.queue.as_mut().and_then(|queue| queue.next(now))
+        {
+            self.append(since, packet, header_bytes);
+        }
     }
 
-    /// Bytes that were not sent yet.
+    /// Bytes that were not sent yet, those of a queue discipline without headers.
     pub(crate) fn backlog(&self) -> u64 {
-        self.wanted.unwrap_or(self.appended - self.sent_until)
+        let behind = self.queue.as_ref().map_or(0, |queue| queue.waiting().1);
+        self.wanted.unwrap_or(self.appended - self.sent_until + behind)
     }
 
     /// Whether something is to be sent, in the air, or waited for.
     pub(crate) fn is_busy(&self) -> bool {
         self.backlog() > 0
+            || self.queue.as_ref().is_some_and(Discipline::is_busy)
             || !self.in_air.is_empty()
             || !self.mean_blocks.is_empty()
             || self.order.expiry().is_some()
@@ -169,7 +200,10 @@ impl User {
         statistics.arq.retransmissions += again;
         statistics.arq.frame_errors += failed;
         statistics.first_errors += first_failed;
-        statistics.packets.add_waits(self.unsent().map(|packet| now.saturating_sub(packet.since)));
+        let behind = self.queue.as_ref().map(Discipline::since).unwrap_or_default();
+        let since = self.unsent().map(|packet| packet.since).chain(behind);
+        statistics.packets.add_waits(since.map(|since| now.saturating_sub(since)));
+        statistics.packets.ecn_marks = self.queue.as_ref().map_or(0, Discipline::ecn_marks);
         statistics
     }
 
@@ -179,7 +213,8 @@ impl User {
 
     /// The packets of which nothing was sent, as links know them.
     pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
-        self.unsent().map(|packet| packet.parcel)
+        let behind = self.queue.as_ref().map(Discipline::parcels).unwrap_or_default();
+        self.unsent().map(|packet| packet.parcel).chain(behind)
     }
 
     /// The packets of which something was sent, and that have not come out.
@@ -189,6 +224,10 @@ impl User {
 
     /// What was in the air has arrived by `now`, and what waited too long is given up; the packets that leave are handed to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
+        for parcel in self.queue.iter_mut().flat_map(Discipline::dropped) {
+            self.statistics.packets.queue_drops += 1;
+            leave(Departure::QueueDrop(parcel));
+        }
         while let Some(&(_, _, part)) = self.in_air.front().filter(|(at, ..)| *at <= now) {
             self.in_air.pop_front();
             self.order.receive(now, part, reordering);
@@ -326,6 +365,7 @@ impl User {
         let scheme = config.table.schemes()[index];
         let bits =
             allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
+        self.pull(now, u64::from(bits / 8), config.header_bytes);
         let start = self.sent_until;
         let end = (start + u64::from(bits / 8)).min(self.appended);
         if fill.map_or(start == end, |fill| !fill(self.blocks, bits / 8)) {
@@ -437,8 +477,11 @@ impl User {
         let bits = allocation.transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0);
         let share = share * adaptation.process_share();
         let available = self.credit + f64::from(bits / 8) * share * scale;
-        let bytes = (available.floor() as u64).min(self.backlog());
-        self.credit = if bytes < self.backlog() { available - bytes as f64 } else { 0.0 };
+        // One more byte tells whether something waits behind these.
+        self.pull(now, available.floor() as u64 + 1, config.header_bytes);
+        let unsent = self.appended - self.sent_until;
+        let bytes = (available.floor() as u64).min(unsent);
+        self.credit = if bytes < unsent { available - bytes as f64 } else { 0.0 };
         if bytes == 0 {
             return 0.0;
         }

@@ -130,6 +130,13 @@ fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) 
     .map_err(|error: crossfade_verify::GoldenError| GoldenError::new_err(error.to_string()))
 }
 
+/// A table for `nr.error_table` of counted transport blocks, a JSON list; its first line is the remark.
+#[pyfunction]
+fn nr_error_table(counted: &str, remark: &str) -> PyResult<String> {
+    let counted: Vec<crossfade_experiment::CountedBlocks> = plan::from_json("counted", counted)?;
+    crossfade_experiment::nr_error_table(&counted, remark).map_err(scenario_error)
+}
+
 #[pymodule]
 fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CROSSFADE_VERSION"))?;
@@ -162,6 +169,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(antennas::antenna_correlations, module)?)?;
     module.add_function(wrap_pyfunction!(antennas::printed_codes_judged, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
+    module.add_function(wrap_pyfunction!(nr_error_table, module)?)?;
     module.add_function(wrap_pyfunction!(estimates::estimates, module)?)?;
     module.add_function(wrap_pyfunction!(estimates::student_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;

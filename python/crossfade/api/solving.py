@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+import crossfade._crossfade as _crossfade
 from crossfade import plans
+from crossfade.errors import ScenarioError
 from crossfade.plans.memory import check_memory, memory_of_rows
 from crossfade.plans.options import Options, PlanOptions, RunOptions, ScenarioLike
 from crossfade.results.cache import Cache, open_cache
-from crossfade.results.frames import frames_table
+from crossfade.results.frames import counted_blocks, frames_table
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
@@ -125,8 +128,56 @@ def phy_table(
     scenario: ScenarioLike, *, methods: Sequence[str] | None = None, **options: Unpack[RunOptions]
 ) -> Table:
     """Error rates of the physical layer as a table: the points of :func:`phy`."""
+    return frames_table(phy_results(scenario, methods, options))
+
+
+def phy_results(scenario: ScenarioLike, methods: Sequence[str] | None, options: Mapping[str, Any]) -> Results:
+    """The points of :func:`phy`."""
     asked = ["phy"] if methods is None else methods
-    return frames_table(solve(scenario, Options.of(RunOptions, options, methods=asked)))
+    return solve(scenario, Options.of(RunOptions, options, methods=asked))
+
+
+def nr_error_table(scenario: ScenarioLike, **options: Unpack[RunOptions]) -> str:
+    """Simulate transport blocks of an NR cell, and make a table for ``nr.error_table`` of them.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, path or str
+        A scenario with ``nr.block`` and several values of ``nr.radio.mean_snr_db``: a mapping of its keys, a
+        file, a shipped scenario's name, or a text of TOML.
+    **options
+        Those of :func:`crossfade.run`.
+
+    Returns
+    -------
+    str
+        CSV: a line for each scheme, size and number of transmissions, with the normal law over dB that is
+        most likely behind the blocks that failed.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no ``nr.block``, a block has several code blocks, or no SNR saw both outcomes.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> one = {"nr.harq.transmissions": 1, "run.frame_errors": 20}
+    >>> over = {"nr.block.mcs": [7], "nr.radio.mean_snr_db": [5.5, 6.5]}
+    >>> text = cf.runs.nr_error_table("nr-blocks", set=one, over=over)
+    >>> text.splitlines()[1]
+    'bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures'
+    """
+    return error_table(phy_results(scenario, None, options))
+
+
+def error_table(results: Results) -> str:
+    """The text of a table for ``nr.error_table``, of transport blocks that were simulated."""
+    counted = counted_blocks(results)
+    if not counted:
+        raise ScenarioError("error table: needs blocks of an NR cell (nr.block) by method phy")
+    with plans.translated_errors():
+        return _crossfade.nr_error_table(json.dumps(counted), "Made by crossfade phy --error-table.")
 
 
 @dataclass(frozen=True)

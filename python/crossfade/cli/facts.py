@@ -156,7 +156,25 @@ def nr_lines(nr: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
         f"HARQ round trip {least}, {mean}, {greatest} ms (least, mean, greatest); one user takes "
         f"{nr['harq_processes_needed']} processes to fill the downlink",
         *_nr_uplink(nr),
-        *(_sender(name, scenario) for name in scenario.get("flows") or {"": {}}),
+        *_nr_block(nr),
+        # Blocks alone have no sender.
+        *(
+            _sender(name, scenario)
+            for name in scenario.get("flows") or ({"": {}} if "variant" in scenario["tcp"] else {})
+        ),
+    ]
+
+
+def _nr_block(nr: Mapping[str, Any]) -> list[str]:
+    """The transport block of method phy."""
+    if (block := nr.get("block")) is None:
+        return []
+    count = block["code_blocks"]
+    return [
+        f"block of method phy: {block['bits']} bits in {count} code block{'s' if count > 1 else ''} of "
+        f"{block['code_block_bits']}, {block['bits_per_symbol']} bits a symbol at "
+        f"{block['rate_times_1024']:g}/1024, {block['symbols']} symbols on {block['resource_blocks']} "
+        "resource blocks"
     ]
 
 

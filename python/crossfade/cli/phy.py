@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from crossfade import api
 from crossfade.cli import terminal
@@ -11,7 +15,8 @@ from crossfade.cli.options import ByOption, CsvOption, PlotOption, ScenarioArgum
 from crossfade.cli.outputs import Outputs, telling_what_is_left
 from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.plot import plot as draw
-from crossfade.results.frames import COLUMNS, INTERVALS, RATES
+from crossfade.files import write_text
+from crossfade.results.frames import BLOCK_COLUMNS, COLUMNS, INTERVALS, RATES, frames_table
 from crossfade.tables import Cell, Table, format_estimate
 
 
@@ -24,8 +29,16 @@ def phy(
     by: ByOption = None,
     csv: CsvOption = None,
     plot: PlotOption = None,
+    error_table: Annotated[
+        Path | None,
+        typer.Option(
+            "--error-table",
+            metavar="FILE",
+            help="Write curves of transport blocks as a table for nr.error_table.",
+        ),
+    ] = None,
 ) -> None:
-    """Error rates of frames against SNR: the physical layer alone.
+    """Error rates of frames, or of an NR cell's transport blocks, against SNR: the physical layer alone.
 
     A row for each point and number of transmissions, with exact intervals: fer and ber, the residual that is
     not accepted after so many transmissions, the effective rate. A run is a batch of frames (run.frames); a
@@ -35,18 +48,23 @@ def phy(
     crossfade phy mimo-fer --plot fer.png
     crossfade phy mimo-fer --over channel.snr_db=0:30:1 --csv fer.csv
     crossfade phy mimo-fer --method phy,formula --csv -    closed forms beside it, where there are some
+    crossfade phy nr-blocks --error-table mine.csv         curves for nr.error_table
     """
-    outputs = Outputs(asked, scenario, csv=csv, plot=plot)
-    known = [*COLUMNS, *INTERVALS, *RATES]
+    outputs = Outputs(asked, scenario, csv=csv, plot=plot, others=[error_table])
+    known = dict.fromkeys([*COLUMNS, *BLOCK_COLUMNS, *INTERVALS, *RATES])
     if y is not None and y not in known:  # before anything runs
         near = " or ".join(get_close_matches(y, known, n=2)) or ", ".join(COLUMNS[-5:])
         raise ScenarioError(f"--y {shortened(y)}: not a column of error rates (there are: {near})")
     with telling_what_is_left(
         not asked.no_cache, lambda left: terminal.print_results(left.results, outputs.console)
     ):
-        table = api.phy_table(scenario, methods=asked.methods, **asked.options())
+        results = api.phy_results(scenario, asked.methods, asked.options())
+    table = frames_table(results)
     outputs.print(lambda to: terminal.print_table(_readable(table), "", to))
     outputs.write(table)
+    if error_table is not None:
+        write_text(error_table, api.error_table(results))
+        terminal.say(f"wrote {error_table}")
     outputs.draw(lambda file: draw(table, str(file), x=x, y=y or "residual", by=by))
 
 
@@ -61,7 +79,7 @@ def _readable(table: Table) -> Table:
         if name in told
         or (
             name not in unsaid
-            and (name in ("method", *COLUMNS))
+            and (name in ("method", *COLUMNS, *BLOCK_COLUMNS) or "." in name)
             and len(dict.fromkeys(table.cells(name))) > 1
         )
     ]

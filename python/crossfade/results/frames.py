@@ -1,4 +1,4 @@
-"""Frames of a physical layer: a row for each number of transmissions."""
+"""Frames of a physical layer, or transport blocks of an NR cell: a row for each number of transmissions."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ COLUMNS = [
 
 INTERVALS = ["ci95_low", "ci95_high", "ber_ci95"]
 INTERVALS += ["residual_ci95", "residual_ci95_low", "residual_ci95_high"]
+BLOCK_COLUMNS = ["bits_per_symbol", "rate_times_1024", "frame_bits", "code_blocks", "symbols"]
+"""What a row of transport blocks says of them, behind its error rates."""
+
 # Axes that stand in columns of their own.
 _TOLD = {
     "phy",
@@ -40,6 +43,8 @@ _TOLD = {
     "phy.combining.weights",
     "channel.antennas.correlation",
     "channel.snr_db",
+    "nr.radio",
+    "nr.radio.mean_snr_db",
 }
 RATES = ["effective_rate_bps", "effective_rate_ci95"]
 
@@ -49,6 +54,9 @@ def frames_table(results: Results) -> Table:
     axes = [axis for axis in results.axes if axis not in _TOLD]
     results_from = COLUMNS.index("frames")
     columns = [*axes, *COLUMNS[:results_from], "method", *COLUMNS[results_from:], *INTERVALS, *RATES]
+    if any(point.block for point in results.points):
+        found = [name for name in (*COLUMNS[results_from:], *INTERVALS) if not name.startswith("ber")]
+        columns = [*axes, "transmissions", "snr_db", "method", *found, *BLOCK_COLUMNS]
     return Table.of(
         columns,
         (
@@ -68,7 +76,7 @@ def frame_records(point: Point) -> Iterator[dict[str, Cell]]:
         rate = fer.value if fer is not None else None
         errors = None if rate is None or frames is None else round(rate * frames)
         yield {
-            **phy_columns(point.scenario),
+            **(block_columns(point.block) if point.block else phy_columns(point.scenario)),
             "transmissions": index + 1,
             "snr_db": point.snr_db,
             "frames": frames,
@@ -78,6 +86,28 @@ def frame_records(point: Point) -> Iterator[dict[str, Cell]]:
             **_cells("residual", residual, "residual_ci95", "residual_ci95_low", "residual_ci95_high"),
             **_cells("effective_rate_bps", point.metrics.get("effective_rate_bps"), "effective_rate_ci95"),
         }
+
+
+def block_columns(block: Mapping[str, Any]) -> dict[str, Cell]:
+    """What a transport block is, in the words of the columns."""
+    return {"frame_bits": block["bits"], **{name: block[name] for name in BLOCK_COLUMNS if name in block}}
+
+
+def counted_blocks(results: Results) -> list[dict[str, Any]]:
+    """How many transport blocks of each kind failed at which ratio, after 1, 2, ... transmissions."""
+    return [
+        {
+            "block": point.block,
+            "transmissions": index + 1,
+            "snr_db": point.snr_db,
+            "frames": frames,
+            "failures": round(residual.value * frames),
+        }
+        for point in results.points
+        if point.block and (frames := _total(point, "frame_transmissions"))
+        for index, residual in enumerate(point.residual)
+        if residual.value is not None
+    ]
 
 
 def _cells(name: str, found: Estimate | None, *interval: str) -> dict[str, Cell]:

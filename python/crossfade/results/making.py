@@ -138,6 +138,7 @@ def point(found: Mapping[str, Any], rows: Sequence[Row]) -> Point:
         loss_windows=found["loss_windows"],
         rows=rows,
         snr_db=found.get("snr_db"),
+        block=found.get("block"),
         residual=[estimate(share) for share in found.get("residual", [])],
         combined=[estimate(share) for share in found.get("combined", [])],
     )

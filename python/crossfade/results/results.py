@@ -113,7 +113,9 @@ class Point:
     rows : sequence of Row
         The runs that count, in order; of more than 50,000 they are read whenever somebody goes through them.
     snr_db : float or None
-        Of a physical layer rho, in dB.
+        Of a physical layer rho, in dB; of a transport block its mean SNR.
+    block : dict or None
+        The transport block of method phy: bits, code blocks, symbols, modulation and code rate.
     residual, combined : list of Estimate
         By method phy the shares of frames that are not accepted after 1, 2, ... transmissions, and those of
         which the combination of so many receptions fails.
@@ -141,6 +143,7 @@ class Point:
     users: list[dict[str, Any]] = field(default_factory=list)
     stations: list[dict[str, Any]] = field(default_factory=list)
     snr_db: float | None = None
+    block: dict[str, Any] | None = None
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
 

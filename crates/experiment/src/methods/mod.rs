@@ -7,12 +7,14 @@ mod error_rates;
 mod formula;
 mod live;
 mod nr;
+mod nr_blocks;
 mod phy;
 mod simulation;
 mod wlan;
 
 pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use nr::FORM as HYBRID_ARQ;
+pub use nr_blocks::{BlockFacts, CountedBlocks, nr_error_table};
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub(crate) use simulation::metrics as metrics_of;
 pub(crate) use simulation::run_checked;

@@ -1,5 +1,6 @@
 //! One user of an NR cell by the closed forms of hybrid ARQ: a full cell, or one that is idle between packets.
 
+use super::nr_blocks;
 use crate::metrics::Metrics;
 use crossfade_core::SimTime;
 use crossfade_nr::{ClosedForms, Unmet};
@@ -23,6 +24,9 @@ struct Packets {
 /// The first assumption of the closed forms that the scenario does not meet.
 pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, ScenarioError> {
     let setup = &point.setup;
+    if setup.flows.is_empty() {
+        return nr_blocks::expected(nr);
+    }
     if nr.around.wired.is_some() {
         return unmet("wired", "no wired segment before the cell");
     }

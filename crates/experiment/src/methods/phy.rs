@@ -1,5 +1,6 @@
-//! A batch of frames over the physical layer alone.
+//! A batch of frames over the physical layer alone; of an NR cell, of transport blocks.
 
+use super::nr_blocks;
 use crate::closed_forms::{attempts, refuse_changing};
 use crate::handle::{ExecutionHandle, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
@@ -18,7 +19,10 @@ const CHUNK: u64 = 50;
 
 impl Solver for Frames {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
-        radio(point).err()
+        match point.setup.nr() {
+            Some(nr) => nr_blocks::block(nr, nr_blocks::PHY).err(),
+            None => radio(point).err(),
+        }
     }
 
     fn run(
@@ -28,6 +32,9 @@ impl Solver for Frames {
         _: &FittedChains,
         handle: &ExecutionHandle,
     ) -> Option<Outcome> {
+        if let Some(nr) = point.setup.nr() {
+            return nr_blocks::run(nr, seed, handle);
+        }
         let (links, radio) = match radio(point) {
             Ok(found) => found,
             Err(error) => return Some(Err(error.into())),
@@ -66,10 +73,10 @@ impl Solver for Frames {
 fn radio(point: &Point) -> Result<(&LinksSetup, &RadioConfig), ScenarioError> {
     let found = point.setup.links().and_then(|links| Some((links, links.forward.radio()?)));
     let (links, radio) = found.ok_or_else(|| {
-        let problem = "method phy needs the physical layer of \"block-rayleigh\"";
+        let problem = "method phy needs the physical layer of \"block-rayleigh\", or nr.block";
         ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
     })?;
-    refuse_changing(radio, "method phy")?;
+    refuse_changing(radio, nr_blocks::PHY)?;
     Ok((links, radio))
 }
 

@@ -5,6 +5,7 @@ use super::cell::{UPLINK_KEPT, UPLINK_METRICS, cell_metrics, cell_with_links_bac
 use super::doubts;
 use super::kind::NetworkKind;
 use crate::memory::{PACKET, Path, packets, radio};
+use crate::methods::BlockFacts;
 use crate::parts::{LINK, PATH, Part, USER};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::QueueLimit;
@@ -31,8 +32,8 @@ impl NetworkKind for NrSetup {
         links.chain(Part::numbered(USER, self.model.config.users.len())).collect()
     }
 
-    fn facts(&self, _: &Setup) -> (&'static str, Value) {
-        ("nr", json!(facts(&self.model.config)))
+    fn facts(&self, setup: &Setup) -> (&'static str, Value) {
+        ("nr", json!(NrFacts { block: BlockFacts::of(setup), ..facts(&self.model.config) }))
     }
 
     /// Of the users blocks of two fading processes, and a queue; with an uplink twice.
@@ -109,6 +110,9 @@ struct NrFacts {
     mean_snr_db: Vec<f64>,
     /// The maximum Doppler shift of each user in cycles a slot.
     fd_t: Vec<f64>,
+    /// The transport block of method phy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<BlockFacts>,
 }
 
 /// An uplink.
@@ -159,6 +163,7 @@ fn facts(config: &NrConfig) -> NrFacts {
         uplink: uplink_facts(config),
         mean_snr_db: config.users.iter().map(|user| user.mean_snr_db).collect(),
         fd_t: config.users.iter().map(|user| user.fd_t).collect(),
+        block: None,
     }
 }
 
@@ -245,6 +250,10 @@ fn small_queue(config: &NrConfig) -> Option<String> {
 
 /// A full queue holds a user up for long even at the peak rate: OAI's has 10 MB.
 fn large_queue(config: &NrConfig, packet_size: u32) -> Option<String> {
+    if config.users.iter().all(|user| user.queue.is_some()) {
+        // A queue discipline keeps it short.
+        return None;
+    }
     let (limit, said) = match config.queue? {
         QueueLimit::Bytes(bytes) => (bytes, format!("{bytes} B")),
         QueueLimit::Packets(packets) => {

@@ -46,10 +46,12 @@ pub(crate) fn resolve(
     files: &Files<'_>,
 ) -> Result<(OnNetwork, NetworkSetup), ScenarioError> {
     if !scenario.wlan.is_absent() {
+        nr::refuse_queues(scenario)?;
         let (common, wlan) = wlan::resolve(scenario, files)?;
         return Ok((common, NetworkSetup::Wlan(Box::new(wlan))));
     }
     wlan::refuse_stations(scenario)?;
+    nr::refuse_queues(scenario)?;
     if !scenario.nr.is_absent() {
         let (common, nr) = nr::resolve(scenario, files)?;
         return Ok((common, NetworkSetup::Nr(Box::new(nr))));

@@ -1,12 +1,13 @@
 //! The downlink of a 5G NR cell: `[nr]`.
 
 use super::around::{self, Around, Forward};
-use super::users::Users;
+use super::users::{Users, refuse_times};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::OnNetwork;
-use crate::tables::{Channel, FlowSetup, Link, NrModel, Phy, Queue, Radio, Reverse, Scenario};
+use crate::tables::{Channel, FlowSetup, Link, NrModel, Phy, Queue, Radio, Reverse, Scenario, five_qi};
 use crossfade_core::SimTime;
+use crossfade_link::QueueConfig;
 use crossfade_nr::{Grants, NrConfig};
 
 /// An NR downlink; each user has a link of its own on the reverse path.
@@ -16,6 +17,8 @@ pub struct NrSetup {
     pub model: NrModel,
     /// The links of the reverse path, and the wired segment that users share.
     pub around: Around,
+    /// How many blocks a run of method phy has.
+    pub frames: u64,
 }
 
 impl NrSetup {
@@ -33,6 +36,72 @@ impl NrSetup {
         let around = self.around.transit(flow.packet_size, flow.ack_size());
         self.way_of_data() + self.way_of_acks() + around + flow.access_delay * 2
     }
+}
+
+/// Refuses queues and classes of flows, where there is no NR cell.
+pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
+    if !scenario.nr.is_absent() && scenario.wlan.is_absent() {
+        return Ok(());
+    }
+    for (name, flow) in &scenario.flows {
+        for (key, is_given) in [("queue", !flow.queue.is_absent()), ("five_qi", flow.five_qi.is_some())] {
+            if is_given {
+                let problem = "needs an nr, whose users have queues and bearers of their own";
+                return Err(ScenarioError::key(format!("flows.{name}.{key}"), problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fills in bearers and priorities of users whose flow has a class.
+fn resolve_classes(scenario: &Scenario, users: &Users, model: &mut NrModel) -> Result<(), ScenarioError> {
+    let mut number = 0;
+    for ((name, flow), setup) in scenario.flows.iter().zip(&users.flows) {
+        let of_flow = number..number + setup.ends.len();
+        number = of_flow.end;
+        let Some(class) = flow.five_qi else { continue };
+        let key = format!("flows.{name}.five_qi");
+        let (priority, bearer) = five_qi(&key, class)?;
+        let Some(stack) = &mut model.config.stack else {
+            return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
+        };
+        stack.own.resize(number.max(stack.own.len()), None);
+        stack.own[of_flow.clone()].fill(Some(bearer));
+        model.config.users[of_flow].iter_mut().for_each(|user| user.priority = priority);
+    }
+    Ok(())
+}
+
+/// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place.
+fn resolve_queues(
+    scenario: &mut Scenario,
+    users: &Users,
+    model: &mut NrModel,
+    slot: SimTime,
+) -> Result<(), ScenarioError> {
+    // What a time is worth in bytes, where a discipline has one.
+    let (rate_bps, packets) = (model.config.peak_bps(), users.packets());
+    let resolve = |table: &str, queue: &mut Queue| {
+        refuse_times(table, queue)?;
+        let found = queue.resolve(table, Some(rate_bps), packets, slot)?;
+        queue.check_room(table, packets.largest)?;
+        Ok::<QueueConfig, ScenarioError>(found)
+    };
+    let common = resolve("link.queue", &mut scenario.link.queue)?;
+    model.config.queue = common.limit();
+    let common = Some(common).filter(|queue| !matches!(queue, QueueConfig::DropTail(_)));
+    let mut of_users = model.config.users.iter_mut();
+    for ((name, flow), setup) in scenario.flows.iter_mut().zip(&users.flows) {
+        let own = if flow.queue.is_absent() {
+            common
+        } else {
+            Some(resolve(&format!("flows.{name}.queue"), &mut flow.queue)?)
+        };
+        of_users.by_ref().take(setup.ends.len()).for_each(|user| user.queue = own);
+    }
+    of_users.for_each(|user| user.queue = common);
+    Ok(())
 }
 
 /// The longest wait for a slot with data, and that.
@@ -64,8 +133,7 @@ pub(super) fn resolve(
     files: &Files<'_>,
 ) -> Result<(OnNetwork, NrSetup), ScenarioError> {
     let Scenario { phy, channel, link, cell, mesh, .. } = &*scenario;
-    let queue = Queue { limit: link.queue.limit, ..Queue::default() };
-    let bare = Link { packet_size: link.packet_size, queue, ..Link::default() };
+    let bare = Link { packet_size: link.packet_size, queue: link.queue.clone(), ..Link::default() };
     for (key, is_given) in [
         ("cell", !cell.is_absent()),
         ("mesh", !mesh.is_absent()),
@@ -74,7 +142,7 @@ pub(super) fn resolve(
         ("link", *link != bare),
     ] {
         if is_given {
-            let reason = "the NR cell carries the data; of link it takes packet_size and queue.limit alone";
+            let reason = "the NR cell carries the data; of link it takes packet_size and queue alone";
             return Err(ScenarioError::contradiction(key, "nr", reason));
         }
     }
@@ -87,9 +155,12 @@ pub(super) fn resolve(
     let mut users = Users::resolve(scenario, slot, files)?;
     let mut alone = Radio::default();
     let mut radios = users.radios(&mut scenario.flows, "nr.radio", &mut alone);
-    let model = scenario.nr.resolve(numerology, &mut radios, users.limit, files)?;
+    let mut model = scenario.nr.resolve(numerology, &mut radios, users.limit, files)?;
+    resolve_queues(scenario, &users, &mut model, slot)?;
+    resolve_classes(scenario, &users, &mut model)?;
     // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
+    let frames = users.frames;
     let ahead = Forward {
         ways: [way_of_data(&model.config), way_of_acks(&model.config)],
         limit: users.limit,
@@ -97,5 +168,5 @@ pub(super) fn resolve(
         satellite: None,
     };
     let around = around::resolve(scenario, &mut users.flows, ahead, slot, files)?;
-    Ok((OnNetwork { slot, packet_size: users.usual, flows: users.flows }, NrSetup { model, around }))
+    Ok((OnNetwork { slot, packet_size: users.usual, flows: users.flows }, NrSetup { model, around, frames }))
 }

@@ -4,16 +4,29 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::{USUAL_HEADERS, resolve_flows, resolve_packet_size};
 use crate::quantity::{Limit, Room};
-use crate::tables::{Flow, FlowSetup, Packets, Radio, Scenario, USUAL_LIMIT, json};
+use crate::tables::{Discipline, Flow, FlowSetup, Packets, Queue, Radio, Scenario, USUAL_LIMIT, json};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use std::collections::BTreeMap;
+
+/// Refuses the limit of a queue that is a time: a cell has no rate of its own.
+pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioError> {
+    match queue.limit {
+        Some(room @ Limit(Room::Time(_) | Room::Products(_))) => {
+            let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
+            Err(ScenarioError::value(format!("{table}.limit"), &json(room), problem))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The users of a cell, which are those of its flows.
 pub(super) struct Users {
     pub(super) flows: Vec<FlowSetup>,
     /// Limit of the queue of each user.
     pub(super) limit: Option<QueueLimit>,
+    /// How many frames a run of method phy has; 0 where there are none.
+    pub(super) frames: u64,
     /// Packet size of flows that give none, in bytes, and the largest of all.
     pub(super) usual: u32,
     largest: u32,
@@ -26,27 +39,33 @@ impl Users {
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<Self, ScenarioError> {
-        scenario.run.resolve_frames(false)?;
+        let frames = scenario.run.resolve_frames(!scenario.nr.block.is_absent())?;
+        // Asked before the size of packets is filled in.
+        let has_no_transport = scenario.has_no_transport();
         let usual = resolve_packet_size(scenario)?.0;
-        let mut flows = resolve_flows(scenario, usual, slot, false, None, files)?;
+        let mut flows = if has_no_transport {
+            Vec::new()
+        } else {
+            resolve_flows(scenario, usual, slot, false, None, files)?
+        };
         let mut users = 0;
         for flow in &mut flows {
             flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();
             users += flow.count.max(1);
         }
-        let usual_room = Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT)));
-        let room = *scenario.link.queue.limit.get_or_insert(usual_room);
-        if matches!(room.0, Room::Time(_) | Room::Products(_)) {
-            let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
-            return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
+        refuse_times("link.queue", &scenario.link.queue)?;
+        let queue = &mut scenario.link.queue;
+        if queue.discipline.is_none_or(|discipline| discipline == Discipline::DropTail) {
+            queue.limit.get_or_insert(Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT))));
         }
-        let limit = room.0.limit();
+        let room = queue.limit;
+        let limit = room.and_then(|room| room.0.limit());
         let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
         if limit.is_some_and(|limit| !limit.admits(0, 0, largest)) {
             let problem = format!("must let in a packet of {largest} B");
             return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
         }
-        Ok(Self { flows, limit, usual, largest })
+        Ok(Self { flows, limit, frames, usual, largest })
     }
 
     /// The radio of each flow, with its key and the number of its users; `alone`, of the table `key`, where no flow has a

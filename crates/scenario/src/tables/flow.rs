@@ -2,6 +2,7 @@
 
 use super::base::{json, positive_time, time};
 use super::mesh::MeshSetup;
+use super::queue::Queue;
 use super::radio::Radio;
 use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
@@ -133,6 +134,16 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
 
+    /// Queue of its user on the downlink of an NR cell, in place of link.queue.
+    #[serde(skip_serializing_if = "Queue::is_absent")]
+    pub queue: Queue,
+
+    /// Quality class (5QI) of its bearer in an NR cell with an uplink: 1, 2, 5, 7 or 9. It gives RLC, PDCP and the
+    /// priority of its user.
+    #[schemars(extend("x-default" = "none: nr.rlc, nr.reordering and nr.discard"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub five_qi: Option<u32>,
+
     /// Stations of a Wi-Fi network that the flow goes to or comes from: a name in wlan.stations. Senders take its
     /// stations in turn.
     #[schemars(extend("x-default" = "the only one of wlan.stations; without that table a station for each sender"))]
@@ -160,23 +171,23 @@ tag! {
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
         /// TCP without end, with everything ready, or offered at a rate.
-        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, station, direction, category],
+        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, station, direction, category],
+        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
-        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, station, direction, category],
+        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, station, direction, category],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, station, direction, category],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// Packets of UDP at the times and of the sizes of a record, whatever becomes of them (record, record_period).
-        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, station, direction, category],
+        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, station, direction, category],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// Traffic of a real program in `crossfade live`, which shares the links with the simulated flows beside it.
         /// Other methods leave it out.
-        Outside [from, to, radio, station, direction, category],
+        Outside [from, to, radio, queue, five_qi, station, direction, category],
     }
 }
 

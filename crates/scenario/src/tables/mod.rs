@@ -27,6 +27,8 @@ pub(crate) mod link;
 pub(crate) mod mesh;
 pub(crate) mod method;
 mod nr;
+mod nr_block;
+mod nr_five_qi;
 mod nr_harq;
 mod nr_interruptions;
 mod nr_link_adaptation;
@@ -80,7 +82,9 @@ pub use mesh::{
     Arrangement, MacWord, Mesh, MeshSetup, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule,
 };
 pub use method::Method;
-pub use nr::{Nr, NrFidelity, NrModel, NrPreset, NrProfile, NrScheduler};
+pub use nr::{Nr, NrEffectiveSinr, NrFidelity, NrModel, NrPreset, NrProfile, NrScheduler};
+pub use nr_block::{NrBlock, NrBlockChannel, NrDecoder};
+pub(crate) use nr_five_qi::five_qi;
 pub use nr_harq::{NrCombining, NrHarq};
 pub use nr_interruptions::{NrBlockage, NrDrx, NrHandover, NrHandoverMode, NrNtn};
 pub use nr_link_adaptation::{NrFeedback, NrOuterLoop};
@@ -125,8 +129,9 @@ impl Scenario {
     /// Whether frames are all there is, for method phy or for closed forms of the physical layer: nothing is said of a
     /// transport, or of packets.
     pub(crate) fn has_no_transport(&self) -> bool {
-        let of_frames =
-            self.channel.model == Some(ChannelModel::BlockRayleigh) && self.link.packet_size.is_none();
+        let has_frames =
+            self.channel.model == Some(ChannelModel::BlockRayleigh) || !self.nr.block.is_absent();
+        let of_frames = has_frames && self.link.packet_size.is_none();
         let by_frames = self.is_phy_alone() || (self.is_by_formula() && of_frames);
         by_frames && self.tcp == Tcp::default() && self.flows.is_empty()
     }

@@ -1,6 +1,7 @@
 //! The downlink of a 5G NR cell.
 
 use super::base::{absent, json, named, positive_time, time};
+use super::nr_block::NrBlock;
 use super::nr_harq::NrHarq;
 use super::nr_interruptions::{NrBlockage, NrDrx, NrHandover, NrNtn};
 use super::nr_link_adaptation::{NrFeedback, NrOuterLoop};
@@ -15,8 +16,8 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_nr::rlc::RlcMode;
 use crossfade_nr::{
-    Duplex, EffectiveSinr, ErrorTable, Fidelity, McsTable, NrConfig, NrUser, Numerology, Scheduler,
-    StackConfig, Way,
+    BlockConfig, Duplex, EffectiveSinr, ErrorTable, Fidelity, McsTable, NrConfig, NrUser, Numerology,
+    Scheduler, StackConfig, USUAL_PRIORITY, Way,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,11 @@ pub struct Nr {
     #[schemars(extend("x-default" = "none: the normal approximation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_table: Option<FileName>,
+
+    /// Effective SINR: how a block fares on resource blocks of different SNR.
+    #[schemars(extend("x-default" = "mutual-information"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effective_sinr: Option<NrEffectiveSinr>,
 
     /// Headers of PDCP, RLC and MAC of a packet.
     #[schemars(extend("x-default" = "9 B, without uplink"))]
@@ -195,6 +201,10 @@ pub struct Nr {
     /// Radio of users whose flow gives none.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
+
+    /// Transport block that method phy codes and decodes bit by bit.
+    #[serde(skip_serializing_if = "NrBlock::is_absent")]
+    pub block: NrBlock,
 }
 
 absent!(Nr);
@@ -228,6 +238,16 @@ pub enum NrScheduler {
     ProportionalFair,
 }
 
+/// Effective SINR of an NR cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrEffectiveSinr {
+    /// The SNR with the mean mutual information of all resource blocks; nothing is calibrated.
+    MutualInformation,
+    /// Exponential effective SINR mapping (EESM) with the parameters of 5G-LENA and Sionna, of MCS tables 1 and 2.
+    Eesm,
+}
+
 /// How much of an NR cell is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -243,6 +263,8 @@ pub enum NrFidelity {
 pub struct NrModel {
     /// Everything about it but its seed.
     pub config: NrConfig,
+    /// The block of method phy, if there is one.
+    pub block: Option<BlockConfig>,
 }
 
 impl Nr {
@@ -285,11 +307,20 @@ impl Nr {
                         speed_mps: 0.0,
                         fd_t: 0.0,
                         trace: Some(trace.clone()),
+                        priority: USUAL_PRIORITY,
+                        queue: None,
                     },
                     RadioSetup::Modelled(modelled) => {
                         let (mean_snr_db, speed_mps, fd_t) =
                             modelled.user(table, i, *count, carrier.0, slot)?;
-                        NrUser { mean_snr_db, speed_mps, fd_t, trace: None }
+                        NrUser {
+                            mean_snr_db,
+                            speed_mps,
+                            fd_t,
+                            trace: None,
+                            priority: USUAL_PRIORITY,
+                            queue: None,
+                        }
                     }
                 });
             }
@@ -330,7 +361,7 @@ impl Nr {
             table,
             implementation_loss_db: *self.implementation_loss_db.get_or_insert(0.0),
             error_table,
-            effective_sinr: EffectiveSinr::MutualInformation,
+            effective_sinr: self.resolve_effective_sinr(),
             header_bytes: if stack.is_some() { 0 } else { self.headers.get_or_insert(Size(9)).0 },
             profile,
             shadowing,
@@ -352,7 +383,18 @@ impl Nr {
             stack,
         };
         config.check().map_err(|error| named("nr", &error))?;
-        Ok(NrModel { config })
+        let block = self.block.resolve(&config)?;
+        Ok(NrModel { config, block })
+    }
+
+    /// The default stays away, so that rows of older results files keep their keys.
+    fn resolve_effective_sinr(&mut self) -> EffectiveSinr {
+        self.effective_sinr = self.effective_sinr.filter(|word| *word == NrEffectiveSinr::Eesm);
+        if self.effective_sinr.is_some() {
+            EffectiveSinr::Exponential
+        } else {
+            EffectiveSinr::MutualInformation
+        }
     }
 
     /// What stands above hybrid ARQ, if there is an uplink.
@@ -385,6 +427,7 @@ impl Nr {
             rlc,
             reordering: Some(stepped("nr.reordering", reordering, REORDERING, slot)?),
             discard,
+            own: Vec::new(),
             outage: positive_time("nr.outage", outage, slot)?,
             uplink,
             handover: self.handover.resolve(rlc.mode == RlcMode::Acknowledged, slot)?,
@@ -490,12 +533,18 @@ pub enum NrPreset {
     /// TDD of 100 MHz at 30 kHz and 3.5 GHz, pattern `DDDDDDDSUU`, four layers: srsRAN's example for band n78.
     #[serde(rename = "nr-tdd-100")]
     NrTdd100,
+    /// srsRAN Project on 100 MHz: the cell of `nr-tdd-100`, 5 transmissions, a target of 1 %, and the RLC of its 5QI 9.
+    #[serde(rename = "srsran-tdd-100")]
+    SrsranTdd100,
+    /// OpenAirInterface on 40 MHz: `DDDDDDDSUU`, one layer, k1 and k2 of 2 slots, and the RLC and PDCP of its data bearers.
+    #[serde(rename = "oai-tdd-40")]
+    OaiTdd40,
     /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with an RTT of 8 ms, requests each 10 ms.
     #[serde(rename = "lte-10")]
     Lte10,
     /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): RTT 25.77 ms, 32 HARQ processes, Amarisoft's times.
     NrNtnLeo,
-    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 800 ms.
+    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 2 s.
     NrNtnGeo,
     /// Millimetre waves of 100 MHz at 28 GHz, 120 kHz, blocked by pedestrians: for 299 ms in the mean, each 5 s, by 15.8 dB.
     NrMmwaveBlockage,

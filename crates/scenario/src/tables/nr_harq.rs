@@ -37,6 +37,11 @@ pub struct NrHarq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combining: Option<NrCombining>,
 
+    /// Whether users keep only what limited-buffer rate matching (TS 38.212) lets them.
+    #[schemars(extend("x-default" = "false"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_buffer: Option<bool>,
+
     /// Probability that a negative acknowledgement is read as a positive one. Then the block is lost.
     #[schemars(extend("x-default" = "0.001"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,6 +75,8 @@ impl NrHarq {
             let problem = "must be at most 1000 slots";
             return Err(ScenarioError::value("nr.harq.processing", &json(processing), problem));
         }
+        // The default stays away, so that rows of older results files keep their keys.
+        self.limited_buffer = self.limited_buffer.filter(|is_limited| *is_limited);
         Ok(HarqConfig {
             processes: *self.processes.get_or_insert(16),
             transmissions: *self.transmissions.get_or_insert(4),
@@ -79,7 +86,7 @@ impl NrHarq {
                 NrCombining::IncrementalRedundancy => Combining::IncrementalRedundancy,
                 NrCombining::Chase => Combining::Chase,
             },
-            has_limited_buffer: false,
+            has_limited_buffer: self.limited_buffer == Some(true),
             has_feedback: true,
             nack_to_ack: self.nack_to_ack.get_or_insert(Share(0.001)).0,
             ack_to_nack: self.ack_to_nack.get_or_insert(Share(0.01)).0,

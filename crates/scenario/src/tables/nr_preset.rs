@@ -1,7 +1,7 @@
 //! Cells by name: defaults of several keys of `[nr]` together.
 
 use super::nr::{Nr, NrPreset};
-use crate::quantity::{Frequency, Span};
+use crate::quantity::{Frequency, Share, Size, Span};
 use crossfade_core::SimTime;
 
 impl Nr {
@@ -18,6 +18,27 @@ impl Nr {
                 fill.pattern = Some("DDDDDDDSUU".to_owned());
                 fill.special_slot = Some("6:4:4".to_owned());
                 fill.layers = Some(4);
+            }
+            NrPreset::SrsranTdd100 => {
+                // configs/gnb_ru_ran550_tdd_n78_100mhz_4x2.yml, configs/qos.yml (5QI 9), du_high_config.h.
+                fill.bandwidth = Some(Frequency(100e6));
+                fill.pattern = Some("DDDDDDDSUU".to_owned());
+                fill.special_slot = Some("6:4:4".to_owned());
+                fill.layers = Some(4);
+                fill.harq.transmissions = Some(5);
+                fill.target_bler = Some(Share(0.01));
+                (fill.rlc.t_poll_retransmit, fill.rlc.t_reassembly) = (ms(20), ms(20));
+            }
+            NrPreset::OaiTdd40 => {
+                // gnb.sa.band78.fr1.106PRB.usrpb210.conf, nr_rlc_oai_api.c, rrc_gNB_radio_bearers.c.
+                fill.pattern = Some("DDDDDDDSUU".to_owned());
+                fill.special_slot = Some("6:4:4".to_owned());
+                fill.layers = Some(1);
+                (fill.harq.k1, fill.uplink.k2) = (Some(2), Some(2));
+                (fill.rlc.t_poll_retransmit, fill.rlc.t_reassembly) = (ms(45), ms(15));
+                (fill.rlc.poll_pdu, fill.rlc.poll_byte) = (Some(64), Some(Size(500_000)));
+                fill.rlc.t_status_prohibit = ms(15);
+                fill.reordering = ms(100);
             }
             NrPreset::Lte10 => {
                 fill.divide_frequency(2.1e9);
@@ -67,6 +88,8 @@ impl Nr {
         take(&mut self.feedback.period, fill.feedback.period);
         take(&mut self.harq.processes, fill.harq.processes);
         take(&mut self.harq.transmissions, fill.harq.transmissions);
+        take(&mut self.harq.k1, fill.harq.k1);
+        take(&mut self.target_bler, fill.target_bler);
         take(&mut self.reordering, fill.reordering);
         take(&mut self.blockage.clear, fill.blockage.clear);
         take(&mut self.blockage.blocked, fill.blockage.blocked);
@@ -78,6 +101,10 @@ impl Nr {
             take(&mut self.uplink.sr_period, fill.uplink.sr_period);
             take(&mut self.rlc.t_poll_retransmit, fill.rlc.t_poll_retransmit);
             take(&mut self.rlc.t_reassembly, fill.rlc.t_reassembly);
+            take(&mut self.rlc.poll_pdu, fill.rlc.poll_pdu);
+            take(&mut self.rlc.poll_byte, fill.rlc.poll_byte);
+            take(&mut self.rlc.t_status_prohibit, fill.rlc.t_status_prohibit);
+            take(&mut self.uplink.k2, fill.uplink.k2);
         }
     }
 

@@ -61,7 +61,7 @@ pub struct Run {
     pub max_frames: Option<u64>,
 
     /// Number of frames in a run of method phy.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "200, with channel.model = \"block-rayleigh\""))]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "200, with channel.model = \"block-rayleigh\" or nr.block"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,
 
@@ -167,7 +167,9 @@ impl Run {
         }
         match self.frames {
             None => Ok(0),
-            Some(_) => Err(ScenarioError::key("run.frames", "needs channel.model = \"block-rayleigh\"")),
+            Some(_) => {
+                Err(ScenarioError::key("run.frames", "needs channel.model = \"block-rayleigh\" or nr.block"))
+            }
         }
     }
 

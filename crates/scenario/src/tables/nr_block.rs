@@ -1,0 +1,129 @@
+//! A transport block of an NR cell by itself, for method phy.
+
+use super::base::{absent, json, named};
+use crate::error::ScenarioError;
+use crossfade_nr::ldpc::Schedule;
+use crossfade_nr::{BlockChannel, BlockConfig, BlockSize, CodedModulation, McsTable, NrConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Transport block of method phy, coded and decoded bit by bit. The cell gives MCS table, layers, HARQ, channel and SNR.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NrBlock {
+    /// Index of its scheme in the MCS table of nr.mcs_table. Required unless there is a cqi.
+    #[schemars(range(min = 0, max = 28))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs: Option<u32>,
+
+    /// Channel quality indicator (CQI) of its scheme, in place of mcs.
+    #[schemars(range(min = 1, max = 15))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cqi: Option<u32>,
+
+    /// Number of resource blocks that it takes of a slot with the most symbols for data. They give its size.
+    #[schemars(range(min = 1, max = 275), extend("x-default" = "all of the carrier, with block and without bits"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prbs: Option<u32>,
+
+    /// Size in bits without checksums, in place of prbs. The block then takes the symbols that its code rate needs.
+    #[schemars(range(min = 24, max = 1_277_992))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u32>,
+
+    /// Channel of its copies: that of the cell, or Rayleigh fading of a copy or of a symbol.
+    #[schemars(extend("x-default" = "cell, with block"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<NrBlockChannel>,
+
+    /// Schedule of the sum-product decoder of its LDPC code.
+    #[schemars(extend("x-default" = "layered, with block"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoder: Option<NrDecoder>,
+
+    /// Largest number of iterations of the decoder.
+    #[schemars(range(min = 1, max = 200), extend("x-default" = "20, with block"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u32>,
+}
+
+absent!(NrBlock);
+
+/// Channel of the copies of a transport block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrBlockChannel {
+    /// nr.profile, with the Doppler frequency of the user and a HARQ RTT from copy to copy.
+    Cell,
+    /// One Rayleigh gain of each copy, independent of the others.
+    Flat,
+    /// One Rayleigh gain of each symbol, as behind an ideal interleaver.
+    Interleaved,
+}
+
+/// Schedule of a sum-product decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrDecoder {
+    /// Layer by layer: each sees what those before it have found in the same iteration.
+    Layered,
+    /// All checks at once, then all bits.
+    Flooding,
+}
+
+impl NrBlock {
+    /// Fills in the defaults; `None` where nothing is said.
+    pub(super) fn resolve(&mut self, cell: &NrConfig) -> Result<Option<BlockConfig>, ScenarioError> {
+        if self.is_absent() {
+            return Ok(None);
+        }
+        let scheme = self.scheme(cell.table)?;
+        let size = match (self.prbs, self.bits) {
+            (Some(_), Some(_)) => {
+                let reason = "the resource blocks give the size";
+                return Err(ScenarioError::contradiction("nr.block.bits", "nr.block.prbs", reason));
+            }
+            (None, Some(bits)) => BlockSize::Bits(bits),
+            (prbs, None) => BlockSize::ResourceBlocks(*self.prbs.insert(prbs.unwrap_or(cell.prbs))),
+        };
+        let channel = match *self.channel.get_or_insert(NrBlockChannel::Cell) {
+            NrBlockChannel::Cell => BlockChannel::Cell,
+            NrBlockChannel::Flat => BlockChannel::Flat,
+            NrBlockChannel::Interleaved => BlockChannel::Interleaved,
+        };
+        let schedule = match *self.decoder.get_or_insert(NrDecoder::Layered) {
+            NrDecoder::Layered => Schedule::Layered,
+            NrDecoder::Flooding => Schedule::Flooding,
+        };
+        let decoder = (schedule, *self.iterations.get_or_insert(20));
+        let block = BlockConfig { scheme, size, channel, decoder };
+        block.check(cell).map_err(|error| named("nr", &error))?;
+        Ok(Some(block))
+    }
+
+    fn scheme(&self, table: McsTable) -> Result<CodedModulation, ScenarioError> {
+        let number = table.number();
+        let last = table.schemes().len() - 1;
+        match (self.mcs, self.cqi) {
+            (Some(_), Some(_)) => {
+                let reason = "one of the two gives the scheme";
+                Err(ScenarioError::contradiction("nr.block.cqi", "nr.block.mcs", reason))
+            }
+            (None, None) => {
+                let what = format!("an index of MCS table {number}, 0 to {last}");
+                Err(ScenarioError::missing("nr.block.mcs", &what))
+            }
+            (Some(mcs), None) => table.schemes().get(mcs as usize).copied().ok_or_else(|| {
+                let problem = format!("must be between 0 and {last}, the indices of MCS table {number}");
+                ScenarioError::value("nr.block.mcs", &json(mcs), problem)
+            }),
+            (None, Some(cqi)) => {
+                let schemes = table.quality_indicators();
+                (cqi as usize).checked_sub(1).and_then(|place| schemes.get(place)).copied().ok_or_else(|| {
+                    let problem = format!("must be between 1 and {}", schemes.len());
+                    ScenarioError::value("nr.block.cqi", &json(cqi), problem)
+                })
+            }
+        }
+    }
+}
