@@ -1,5 +1,6 @@
 //! Real packets through the links of a scenario: method `live`, `crossfade live`, and what it has recorded.
 
+mod air;
 mod events;
 mod header;
 mod kernel;
@@ -12,6 +13,7 @@ mod session;
 mod view;
 mod watch;
 
+pub use air::air_pcap;
 pub use header::{Header, Source};
 pub use opportunities::opportunities;
 pub use replay::{LaneReplay, Replay, link_events, replay, simulated_events};
