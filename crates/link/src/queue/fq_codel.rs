@@ -5,7 +5,6 @@ use super::{Backlog, CoDelConfig, QueueDiscipline, Waiting};
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime};
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 /// What an [`FqCoDel`] is made of (RFC 8290 section 5.2).
@@ -50,12 +49,10 @@ impl Default for FqCoDelConfig {
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     config: FqCoDelConfig,
-    /// Those that were used so far, in the order of their first packets.
+    /// As many as were used so far.
     flows: Vec<FlowQueue>,
-    /// By the number of the queue, as far as one was used: its place among them and one, or 0. Few of many queues are used.
-    places: Vec<u32>,
-    new_flows: VecDeque<u32>,
-    old_flows: VecDeque<u32>,
+    new_flows: VecDeque<usize>,
+    old_flows: VecDeque<usize>,
     packets: usize,
     bytes: u64,
     ecn_marks: u64,
@@ -63,8 +60,6 @@ pub struct FqCoDel {
 
 #[derive(Clone, Debug)]
 struct FlowQueue {
-    /// The number of the queue.
-    number: u32,
     backlog: Backlog,
     control: Control,
     /// Bytes that it may still send before the next one's turn.
@@ -93,36 +88,13 @@ impl FqCoDel {
             "at least 256 B",
         )?;
         let (new_flows, old_flows) = (VecDeque::new(), VecDeque::new());
-        let (flows, places) = (Vec::new(), Vec::new());
-        Ok(Self { config, flows, places, new_flows, old_flows, packets: 0, bytes: 0, ecn_marks: 0 })
+        Ok(Self { config, flows: Vec::new(), new_flows, old_flows, packets: 0, bytes: 0, ecn_marks: 0 })
     }
 
     /// The queue of a flow.
     fn classify(&self, flow: u32) -> usize {
         let number = self.config.perturbation.map_or(flow, |by| (mix(u64::from(flow) ^ by) >> 32) as u32);
         (number % self.config.queues) as usize
-    }
-
-    /// The place of a queue that gets a packet.
-    fn place(&mut self, number: usize) -> u32 {
-        if let Some(&place @ 1..) = self.places.get(number) {
-            return place - 1;
-        }
-        self.places.resize(self.places.len().max(number + 1), 0);
-        self.flows.push(FlowQueue {
-            number: number as u32,
-            backlog: Backlog::default(),
-            control: Control::default(),
-            credits: 0,
-            is_active: false,
-        });
-        self.places[number] = self.flows.len() as u32;
-        self.places[number] - 1
-    }
-
-    /// The places of the queues that were used, in the order of their numbers.
-    fn in_order(&self) -> impl Iterator<Item = usize> {
-        self.places.iter().filter(|place| **place > 0).map(|place| *place as usize - 1)
     }
 }
 
@@ -145,10 +117,13 @@ impl FqCoDel {
     /// RFC 8290 section 4.1: half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from
     /// its head. Searching all queues is slow, which is why several are dropped at once.
     fn drop_from_the_fattest(&mut self, dropped: &mut Vec<Waiting>) {
-        // Of several the one with the lowest number.
-        let fatness = |flow: &&mut FlowQueue| (flow.backlog.bytes, Reverse(flow.number));
-        let Some(fattest) = self.flows.iter_mut().max_by_key(fatness) else { return };
-        let backlog = &mut fattest.backlog;
+        let mut fattest = 0;
+        for index in 1..self.flows.len() {
+            if self.flows[index].backlog.bytes > self.flows[fattest].backlog.bytes {
+                fattest = index;
+            }
+        }
+        let backlog = &mut self.flows[fattest].backlog;
         for _ in 0..(backlog.packets() / 2).clamp(1, DROP_BATCH) {
             let Some(head) = backlog.pop() else { break };
             self.packets -= 1;
@@ -161,15 +136,23 @@ impl FqCoDel {
 impl QueueDiscipline for FqCoDel {
     /// RFC 8290 section 4.1. No packet is turned away: older ones are dropped, perhaps of other flows.
     fn enqueue(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
-        let place = self.place(self.classify(packet.flow()));
+        let index = self.classify(packet.flow());
+        if index >= self.flows.len() {
+            self.flows.resize_with(index + 1, || FlowQueue {
+                backlog: Backlog::default(),
+                control: Control::default(),
+                credits: 0,
+                is_active: false,
+            });
+        }
         self.packets += 1;
         self.bytes += u64::from(packet.bytes());
-        let flow = &mut self.flows[place as usize];
+        let flow = &mut self.flows[index];
         flow.backlog.push(now, packet);
         if !flow.is_active {
             flow.is_active = true;
             flow.credits = self.config.quantum.into();
-            self.new_flows.push_back(place);
+            self.new_flows.push_back(index);
         }
         while self.is_over_limit() {
             self.drop_from_the_fattest(dropped);
@@ -182,13 +165,13 @@ impl QueueDiscipline for FqCoDel {
         loop {
             let is_new = !self.new_flows.is_empty();
             let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
-            let place = *list.front()?;
-            let flow = &mut self.flows[place as usize];
+            let index = *list.front()?;
+            let flow = &mut self.flows[index];
             // The text says "negative" and explains: "has already dequeued at least a quantum of bytes".
             if flow.credits <= 0 {
                 flow.credits += i64::from(self.config.quantum);
                 list.pop_front();
-                self.old_flows.push_back(place);
+                self.old_flows.push_back(index);
                 continue;
             }
             // CoDel looks at the bytes of the flow's own queue.
@@ -204,7 +187,7 @@ impl QueueDiscipline for FqCoDel {
             list.pop_front();
             if is_new {
                 // Otherwise a flow could return as new at once and starve the old ones.
-                self.old_flows.push_back(place);
+                self.old_flows.push_back(index);
             } else {
                 flow.is_active = false;
             }
@@ -213,8 +196,8 @@ impl QueueDiscipline for FqCoDel {
 
     fn discard(&mut self, _now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>) {
         let before = dropped.len();
-        for &place in self.places.iter().filter(|place| **place > 0) {
-            self.flows[place as usize - 1].backlog.discard(until, dropped);
+        for flow in &mut self.flows {
+            flow.backlog.discard(until, dropped);
         }
         self.packets -= dropped.len() - before;
         self.bytes -= dropped[before..].iter().map(|waiting| u64::from(waiting.packet.bytes())).sum::<u64>();
@@ -225,7 +208,7 @@ impl QueueDiscipline for FqCoDel {
     }
 
     fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
-        self.in_order().for_each(|place| self.flows[place].backlog.each(visit));
+        self.flows.iter().for_each(|flow| flow.backlog.each(visit));
     }
 
     fn packets(&self) -> usize {
@@ -352,30 +335,6 @@ mod tests {
         assert_eq!(push(&mut queue, 1, 1000, 10), []);
         assert_eq!(push(&mut queue, 2, 9000, 1), [1; 5].into_iter().chain([2]).collect::<Vec<_>>());
         assert_eq!((queue.packets(), queue.bytes()), (5, 5000));
-    }
-
-    /// Whatever the order in which they came: what waits is told by the numbers of queues, and of equal ones the first pays.
-    #[test]
-    fn queues_are_in_the_order_of_their_numbers() {
-        let mut queue = fq_codel(packets_limit(20));
-        for flow in [9, 1023, 4] {
-            assert_eq!(push(&mut queue, flow, 500, 6), []);
-        }
-        let mut order = Vec::new();
-        queue.each(&mut |waiting| order.push(waiting.packet.flow()));
-        assert_eq!(order, [[4; 6], [9; 6], [1023; 6]].concat());
-        assert_eq!(push(&mut queue, 4, 500, 3), [4; 4]);
-        assert_eq!(push(&mut queue, 1023, 500, 4), [1023; 5]);
-        let mut dropped = Vec::new();
-        queue.discard(SimTime::ZERO, SimTime::ZERO, &mut dropped);
-        let flows: Vec<u32> = dropped.iter().map(|waiting| waiting.packet.flow()).collect();
-        assert_eq!(flows, [vec![4; 5], vec![9; 6], vec![1023; 5]].concat());
-        assert_eq!((queue.packets(), queue.bytes()), (0, 0));
-        let mut queue = fq_codel(packets_limit(12));
-        for flow in [9, 1023, 4] {
-            assert_eq!(push(&mut queue, flow, 500, 4), []);
-        }
-        assert_eq!(push(&mut queue, 5, 100, 1), [4; 2]);
     }
 
     #[test]

@@ -3,13 +3,11 @@
 use super::*;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
-    Departure, Fabric, FqCoDelConfig, LinkEvent, Parcel, Port, Ppdu, PpduContent, Push, QueueConfig,
-    QueueLimit, Verdict,
+    Departure, Fabric, FqCoDelConfig, LinkEvent, Parcel, Port, Push, QueueConfig, QueueLimit, Verdict,
 };
 use proptest::prelude::*;
 use rand::Rng;
 
-const US: SimTime = SimTime::from_micros(1);
 const SEED: RunSeed = RunSeed { seed: 5, run: 0 };
 const LIMIT: QueueConfig = QueueConfig::DropTail(Some(QueueLimit::Packets(2000)));
 
@@ -265,98 +263,6 @@ fn events_are_those_of_the_air() {
     let of = &wlan.report(SimTime::from_millis(1000)).stations[0];
     assert_eq!(of.channel_errors, errors);
     assert_eq!(of.mpdus.frame_errors, errors);
-}
-
-/// What a radio hears: one PPDU at a time, or those that collide; duration fields that end with the answer; bitmaps that say what was
-/// read; and every MPDU under its own number until it is settled. To listen changes nothing.
-#[test]
-fn a_radio_hears_what_is_in_the_air() {
-    for rts in [false, true] {
-        let mut config = config(&[he(7, 20), mode(Standard::N, 3, 20), mode(Standard::A, 4, 20)], 0.1, 64);
-        config.stations[2].limits = AmpduLimits::of(Standard::A);
-        (config.rts, config.asks, config.attempts) = (rts, true, Some(4));
-        let ends = [(0, 1), (0, 2), (0, 3), (1, 0), (2, 0), (3, 0)];
-        let unheard = saturate(&mut Wlan::new(config.clone(), SEED).unwrap(), &ends, 2);
-        let mut wlan = Wlan::new(config, SEED).unwrap();
-        assert!(wlan.listen());
-        wlan.trace(true);
-        assert_eq!(saturate(&mut wlan, &ends, 2), unheard);
-        let heard: Vec<Ppdu> = std::iter::from_fn(|| wlan.next_ppdu()).collect();
-        let back = std::iter::from_fn(|| wlan.next_trace_back()).collect::<Vec<_>>();
-        let verdicts: Vec<(u16, u16, u64, u32, SimTime, bool)> = std::iter::from_fn(|| wlan.next_trace())
-            .map(|event| (event, true))
-            .chain(back.into_iter().map(|event| (event, false)))
-            .filter_map(|(event, is_down)| match event {
-                LinkEvent::Frame { at, user, frame, attempt, verdict, .. } => {
-                    let station = user + 1;
-                    let [from, to] = if is_down { [0, station] } else { [station, 0] };
-                    Some((from, to, frame, attempt, at, verdict == Verdict::Good))
-                }
-                _ => None,
-            })
-            .collect();
-        let (mut until, mut collisions, mut answered, mut bars, mut said) = (SimTime::ZERO, 0, 0, 0, 0);
-        let mut known: Vec<(u16, u16, u64, Parcel)> = Vec::new();
-        for (place, ppdu) in heard.iter().enumerate() {
-            let before = place.checked_sub(1).map(|place| &heard[place]);
-            let collides = before.is_some_and(|before| before.at == ppdu.at);
-            assert!(collides || ppdu.at >= until, "{ppdu:?} before {until}");
-            assert!(!collides || (ppdu.collided && before.is_some_and(|before| before.collided)));
-            collisions += u64::from(collides);
-            until = until.max(ppdu.end);
-            if ppdu.collided {
-                continue;
-            }
-            let next = heard.get(place + 1);
-            match &ppdu.content {
-                PpduContent::Rts => {
-                    let [cts, data, answer] = [1, 2, 3].map(|after| heard.get(place + after));
-                    let Some(answer) = answer else { continue };
-                    assert_eq!(cts.unwrap().content, PpduContent::Cts);
-                    assert!(matches!(data.unwrap().content, PpduContent::Data { .. }));
-                    if answer.from == ppdu.to
-                        && answer.to == ppdu.from
-                        && answer.at == data.unwrap().end + US * 16
-                    {
-                        assert_eq!(ppdu.end + ppdu.announced, answer.end);
-                        assert_eq!(cts.unwrap().end + cts.unwrap().announced, answer.end);
-                    }
-                }
-                PpduContent::Data { mpdus, is_aggregate, .. } => {
-                    assert_eq!(*is_aggregate, ppdu.from.max(ppdu.to) < 3);
-                    for mpdu in mpdus {
-                        let (number, parcel) = (mpdu.number, mpdu.parcel);
-                        if mpdu.attempt == 0 {
-                            known.push((ppdu.from, ppdu.to, number, parcel));
-                        }
-                        assert!(known.contains(&(ppdu.from, ppdu.to, number, parcel)));
-                    }
-                    known.drain(..known.len().saturating_sub(2000));
-                    let is_answer = |next: &&Ppdu| next.at == ppdu.end + US * 16 && next.from == ppdu.to;
-                    let Some(answer) = next.filter(is_answer) else { continue };
-                    answered += 1;
-                    assert_eq!(ppdu.end + ppdu.announced, answer.end);
-                    let of_this = verdicts
-                        .iter()
-                        .filter(|verdict| (verdict.0, verdict.1, verdict.4) == (ppdu.from, ppdu.to, ppdu.at));
-                    for &(.., number, attempt, _, is_read) in of_this {
-                        if let PpduContent::BlockAck { start, has, .. } = &answer.content {
-                            // What was read before, and only its answer lost, is there too.
-                            assert!(has[(number - start) as usize] || !is_read);
-                            assert!(!has[(number - start) as usize] || is_read || attempt > 0);
-                            said += 1;
-                        } else {
-                            assert!(is_read && answer.content == PpduContent::Ack);
-                        }
-                    }
-                }
-                PpduContent::BlockAckRequest { .. } => bars += 1,
-                PpduContent::Cts | PpduContent::Ack | PpduContent::BlockAck { .. } => {}
-            }
-        }
-        assert!(collisions > 50 && answered > 200 && said > 1000, "{collisions} {answered} {said}");
-        assert!(bars > 0 || rts, "{bars}");
-    }
 }
 
 /// A station that hears nothing for a while, BARs included, is reached again; and what it holds behind a gap is passed on after the
