@@ -92,7 +92,15 @@ def ours(case: Case, seed: int, seconds: int) -> tuple[float, float]:
             "guard_interval": f"{case.guard_ns} ns",
             "ampdu": {"window": case.window},
         },
-        "flows": {"udp": {"traffic": "saturated", "count": case.stations, "direction": case.direction}},
+        "flows": {
+            "udp": {
+                "traffic": "udp",
+                # Of whole packets; ns-3 is told of payload.
+                "rate": f"{case.offered_mbps * 1500 / 1472} Mbit/s",
+                "count": case.stations,
+                "direction": case.direction,
+            }
+        },
     }
     metric = "station_goodput_bps" if case.direction == "down" else "station_uplink_goodput_bps"
     command = [sys.executable, "-c", OURS, json.dumps(scenario), str(case.stations), metric]

@@ -21,6 +21,7 @@ BEFORE: dict[str, tuple[Any, ...]] = {
     "crossings": ("quickstart", 0.5),
     "draw": ("quickstart", PATH),
     "paper": ("tcp-markov", "table1"),
+    "write_air_pcap": (PATH, "quickstart"),
     "write_opportunities": (PATH, "quickstart"),
     "write_events": (PATH, "quickstart"),
     "write_pcap": (PATH, "quickstart"),

@@ -250,10 +250,13 @@ class Plan:
         Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.
         """
 
-    def air_pcap(self, run: int = 0) -> bytes:
-        """What a radio that hears everything would have seen of the mesh in a run of the only point, as pcap.
+    def air_pcap(
+        self, ipv6: bool, snaplen: int | None, write: Callable[[bytes], object], run: int = 0
+    ) -> None:
+        """Hand what a radio would have heard of the stations in a run of the only point to ``write``: pcap.
 
-        Raises ScenarioError if there are several points or no mesh, KeyboardInterrupt on Ctrl-C.
+        What ``write`` raises is raised here.
+        Raises ScenarioError if there are several points or no air, KeyboardInterrupt on Ctrl-C.
         """
 
     def opportunities(self, number: int, run: int = 0) -> str:
@@ -510,8 +513,8 @@ class Live:
         """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
         "mtu": n | null, "ipv6": bool, "large_segments": bool, "data_only": bool,
         "awake": "never" | "while-passing" | "always", "run": n, "journal": path | null,
-        "captures": [far, near] | null, "version": str, "watch": bool,
-        "source": {"name", "text", "overrides", "files"}}``.
+        "captures": [far, near] | null, "packets": [file, bytes of each] | null, "version": str,
+        "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
 
         Raises ScenarioError for what the system refuses, and what the kernel's TCP has not.
         """
@@ -573,6 +576,12 @@ def journal_events(journal: bytes) -> str:
 
 def journal_link_events(journal: bytes) -> str:
     """What happened inside the links of a journal, as CSV; raises ScenarioError as ``replay``."""
+
+def journal_air_pcap(journal: bytes, packets: str, snaplen: int, write: Callable[[bytes], object]) -> None:
+    """Hand what was in the air of the Wi-Fi network of a journal to ``write``: a pcap file.
+
+    ``packets`` names the file of what entered. Raises as ``replay``, and what ``write`` raises.
+    """
 
 def journal_opportunities(journal: bytes) -> list[str]:
     """What came out from the far host and to it, as delivery opportunities; raises as ``replay``."""

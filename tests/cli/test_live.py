@@ -401,6 +401,7 @@ CONFIG: dict[str, Any] = {
     **dict.fromkeys(("strict", "watch", "quiet"), False),
     **dict.fromkeys(("congestion", "mtu", "captures", "far", "serve", "duration_s", "record"), None),
     **dict.fromkeys(("events", "link_events", "opportunities", "page", "json"), None),
+    **dict.fromkeys(("air_pcap", "snaplen"), None),
     "bulk": True,
     "awake": "never",
     "run": 0,
@@ -417,7 +418,8 @@ def test_a_key_too_many_or_too_few_is_an_error_without_hosts() -> None:
             Config.read(json.dumps({name: value for name, value in CONFIG.items() if name != key}))
     with pytest.raises(TypeError, match="colour"):
         Config.read(json.dumps({**CONFIG, "colour": "red"}))
-    asked = config.hosts() | {"journal": None, "version": "", "watch": False, "run": 0, "source": config.plan}
+    asked = config.hosts() | {"journal": None, "packets": None, "version": "", "watch": False, "run": 0}
+    asked["source"] = config.plan
     plan = plans.load("quickstart", Options(over={"tcp.w_max": [6, 24]}))
     for key in asked:
         with pytest.raises(ValueError, match=f"missing field `{key}`"):

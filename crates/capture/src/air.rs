@@ -1,6 +1,7 @@
 //! What a radio that hears everything would have seen of 802.11 stations, with radiotap headers.
 
 use crate::pcap::{LINKTYPE_IEEE802_11_RADIOTAP, Pcap};
+use crate::radiotap::Radiotap;
 use crossfade_core::SimTime;
 use std::collections::HashMap;
 
@@ -57,18 +58,18 @@ const DATA_HEADER_BYTES: u32 = 30;
 const FCS_BYTES: u32 = 4;
 /// LLC and SNAP headers, and the `EtherType` for experiments (IEEE 802): what is above has no bytes here.
 const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];
-/// What is kept of each frame: its headers.
+/// What is kept of each frame if nobody says how much: its headers.
 const SNAPLEN: u32 = 128;
 /// Channel 1 of the 2.4 GHz band, with complementary code keying.
 const CHANNEL: [u16; 2] = [2412, 0x00a0];
 
-/// The file of frames in order of time.
+/// The file of frames in order of time, of each of which so many bytes are kept; its headers without `snaplen`.
 ///
 /// Stations have the locally administered addresses `02:00:00:00:XX:XX` with their number. Bytes above the MAC are
 /// zeros. The duration fields are those of 802.11; an RTS announces the next DATA between the two stations, and
 /// nothing where there was none any more.
-pub fn air_pcap(config: &AirConfig, frames: &[AirFrame]) -> Vec<u8> {
-    let mut pcap = Pcap::new(SNAPLEN, LINKTYPE_IEEE802_11_RADIOTAP);
+pub fn air_pcap(config: &AirConfig, snaplen: Option<u32>, frames: &[AirFrame]) -> Vec<u8> {
+    let mut pcap = Pcap::new(snaplen.unwrap_or(SNAPLEN), LINKTYPE_IEEE802_11_RADIOTAP);
     for (frame, duration) in frames.iter().zip(durations(config, frames)) {
         let rate_bps = if frame.kind == AirKind::Data { config.data_rate_bps } else { config.basic_rate_bps };
         let mut bytes = radiotap(frame.at, rate_bps);
@@ -103,29 +104,10 @@ fn durations(config: &AirConfig, frames: &[AirFrame]) -> Vec<SimTime> {
     durations
 }
 
-/// The radiotap header: time, flags, rate, channel (radiotap.org).
+/// The radiotap header: time, flags, rate, channel. Other rates than whole half megabits have no place in it.
 fn radiotap(at: SimTime, rate_bps: f64) -> Vec<u8> {
-    const TSFT: u32 = 1;
-    const FLAGS: u32 = 1 << 1;
-    const RATE: u32 = 1 << 2;
-    const CHANNEL_BIT: u32 = 1 << 3;
-    let half_mbps = rate_bps / 500e3;
-    // Other rates have no place in this field.
-    let rate = (half_mbps.fract() == 0.0 && (1.0..=255.0).contains(&half_mbps)).then_some(half_mbps as u8);
-    let mut bytes = vec![0, 0, 0, 0];
-    let present = TSFT | FLAGS | CHANNEL_BIT | if rate.is_some() { RATE } else { 0 };
-    bytes.extend(present.to_le_bytes());
-    bytes.extend((at.as_nanos() / 1000).to_le_bytes());
-    bytes.push(0);
-    bytes.extend(rate);
-    // The channel begins at an even place.
-    bytes.resize(bytes.len().next_multiple_of(2), 0);
-    for half in CHANNEL {
-        bytes.extend(half.to_le_bytes());
-    }
-    let length = bytes.len() as u16;
-    bytes[2..4].copy_from_slice(&length.to_le_bytes());
-    bytes
+    let [mhz, kind] = CHANNEL;
+    Radiotap::new(at).flags(0).rate(rate_bps).channel(mhz, kind).finish()
 }
 
 /// Adds the frame as far as it has bytes of its own; how many zeros follow.
@@ -159,7 +141,7 @@ fn mac(config: &AirConfig, frame: &AirFrame, duration: SimTime, bytes: &mut Vec<
     payload - snap as u32
 }
 
-fn address(node: u16) -> [u8; 6] {
+pub(crate) fn address(node: u16) -> [u8; 6] {
     let [high, low] = node.to_be_bytes();
     [0x02, 0, 0, 0, high, low]
 }
@@ -197,7 +179,7 @@ mod tests {
         let micros: Vec<u64> =
             durations(&config, &frames).iter().map(|time| time.as_nanos().div_ceil(1000)).collect();
         assert_eq!(micros, [304 + 1899 + 304 + 30, 1899 + 304 + 20, 314, 0, 0]);
-        let file = air_pcap(&config, &frames[..3]);
+        let file = air_pcap(&config, None, &frames[..3]);
         assert_eq!(file[20..24], 127_u32.to_le_bytes());
         // A record of 16 bytes, radiotap of 22, an RTS of 16.
         let rts = &file[24 + 16..][..22 + 16];

@@ -1,14 +1,12 @@
 //! The capture: flows side by side in one file.
 
 use crate::error::CaptureError;
-use crate::flow::{Connection, Flow};
-use crate::packet::{Direction, Endpoints, IpVersion, UDP_HEADER};
+use crate::flow::Connection;
+use crate::flows::Flows;
+use crate::packet::IpVersion;
 use crate::pcap::{LINKTYPE_RAW, Pcap};
-use crate::quic::QuicFlow;
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, Segment};
-use etherparse::IpEcn;
-use std::collections::HashMap;
 
 /// Keep every byte of every packet: tools can verify checksums (tcpdump's default snapshot length).
 pub const WHOLE_PACKETS: u32 = 262_144;
@@ -26,6 +24,19 @@ impl Default for CaptureConfig {
     /// Whole packets of IPv4.
     fn default() -> Self {
         Self { ip: IpVersion::V4, snaplen: WHOLE_PACKETS }
+    }
+}
+
+impl CaptureConfig {
+    /// Bytes of each packet that are kept.
+    ///
+    /// # Errors
+    /// None.
+    pub(crate) fn snaplen(self) -> Result<u32, CaptureError> {
+        match self.snaplen {
+            0 => Err(CaptureError::Snaplen { snaplen: 0 }),
+            snaplen => Ok(snaplen),
+        }
     }
 }
 
@@ -52,12 +63,7 @@ impl Default for CaptureConfig {
 /// A datagram without feedback ([`on_datagram_sent`](Self::on_datagram_sent)) is one of UDP whose payload is zeros.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    ip: IpVersion,
-    connection: Connection,
-    flows: HashMap<u32, Flow>,
-    quic: HashMap<u32, QuicFlow>,
-    /// IPv4 identification of the next datagram of a flow without feedback.
-    datagrams: HashMap<u32, u16>,
+    flows: Flows,
     pcap: Pcap,
 }
 
@@ -68,19 +74,8 @@ impl Capture {
     /// # Errors
     /// A snapshot length, an MSS or a window out of range.
     pub fn new(config: CaptureConfig, connection: Connection) -> Result<Self, CaptureError> {
-        let CaptureConfig { ip, snaplen } = config;
-        if snaplen == 0 {
-            return Err(CaptureError::Snaplen { snaplen });
-        }
-        connection.check()?;
-        Ok(Self {
-            ip,
-            connection,
-            flows: HashMap::new(),
-            quic: HashMap::new(),
-            datagrams: HashMap::new(),
-            pcap: Pcap::new(snaplen, LINKTYPE_RAW),
-        })
+        let snaplen = config.snaplen()?;
+        Ok(Self { flows: Flows::new(config.ip, connection)?, pcap: Pcap::new(snaplen, LINKTYPE_RAW) })
     }
 
     /// Describes `flow` before its first packet.
@@ -88,55 +83,47 @@ impl Capture {
     /// # Errors
     /// An MSS or a window out of range, or a flow that has begun.
     pub fn connect(&mut self, flow: u32, connection: Connection) -> Result<(), CaptureError> {
-        connection.check()?;
-        if self.flows.get(&flow).is_some_and(Flow::has_begun) {
-            return Err(CaptureError::HasBegun { flow });
-        }
-        self.flows.insert(flow, Flow::new(self.ip, flow, connection));
-        Ok(())
+        self.flows.connect(flow, connection)
     }
 
     /// `flow` is one of QUIC's recovery, with `mss` bytes of data in a packet; with `ecn` packets say so.
     pub fn connect_quic(&mut self, flow: u32, mss: u32, ecn: bool) {
-        self.quic.insert(flow, QuicFlow::new(self.ip, flow, mss, ecn));
+        self.flows.connect_quic(flow, mss, ecn);
     }
 
     /// The sender of `flow` handed a packet of `bytes` to its interface at `now`. Returns whether it is a flow of QUIC's.
     pub fn on_packet_sent(&mut self, now: SimTime, flow: u32, bytes: u32, packet: &Segment) -> bool {
-        let Some(flow) = self.quic.get_mut(&flow) else { return false };
-        flow.data(&mut self.pcap, now, bytes, packet);
-        true
+        let packet = self.flows.quic_packet(flow, bytes, packet);
+        packet.is_some_and(|packet| {
+            self.pcap.push_packet(now, &packet);
+            true
+        })
     }
 
     /// `ack`, in a packet of `bytes`, came to the interface of the sender of `flow` at `now`. Returns whether it is a flow of
     /// QUIC's.
     pub fn on_packet_received(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) -> bool {
-        let Some(flow) = self.quic.get_mut(&flow) else { return false };
-        flow.ack(&mut self.pcap, now, bytes, ack);
-        true
+        let packet = self.flows.quic_ack(flow, bytes, ack);
+        packet.is_some_and(|packet| {
+            self.pcap.push_packet(now, &packet);
+            true
+        })
     }
 
     /// The sender of `flow` handed `segment` to its interface at `now`.
     pub fn on_segment_sent(&mut self, now: SimTime, flow: u32, segment: &Segment) {
-        let (flow, pcap) = self.flow(flow);
-        flow.data(pcap, now, segment);
+        self.flows.tcp(flow).data(&mut self.pcap, now, segment);
     }
 
     /// `ack` came to the interface of the sender of `flow` at `now`.
     pub fn on_ack_received(&mut self, now: SimTime, flow: u32, ack: &Ack) {
-        let (flow, pcap) = self.flow(flow);
-        flow.ack(pcap, now, ack);
+        self.flows.tcp(flow).ack(&mut self.pcap, now, ack);
     }
 
     /// The sender of `flow`, which is UDP without feedback, handed a datagram of `bytes` to its interface at `now`. What is shorter
     /// than its headers is shown as these.
     pub fn on_datagram_sent(&mut self, now: SimTime, flow: u32, bytes: u32) {
-        let endpoints = Endpoints::new(self.ip, flow);
-        let number = self.datagrams.entry(flow).or_default();
-        let zeros = bytes.saturating_sub(endpoints.ip_header_len() + UDP_HEADER);
-        let datagram = endpoints.datagram(Direction::ToReceiver, IpEcn::NotEct, *number, &[], zeros);
-        *number = number.wrapping_add(1);
-        self.pcap.push(now, &datagram, zeros);
+        self.pcap.push_packet(now, &self.flows.datagram(flow, bytes));
     }
 
     /// What was encoded since the last [`clear`](Self::clear); it begins with the header of the file.
@@ -147,10 +134,5 @@ impl Capture {
     /// Forgets the bytes that were encoded so far. The file goes on.
     pub fn clear(&mut self) {
         self.pcap.bytes.clear();
-    }
-
-    fn flow(&mut self, flow: u32) -> (&mut Flow, &mut Pcap) {
-        let (ip, connection) = (self.ip, self.connection);
-        (self.flows.entry(flow).or_insert_with(|| Flow::new(ip, flow, connection)), &mut self.pcap)
     }
 }

@@ -1,7 +1,7 @@
 //! One connection: segments and acknowledgements become packets.
 
 use crate::error::CaptureError;
-use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS, MAX_SHIFT, MAX_WINDOW};
+use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS, MAX_SHIFT, MAX_WINDOW, Packet};
 use crate::pcap::Pcap;
 use crossfade_core::SimTime;
 use crossfade_transport::{AccEcn, Ack, ByteCounters, SackBlocks, Segment};
@@ -143,6 +143,11 @@ impl Flow {
     /// The sender handed a segment to its interface.
     pub(crate) fn data(&mut self, pcap: &mut Pcap, now: SimTime, segment: &Segment) {
         self.open(pcap, now);
+        pcap.push_packet(now, &self.segment(segment));
+    }
+
+    /// The packet of a segment.
+    pub(crate) fn segment(&mut self, segment: &Segment) -> Packet {
         let (start, end) = (self.offset(segment.seq), self.offset(segment.seq.saturating_add(1)));
         let mut tcp = TcpHeader {
             // RFC 9293 section 3.9.1.2: PSH when there is no more data to be sent.
@@ -156,13 +161,21 @@ impl Flow {
             true => IpEcn::Ect0,
             false => IpEcn::NotEct,
         };
-        self.push(pcap, now, Direction::ToReceiver, ecn, tcp, &options, &[], (end - start) as u32);
+        self.packet(Direction::ToReceiver, ecn, tcp, &options, &[], (end - start) as u32)
     }
 
     /// An acknowledgement came to the sender's interface. If it covers all that there was to send, the
     /// connection ends.
     pub(crate) fn ack(&mut self, pcap: &mut Pcap, now: SimTime, ack: &Ack) {
         self.open(pcap, now);
+        pcap.push_packet(now, &self.acknowledgement(now, ack));
+        if self.connection.bytes.is_some_and(|bytes| self.offset(ack.next_expected) == bytes) {
+            self.close(pcap, now);
+        }
+    }
+
+    /// The packet of an acknowledgement that bears the time `now`.
+    pub(crate) fn acknowledgement(&mut self, now: SimTime, ack: &Ack) -> Packet {
         let acknowledged = match self.stage {
             Stage::Closed => self.fin().wrapping_add(1),
             _ => sequence_number(self.offset(ack.next_expected)),
@@ -179,10 +192,7 @@ impl Flow {
             self.timestamp_echo[Direction::ToSender as usize] = ticks(echo);
         }
         let counters = ack.accurate.counters().map(accurate_option).unwrap_or_default();
-        self.control(pcap, now, Direction::ToSender, tcp, &self.sack(ack.sack), &counters);
-        if self.connection.bytes.is_some_and(|bytes| self.offset(ack.next_expected) == bytes) {
-            self.close(pcap, now);
-        }
+        self.bare(now, Direction::ToSender, tcp, &self.sack(ack.sack), &counters)
     }
 
     /// The three packets that open a connection (RFC 9293 section 3.5), before its first event.
@@ -200,7 +210,7 @@ impl Flow {
         };
         let syn =
             TcpHeader { syn: true, ack: false, ..self.header(Direction::ToReceiver, FIRST_BYTE - 1, 0) };
-        self.control(pcap, now, Direction::ToReceiver, with_flags(syn, ask), &self.syn_options(0), &[]);
+        self.control(pcap, now, Direction::ToReceiver, with_flags(syn, ask), &self.syn_options(0));
         let syn_ack = TcpHeader {
             syn: true,
             // RFC 7323 section 2.2: the window of a SYN is never scaled.
@@ -208,9 +218,9 @@ impl Flow {
             ..self.header(Direction::ToSender, FIRST_BYTE - 1, FIRST_BYTE)
         };
         let options = self.syn_options(self.shift);
-        self.control(pcap, now, Direction::ToSender, with_flags(syn_ack, answer), &options, &[]);
+        self.control(pcap, now, Direction::ToSender, with_flags(syn_ack, answer), &options);
         let ack = self.header(Direction::ToReceiver, FIRST_BYTE, FIRST_BYTE);
-        self.control(pcap, now, Direction::ToReceiver, with_flags(ack, confirm), &[], &[]);
+        self.control(pcap, now, Direction::ToReceiver, with_flags(ack, confirm), &[]);
     }
 
     /// The three packets that end a connection when both ends are done (RFC 9293 section 3.6).
@@ -221,12 +231,12 @@ impl Flow {
         let fin = self.fin();
         let after_fin = fin.wrapping_add(1);
         let tcp = TcpHeader { fin: true, ..self.header(Direction::ToReceiver, fin, FIRST_BYTE) };
-        self.control(pcap, now, Direction::ToReceiver, tcp, &[], &[]);
+        self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
         let tcp = TcpHeader { fin: true, ..self.header(Direction::ToSender, FIRST_BYTE, after_fin) };
-        self.control(pcap, now, Direction::ToSender, tcp, &[], &[]);
+        self.control(pcap, now, Direction::ToSender, tcp, &[]);
         self.stage = Stage::Closed;
         let tcp = self.header(Direction::ToReceiver, after_fin, self.receiver_next());
-        self.control(pcap, now, Direction::ToReceiver, tcp, &[], &[]);
+        self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
     }
 
     /// The offset in the stream of the first byte of a segment.
@@ -297,7 +307,7 @@ impl Flow {
         }
     }
 
-    /// Adds a packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
+    /// Adds a packet without payload.
     ///
     /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by
     /// the delay of the reverse path; a sender cannot tell such clocks from others.
@@ -308,26 +318,34 @@ impl Flow {
         direction: Direction,
         tcp: TcpHeader,
         more_options: &[TcpOptionElement],
-        raw_options: &[u8],
     ) {
+        pcap.push_packet(now, &self.bare(now, direction, tcp, more_options, &[]));
+    }
+
+    /// A packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
+    fn bare(
+        &mut self,
+        now: SimTime,
+        direction: Direction,
+        tcp: TcpHeader,
+        more_options: &[TcpOptionElement],
+        raw_options: &[u8],
+    ) -> Packet {
         let mut options = self.timestamps(direction, now);
         options.extend_from_slice(more_options);
         self.timestamp_echo[direction.opposite() as usize] = ticks(now);
-        self.push(pcap, now, direction, IpEcn::NotEct, tcp, &options, raw_options, 0);
+        self.packet(direction, IpEcn::NotEct, tcp, &options, raw_options, 0)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a packet has that many parts")]
-    fn push(
+    fn packet(
         &mut self,
-        pcap: &mut Pcap,
-        now: SimTime,
         direction: Direction,
         ecn: IpEcn,
         mut tcp: TcpHeader,
         options: &[TcpOptionElement],
         raw_options: &[u8],
         payload_len: u32,
-    ) {
+    ) -> Packet {
         const FIT: &str = "timestamps and three SACK blocks are 40 bytes, two and the option of AccECN too";
         tcp.set_options(options).expect(FIT);
         if !raw_options.is_empty() {
@@ -337,7 +355,7 @@ impl Flow {
         let identification = &mut self.identification[direction as usize];
         let headers = self.endpoints.headers(direction, ecn, *identification, tcp, payload_len);
         *identification = identification.wrapping_add(1);
-        pcap.push(now, &headers, payload_len);
+        Packet { headers, zeros: payload_len }
     }
 }
 

@@ -38,6 +38,13 @@ const TIME_TO_LIVE: u8 = 64;
 /// Bytes of a header of UDP.
 pub(crate) const UDP_HEADER: u32 = 8;
 
+/// An IP packet: its bytes up to a payload of zeros.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Packet {
+    pub(crate) headers: Vec<u8>,
+    pub(crate) zeros: u32,
+}
+
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {

@@ -1,5 +1,6 @@
 //! The file format: classic pcap, as in draft-ietf-opsawg-pcap.
 
+use crate::packet::Packet;
 use crossfade_core::SimTime;
 
 /// The magic number of files whose packet times count nanoseconds (draft-ietf-opsawg-pcap section 4).
@@ -36,15 +37,36 @@ impl Pcap {
 
     /// Adds a packet of `headers` and `payload_len` zeros. Seconds beyond 2^32 (136 years) wrap around.
     pub(crate) fn push(&mut self, time: SimTime, headers: &[u8], payload_len: u32) {
-        let len = headers.len() as u32 + payload_len;
+        self.push_with(time, headers, payload_len, |_| [0; 0]);
+    }
+
+    /// Adds a packet.
+    pub(crate) fn push_packet(&mut self, time: SimTime, packet: &Packet) {
+        self.push(time, &packet.headers, packet.zeros);
+    }
+
+    /// Adds a packet with a checksum after its zeros, of which `tail` is asked if all of it is kept.
+    pub(crate) fn push_with<const N: usize>(
+        &mut self,
+        time: SimTime,
+        headers: &[u8],
+        payload_len: u32,
+        tail: impl FnOnce(&[u8]) -> [u8; N],
+    ) {
+        let len = headers.len() as u32 + payload_len + N as u32;
         let kept = len.min(self.snaplen);
         self.bytes.extend(((time.as_nanos() / NANOS_PER_SECOND) as u32).to_le_bytes());
         self.bytes.extend(((time.as_nanos() % NANOS_PER_SECOND) as u32).to_le_bytes());
         self.bytes.extend(kept.to_le_bytes());
         self.bytes.extend(len.to_le_bytes());
         let end = self.bytes.len() + kept as usize;
+        let begin = self.bytes.len();
         self.bytes.extend(headers);
         self.bytes.resize(end, 0);
+        if kept == len {
+            let tail = tail(&self.bytes[begin..end - N]);
+            self.bytes[end - N..].copy_from_slice(&tail);
+        }
     }
 }
 

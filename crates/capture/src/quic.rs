@@ -1,8 +1,6 @@
 //! One flow of QUIC's recovery: packets and acknowledgements become UDP datagrams.
 
-use crate::packet::{Direction, Endpoints, IpVersion, UDP_HEADER};
-use crate::pcap::Pcap;
-use crossfade_core::SimTime;
+use crate::packet::{Direction, Endpoints, IpVersion, Packet, UDP_HEADER};
 use crossfade_transport::{Ack, AckFrame, Segment};
 use etherparse::IpEcn;
 
@@ -41,8 +39,8 @@ impl QuicFlow {
         }
     }
 
-    /// The sender handed a packet of `bytes`, headers included, to its interface.
-    pub(crate) fn data(&mut self, pcap: &mut Pcap, now: SimTime, bytes: u32, packet: &Segment) {
+    /// A packet of `bytes`, headers included.
+    pub(crate) fn data(&mut self, bytes: u32, packet: &Segment) -> Packet {
         let mut payload = self.header(packet.number);
         payload.push(STREAM);
         varint(&mut payload, 0);
@@ -55,11 +53,11 @@ impl QuicFlow {
             true => IpEcn::Ect0,
             false => IpEcn::NotEct,
         };
-        self.push(pcap, now, Direction::ToReceiver, ecn, bytes, &payload);
+        self.packet(Direction::ToReceiver, ecn, bytes, &payload)
     }
 
-    /// An acknowledgement of `bytes` came to the sender's interface.
-    pub(crate) fn ack(&mut self, pcap: &mut Pcap, now: SimTime, bytes: u32, ack: &Ack) {
+    /// An acknowledgement of `bytes`.
+    pub(crate) fn ack(&mut self, bytes: u32, ack: &Ack) -> Packet {
         let mut payload = self.header(self.next_ack);
         self.next_ack += 1;
         payload.push(ACK[usize::from(self.ecn)]);
@@ -72,7 +70,7 @@ impl QuicFlow {
                 }
             }
         }
-        self.push(pcap, now, Direction::ToSender, IpEcn::NotEct, bytes, &payload);
+        self.packet(Direction::ToSender, IpEcn::NotEct, bytes, &payload)
     }
 
     fn header(&self, number: u64) -> Vec<u8> {
@@ -89,20 +87,12 @@ impl QuicFlow {
     }
 
     /// A datagram of `bytes` as the link counted it, or longer if its headers do not fit in that.
-    fn push(
-        &mut self,
-        pcap: &mut Pcap,
-        now: SimTime,
-        direction: Direction,
-        ecn: IpEcn,
-        bytes: u32,
-        payload: &[u8],
-    ) {
+    fn packet(&mut self, direction: Direction, ecn: IpEcn, bytes: u32, payload: &[u8]) -> Packet {
         let zeros = bytes.saturating_sub(self.overhead() + payload.len() as u32);
         let identification = &mut self.identification[direction as usize];
         let headers = self.endpoints.datagram(direction, ecn, *identification, payload, zeros);
         *identification = identification.wrapping_add(1);
-        pcap.push(now, &headers, zeros);
+        Packet { headers, zeros }
     }
 }
 
@@ -135,6 +125,7 @@ fn varint(bytes: &mut Vec<u8>, value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossfade_core::SimTime;
     use crossfade_transport::SackBlock;
 
     /// The examples of RFC 9000 appendix A.1.

@@ -7,6 +7,7 @@
 
 mod carried;
 mod counters;
+mod crc;
 mod estimate;
 mod event_queue;
 mod histogram;
@@ -25,6 +26,7 @@ pub mod units;
 
 pub use carried::Carried;
 pub use counters::Counter;
+pub use crc::crc32;
 pub use estimate::{Estimate, MethodKind, jain_fairness, of_ratio};
 pub use event_queue::EventQueue;
 pub use histogram::{DelayHistogram, read_number, write_number};

@@ -3,6 +3,7 @@
 use crate::event::LinkEvent;
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
+use crate::ppdu::Ppdu;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
@@ -13,8 +14,8 @@ pub type Port = u32;
 /// acknowledgements may go through the same one.
 ///
 /// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
-/// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare) and
-/// [`next_trace_back`](Fabric::next_trace_back).
+/// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare),
+/// [`next_trace_back`](Fabric::next_trace_back), and what only a medium with an air has.
 pub trait Fabric {
     /// How many ports it has.
     fn ports(&self) -> Port;
@@ -44,6 +45,17 @@ pub trait Fabric {
 
     /// The earliest event that is kept of the direction that it reports as [`back`](LinkReport::back).
     fn next_trace_back(&mut self) -> Option<LinkEvent> {
+        None
+    }
+
+    /// Keeps every [`Ppdu`] from here on. Returns whether there is an air that has some.
+    fn listen(&mut self) -> bool {
+        false
+    }
+
+    /// The earliest PPDU that is kept. Whoever asks after each [`advance`](Fabric::advance) has those that send a packet for the
+    /// first time before that packet leaves.
+    fn next_ppdu(&mut self) -> Option<Ppdu> {
         None
     }
 }
@@ -124,5 +136,13 @@ impl<F: Fabric + ?Sized> Fabric for Box<F> {
 
     fn next_trace_back(&mut self) -> Option<LinkEvent> {
         (**self).next_trace_back()
+    }
+
+    fn listen(&mut self) -> bool {
+        (**self).listen()
+    }
+
+    fn next_ppdu(&mut self) -> Option<Ppdu> {
+        (**self).next_ppdu()
     }
 }

@@ -26,6 +26,7 @@ mod node;
 mod occupancy;
 mod parcel;
 mod policer;
+mod ppdu;
 mod queue;
 mod queued_link;
 mod radio;
@@ -56,6 +57,7 @@ pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policer, PolicerConfig};
+pub use ppdu::{Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
 pub use queue::{
     ByteQueue, CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel,
     FqCoDelConfig, Pie, PieConfig, Piece, QueueConfig, QueueDiscipline, Red, RedConfig, Waiting,

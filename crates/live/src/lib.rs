@@ -61,7 +61,7 @@ pub use processes::{
     become_user, cover, die_with_parent, mount_proc, new_mount_namespace, new_process_namespace,
 };
 pub use pump::{LiveFabric, LiveLink, PumpConfig};
-pub use recording::{Entry, Fate, Journal, JournalError, Recording};
+pub use recording::{Entry, Fate, Journal, JournalError, Packets, Recording};
 pub use report::PumpReport;
 pub use sockets::{SocketWatch, TcpSample};
 pub use window::ReceiveWindow;

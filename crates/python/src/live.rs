@@ -3,11 +3,12 @@
 use crate::error::scenario_error;
 use crate::plan::{Plan, to_json};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_experiment::CaptureConfig;
 use crossfade_experiment::live::{Options, RecordedPacket, Session, Source, StayAwake};
-use crossfade_live::LiveError;
+use crossfade_live::{LiveError, Packets};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 
@@ -30,6 +31,8 @@ struct Asked {
     journal: Option<String>,
     #[serde(deserialize_with = "Option::deserialize")]
     captures: Option<[String; 2]>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    packets: Option<(String, u32)>,
     version: String,
     watch: bool,
     source: Source,
@@ -57,6 +60,7 @@ impl Live {
         let captures =
             asked.captures.as_ref().map(|[far, near]| Ok::<[File; 2], PyErr>([open(far)?, open(near)?]));
         let journal = asked.journal.as_ref().map(open).transpose()?;
+        let packets = asked.packets.as_ref().map(|(path, snaplen)| Ok::<_, PyErr>((open(path)?, *snaplen)));
         let options = Options {
             bulk: asked.bulk,
             congestion: asked.congestion,
@@ -67,6 +71,7 @@ impl Live {
             awake: asked.awake,
             journal: journal.map(|file| (file, asked.source)),
             captures: captures.transpose()?,
+            packets: packets.transpose()?,
             version: Some(asked.version),
             watch: asked.watch,
         };
@@ -160,6 +165,29 @@ pub(crate) fn journal_link_events(py: Python<'_>, journal: &[u8]) -> PyResult<St
     py.detach(|| crossfade_experiment::live::link_events(journal)).map_err(scenario_error)
 }
 
+/// Hands what was in the air of the Wi-Fi network of a journal to `write`, as a pcap file; `packets` names the file of what entered.
+#[pyfunction]
+pub(crate) fn journal_air_pcap(
+    py: Python<'_>,
+    journal: &[u8],
+    packets: &str,
+    snaplen: u32,
+    write: Py<PyAny>,
+) -> PyResult<()> {
+    let failed = |error: std::io::Error| scenario_error(format!("{packets}: cannot be read ({error})"));
+    let mut packets = Packets::new(File::open(packets).map_err(failed)?).map_err(failed)?;
+    let mut raised = None;
+    let mut sink = |bytes: &[u8]| {
+        if raised.is_none() {
+            raised = Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).err());
+        }
+    };
+    let config = CaptureConfig { snaplen, ..CaptureConfig::default() };
+    let work = || crossfade_experiment::live::air_pcap(journal, &mut packets, config, &mut sink);
+    py.detach(work).map_err(scenario_error)?;
+    raised.map_or(Ok(()), Err)
+}
+
 /// What each direction of a journal delivered, as traces of delivery opportunities.
 #[pyfunction]
 pub(crate) fn journal_opportunities(py: Python<'_>, journal: &[u8]) -> PyResult<[String; 2]> {
@@ -245,6 +273,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(journal_events, module)?)?;
     module.add_function(wrap_pyfunction!(journal_link_events, module)?)?;
+    module.add_function(wrap_pyfunction!(journal_air_pcap, module)?)?;
     module.add_function(wrap_pyfunction!(journal_opportunities, module)?)?;
     module.add_function(wrap_pyfunction!(journal_packets, module)?)?;
     module.add_function(wrap_pyfunction!(journal_simulated, module)?)?;

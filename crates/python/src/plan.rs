@@ -327,9 +327,8 @@ impl Plan {
     ) -> PyResult<()> {
         let failure = Failure::default();
         let kept = failure.clone();
-        let ip = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
         let snaplen = snaplen.unwrap_or(CaptureConfig::default().snaplen);
-        let config = CaptureConfig { ip, snaplen };
+        let config = CaptureConfig { ip: ip_version(ipv6), snaplen };
         let mut sink = |bytes: &[u8]| {
             kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
         };
@@ -342,16 +341,25 @@ impl Plan {
         self.experiment.memory()
     }
 
-    /// What a radio would have heard of the mesh in a run of the only point, as a pcap file.
-    #[pyo3(signature = (run = 0))]
-    fn air_pcap<'py>(&self, py: Python<'py>, run: u64) -> PyResult<Bound<'py, PyBytes>> {
-        let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::air_pcap(&self.experiment, run, &cancel);
-        match self.interruptible(py, &cancel, work, |_| Ok(())) {
-            (_, Some(error)) => Err(error),
-            (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
-            (Err(error), None) => Err(scenario_error(error)),
-        }
+    /// Hands what a radio would have heard of the stations in a run of the only point to `write`, as a pcap file.
+    #[pyo3(signature = (ipv6, snaplen, write, run = 0))]
+    fn air_pcap(
+        &self,
+        py: Python<'_>,
+        ipv6: bool,
+        snaplen: Option<u32>,
+        write: Py<PyAny>,
+        run: u64,
+    ) -> PyResult<()> {
+        let failure = Failure::default();
+        let kept = failure.clone();
+        let mut sink = |bytes: &[u8]| {
+            kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
+        };
+        let (ip, experiment) = (ip_version(ipv6), &self.experiment);
+        let work =
+            || crossfade_experiment::air_pcap(experiment, run, ip, snaplen, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// Like `events`, with a Python object for a congestion control.
@@ -424,6 +432,10 @@ fn text_sink(write: Py<PyAny>) -> (Failure, impl FnMut(usize, &str) + Send) {
 
 pub(crate) fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
+}
+
+fn ip_version(ipv6: bool) -> IpVersion {
+    if ipv6 { IpVersion::V6 } else { IpVersion::V4 }
 }
 
 pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {

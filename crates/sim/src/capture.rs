@@ -1,7 +1,19 @@
 //! The packets at the senders' interfaces, for captures.
 
 use crossfade_core::SimTime;
+use crossfade_link::{Parcel, Ppdu};
 use crossfade_transport::{Ack, Segment};
+
+/// What is in a packet that enters a medium with an air.
+#[derive(Clone, Copy, Debug)]
+pub enum Entering<'a> {
+    /// A segment of a flow, or a datagram of one that has no feedback.
+    Segment(u32, &'a Segment),
+    /// An acknowledgement of a flow.
+    Ack(u32, &'a Ack),
+    /// A packet from outside.
+    Outside(Parcel),
+}
 
 /// Sees every packet that a sender gives to the network or gets from it, with all its fields.
 ///
@@ -9,6 +21,9 @@ use crossfade_transport::{Ack, Segment};
 pub trait Capture {
     /// Whether there is anybody to see them; where false an engine skips the calls.
     const ENABLED: bool = true;
+
+    /// Whether it hears the air of media that have one.
+    const HEARS: bool = false;
 
     /// The sender of `flow` sends `segment` in a packet of `bytes`.
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment);
@@ -21,6 +36,12 @@ pub trait Capture {
 
     /// A source without feedback sends datagram number `seq` in a packet of `bytes`.
     fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64);
+
+    /// A packet enters a medium with an air, in which it is called `parcel` until it leaves.
+    fn enters(&mut self, _now: SimTime, _parcel: Parcel, _packet: Entering<'_>) {}
+
+    /// What was in the air: of each medium in order of time, and before a packet leaves that it sends for the first time.
+    fn ppdu(&mut self, _ppdu: &Ppdu) {}
 }
 
 /// Nobody captures.
@@ -36,6 +57,7 @@ impl Capture for () {
 
 impl<C: Capture> Capture for &mut C {
     const ENABLED: bool = C::ENABLED;
+    const HEARS: bool = C::HEARS;
 
     fn arrival(&mut self, flow: u32, bytes: u64) {
         (**self).arrival(flow, bytes);
@@ -51,5 +73,12 @@ impl<C: Capture> Capture for &mut C {
 
     fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64) {
         (**self).datagram(now, flow, bytes, seq);
+    }
+    fn enters(&mut self, now: SimTime, parcel: Parcel, packet: Entering<'_>) {
+        (**self).enters(now, parcel, packet);
+    }
+
+    fn ppdu(&mut self, ppdu: &Ppdu) {
+        (**self).ppdu(ppdu);
     }
 }

@@ -5,7 +5,7 @@
     reason = "a segment passes through all of it; calls would cost a third of the time"
 )]
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Entering};
 use crate::flow::{AccessLines, Flow, FlowRoute};
 use crate::layout::Layout;
 use crate::packets::Data;
@@ -14,7 +14,7 @@ use crate::state::{Kind, NetworkState};
 use crate::statistics::FlowStatistics;
 use crossfade_core::{EventKind, Observer};
 use crossfade_link::Parcel;
-use crossfade_transport::Ack;
+use crossfade_transport::{Ack, Segment};
 
 /// A direction through the network.
 pub(crate) trait Direction: Sized {
@@ -30,6 +30,9 @@ pub(crate) trait Direction: Sized {
 
     /// The way between the lines.
     fn route(flow: &Flow) -> FlowRoute;
+
+    /// Tells the capture of a packet that enters a medium with an air.
+    fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel);
 
     /// A packet reached its host.
     fn arrive<O: Observer, C: Capture, L: Layout>(
@@ -75,6 +78,11 @@ impl Direction for Data {
         flow.data
     }
 
+    fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel) {
+        let segment = Segment::from(net.forward.packets[parcel]);
+        net.capture.enters(net.now, parcel, Entering::Segment(flow.id, &segment));
+    }
+
     #[inline(always)]
     fn arrive<O: Observer, C: Capture, L: Layout>(
         net: &mut NetworkState<O, C, L>,
@@ -118,6 +126,10 @@ impl Direction for Ack {
     #[inline]
     fn route(flow: &Flow) -> FlowRoute {
         flow.acks
+    }
+
+    fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel) {
+        net.capture.enters(net.now, parcel, Entering::Ack(flow.id, &net.reverse.packets[parcel]));
     }
 
     #[inline(always)]

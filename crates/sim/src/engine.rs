@@ -120,6 +120,11 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.observer())
     }
 
+    /// Who captures.
+    pub fn capture(&mut self) -> &mut C {
+        either!(mut self, event_loop => event_loop.capture())
+    }
+
     /// When something last happened.
     pub fn now(&self) -> SimTime {
         either!(ref self, event_loop => event_loop.now())

@@ -122,7 +122,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if L::IS_SINGLE || !self.fabrics[fabric as usize].wakeup.take(now) {
             return;
         }
-        while let Some((port, departure)) = self.fabrics[fabric as usize].advance(now) {
+        while let Some((port, departure)) = self.advance_fabric(fabric, now) {
             let parcel = departure.parcel();
             match Content::of(parcel) {
                 Content::Data => {
@@ -135,6 +135,18 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             }
         }
         self.schedule_fabric(fabric);
+    }
+
+    /// What leaves a fabric next; the capture hears first what was in its air.
+    fn advance_fabric(&mut self, fabric: u32, now: SimTime) -> Option<(Port, Departure)> {
+        let fabric = &mut self.fabrics[fabric as usize];
+        let departure = fabric.advance(now);
+        if C::HEARS {
+            while let Some(ppdu) = fabric.next_ppdu() {
+                self.capture.ppdu(&ppdu);
+            }
+        }
+        departure
     }
 
     fn leave_fabric<D: Direction>(&mut self, flow: &mut Flow, fabric: u32, port: Port, departure: Departure) {
@@ -244,6 +256,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     #[inline(never)]
     fn push_into<D: Direction>(&mut self, flow: &mut Flow, leg: u32, parcel: Parcel) {
         let FabricLeg { fabric, from, to } = self.routing.leg(leg);
+        if C::HEARS && self.fabrics[fabric as usize].has_air {
+            D::enters(self, flow, parcel);
+        }
         match self.push_fabric(fabric, from, to, parcel) {
             Push::Accepted => {}
             Push::Lost => self.miss::<D>(flow, parcel, Loss::Lost),

@@ -38,7 +38,7 @@ mod topology;
 mod wakeup;
 mod workload;
 
-pub use capture::Capture;
+pub use capture::{Capture, Entering};
 pub use engine::{Engine, simulate};
 pub use error::{Interrupted, NetworkError, SimulationError};
 pub use link_summary::LinkSummary;

@@ -1,6 +1,6 @@
 //! Packets enter a simulated network from outside, and leave it again.
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Entering};
 use crate::guests::Guest;
 use crate::layout::Layout;
 use crate::packets::Content;
@@ -66,6 +66,10 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn push_guest(&mut self, step: Step, inside: Parcel) -> Push {
         let Step::Fabric(leg) = step else { unreachable!("what outsiders use is in the table of fabrics") };
         let FabricLeg { fabric, from, to } = self.routing.leg(leg);
+        if C::HEARS && self.fabrics[fabric as usize].has_air {
+            let parcel = self.outside.packets[inside].parcel;
+            self.capture.enters(self.now, inside, Entering::Outside(parcel));
+        }
         self.push_fabric(fabric, from, to, inside)
     }
 }

@@ -4,7 +4,7 @@ use crate::medium::AnyLink;
 use crate::routing::Next;
 use crate::wakeup::Wakeup;
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel, Port, Push};
+use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel, Port, Ppdu, Push};
 
 /// The links of a table: all kinds, or the usual one alone.
 pub(crate) trait PathLinkKind: Link {
@@ -156,11 +156,20 @@ impl<K: PathLinkKind> PathLink<K> {
 pub(crate) struct PathFabric {
     fabric: Box<dyn Fabric + Send>,
     pub(crate) wakeup: Wakeup,
+    /// A capture listens to its air.
+    pub(crate) has_air: bool,
 }
 
 impl PathFabric {
-    pub(crate) fn new(fabric: Box<dyn Fabric + Send>) -> Self {
-        Self { fabric, wakeup: Wakeup::NONE }
+    /// With `hears` a capture wants to hear its air, if it has one.
+    pub(crate) fn new(mut fabric: Box<dyn Fabric + Send>, hears: bool) -> Self {
+        let has_air = hears && fabric.listen();
+        Self { fabric, wakeup: Wakeup::NONE, has_air }
+    }
+
+    /// The next PPDU that was in its air.
+    pub(crate) fn next_ppdu(&mut self) -> Option<Ppdu> {
+        self.fabric.next_ppdu()
     }
 
     pub(crate) fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {

@@ -454,28 +454,38 @@ def _snaplen(bytes_kept: int | None) -> int | None:
     return bytes_kept
 
 
-def air_pcap(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> bytes:
-    """What a radio that hears everything would have seen of a mesh in a run, as a packet capture.
+def air_pcap(
+    scenario: ScenarioLike,
+    *,
+    ipv6: bool = False,
+    snaplen: int | None = None,
+    **options: Unpack[LookOptions],
+) -> bytes:
+    """The frames that a radio hears of a mesh or a Wi-Fi network in a run, as a packet capture.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
-    with its number. What the frames carry is zeros.
+    with its number, and 0 is the access point. What the frames of a mesh carry is zeros.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
-        A scenario with a mesh, of one point.
+        A scenario with a mesh or a Wi-Fi network, of one point.
+    ipv6 : bool
+        Whether packets in a Wi-Fi network have IPv6 headers.
+    snaplen : int, optional
+        Bytes of each frame that are kept (default: all of a Wi-Fi network's, 128 of a mesh's).
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
     Returns
     -------
     bytes
-        A pcap file.
+        A pcap file. :func:`crossfade.runs.write_air_pcap` takes no memory for the frames of a long run.
 
     Raises
     ------
     ScenarioError
-        If the scenario has no mesh or several points, or an option is wrong.
+        If the scenario has no stations or several points, or an option is wrong.
 
     Examples
     --------
@@ -484,9 +494,52 @@ def air_pcap(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> bytes:
     >>> len(cf.mesh.air_pcap("mesh-chain", point=0, set=set)) > 1000
     True
     """
-    plan = plans.load(scenario, Options.of(LookOptions, options))
+    file = io.BytesIO()
+    plan = _viewed(scenario, options)
     with translated_errors():
-        return plan.core.air_pcap(plan.run)
+        plan.core.air_pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
+    return file.getvalue()
+
+
+def write_air_pcap(
+    path: str | PathLike[str],
+    scenario: ScenarioLike,
+    *,
+    ipv6: bool = False,
+    snaplen: int | None = None,
+    **options: Unpack[LookOptions],
+) -> None:
+    """Write what :func:`crossfade.mesh.air_pcap` gives to a file while the run goes on.
+
+    Parameters
+    ----------
+    path : path
+        The file, which gets its name when it is whole.
+    scenario : Scenario, mapping, path or str
+        A scenario with a mesh or a Wi-Fi network, of one point.
+    ipv6 : bool
+        Whether packets in a Wi-Fi network have IPv6 headers.
+    snaplen : int, optional
+        Bytes of each frame that are kept (default: all of a Wi-Fi network's, 128 of a mesh's).
+    **options
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no stations or several points, or an option is wrong.
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> set = {"run.duration": "100 ms", "run.warmup": "0 s"}
+    >>> cf.runs.write_air_pcap("air.pcap", "wifi/home", set=set, snaplen=256)
+    """
+    plan = _viewed(scenario, options)
+    with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
+        plan.core.air_pcap(ipv6, _snaplen(snaplen), file.write, plan.run)
 
 
 def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from crossfade import api
 from crossfade.cli.groups import Asked
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import whole
-from crossfade.files import write_bytes
 from crossfade.plans.options import Values, ViewOptions
 
 
@@ -115,18 +114,19 @@ class Records:
         typer.Option(
             "--air-pcap",
             metavar="FILE",
-            help="Write the frames of a mesh in a run as a pcap file with radiotap headers (a "
-            "scenario of one point).",
+            help="Write the frames in the air of a mesh or a Wi-Fi network in a run as a pcap file with "
+            "radiotap headers (a scenario of one point).",
         ),
     ] = None
-    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap and --air-pcap write IPv6.")] = False
     snaplen: Annotated[
         int | None,
         typer.Option(
             "--snaplen",
             metavar="BYTES",
             parser=whole,
-            help="How many bytes of each packet --pcap keeps (default: all).",
+            help="How many bytes of each packet --pcap and --air-pcap keep (default: all; 128 of a mesh's "
+            "frames).",
         ),
     ] = None
 
@@ -161,4 +161,4 @@ class Records:
         if self.pcap is not None:
             api.write_pcap(self.pcap, scenario, ipv6=self.ipv6, snaplen=self.snaplen, **viewed)
         if self.air_pcap is not None:
-            write_bytes(self.air_pcap, api.air_pcap(scenario, **viewed))
+            api.write_air_pcap(self.air_pcap, scenario, ipv6=self.ipv6, snaplen=self.snaplen, **viewed)

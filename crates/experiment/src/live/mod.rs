@@ -1,5 +1,6 @@
 //! Real packets through the links of a scenario: method `live`, `crossfade live`, and what it has recorded.
 
+mod air;
 mod events;
 mod header;
 mod kernel;
@@ -13,6 +14,7 @@ mod session;
 mod view;
 mod watch;
 
+pub use air::air_pcap;
 pub use header::{Header, Source};
 pub use opportunities::opportunities;
 pub use packets::{RecordedFlow, RecordedPacket, packets};

@@ -34,7 +34,7 @@ impl LiveNetwork {
             return Err(ScenarioError::key("tcp.congestion", problem));
         }
         if setup.flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
-            return Self::of_engine(setup, network(setup, seed));
+            return Self::of_engine(whole(setup, seed));
         }
         let topology = networks::of(setup).topology(setup, seed);
         let used: Vec<usize> = topology.routes[..2].iter().flatten().map(|leg| leg.medium).collect();
@@ -42,8 +42,7 @@ impl LiveNetwork {
         if is_links && used.iter().collect::<BTreeSet<_>>().len() == used.len() {
             Ok(Self::of_links(topology))
         } else {
-            // A network that nobody uses but from outside.
-            Self::of_engine(setup, Network::new(Vec::new(), topology, StopRule::At(SimTime::MAX), seed))
+            Self::of_engine(whole(setup, seed))
         }
     }
 
@@ -65,14 +64,7 @@ impl LiveNetwork {
         Self { between, links }
     }
 
-    /// Packets from outside take the routes of the flow that stands for them, or of the first one.
-    fn of_engine(setup: &Setup, mut network: Network) -> Result<Self, ScenarioError> {
-        let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
-        let number = setup.flows.iter().position(is_outside).unwrap_or(0);
-        let [data, acks] = routes(setup, number);
-        network.passages =
-            vec![Passage { from: 0, to: 1, route: data }, Passage { from: 1, to: 0, route: acks }];
-        network.stop = StopRule::At(SimTime::MAX);
+    fn of_engine(network: Network) -> Result<Self, ScenarioError> {
         let mut engine =
             Engine::new(network, (), ()).map_err(|error| ScenarioError::key("live", error.to_string()))?;
         let names = engine.link_names().to_vec();
@@ -96,6 +88,24 @@ impl LiveNetwork {
             Between::Shared(fabric) => vec![("shared", fabric)],
         }
     }
+}
+
+/// The network of a scenario for packets from outside, which take the routes of the flow that stands for them, or of the first one.
+/// Without a flow that does, nobody uses it but from outside.
+pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
+    let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
+    let number = setup.flows.iter().position(is_outside);
+    let mut network = match number {
+        Some(_) => network(setup, seed),
+        None => {
+            let topology = networks::of(setup).topology(setup, seed);
+            Network::new(Vec::new(), topology, StopRule::At(SimTime::MAX), seed)
+        }
+    };
+    let [data, acks] = routes(setup, number.unwrap_or(0));
+    network.passages = vec![Passage { from: 0, to: 1, route: data }, Passage { from: 1, to: 0, route: acks }];
+    network.stop = StopRule::At(SimTime::MAX);
+    network
 }
 
 /// Of three reports, the one of the end of the warm-up and the last are kept.

@@ -110,13 +110,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Header, Journal, Vec<Lane>), Scenari
     Ok((header, journal, media))
 }
 
-fn parse(bytes: &[u8]) -> Result<(Header, Journal), ScenarioError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<(Header, Journal), ScenarioError> {
     let journal = Journal::parse(bytes).map_err(|error| wrong(error.to_string()))?;
     let header = serde_json::from_str(&journal.header).map_err(|error| wrong(error.to_string()))?;
     Ok((header, journal))
 }
 
-fn wrong(problem: String) -> ScenarioError {
+pub(super) fn wrong(problem: String) -> ScenarioError {
     ScenarioError::key("journal", problem)
 }
 
@@ -253,7 +253,7 @@ fn words(left: Option<Left>) -> String {
 ///
 /// # Errors
 /// The scenario is not one any more: another version wrote it.
-fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
+pub(super) fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
     let Source { name, text, overrides, files } = &header.scenario;
     let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());
     let overrides: Overrides = serde_json::from_value(overrides.clone())

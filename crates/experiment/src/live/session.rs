@@ -56,6 +56,8 @@ pub struct Options {
     pub journal: Option<(File, Source)>,
     /// Where captures go: of the far host, and of the near one.
     pub captures: Option<[File; 2]>,
+    /// Where the packets that enter a medium of both directions go, and how many bytes of each.
+    pub packets: Option<(File, u32)>,
     /// The version of Crossfade that a journal names; without it that of this crate.
     pub version: Option<String>,
     /// Look at the kernel's sockets often enough to draw what they do; otherwise it is whose TCP ran alone.
@@ -191,6 +193,9 @@ impl Session {
         }
         if let Some(files) = self.options.captures.take() {
             recording = recording.with_captures(files).map_err(refused)?;
+        }
+        if let Some((file, snaplen)) = self.options.packets.take() {
+            recording = recording.with_packets(file, snaplen).map_err(refused)?;
         }
         let machine = Machine::now();
         let emulation =

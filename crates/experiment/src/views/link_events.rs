@@ -25,7 +25,12 @@ pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &At
 }
 
 /// The frames of a run of `network`, which is the mesh of `setup`, as a pcap file; `None` once `cancel` is true.
-pub(super) fn air(network: Network, setup: &MeshSetup, cancel: &AtomicBool) -> Option<Vec<u8>> {
+pub(super) fn air(
+    network: Network,
+    setup: &MeshSetup,
+    snaplen: Option<u32>,
+    cancel: &AtomicBool,
+) -> Option<Vec<u8>> {
     let mut frames = Vec::new();
     traced(network, cancel, |_, event| frames.extend(air_frame(event)))?;
     let (dcf, timing) = (&setup.config.dcf, &setup.timing);
@@ -37,7 +42,7 @@ pub(super) fn air(network: Network, setup: &MeshSetup, cancel: &AtomicBool) -> O
         cts: timing.cts,
         ack: timing.ack,
     };
-    Some(air_pcap(&config, &frames))
+    Some(air_pcap(&config, snaplen, &frames))
 }
 
 fn air_frame(event: &LinkEvent) -> Option<AirFrame> {

@@ -8,6 +8,7 @@ mod pcap;
 mod reuse;
 mod samples;
 mod sink;
+mod wlan_air;
 
 pub use reuse::{ReuseFacts, reuse};
 pub use sink::Sink;
@@ -15,7 +16,7 @@ pub use sink::Sink;
 use crate::build::network;
 use crate::experiment::Experiment;
 use crate::methods::run_checked;
-use crossfade_capture::CaptureConfig;
+use crossfade_capture::{CaptureConfig, IpVersion, WHOLE_PACKETS};
 use crossfade_core::RunSeed;
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use crossfade_sim::{CongestionFactory, Network, Source};
@@ -26,6 +27,7 @@ use pcap::Pcap;
 use sink::TextSink;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+pub(crate) use wlan_air::WlanAir;
 
 /// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
 const MOST_POINTS_WITH_EVENTS: usize = 20;
@@ -270,21 +272,31 @@ pub fn opportunities(
     }
 }
 
-/// What a radio that hears everything would have seen of the mesh in `run` of the only point of `experiment`, as a pcap
-/// file; `None` if `cancel` became true.
+/// Hands what a radio that hears everything would have heard of the stations of a mesh or of a Wi-Fi network, in `run` of the only
+/// point of `experiment`, to `sink`, as a pcap file; `None` if `cancel` became true. Without `snaplen` frames of a mesh are cut behind
+/// their headers, and those of a Wi-Fi network are whole.
 ///
 /// # Errors
-/// The plan has several points; there is no mesh.
+/// The plan has several points; there is no air; packets or windows that TCP's headers have no room for.
 pub fn air_pcap(
     experiment: &Experiment,
     run: u64,
+    ip: IpVersion,
+    snaplen: Option<u32>,
+    sink: &mut Sink<'_>,
     cancel: &AtomicBool,
-) -> Result<Option<Vec<u8>>, ScenarioError> {
+) -> Result<Option<()>, ScenarioError> {
     let (point, seed) = only_point(experiment, "a capture", run)?;
-    let Some(mesh) = point.setup.mesh() else {
-        return Err(ScenarioError::key("mesh", "missing; there is no air to capture"));
-    };
-    Ok(link_events::air(network(&point.setup, seed), mesh, cancel))
+    let network = network(&point.setup, seed);
+    if let Some(mesh) = point.setup.mesh() {
+        return Ok(link_events::air(network, mesh, snaplen, cancel).map(|file| sink(&file)));
+    }
+    let mut sink = |bytes: &[u8]| sink(bytes);
+    let config = CaptureConfig { ip, snaplen: snaplen.unwrap_or(WHOLE_PACKETS) };
+    let mut air = WlanAir::new(&point.setup, config, &mut sink)?;
+    let finished = run_checked(network, (), &mut air, cancel);
+    air.finish();
+    Ok(finished.map(|_| ()))
 }
 
 /// The only point of `experiment` as `run` has it, of which `what` shows that run.

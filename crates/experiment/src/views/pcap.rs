@@ -38,36 +38,12 @@ impl<'a> Pcap<'a> {
         if first.is_none() && !setup.flows.iter().any(is_recorded) {
             return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
         }
-        // Flows that arrive at random are numbered after those that are there from the start.
-        let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
-        let arrivals = arrivals.and_then(|flow| flow.tcp()).or(first).copied();
-        let usual = arrivals.as_ref().map_or(NO_CONNECTION, |tcp| connection(tcp, None));
-        let mut file = File::new(config, usual).map_err(refuse)?;
-        let mut recorded = Vec::new();
-        let mut number = 0;
-        for flow in &setup.flows {
-            match &flow.traffic {
-                TrafficSetup::Tcp(tcp, bytes) => {
-                    for flow in number..number + flow.count {
-                        connect(&mut file, flow, tcp, *bytes).map_err(refuse)?;
-                    }
-                    number += flow.count;
-                }
-                TrafficSetup::PacedTcp(tcp, _) => {
-                    for flow in number..number + flow.count {
-                        connect(&mut file, flow, tcp, None).map_err(refuse)?;
-                    }
-                    number += flow.count;
-                }
-                TrafficSetup::Recorded(_) => {
-                    recorded.push(number..number + flow.count);
-                    number += flow.count;
-                }
-                TrafficSetup::Udp { .. } | TrafficSetup::Saturated => number += flow.count,
-                TrafficSetup::Arrivals { .. } | TrafficSetup::Outside => {}
-            }
+        let flows = Numbered::of(setup);
+        let mut file = File::new(config, flows.usual()).map_err(refuse)?;
+        for (number, tcp, bytes) in &flows.tcp {
+            connect(&mut file, *number, tcp, *bytes).map_err(refuse)?;
         }
-        Ok(Self { file, sink, arrivals, recorded })
+        Ok(Self { file, sink, arrivals: flows.arrivals, recorded: flows.recorded })
     }
 
     /// Hands over the last packets.
@@ -83,6 +59,49 @@ impl<'a> Pcap<'a> {
     }
 }
 
+/// The flows of a scenario by their numbers.
+pub(super) struct Numbered {
+    /// Those of TCP and QUIC's recovery, and how many bytes of data they have to send, if they end.
+    pub(super) tcp: Vec<(u32, TcpSetup, Option<u64>)>,
+    /// What flows that arrive at random are like.
+    pub(super) arrivals: Option<TcpSetup>,
+    /// Those of recorded packets.
+    recorded: Vec<Range<u32>>,
+    /// Datagrams without feedback, recorded ones among them.
+    pub(super) datagrams: Vec<Range<u32>>,
+}
+
+impl Numbered {
+    /// Flows that arrive at random are numbered after those that are there from the start.
+    pub(super) fn of(setup: &Setup) -> Self {
+        let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
+        let first = setup.flows.iter().find_map(|flow| flow.tcp());
+        let arrivals = arrivals.and_then(|flow| flow.tcp()).or(first).copied();
+        let mut found = Self { tcp: Vec::new(), arrivals, recorded: Vec::new(), datagrams: Vec::new() };
+        let mut number = 0;
+        for flow in &setup.flows {
+            let numbers = number..number + flow.count;
+            match &flow.traffic {
+                TrafficSetup::Tcp(tcp, bytes) => found.tcp.extend(numbers.map(|flow| (flow, *tcp, *bytes))),
+                TrafficSetup::PacedTcp(tcp, _) => found.tcp.extend(numbers.map(|flow| (flow, *tcp, None))),
+                TrafficSetup::Recorded(_) => {
+                    found.recorded.push(numbers.clone());
+                    found.datagrams.push(numbers);
+                }
+                TrafficSetup::Udp { .. } | TrafficSetup::Saturated => found.datagrams.push(numbers),
+                TrafficSetup::Arrivals { .. } | TrafficSetup::Outside => continue,
+            }
+            number += flow.count;
+        }
+        found
+    }
+
+    /// What a flow is like that nobody describes.
+    pub(super) fn usual(&self) -> Connection {
+        self.arrivals.as_ref().map_or(NO_CONNECTION, |tcp| connection(tcp, None))
+    }
+}
+
 /// Describes `flow`, which has `bytes` of data to send.
 fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Result<(), CaptureError> {
     if let Some(quic) = tcp.config.quic() {
@@ -93,7 +112,7 @@ fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Re
 }
 
 /// A connection that has `bytes` of data to send.
-fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
+pub(super) fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
     let config = tcp.config.tcp();
     let rfc = config.filter(|config| config.flavour == Flavour::Rfc).map(|config| config.rfc);
     Connection {

@@ -8,7 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// A pcap file that several threads write to.
 #[derive(Debug)]
-pub(crate) struct Capture(Mutex<BufWriter<File>>);
+pub(crate) struct Capture {
+    file: Mutex<BufWriter<File>>,
+    /// Bytes of each packet that are kept.
+    snaplen: u32,
+}
 
 /// The file's head: times in nanoseconds, version 2.4, whole packets, `LINKTYPE_RAW`.
 const HEAD: [u32; 6] = [0xa1b2_3c4d, 2 | 4 << 16, 0, 0, 0x0004_0000, 101];
@@ -19,20 +23,26 @@ impl Capture {
     pub(super) fn new(file: File) -> Result<Self, LiveError> {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         file.write_all(&HEAD.map(u32::to_ne_bytes).concat()).trying_to(WRITE)?;
-        Ok(Self(Mutex::new(file)))
+        Ok(Self { file: Mutex::new(file), snaplen: u32::MAX })
+    }
+
+    /// One that keeps no more of each packet.
+    pub(super) fn cut_to(self, snaplen: u32) -> Self {
+        Self { snaplen, ..self }
     }
 
     /// Adds a packet that was seen at `at`. What cannot be written is told at the end, by `flush`.
     pub(super) fn packet(&self, at: SimTime, packet: &[u8]) {
         let (nanos, length) = (at.as_nanos(), packet.len() as u32);
         let seconds = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32];
-        let head = [seconds[0], seconds[1], length, length].map(u32::to_ne_bytes).concat();
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = length.min(self.snaplen);
+        let head = [seconds[0], seconds[1], kept, length].map(u32::to_ne_bytes).concat();
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // A full disk fails again when it is flushed.
-        let _ = file.write_all(&head).and_then(|()| file.write_all(packet));
+        let _ = file.write_all(&head).and_then(|()| file.write_all(&packet[..kept as usize]));
     }
 
     pub(super) fn flush(&self) -> Result<(), LiveError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush().trying_to(WRITE)
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).flush().trying_to(WRITE)
     }
 }

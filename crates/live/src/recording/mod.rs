@@ -1,12 +1,13 @@
 //! What is kept of a run: a journal, and captures of what both hosts saw.
 
 mod capture;
-mod crc;
 mod entry;
+mod packets;
 mod reader;
 mod writer;
 
 pub use entry::{Entry, Fate};
+pub use packets::Packets;
 pub use reader::{Journal, JournalError};
 
 use crate::error::LiveError;
@@ -23,6 +24,8 @@ pub struct Recording {
     journal: Option<Arc<JournalFile>>,
     /// What the first host saw, and what the second did.
     captures: Option<[Arc<Capture>; 2]>,
+    /// What entered.
+    packets: Option<Arc<Capture>>,
 }
 
 impl Recording {
@@ -46,6 +49,16 @@ impl Recording {
         Ok(self)
     }
 
+    /// With the first `snaplen` bytes of each packet that enters a medium of both directions, in the order of the journal, for
+    /// [`Packets`] to read.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn with_packets(mut self, file: File, snaplen: u32) -> Result<Self, LiveError> {
+        self.packets = Some(Arc::new(Capture::new(file)?.cut_to(snaplen)));
+        Ok(self)
+    }
+
     /// For the pump number `lane`; a pump that is alone has both hosts.
     pub(crate) fn recorder(&self, lane: u8, is_shared: bool) -> Recorder {
         let journal = self.journal.as_ref().map(|journal| Lane::new(Arc::clone(journal), lane));
@@ -57,7 +70,8 @@ impl Recording {
             }
             files
         });
-        Recorder { journal, captures }
+        let packets = self.packets.clone().filter(|_| is_shared);
+        Recorder { journal, captures, packets }
     }
 
     /// Writes what is still in memory.
@@ -65,7 +79,8 @@ impl Recording {
         if let Some(journal) = self.journal.take() {
             journal.finish(events)?;
         }
-        self.captures.take().map_or(Ok(()), |captures| captures.iter().try_for_each(|file| file.flush()))
+        let captures = self.captures.take().into_iter().flatten();
+        captures.chain(self.packets.take()).try_for_each(|file| file.flush())
     }
 }
 
@@ -74,12 +89,13 @@ pub(crate) struct Recorder {
     journal: Option<Lane>,
     /// By port of the medium.
     captures: Option<[Arc<Capture>; 2]>,
+    packets: Option<Arc<Capture>>,
 }
 
 impl Recorder {
     /// Whether it looks at the bytes of packets.
     pub(crate) fn captures(&self) -> bool {
-        self.captures.is_some()
+        self.captures.is_some() || self.packets.is_some()
     }
 
     /// A packet has entered at `port`.
@@ -97,6 +113,9 @@ impl Recorder {
         }
         if let Some(captures) = &self.captures {
             captures[port as usize].packet(at, packet);
+        }
+        if let Some(packets) = &self.packets {
+            packets.packet(at, packet);
         }
         Ok(())
     }

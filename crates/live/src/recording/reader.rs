@@ -1,9 +1,8 @@
 //! Reads a journal.
 
-use super::crc::crc32;
 use super::entry::{ENTRY, Entry};
 use super::writer::{ENTRIES, EVENTS, HEADER, MAGIC, TRAILER};
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, crc32};
 use thiserror::Error;
 
 /// No run takes 100 years; a delay after that can still be told in nanoseconds.
@@ -83,7 +82,7 @@ fn block(rest: &[u8], at: usize) -> Result<(u8, &[u8], &[u8]), JournalError> {
     let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
     let (content, after) = after.split_at_checked(length).ok_or(cut_short.clone())?;
     let (checksum, after) = after.split_first_chunk::<4>().ok_or(cut_short)?;
-    if crc32(&[head, content]) != u32::from_le_bytes(*checksum) {
+    if crc32(head.iter().chain(content)) != u32::from_le_bytes(*checksum) {
         return Err(JournalError::Damaged(at));
     }
     Ok((head[0], content, after))
@@ -140,7 +139,7 @@ mod tests {
         let journal = |at: SimTime| {
             let block = |kind: u8, content: &[u8]| {
                 let mut block = [&[kind][..], &(content.len() as u32).to_le_bytes(), content].concat();
-                let sum = crc32(&[&block]);
+                let sum = crc32(&block);
                 block.extend(sum.to_le_bytes());
                 block
             };

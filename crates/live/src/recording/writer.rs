@@ -1,8 +1,8 @@
 //! Writes a journal, from several threads.
 
-use super::crc::crc32;
 use super::entry::{ENTRY, Entry};
 use crate::error::{LiveError, Trying};
+use crossfade_core::crc32;
 use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ impl JournalFile {
         block.push(kind);
         block.extend((content.len() as u32).to_le_bytes());
         block.extend(content);
-        block.extend(crc32(&[&block]).to_le_bytes());
+        block.extend(crc32(&block).to_le_bytes());
         let mut file = self.lock();
         file.1 += entries;
         file.0.write_all(&block).trying_to(WRITE)

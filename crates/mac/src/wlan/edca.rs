@@ -21,6 +21,8 @@ pub struct Category {
     pub aifsn: u32,
     /// The limit of a transmission opportunity; zero is one exchange.
     pub txop: SimTime,
+    /// The user priority of its packets (IEEE 802.11-2020 table 10-1), which is their traffic identifier.
+    pub priority: u8,
 }
 
 /// Place of voice in [`EDCA`].
@@ -35,10 +37,10 @@ pub const BACKGROUND: usize = 3;
 /// The categories of stations of OFDM, the first in an internal collision first (IEEE 802.11-2020 table 9-155); best effort and
 /// background with one exchange an opportunity, as most products have it.
 pub const EDCA: [Category; 4] = [
-    Category { windows: [3, 7], aifsn: 2, txop: SimTime::from_micros(2080) },
-    Category { windows: [7, 15], aifsn: 2, txop: SimTime::from_micros(4096) },
-    Category { windows: [15, 1023], aifsn: 3, txop: SimTime::ZERO },
-    Category { windows: [15, 1023], aifsn: 7, txop: SimTime::ZERO },
+    Category { windows: [3, 7], aifsn: 2, txop: SimTime::from_micros(2080), priority: 6 },
+    Category { windows: [7, 15], aifsn: 2, txop: SimTime::from_micros(4096), priority: 5 },
+    Category { windows: [15, 1023], aifsn: 3, txop: SimTime::ZERO, priority: 0 },
+    Category { windows: [15, 1023], aifsn: 7, txop: SimTime::ZERO, priority: 1 },
 ];
 
 impl Category {

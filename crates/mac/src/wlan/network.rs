@@ -5,6 +5,7 @@
 //! collide, and nothing of either is read.
 
 mod compose;
+mod hearing;
 mod outcome;
 mod report;
 mod trace;
@@ -24,7 +25,7 @@ use super::way::{Backlog, Sending, Way};
 use crate::error::MeshError;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
-    Departure, EventLog, Fabric, LinkEvent, LinkReport, Parcel, Port, Push, StationStatistics, Waiting,
+    Departure, EventLog, Fabric, LinkEvent, LinkReport, Parcel, Port, Ppdu, Push, StationStatistics, Waiting,
 };
 use std::collections::VecDeque;
 
@@ -114,6 +115,8 @@ pub struct Wlan {
     busy: [SimTime; 2],
     now: SimTime,
     logs: [EventLog; 2],
+    /// PPDUs, if a radio listens.
+    heard: Option<VecDeque<Ppdu>>,
     /// Frames of each node in the air so far.
     frames: Vec<u64>,
     /// Room that is used again.
@@ -215,6 +218,7 @@ impl Wlan {
             busy: [SimTime::ZERO; 2],
             now: SimTime::ZERO,
             logs: [EventLog::default(), EventLog::default()],
+            heard: None,
             frames: vec![0; count + 1],
             released: Vec::new(),
             settled: Settled::default(),
@@ -355,10 +359,13 @@ impl Wlan {
 
     /// A flight that is alone in the air.
     fn start(&mut self, flight: Flight) {
-        if self.is_traced()
-            && let Some(way) = flight.way
-        {
-            self.trace_ahead(&flight, way);
+        if let Some(way) = flight.way {
+            if self.is_traced() {
+                self.trace_ahead(&flight, way);
+            }
+            if self.is_heard() {
+                self.hear_ahead(&flight, way);
+            }
         }
         self.phase = Phase::Data(flight.begins + flight.lasts, flight);
     }
@@ -528,5 +535,14 @@ impl Fabric for Wlan {
 
     fn next_trace_back(&mut self) -> Option<LinkEvent> {
         self.logs[UP].pop()
+    }
+
+    fn listen(&mut self) -> bool {
+        self.heard.get_or_insert_default();
+        true
+    }
+
+    fn next_ppdu(&mut self) -> Option<Ppdu> {
+        self.heard.as_mut()?.pop_front()
     }
 }

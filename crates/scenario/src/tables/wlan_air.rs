@@ -163,7 +163,7 @@ impl WlanCategory {
             let problem = format!("must be at most {LONGEST_TXOP}");
             return Err(ScenarioError::value(join(table, "txop"), &json(span), problem));
         }
-        Ok(Category { windows: [cw_min, cw_max], aifsn, txop })
+        Ok(Category { windows: [cw_min, cw_max], aifsn, txop, ..usual })
     }
 }
 

@@ -111,7 +111,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 forward: Path::new(senders.delays(), tables.forward, receivers.delays()),
                 reverse: Path::new(receivers.delays(), tables.reverse, senders.delays()),
                 late: Late::default(),
-                fabrics: tables.fabrics.into_iter().map(PathFabric::new).collect(),
+                fabrics: tables.fabrics.into_iter().map(|fabric| PathFabric::new(fabric, C::HEARS)).collect(),
                 routing,
                 outside: Guests::new(passages),
                 gate,
@@ -323,6 +323,11 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// What links and fabrics are called.
     pub(crate) fn names(&self) -> &[String] {
         &self.net.routing.names
+    }
+
+    /// Who captures.
+    pub(crate) fn capture(&mut self) -> &mut C {
+        &mut self.net.capture
     }
 
     /// Who watches.

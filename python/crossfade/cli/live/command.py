@@ -86,6 +86,8 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
     overrides = read_assignments("--set", asked.set)
     source = _shaped(asked) if scenario is None else scenario
     plan = _one_point(source, overrides, asked)
+    if asked.air_pcap is not None and plan.description["network"] != "wlan":
+        raise ScenarioError("--air-pcap: needs a scenario with a Wi-Fi network")
     captures = _pair("--pcap", "NEAR,FAR", asked.pcap)
     opportunities = _pair("--opportunities", "DOWN,UP", asked.opportunities)
     inputs = inputs_of(scenario, overrides)
@@ -93,6 +95,7 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
         asked.record,
         asked.events,
         asked.link_events,
+        asked.air_pcap,
         asked.json,
         *map(Path, [*(captures or []), *(opportunities or [])]),
     ]
@@ -130,6 +133,8 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
         captures=captures and captures[::-1],
         events=named(asked.events),
         link_events=named(asked.link_events),
+        air_pcap=named(asked.air_pcap),
+        snaplen=asked.snaplen,
         opportunities=opportunities,
         watch=asked.watch,
         page=asked.page,
@@ -178,6 +183,10 @@ def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
         raise ScenarioError(f"--run {asked.run}: must be the number of a run, counted from 0")
     if asked.page is not None and not 0 <= asked.page <= 65535:
         raise ScenarioError(f"--page {asked.page}: must be a port, at most 65535, or 0 for any that is free")
+    if asked.snaplen is not None and asked.air_pcap is None:
+        raise ScenarioError(f"--snaplen {asked.snaplen}: needs --air-pcap")
+    if asked.snaplen is not None and not 1 <= asked.snaplen < 2**32:
+        raise ScenarioError(f"--snaplen {asked.snaplen}: must be a number of bytes, 1 or more")
     if asked.watch and not (command or asked.workload):
         raise ScenarioError("--watch: a shell needs the terminal itself; give COMMAND, or use --page 0")
     if asked.watch and not (sys.stderr and sys.stderr.isatty()):

@@ -48,6 +48,8 @@ class Config(Hosts):
     record: str | None
     events: str | None
     link_events: str | None
+    air_pcap: str | None
+    snaplen: int | None
     opportunities: list[str] | None
     watch: bool
     page: int | None

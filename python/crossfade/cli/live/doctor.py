@@ -26,7 +26,8 @@ tcp = { flavour = "rfc", variant = "sack" }
 '''
 asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, large_segments=False,
              data_only=False, awake="never", run=0, journal=None,
-             captures=None, version="", watch=False, source=dict(name="", text="", overrides={}, files={}))
+             captures=None, packets=None, version="", watch=False,
+             source=dict(name="", text="", overrides={}, files={}))
 core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
 core.new_process_namespace()
 """

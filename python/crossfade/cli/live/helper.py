@@ -28,7 +28,7 @@ from crossfade.cli.live.page import Page, link_rates
 from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, as_bug, one_line
-from crossfade.files import write_text
+from crossfade.files import whole_file, write_text
 from crossfade.files.version import version
 
 # COMMAND was ended by --duration, as by timeout(1).
@@ -42,6 +42,8 @@ LINGER_S = 2.0
 QUIET_S = 0.1
 LOOK_S = 0.02
 USUAL_MTU = 1500
+# As many bytes as no frame has.
+WHOLE_FRAMES = 1 << 18
 
 
 class _Run:
@@ -54,12 +56,17 @@ class _Run:
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
         is_shown = config.watch or config.page is not None
         watch = is_shown or config.bulk or config.events is not None or config.record is not None
-        # Link events and opportunities come from the journal; one that nobody asked for has no name.
-        is_read = config.link_events is not None or config.opportunities is not None
+        # Link events, opportunities and the air come from the journal; one that nobody asked for has no name.
+        read = (config.link_events, config.opportunities, config.air_pcap)
+        is_read = any(file is not None for file in read)
+        # What entered, for the frames that it was in.
+        self._packets = None if config.air_pcap is None else _nameless()
+        self._snaplen = WHOLE_FRAMES if config.snaplen is None else config.snaplen
         self._journal = _nameless() if is_read and config.record is None else None
-        journal = f"/proc/self/fd/{self._journal.fileno()}" if self._journal else config.record
+        journal = _path(self._journal) if self._journal else config.record
         asked = config.hosts() | {
             "journal": journal,
+            "packets": None if self._packets is None else (_path(self._packets), self._snaplen),
             "watch": watch,
             "run": config.run,
             "source": given,
@@ -206,6 +213,10 @@ class _Run:
                 write_text(Path(name), text)
         if (file := self._config.link_events) is not None:
             write_text(Path(file), _crossfade.journal_link_events(self._recorded()))
+        if self._packets is not None and (file := self._config.air_pcap) is not None:
+            with whole_file(Path(file)) as made, open(made, "wb") as air:
+                packets = _path(self._packets)
+                _crossfade.journal_air_pcap(self._recorded(), packets, self._snaplen, air.write)
         if (files := self._config.opportunities) is not None:
             for name, text in zip(files, _crossfade.journal_opportunities(self._recorded()), strict=True):
                 write_text(Path(name), text)
@@ -226,6 +237,11 @@ class _Run:
 def _nameless() -> BinaryIO:
     """A file that is gone when nobody has it open any more."""
     return cast(BinaryIO, tempfile.TemporaryFile())
+
+
+def _path(file: BinaryIO) -> str:
+    """A name under which this process can open a file that has none."""
+    return f"/proc/self/fd/{file.fileno()}"
 
 
 def _drop_empty(journal: str | None) -> None:

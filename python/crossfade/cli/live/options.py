@@ -142,6 +142,23 @@ class AskedLive:
             "--link-events", metavar="FILE", help="Write what happened inside the links as CSV, for plot."
         ),
     ] = None
+    air_pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--air-pcap",
+            metavar="FILE",
+            help="Write the frames in the air of a Wi-Fi network as a pcap file with radiotap headers.",
+        ),
+    ] = None
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            "--snaplen",
+            metavar="BYTES",
+            parser=whole,
+            help="How many bytes of each frame --air-pcap keeps (default: all).",
+        ),
+    ] = None
     opportunities: Annotated[
         str | None,
         typer.Option(

@@ -41,6 +41,9 @@ impl Wlan {
                 self.trace_air(way, now, now + sent, kind, false);
                 self.trace_mpdus(way, flight, !has_rts);
             }
+            if self.is_heard() {
+                self.hear_collision(now, flight, way, has_rts);
+            }
         }
         let extended = self.band().sifs() + control.ppdu(ANSWER_BYTES, Durations::Standard);
         self.phase = Phase::Missed(now + longest + extended, flights);
@@ -115,6 +118,12 @@ impl Wlan {
                 self.trace_air(number, now + sifs, now + answer, kind, true);
             }
             self.trace_mpdus(number, &flight, true);
+        }
+        if self.is_heard() {
+            self.hear_data(&flight, number, false);
+            if is_heard {
+                self.hear_answer(now, &flight, number);
+            }
         }
         if is_answered {
             self.spend(number, before + flight.lasts + answer);

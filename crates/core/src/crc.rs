@@ -1,9 +1,8 @@
-//! The checksum of a journal's blocks.
+//! The checksum of journals' blocks and of frames.
 
-/// CRC-32 as in IEEE 802.3: it finds every change of up to 32 bits in a row.
-pub(super) fn crc32(parts: &[&[u8]]) -> u32 {
-    let bytes = parts.iter().copied().flatten();
-    !bytes.fold(!0, |crc: u32, &byte| crc >> 8 ^ TABLE[(crc as u8 ^ byte) as usize])
+/// CRC-32 as in IEEE 802.3: it finds every change of up to 32 bits in a row. On the air its least byte goes first.
+pub fn crc32<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u32 {
+    !bytes.into_iter().fold(!0, |crc: u32, &byte| crc >> 8 ^ TABLE[(crc as u8 ^ byte) as usize])
 }
 
 static TABLE: [u32; 256] = table();
@@ -30,7 +29,7 @@ mod tests {
     #[test]
     fn the_check_value_of_the_standard() {
         // The "check" of CRC-32/ISO-HDLC.
-        assert_eq!(crc32(&[b"12345", b"6789"]), 0xcbf4_3926);
-        assert_eq!(crc32(&[]), 0);
+        assert_eq!(crc32(b"12345".iter().chain(b"6789")), 0xcbf4_3926);
+        assert_eq!(crc32([]), 0);
     }
 }

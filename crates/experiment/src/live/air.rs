@@ -1,0 +1,48 @@
+//! What was in the air of a Wi-Fi network during a live run.
+
+use super::network::{opposite, whole};
+use super::replay::{parse, point, wrong};
+use crate::views::{Sink, WlanAir};
+use crossfade_capture::CaptureConfig;
+use crossfade_core::RunSeed;
+use crossfade_link::Fabric;
+use crossfade_live::Entry;
+use crossfade_scenario::ScenarioError;
+use crossfade_sim::Engine;
+
+/// Hands what a radio that hears everything would have heard of a recorded run to `sink`, as a pcap file. `packets` has the first bytes
+/// of each packet that entered, in the order of the journal. The replay is that run, to the nanosecond, and looking at it then
+/// costs the run nothing.
+///
+/// # Errors
+/// As [`replay`](super::replay()); the scenario has no Wi-Fi network.
+pub fn air_pcap(
+    journal: &[u8],
+    packets: &mut (dyn Iterator<Item = Vec<u8>> + Send),
+    config: CaptureConfig,
+    sink: &mut Sink<'_>,
+) -> Result<(), ScenarioError> {
+    let (header, journal) = parse(journal)?;
+    let point = point(&header)?;
+    let mut sink = |bytes: &[u8]| sink(bytes);
+    let mut air = WlanAir::new(&point.setup, config, &mut sink)?;
+    let [entries] = &journal.lanes[..] else {
+        return Err(wrong(format!("it has {} links, its scenario 1", journal.lanes.len())));
+    };
+    let network = whole(&point.setup, RunSeed { seed: header.seed, run: header.run });
+    let mut engine =
+        Engine::new(network, (), &mut air).map_err(|error| ScenarioError::key("live", error.to_string()))?;
+    for entry in entries {
+        while let Some(at) = Fabric::next_event(&engine).filter(|&at| at <= entry.at()) {
+            while Fabric::advance(&mut engine, at).is_some() {}
+        }
+        if let Entry::Arrival { at, port, parcel, .. } = *entry {
+            engine.capture().comes(parcel.id(), packets.next().unwrap_or_default());
+            let port = u32::from(port);
+            Fabric::push(&mut engine, at, port, opposite(port), parcel);
+        }
+    }
+    drop(engine);
+    air.finish();
+    Ok(())
+}

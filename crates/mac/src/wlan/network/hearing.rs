@@ -1,0 +1,135 @@
+//! What a radio that hears everything hears of the air: each PPDU, for captures. Neighbours are not among them.
+
+use super::{BAR_BYTES, Flight, Wlan};
+use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
+use crate::wlan::modes::{Band, Durations, Mode, Standard};
+use crossfade_core::SimTime;
+use crossfade_link::{Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
+
+impl Wlan {
+    pub(super) fn is_heard(&self) -> bool {
+        self.heard.is_some()
+    }
+
+    fn hear(&mut self, ppdu: Ppdu) {
+        if let Some(heard) = &mut self.heard {
+            heard.push_back(ppdu);
+        }
+    }
+
+    /// RTS and CTS before a flight.
+    pub(super) fn hear_ahead(&mut self, flight: &Flight, way: usize) {
+        if !self.config.rts || !flight.is_first || flight.bar.is_some() {
+            return;
+        }
+        let [from, to] = self.nodes(way);
+        let (control, sifs) = (self.mode(flight, way).control(), self.band().sifs());
+        let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+        let (rate, collided) = (rate(control), false);
+        let after = sifs + flight.lasts + self.after_data(flight, way);
+        let at = flight.begins - (rts + cts + sifs * 2);
+        let announced = sifs + cts + after;
+        self.hear(Ppdu { at, end: at + rts, from, to, announced, rate, collided, content: PpduContent::Rts });
+        let at = at + rts + sifs;
+        let (from, to, content) = (to, from, PpduContent::Cts);
+        self.hear(Ppdu { at, end: at + cts, from, to, announced: after, rate, collided, content });
+    }
+
+    /// A flight that collides; with RTS it has come no further.
+    pub(super) fn hear_collision(&mut self, now: SimTime, flight: &Flight, way: usize, has_rts: bool) {
+        if has_rts {
+            let [from, to] = self.nodes(way);
+            let (control, sifs) = (self.mode(flight, way).control(), self.band().sifs());
+            let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
+            let announced = sifs + cts + sifs + flight.lasts + self.after_data(flight, way);
+            let (rate, content) = (rate(control), PpduContent::Rts);
+            self.hear(Ppdu { at: now, end: now + rts, from, to, announced, rate, collided: true, content });
+        } else {
+            self.hear_data(flight, way, true);
+        }
+    }
+
+    /// Data, or a BAR.
+    pub(super) fn hear_data(&mut self, flight: &Flight, way: usize, collided: bool) {
+        let [from, to] = self.nodes(way);
+        let (_, station, category) = self.place(way);
+        let mode = self.mode(flight, way);
+        let tid = self.config.categories[category].priority;
+        let (mode, content) = match flight.bar {
+            Some(start) => (mode.control(), PpduContent::BlockAckRequest { tid, start }),
+            None => {
+                let is_aggregate = !matches!(mode.standard(), Standard::A | Standard::G);
+                let mpdus = flight.mpdus.iter().map(|mpdu| PpduMpdu {
+                    number: mpdu.number,
+                    attempt: mpdu.attempt,
+                    parcel: mpdu.parcel,
+                });
+                let content = PpduContent::Data {
+                    tid: is_aggregate.then_some(tid),
+                    is_aggregate,
+                    is_acked_alone: self.stations[station].limits.window == 1,
+                    mpdus: mpdus.collect(),
+                };
+                (mode, content)
+            }
+        };
+        let (at, end) = (flight.begins, flight.begins + flight.lasts);
+        let announced = self.after_data(flight, way);
+        self.hear(Ppdu { at, end, from, to, announced, rate: rate(mode), collided, content });
+    }
+
+    /// The answer to a flight that ended at `now`: what its recipient has.
+    pub(super) fn hear_answer(&mut self, now: SimTime, flight: &Flight, way: usize) {
+        let [to, from] = self.nodes(way);
+        let (_, station, category) = self.place(way);
+        let window = self.stations[station].limits.window;
+        let content = if window == 1 {
+            PpduContent::Ack
+        } else {
+            let of = &self.ways[way];
+            let start = of.originator.start();
+            let bits = u64::from(self.stations[station].answer_bytes - BAR_BYTES) * 8;
+            PpduContent::BlockAck {
+                tid: self.config.categories[category].priority,
+                start,
+                has: (start..start + bits).map(|number| of.recipient.has(number)).collect(),
+            }
+        };
+        let (at, end) = (now + self.band().sifs(), now + self.after_data(flight, way));
+        let rate = rate(self.mode(flight, way).control());
+        let (announced, collided) = (SimTime::ZERO, false);
+        self.hear(Ppdu { at, end, from, to, announced, rate, collided, content });
+    }
+
+    fn mode(&self, flight: &Flight, way: usize) -> Mode {
+        self.stations[self.place(way).1].modes[flight.rate]
+    }
+
+    /// A space and the answer.
+    fn after_data(&self, flight: &Flight, way: usize) -> SimTime {
+        self.band().sifs() + self.stations[self.place(way).1].answers[flight.rate]
+    }
+}
+
+/// How a mode is told of.
+fn rate(mode: Mode) -> PpduRate {
+    PpduRate {
+        format: match mode.standard() {
+            Standard::A | Standard::G => PpduFormat::Ofdm,
+            Standard::N => PpduFormat::Ht,
+            Standard::Ac => PpduFormat::Vht,
+            Standard::Ax => PpduFormat::He,
+            Standard::Be => PpduFormat::Eht,
+        },
+        mcs: mode.mcs(),
+        streams: mode.streams(),
+        width_mhz: mode.width_mhz(),
+        guard_interval_ns: mode.guard_interval_ns(),
+        bps: mode.rate_bps(),
+        band_ghz: match mode.band() {
+            Band::Ghz2 => 2,
+            Band::Ghz5 => 5,
+            Band::Ghz6 => 6,
+        },
+    }
+}
