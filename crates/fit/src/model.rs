@@ -123,6 +123,9 @@ pub struct Fit {
     pub draws: Vec<Draw>,
 }
 
+/// More windows of time are not looked at.
+const MOST_WINDOWS: f64 = 20_000.0;
+
 /// The share of draws between the ends of an interval.
 const LEVEL: f64 = 0.9;
 /// Fewer packets that waited do not identify a rate.
@@ -240,7 +243,10 @@ impl Fit {
 
         // Rates over time, where packets were sent before the one in front of them had left.
         let usual = if is_constant { rate.rate_bps } else { bound };
-        let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(lasts / 20_000.0);
+        // As many as change points are found of in a moment, whatever a file says of when its packets came.
+        let sent_s = record.packets().first().map_or(0.0, |packet| packet.sent_s);
+        let seen_s = record.packets().iter().filter_map(|packet| packet.seen_s).fold(sent_s + lasts, f64::max);
+        let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max((seen_s - sent_s) / MOST_WINDOWS);
         // Half of a packet: the base delay is hardly known better.
         let margin_s = 0.5 * 8.0 * full / usual;
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));

@@ -20,6 +20,8 @@ pub struct Window {
     pub error: f64,
 }
 
+/// Departures beyond so many windows are those of a record whose times contradict each other.
+const MOST: usize = 40_000;
 /// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share; fewer do if the times
 /// between departures differ so little that the rate is within this share.
 const FEWEST_PACKETS: f64 = 8.0;
@@ -109,6 +111,9 @@ fn spread(
     let mut at = from;
     while at < to {
         let index = ((at - start) / window_s).floor().max(0.0) as usize;
+        if index >= MOST {
+            return;
+        }
         while windows.len() <= index {
             let from_s = start + windows.len() as f64 * window_s;
             windows.push(Window { from_s, ..Window::default() });
@@ -116,7 +121,7 @@ fn spread(
         let end = (start + (index + 1) as f64 * window_s).min(to);
         if end <= at {
             // The next float of the boundary: nothing is left of this window.
-            at = end.next_up();
+            at = at.next_up();
             continue;
         }
         let share = (end - at) / (to - from);

@@ -72,7 +72,9 @@ def expect(
 
 
 def _held(path: str | os.PathLike[str]) -> str:
-    """What a file of no known kind holds; nothing where it cannot be read."""
+    """What a file of no known kind holds; nothing where it cannot be read, or is no file, which may never end."""
+    if not os.path.isfile(path):
+        return ""
     try:
         with open(path, "rb") as file:
             start = file.read(MOST_BYTES)
