@@ -34,7 +34,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     ([*SLOW, "--samples", "s.csv"], ["run.sample: missing"]),
     ([*SLOW, "--trace-out", "t.up", "--trace-user", "5"], ["flows: there is no number 5"]),
     ([*SLOW, "--trace-out", "t.up", "--trace-user", "-1"], ["user = -1: must be 0 or more"]),
-    ([*SLOW, "--air-pcap", "x.pcap"], ["mesh: missing; there is no air to capture"]),
+    ([*SLOW, "--air-pcap", "x.pcap"], ["wlan: missing; a Wi-Fi network or a mesh has an air to capture"]),
     (["run", "--replay", "nowhere.cfj"], ["nowhere.cfj: cannot be read"]),
     (["run", "--replay", "table.csv"], ["table.csv", "not a journal"]),
     # Values of keys.

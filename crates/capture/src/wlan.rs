@@ -37,7 +37,7 @@ const RETRY: u8 = 0x08;
 /// The variant of block acknowledgements and requests, in bits 1 to 4 of their control field (table 9-30).
 const COMPRESSED: u16 = 2 << 1;
 
-/// The EtherType for experiments (IEEE 802), of packets that nobody described.
+/// The `EtherType` for experiments (IEEE 802), of packets that nobody described.
 const EXPERIMENT: u16 = 0x88b5;
 
 /// Encodes what is sent in the air of a Wi-Fi network into one pcap file with nanosecond times.
@@ -128,9 +128,9 @@ impl WlanCapture {
             PpduContent::BlockAck { tid, start, has } => {
                 // The fragment number tells how long the bitmap is (table 9-31 of IEEE 802.11ax-2021, and 802.11be).
                 let length = match has.len() {
-                    ..=64 => 0,
-                    ..=256 => 4,
-                    ..=512 => 8,
+                    0..=64 => 0,
+                    65..=256 => 4,
+                    257..=512 => 8,
                     _ => 10,
                 };
                 let bytes = has

@@ -243,10 +243,7 @@ impl Fit {
 
         // Rates over time, where packets were sent before the one in front of them had left.
         let usual = if is_constant { rate.rate_bps } else { bound };
-        // As many as change points are found of in a moment, whatever a file says of when its packets came.
-        let sent_s = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-        let seen_s = record.packets().iter().filter_map(|packet| packet.seen_s).fold(sent_s + lasts, f64::max);
-        let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max((seen_s - sent_s) / MOST_WINDOWS);
+        let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(record.spans_s() / MOST_WINDOWS);
         // Half of a packet: the base delay is hardly known better.
         let margin_s = 0.5 * 8.0 * full / usual;
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));

@@ -134,6 +134,12 @@ impl Record {
         }
     }
 
+    /// From the first packet until the last was sent or seen, whichever is later.
+    pub(crate) fn spans_s(&self) -> f64 {
+        let first = self.packets.first().map_or(0.0, |packet| packet.sent_s);
+        self.packets.iter().filter_map(|packet| packet.seen_s).fold(first + self.lasts_s(), f64::max) - first
+    }
+
     /// What arrived, in bit/s of the whole record.
     pub fn arrived_bps(&self) -> f64 {
         let arrived = self.packets.iter().filter(|packet| packet.fate == Fate::Arrived);

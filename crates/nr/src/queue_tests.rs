@@ -70,7 +70,7 @@ fn a_queue_in_order_of_arrival_is_no_other_than_none() {
     }
 }
 
-/// Twice what the cell carries: CoDel drops first as its standing delay has been above 5 ms for 100 ms (RFC 8289), and every packet leaves
+/// Twice what the cell carries: `CoDel` drops first as its standing delay has been above 5 ms for 100 ms (RFC 8289), and every packet leaves
 /// once: delivered, dropped, or still there.
 #[test]
 fn disciplines_drop_and_mark_and_lose_nothing_else() {

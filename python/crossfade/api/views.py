@@ -535,7 +535,7 @@ def write_air_pcap(
     --------
     >>> import crossfade as cf
     >>> set = {"run.duration": "100 ms", "run.warmup": "0 s"}
-    >>> cf.runs.write_air_pcap("air.pcap", "wifi/home", set=set, snaplen=256)
+    >>> cf.runs.write_air_pcap("air.pcap", "wifi/home", point=0, set=set, snaplen=256)
     """
     plan = _viewed(scenario, options)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():

@@ -38,7 +38,7 @@ def phy(
         ),
     ] = None,
 ) -> None:
-    """Error rates of frames, or of an NR cell's transport blocks, against SNR: the physical layer alone.
+    """Error rates of frames, or of NR's transport blocks, against SNR.
 
     A row for each point and number of transmissions, with exact intervals: fer and ber, the residual that is
     not accepted after so many transmissions, the effective rate. A run is a batch of frames (run.frames); a

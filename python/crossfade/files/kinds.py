@@ -68,11 +68,11 @@ def expect(
         raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
     promised = _NAMED.get(Path(path).suffix)
     if found is None and promised in kinds and (held := _held(path)):
-        raise error(f"{shortened(path)}: is named like a {promised}, but holds {held}")
+        raise error(f"{shortened(path)}: not a {promised}, as its name says: it holds {held}")
 
 
 def _held(path: str | os.PathLike[str]) -> str:
-    """What a file of no known kind holds; nothing where it cannot be read, or is no file, which may never end."""
+    """What a file of no known kind holds; nothing where it cannot be read, or may never end."""
     if not os.path.isfile(path):
         return ""
     try:

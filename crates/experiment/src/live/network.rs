@@ -95,12 +95,11 @@ impl LiveNetwork {
 pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
     let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
     let number = setup.flows.iter().position(is_outside);
-    let mut network = match number {
-        Some(_) => network(setup, seed),
-        None => {
-            let topology = networks::of(setup).topology(setup, seed);
-            Network::new(Vec::new(), topology, StopRule::At(SimTime::MAX), seed)
-        }
+    let mut network = if number.is_some() {
+        network(setup, seed)
+    } else {
+        let topology = networks::of(setup).topology(setup, seed);
+        Network::new(Vec::new(), topology, StopRule::At(SimTime::MAX), seed)
     };
     let [data, acks] = routes(setup, number.unwrap_or(0));
     network.passages = vec![Passage { from: 0, to: 1, route: data }, Passage { from: 1, to: 0, route: acks }];

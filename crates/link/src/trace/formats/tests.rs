@@ -384,7 +384,8 @@ fn a_change_keeps_the_rate_and_nothing_else() {
 
 #[test]
 fn a_wrong_line_makes_no_other_format() {
-    let mut rising: String = (1..=1000).map(|time| format!("{time}\n")).collect();
+    let mut rising = String::new();
+    (1..=1000).for_each(|time| writeln!(rising, "{time}").unwrap());
     let begun = rising.len();
     for wrong in ["1001.5", "1e4", "1001,5", "N 7", "7"] {
         rising.truncate(begun);
@@ -399,7 +400,7 @@ fn a_wrong_line_makes_no_other_format() {
     assert!(error("0,0.02\n1,0.03\n2,0.03,5,6\n").starts_with("line 3: "));
 }
 
-/// netem_change of sch_netem.c: what has an attribute of its own stays where it is not given.
+/// `netem_change` of `sch_netem.c`: what has an attribute of its own stays where it is not given.
 #[test]
 fn a_change_keeps_corruption_correlations_and_the_distribution() {
     let said = |text: &str| -> Vec<Vec<(&str, f64)>> {
@@ -438,7 +439,7 @@ fn a_change_keeps_corruption_correlations_and_the_distribution() {
     assert_eq!(said(&script)[1], []);
 }
 
-/// netem_change: a gap without a share reorders with certainty.
+/// `netem_change`: a gap without a share reorders with certainty.
 #[test]
 fn a_gap_alone_reorders_each() {
     let text = "tc qdisc change dev eth0 root netem gap 5 delay 10ms\n";

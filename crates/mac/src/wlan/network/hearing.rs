@@ -55,23 +55,22 @@ impl Wlan {
         let (_, station, category) = self.place(way);
         let mode = self.mode(flight, way);
         let tid = self.config.categories[category].priority;
-        let (mode, content) = match flight.bar {
-            Some(start) => (mode.control(), PpduContent::BlockAckRequest { tid, start }),
-            None => {
-                let is_aggregate = !matches!(mode.standard(), Standard::A | Standard::G);
-                let mpdus = flight.mpdus.iter().map(|mpdu| PpduMpdu {
-                    number: mpdu.number,
-                    attempt: mpdu.attempt,
-                    parcel: mpdu.parcel,
-                });
-                let content = PpduContent::Data {
-                    tid: is_aggregate.then_some(tid),
-                    is_aggregate,
-                    is_acked_alone: self.stations[station].limits.window == 1,
-                    mpdus: mpdus.collect(),
-                };
-                (mode, content)
-            }
+        let (mode, content) = if let Some(start) = flight.bar {
+            (mode.control(), PpduContent::BlockAckRequest { tid, start })
+        } else {
+            let is_aggregate = !matches!(mode.standard(), Standard::A | Standard::G);
+            let mpdus = flight.mpdus.iter().map(|mpdu| PpduMpdu {
+                number: mpdu.number,
+                attempt: mpdu.attempt,
+                parcel: mpdu.parcel,
+            });
+            let content = PpduContent::Data {
+                tid: is_aggregate.then_some(tid),
+                is_aggregate,
+                is_acked_alone: self.stations[station].limits.window == 1,
+                mpdus: mpdus.collect(),
+            };
+            (mode, content)
         };
         let (at, end) = (flight.begins, flight.begins + flight.lasts);
         let announced = self.after_data(flight, way);
