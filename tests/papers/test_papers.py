@@ -332,7 +332,11 @@ def test_figures_of_papers_hold_nothing_back(key: str) -> None:
     for name, figure in paper.FIGURES.items():
         if figure.along is None or name == "fig1":
             continue
-        changed = SHORT[key] if (SCENARIOS / "papers" / key / f"{name}.toml").exists() or name.startswith("k") else {}
+        changed = (
+            SHORT[key]
+            if (SCENARIOS / "papers" / key / f"{name}.toml").exists() or name.startswith("k")
+            else {}
+        )
         over = axes_of(key, name, figure.along.column)
         table = paper.table(name, Options(set=changed, over=over, runs=2, jobs=1))
         asked = figure.asked(table)
