@@ -177,25 +177,11 @@ fn a_stall_loses_nothing() {
 
 /// The packets of a file, each half of the shortest round trip later, or sooner if it is an acknowledgement.
 fn at_receiver(file: &[u8]) -> Vec<u8> {
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
-    let (mut at, mut packets) = (24, Vec::new());
-    while at < file.len() {
-        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
-        let end = at + 16 + word(at + 8) as usize;
-        let is_data = word(at + 12) > 1000;
-        let time = 1_000_000_000 + time + if is_data { 20_600_000 } else { 0 }
-            - if is_data { 0 } else { 20_600_000 };
-        packets.push((time, &file[at + 8..end]));
-        at = end;
-    }
-    packets.sort_by_key(|packet| packet.0);
-    let mut found = file[..24].to_vec();
-    for (time, rest) in packets {
-        found.extend(((time / 1_000_000_000) as u32).to_le_bytes());
-        found.extend(((time % 1_000_000_000) as u32).to_le_bytes());
-        found.extend(rest);
-    }
-    found
+    let moved = records(file).into_iter().map(|of| {
+        let (data, acknowledgement) = if is_data(&of) { (20_600_000, 0) } else { (0, 20_600_000) };
+        (1_000_000_000 + of.0 + data - acknowledgement, of.1)
+    });
+    written(file, moved.collect())
 }
 
 /// The same connection as the other end saw it: data a path later, acknowledgements a path sooner.
@@ -268,6 +254,12 @@ fn records(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
+/// Whether it is longer than acknowledgements are.
+fn is_data((_, rest): &(u64, Vec<u8>)) -> bool {
+    u32::from_le_bytes(rest[4..8].try_into().unwrap()) > 1000
+}
+
+/// A file of packets, in the order of their times.
 fn written(head: &[u8], mut packets: Vec<(u64, Vec<u8>)>) -> Vec<u8> {
     packets.sort_by_key(|packet| packet.0);
     let mut found = head[..24].to_vec();
@@ -302,8 +294,7 @@ fn files_that_were_mixed_up_say_how() {
     reader.push(&zeros, |_, _| Ok(())).unwrap();
     assert!(reader.is_over() && reader.finish().unwrap());
     let packets = records(&file);
-    let data = |of: &(u64, Vec<u8>)| u32::from_le_bytes(of.1[4..8].try_into().unwrap()) > 1000;
-    let one_way: Vec<_> = packets.iter().filter(|of| data(of)).cloned().collect();
+    let one_way: Vec<_> = packets.iter().filter(|of| is_data(of)).cloned().collect();
     let said = read(&written(&file, one_way), 1 << 16).unwrap_err().to_string();
     assert!(said.ends_with("the capture has no acknowledgements of it: capture both directions"), "{said}");
     let leap = packets.iter().enumerate().map(|(index, (time, rest))| {
