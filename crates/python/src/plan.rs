@@ -325,13 +325,9 @@ impl Plan {
         write: Py<PyAny>,
         run: u64,
     ) -> PyResult<()> {
-        let failure = Failure::default();
-        let kept = failure.clone();
+        let (failure, mut sink) = byte_sink(write);
         let snaplen = snaplen.unwrap_or(CaptureConfig::default().snaplen);
         let config = CaptureConfig { ip: ip_version(ipv6), snaplen };
-        let mut sink = |bytes: &[u8]| {
-            kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
-        };
         let work = || crossfade_experiment::pcap(&self.experiment, run, config, &mut sink, &failure.cancel);
         self.streamed(py, &failure, work)
     }
@@ -351,11 +347,7 @@ impl Plan {
         write: Py<PyAny>,
         run: u64,
     ) -> PyResult<()> {
-        let failure = Failure::default();
-        let kept = failure.clone();
-        let mut sink = |bytes: &[u8]| {
-            kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
-        };
+        let (failure, mut sink) = byte_sink(write);
         let (ip, experiment) = (ip_version(ipv6), &self.experiment);
         let work =
             || crossfade_experiment::air_pcap(experiment, run, ip, snaplen, &mut sink, &failure.cancel);
@@ -418,6 +410,16 @@ impl Schedule {
         let progress = self.0.progress();
         (progress.done, progress.expected)
     }
+}
+
+/// What hands bytes to a function of Python, and what it keeps of a failure.
+fn byte_sink(write: Py<PyAny>) -> (Failure, impl FnMut(&[u8]) + Send) {
+    let failure = Failure::default();
+    let kept = failure.clone();
+    let sink = move |bytes: &[u8]| {
+        kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
+    };
+    (failure, sink)
 }
 
 /// What hands lines of the text of a point to `write`, until that fails.
