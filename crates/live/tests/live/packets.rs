@@ -59,20 +59,24 @@ fn ping_through_a_hop() {
     });
 }
 
-/// 20 ms, from half a second on 60 ms, and up to 1 ms until the next opportunity: pings take the one, then the other.
-/// A link that is faster in its first half second than later, and pings that begin after it would be over.
+/// A link of 20 ms, from half a second on of 60 ms, and up to 1 ms until the next opportunity.
+fn slower_later() -> Box<dyn Link + Send> {
+    let config = TraceLinkConfig {
+        schedule: Schedule::Opportunities("1\n".parse().unwrap()),
+        delay: SimTime::ZERO,
+        delays: Some("0 0.020\n0.5 0.060\n".parse().unwrap()),
+        queue: QueueConfig::DropTail(None),
+        draws: draws(),
+        loss: Box::new(Lossless),
+    };
+    config.build().unwrap()
+}
+
+/// Pings that begin when the first half second of a link would be over meet it all the same.
 fn time_waits_for_the_first_packet() {
     undisturbed(|| {
-        let forward = TraceLinkConfig {
-            schedule: Schedule::Opportunities("1\n".parse().unwrap()),
-            delay: SimTime::ZERO,
-            delays: Some("0 0.020\n0.5 0.060\n".parse().unwrap()),
-            queue: QueueConfig::DropTail(None),
-            draws: draws(),
-            loss: Box::new(Lossless),
-        };
         let config = PumpConfig { waits: true, ..PumpConfig::default() };
-        let (rtt, report) = emulate(forward.build().unwrap(), hop(None, MS), config, |[near, far]| {
+        let (rtt, report) = emulate(slower_later(), hop(None, MS), config, |[near, far]| {
             sleep(Duration::from_millis(700));
             ping(near, far.address(), 5)
         });
@@ -82,20 +86,12 @@ fn time_waits_for_the_first_packet() {
     });
 }
 
+/// Pings take the one delay, then the other.
 fn ping_through_recorded_delays() {
     undisturbed(|| {
-        let forward = TraceLinkConfig {
-            schedule: Schedule::Opportunities("1\n".parse().unwrap()),
-            delay: SimTime::ZERO,
-            delays: Some("0 0.020\n0.5 0.060\n".parse().unwrap()),
-            queue: QueueConfig::DropTail(None),
-            draws: draws(),
-            loss: Box::new(Lossless),
-        };
-        let (rtt, _) =
-            emulate(forward.build().unwrap(), hop(None, MS), PumpConfig::default(), |[near, far]| {
-                ping(near, far.address(), 40)
-            });
+        let (rtt, _) = emulate(slower_later(), hop(None, MS), PumpConfig::default(), |[near, far]| {
+            ping(near, far.address(), 40)
+        });
         let first = rtt.iter().take_while(|rtt| **rtt < Duration::from_millis(61)).count();
         let (early, late) = rtt.split_at(first);
         // From at most half a second of 21 ms and more, and all the rest.
