@@ -120,7 +120,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.observer())
     }
 
-    /// Who captures.
+    /// What is told of packets on links and of frames in the air.
     pub fn capture(&mut self) -> &mut C {
         either!(mut self, event_loop => event_loop.capture())
     }

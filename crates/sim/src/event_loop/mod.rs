@@ -325,7 +325,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &self.net.routing.names
     }
 
-    /// Who captures.
+    /// What is told of packets on links and of frames in the air.
     pub(crate) fn capture(&mut self) -> &mut C {
         &mut self.net.capture
     }
