@@ -1,0 +1,136 @@
+"""Linux's own congestion controls over known links: what a record of one predicts, and what Linux then does.
+
+    python bench/fit_kernel.py [--seconds 30] [--runs 2] [--out table.csv]        needs root
+
+Each link carries the kernel's CUBIC or BBR by ``crossfade live``, whose capture at the sender is fitted; the
+fitted link says what each would do (``crossfade fit --predict``), beside the mean of what the kernel does in
+further live runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import crossfade as cf
+
+CONTROLS = ("cubic", "bbr-v1")
+LINKS = {
+    "20 Mbit/s, 40 ms, 0.5 %": {"rate": "20 Mbit/s", "delay": "20 ms", "limit": "1 bdp", "loss": 0.005},
+    "20 Mbit/s, 40 ms": {"rate": "20 Mbit/s", "delay": "20 ms", "limit": "2 bdp", "loss": 0.0},
+    "8 Mbit/s, 100 ms, 0.1 %": {"rate": "8 Mbit/s", "delay": "50 ms", "limit": "1 bdp", "loss": 0.001},
+    "60 Mbit/s, 30 ms, 1 %": {"rate": "60 Mbit/s", "delay": "15 ms", "limit": "0.5 bdp", "loss": 0.01},
+    "40 Mbit/s, 80 ms, 0.2 %": {"rate": "40 Mbit/s", "delay": "40 ms", "limit": "0.7 bdp", "loss": 0.002},
+}
+"""Rate each way, one-way delay, limit of the queue, share of lost packets."""
+
+
+def scenario(link: dict[str, object], control: str, seconds: float, runs: int) -> str:
+    """A bulk flow of the kernel over the link, whose channel loses data alone."""
+    return f"""schema = 2
+title = "a flow of Linux over a link that is known"
+methods = ["live"]
+run = {{ duration = "{seconds} s", warmup = "2 s", runs = {runs}, seed = 7 }}
+channel = {{ model = "iid", p_e = {link["loss"]} }}
+
+[link]
+rate = "{link["rate"]}"
+delay = "{link["delay"]}"
+packet_size = "1500 B"
+queue = {{ limit = "{link["limit"]}" }}
+
+[reverse]
+delay = "{link["delay"]}"
+
+[tcp]
+variant = "sack"
+w_max = 4000
+mss = "1448 B"
+rfc = {{ profile = "linux" }}
+
+[flows]
+main = {{ tcp = {{ congestion = "{control}" }} }}
+"""
+
+
+def recorded(link: dict[str, object], control: str, seconds: float, folder: Path) -> Path:
+    """The capture at the sender of one live run."""
+    file, near, far = (folder / f"{control}{end}" for end in (".toml", "-near.pcap", "-far.pcap"))
+    file.write_text(scenario(link, control, seconds, 1))
+    command = ["live", file, "--workload", "bulk", "--pcap", f"{near},{far}", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "crossfade", *map(str, command)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"crossfade live: {done.stderr.strip()}")
+    return far
+
+
+def truth(link: dict[str, object], control: str, seconds: float, runs: int) -> dict[str, list[float]]:
+    """What the kernel does in each run; a round trip is the way there and the delay back."""
+    point = cf.run(tomllib.loads(scenario(link, control, seconds, runs)), cache=False).points[0]
+    of_runs = [row.metrics() for row in point.rows]
+    back = float(str(link["delay"]).removesuffix(" ms")) / 1e3
+    return {
+        "goodput_bps": [run["goodput_bps"] for run in of_runs],
+        "rtt_p95_s": [run["one_way_delay_p95_s"] + back for run in of_runs],
+    }
+
+
+def main() -> None:
+    """A line a link, recorder, control and metric."""
+    parser = argparse.ArgumentParser(description="Predictions from captures of Linux, and what Linux does.")
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    rows = []
+    for name, link in LINKS.items():
+        truths = {control: truth(link, control, asked.seconds, asked.runs) for control in CONTROLS}
+        for recorder in CONTROLS:
+            with tempfile.TemporaryDirectory() as folder:
+                fit = cf.fit.link(recorded(link, recorder, asked.seconds, Path(folder)))
+                predictions = fit.predict(list(CONTROLS), runs=20, cache=False)
+            rate = f"{fit.rate.value / 1e6:.2f} Mbit/s {fit.rate.verdict}"
+            found = f"{fit.model}, {rate}, loss {fit.loss.value:.2%}"
+            print(f"{name} recorded by {recorder}: {found}", flush=True)
+            for of in predictions:
+                true = statistics.fmean(truths[of.control][of.metric])
+                rows.append(
+                    {
+                        "link": name,
+                        "recorder": recorder,
+                        "fitted": found,
+                        "control": of.control,
+                        "metric": of.metric,
+                        "kernel": true,
+                        "runs": " ".join(f"{value:.4g}" for value in truths[of.control][of.metric]),
+                        "predicted": of.value,
+                        "low": of.low,
+                        "high": of.high,
+                        "error": of.value / true - 1,
+                        "replay": of.replay,
+                    }
+                )
+                print(
+                    f"  {of.control:7s} {of.metric:12s} kernel {true:.4g} predicted {of.value:.4g} "
+                    f"{rows[-1]['error']:+.1%}"
+                )
+    for metric in ("goodput_bps", "rtt_p95_s"):
+        errors = [abs(row["error"]) for row in rows if row["metric"] == metric]
+        print(f"{metric}: median error {statistics.median(errors):.1%}, largest {max(errors):.1%}")
+    if asked.out:
+        with asked.out.open("w", newline="") as file:
+            table = csv.DictWriter(file, list(rows[0]))
+            table.writeheader()
+            table.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
