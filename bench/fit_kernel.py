@@ -36,7 +36,7 @@ def scenario(link: dict[str, object], control: str, seconds: float, runs: int) -
     return f"""schema = 2
 title = "a flow of Linux over a link that is known"
 methods = ["live"]
-run = {{ duration = "{seconds} s", warmup = "2 s", runs = {runs}, seed = 7 }}
+run = {{ duration = "{seconds} s", runs = {runs}, seed = 7 }}
 channel = {{ model = "iid", p_e = {link["loss"]} }}
 
 [link]

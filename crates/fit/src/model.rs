@@ -9,7 +9,7 @@ use crate::hidden::Hidden;
 use crate::losses::Losses;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::period::{Period, period};
-use crate::queue::delays;
+use crate::queue::{backlogs, delays};
 use crate::queue_limit::{Drops, QueueLimit};
 use crate::record::{Fate, Record};
 use crate::settled::{Settled, busy_rate};
@@ -146,6 +146,8 @@ struct OverTime {
     series: Vec<Option<f64>>,
     held_out: Option<f64>,
     varies: bool,
+    /// Whether change points predict the windows that were held out.
+    is_predicted: bool,
     /// Of a link that was faster than what was sent for most of the time: at least this fast.
     bound_bps: Option<f64>,
 }
@@ -177,9 +179,29 @@ impl OverTime {
                 .collect(),
         };
         let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
+        let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
         let held_out = changes.map(|changes| changes.ratio);
-        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, bound_bps }
+        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, is_predicted, bound_bps }
     }
+}
+
+/// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained of the delays:
+/// where packets arrive in clumps, the times between them differ by far more than the rate does.
+const EXPLAINS: f64 = 0.9;
+
+/// The mean absolute deviation from their median, in s, of what the queue of a link with these rates over time leaves of the delays.
+fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[bool]) -> f64 {
+    let packets = record.packets();
+    let start = packets.first().map_or(0.0, |packet| packet.sent_s);
+    let found = backlogs(record, base_s, rows, |index| dropped[index]);
+    let mut rest: Vec<f64> = (packets.iter().zip(&found))
+        .filter_map(|(packet, before)| {
+            let takes = over_time::takes(rows, packet.sent_s - start, 8.0 * (before + packet.bytes));
+            Some(packet.seen_s? - packet.sent_s - takes)
+        })
+        .collect();
+    let usual = median(&mut rest);
+    rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
 }
 
 /// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others, from a base
@@ -251,9 +273,18 @@ impl Fit {
         let mut over = OverTime::new(record, &left, window_s, margin_s);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
         // not those of the model, or some are shorter than those of its empty link.
+        let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
+        if over.varies
+            && !over.is_predicted
+            && is_constant
+            && unexplained_s(&over.rows) > EXPLAINS * unexplained_s(&[(0.0, rate.rate_bps)])
+        {
+            (over.varies, over.rows) = (false, Vec::new());
+        }
         let packet_s = 8.0 * full / rate.rate_bps;
         let is_too_long = rate.base_s + packet_s - least_s > 1.5 * packet_s + 2.0 * rate.deviation_s;
-        let adds_up = rate.deviation_s > packet_s || is_too_long;
+        let is_used = record.arrived_bps() > MOSTLY * rate.rate_bps;
+        let adds_up = is_used && (rate.deviation_s > packet_s || is_too_long);
         let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
         let by_windows = over.varies || is_seen;
         if by_windows {

@@ -198,10 +198,15 @@ impl Changes {
         Some(Self { ratio, levels: whole, spreads: true, is_wide })
     }
 
-    /// Whether the change points pass the held-out test. Rates that were seen seldom may be too far apart to tell each other: they
-    /// count if they differ by much.
+    /// Whether the change points pass the held-out test, or rates differ by much: those that were seen seldom may be too far apart to
+    /// tell each other.
     pub(crate) fn varies(&self) -> bool {
-        self.spreads && (self.is_wide || (self.ratio < BETTER && self.levels.len() > 1))
+        self.spreads && (self.is_wide || self.is_predicted())
+    }
+
+    /// Whether the change points pass the held-out test.
+    pub(crate) fn is_predicted(&self) -> bool {
+        self.ratio < BETTER && self.levels.len() > 1
     }
 }
 
@@ -308,6 +313,20 @@ pub(crate) fn mean_over_time(rows: &[(f64, f64)], lasts: f64) -> Option<f64> {
     let sums = rows.iter().zip(ends).map(|((from, rate), to)| (rate * (to - from), to - from));
     let (bits, time) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
     (time > 0.0).then(|| bits / time)
+}
+
+/// How long a table's link needs for so many bits from a time on, in s; infinite where its last rate is none.
+pub(crate) fn takes(rows: &[(f64, f64)], at: f64, mut bits: f64) -> f64 {
+    let first = rows.partition_point(|row| row.0 <= at).max(1) - 1;
+    let mut from = at;
+    for (row, next) in rows[first..].iter().zip(&rows[first + 1..]) {
+        let sends = row.1 * (next.0 - from);
+        if sends >= bits {
+            return from - at + bits / row.1;
+        }
+        (bits, from) = (bits - sends, next.0);
+    }
+    from - at + bits / rows[rows.len() - 1].1
 }
 
 /// The rate of a table at a time; outages have the one behind them.
