@@ -24,6 +24,8 @@ pub struct Connection {
     pub sack: bool,
     /// Explicit congestion notification. Without, no packet shows it.
     pub ecn: Ecn,
+    /// Whether the SYNs have their options as Linux orders them, which tells its stack from others in a capture.
+    pub linux: bool,
     /// How many bytes the application has to send; `None` is a source that never runs dry. The last segment
     /// holds what remains.
     pub bytes: Option<u64>,
@@ -333,6 +335,9 @@ impl Flow {
     ) -> Packet {
         let mut options = self.timestamps(direction, now);
         options.extend_from_slice(more_options);
+        if tcp.syn && self.connection.linux {
+            options = as_linux(options);
+        }
         self.timestamp_echo[direction.opposite() as usize] = ticks(now);
         self.packet(direction, IpEcn::NotEct, tcp, &options, raw_options, 0)
     }
@@ -360,6 +365,23 @@ impl Flow {
 }
 
 /// AE, CWR and ECE read as a number (RFC 9768 section 3.1; etherparse has AE's old name).
+/// Options of a SYN in the order of Linux (`tcp_options_write` of `net/ipv4/tcp_output.c`): maximum segment size, SACK permitted,
+/// timestamps, no operation, window scale.
+fn as_linux(mut options: Vec<TcpOptionElement>) -> Vec<TcpOptionElement> {
+    let place = |option: &TcpOptionElement| match option {
+        MaximumSegmentSize(_) => 0,
+        SelectiveAcknowledgementPermitted => 1,
+        Timestamp(..) => 2,
+        _ => 3,
+    };
+    options.retain(|option| *option != Noop);
+    options.sort_by_key(place);
+    if let Some(scale) = options.iter().position(|option| place(option) == 3) {
+        options.insert(scale, Noop);
+    }
+    options
+}
+
 fn with_flags(tcp: TcpHeader, ace: u8) -> TcpHeader {
     TcpHeader { ns: ace & 4 != 0, cwr: ace & 2 != 0, ece: ace & 1 != 0, ..tcp }
 }
@@ -389,7 +411,7 @@ mod tests {
     use super::*;
 
     fn connection(mss: u32, w_max: u32) -> Connection {
-        Connection { mss, w_max, timestamps: true, sack: true, ecn: Ecn::Off, bytes: None }
+        Connection { mss, w_max, timestamps: true, sack: true, ecn: Ecn::Off, linux: false, bytes: None }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! use crossfade_transport::{Ack, Segment};
 //!
 //! let connection =
-//!     Connection { mss: 1000, w_max: 20, timestamps: true, sack: true, ecn: Ecn::Off, bytes: None };
+//!     Connection { mss: 1000, w_max: 20, timestamps: true, sack: true, ecn: Ecn::Off, linux: false, bytes: None };
 //! let mut capture = Capture::new(CaptureConfig::default(), connection)?;
 //! let (flow, now) = (0, SimTime::ZERO);
 //! capture.on_segment_sent(now, flow, &Segment::default());

@@ -328,6 +328,7 @@ mod tests {
         timestamps: false,
         sack: false,
         ecn: Negotiated::Off,
+        linux: false,
         bytes: None,
     };
 

@@ -7,15 +7,23 @@ use crossfade_capture::{
 use crossfade_core::SimTime;
 use crossfade_transport::{AccEcn, Ack, ByteCounters, SackBlock, SackBlocks, Segment};
 use etherparse::TcpOptionElement::{
-    MaximumSegmentSize, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp, WindowScale,
+    MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
+    WindowScale,
 };
 use etherparse::{NetSlice, SlicedPacket, TcpHeader, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
 
 const MS: SimTime = SimTime::from_millis(1);
 
-const PLAIN: Connection =
-    Connection { mss: 1000, w_max: 20, timestamps: false, sack: false, ecn: Ecn::Off, bytes: None };
+const PLAIN: Connection = Connection {
+    mss: 1000,
+    w_max: 20,
+    timestamps: false,
+    sack: false,
+    ecn: Ecn::Off,
+    linux: false,
+    bytes: None,
+};
 
 /// A record of the file.
 struct Record<'a> {
@@ -218,6 +226,19 @@ fn acknowledgements_show_blocks_and_clocks() {
     assert_eq!(options(repeated), [Timestamp(46, 45)]);
 }
 
+/// The 20 bytes that Linux 6.18 puts into a SYN, but for its clock and its scale.
+#[test]
+fn the_syn_of_linux_has_its_options_in_order() {
+    let connection = Connection { w_max: 100, timestamps: true, sack: true, linux: true, ..PLAIN };
+    let mut capture = Capture::new(CaptureConfig::default(), connection).unwrap();
+    capture.on_segment_sent(MS * 3, 0, &segment(0, MS * 3));
+    let syn = &packets(&capture)[0];
+    let order =
+        [MaximumSegmentSize(1012), SelectiveAcknowledgementPermitted, Timestamp(3, 0), Noop, WindowScale(0)];
+    assert_eq!(syn.tcp.options_iterator().map(Result::unwrap).collect::<Vec<_>>(), order);
+    assert_eq!(syn.tcp.header_len(), 40);
+}
+
 #[test]
 fn explicit_congestion_notification_is_shown() {
     for ip in [IpVersion::V4, IpVersion::V6] {
@@ -393,13 +414,14 @@ fn op(mss: u32) -> impl Strategy<Value = Op> {
 
 fn run() -> impl Strategy<Value = (CaptureConfig, Connection, Vec<Op>)> {
     let mss = prop_oneof![Just(1u32), Just(1460), Just(65_483), 1u32..=65_483];
-    let connection = (mss, 1u32..16_000, any::<[bool; 3]>(), prop::option::of(0u64..200_000)).prop_map(
-        |(mss, w_max, [timestamps, sack, ecn], bytes)| Connection {
+    let connection = (mss, 1u32..16_000, any::<[bool; 4]>(), prop::option::of(0u64..200_000)).prop_map(
+        |(mss, w_max, [timestamps, sack, ecn, linux], bytes)| Connection {
             mss,
             w_max,
             timestamps,
             sack,
             ecn: if ecn { Ecn::Echo } else { Ecn::Off },
+            linux,
             bytes,
         },
     );

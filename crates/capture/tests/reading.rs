@@ -37,6 +37,17 @@ fn sent(log: &Log) -> usize {
     log.iter().filter(|(_, seen)| matches!(seen, Seen::Sent(_))).count()
 }
 
+/// By the order of the options in the sender's SYN, seen from either end or both.
+#[test]
+fn a_sender_of_linux_is_told_from_others() {
+    for linux in [true, false] {
+        let mut run = lossy(Variant::Sack, 300, 5);
+        run.connection.linux = linux;
+        let file = capture(V4, &[(run.connection, run.log())]);
+        assert_eq!(read(file.bytes(), 1 << 16).unwrap().is_of_linux, linux);
+    }
+}
+
 #[test]
 fn every_transmission_has_its_time_and_size() {
     for (variant, config) in

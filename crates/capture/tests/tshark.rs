@@ -239,8 +239,15 @@ fn no_port_makes_the_payload_look_like_another_protocol() {
     if !has_tshark() {
         return;
     }
-    let connection =
-        Connection { mss: 100, w_max: 10, timestamps: false, sack: false, ecn: Ecn::Off, bytes: None };
+    let connection = Connection {
+        mss: 100,
+        w_max: 10,
+        timestamps: false,
+        sack: false,
+        ecn: Ecn::Off,
+        linux: false,
+        bytes: None,
+    };
     let log: Log = vec![(MS, Seen::Sent(Segment::default()))];
     let flows: Vec<(Connection, Log)> = (0..7_000).map(|_| (connection, log.clone())).collect();
     assert_eq!(tshark("ports", &capture(V4, &flows), true).len(), 4 * flows.len());
@@ -252,8 +259,15 @@ fn long_streams_wrap_around() {
         return;
     }
     // 66000 segments of 65483 bytes are 2^32 bytes and 26 million more.
-    let connection =
-        Connection { mss: 65_483, w_max: 300, timestamps: false, sack: true, ecn: Ecn::Off, bytes: None };
+    let connection = Connection {
+        mss: 65_483,
+        w_max: 300,
+        timestamps: false,
+        sack: true,
+        ecn: Ecn::Off,
+        linux: false,
+        bytes: None,
+    };
     let mut log = Log::new();
     for seq in 0..66_000u64 {
         let now = MS * (10 * seq);
@@ -284,6 +298,7 @@ fn options_and_flags_are_read_as_they_were_meant() {
         timestamps: true,
         sack: true,
         ecn: Ecn::Echo,
+        linux: false,
         bytes: Some(9_500),
     };
     let sent = |seq, at: SimTime| Segment { seq, timestamp: at, ecn_capable: true, ..Segment::default() };
@@ -354,8 +369,15 @@ fn the_counts_of_marks_are_those_of_the_queue() {
         log.extend(ack.map(|ack| (heard, Seen::Acked(ack))));
     }
     log.sort_by_key(|(at, _)| *at);
-    let connection =
-        Connection { mss: 1000, w_max: 4000, timestamps: true, sack: true, ecn: Ecn::Accurate, bytes: None };
+    let connection = Connection {
+        mss: 1000,
+        w_max: 4000,
+        timestamps: true,
+        sack: true,
+        ecn: Ecn::Accurate,
+        linux: false,
+        bytes: None,
+    };
     let path = save("accurate-ecn", &capture(V4, &[(connection, log)]));
     let fields = ["tcp.ack", "tcp.flags.ace", "tcp.options.acc_ecn.eceb", "tcp.options.acc_ecn.ee1b"];
     let mut command = Command::new("tshark");

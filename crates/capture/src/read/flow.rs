@@ -110,11 +110,18 @@ impl FlowReader {
                 offloads: false,
                 tick_ns: 0,
                 reverse: Vec::new(),
+                is_of_linux: false,
             }));
         }
         let carried = sealed::stretches(&seen, flow, is_cut);
         carried.map(FlowTold::Stretches).ok_or_else(|| ReadError::OneEnd(flow.to_string()))
     }
+}
+
+/// Whether the sender of a flow began it as Linux does.
+pub(super) fn is_of_linux(seen: &[Seen], flow: FlowKey) -> bool {
+    seen.iter()
+        .any(|of| matches!(of.packet.kind, Kind::Tcp(tcp) if tcp.is_of_linux && of.packet.flow == flow))
 }
 
 /// The record of a connection at one end.
@@ -130,13 +137,15 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], is_cut: bool) -> Result<FlowRecord, Read
         }
     }
     let offloads = segments.offloads;
+    let is_of_linux = is_of_linux(seen, flow);
     if !seen.iter().any(|of| of.packet.flow != flow) {
         return Err(ReadError::OneDirection(flow.to_string()));
     }
     if segments.is_at_receiver() {
         let (packets, tick_ns) = receiver::packets(seen, flow)?;
         let vantage = Vantage::Receiver;
-        return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse: Vec::new() });
+        let reverse = Vec::new();
+        return Ok(FlowRecord { flow, vantage, packets, is_cut, offloads, tick_ns, reverse, is_of_linux });
     }
     let packets = segments.finish();
     Ok(FlowRecord {
@@ -147,6 +156,7 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], is_cut: bool) -> Result<FlowRecord, Read
         offloads,
         tick_ns: 0,
         reverse: Vec::new(),
+        is_of_linux,
     })
 }
 

@@ -197,6 +197,9 @@ pub struct Tcp {
     pub timestamps: Option<(u32, u32)>,
     /// Maximum segment size, of a SYN.
     pub mss: Option<u16>,
+    /// Whether it is a SYN with its options in the order in which Linux writes them, and no other system does: maximum segment size, SACK
+    /// permitted, timestamps, no operation, window scale.
+    pub is_of_linux: bool,
 }
 
 /// Whether packets of the link type are read.
@@ -330,7 +333,11 @@ fn tcp(bytes: &[u8], length: usize) -> Option<Tcp> {
     }
     let end = length.min(bytes.len());
     let mut at = 20;
+    let mut kinds = Vec::new();
     while at < end {
+        if found.syn {
+            kinds.push(bytes[at]);
+        }
         match bytes[at] {
             0 => break,
             1 => at += 1,
@@ -356,5 +363,6 @@ fn tcp(bytes: &[u8], length: usize) -> Option<Tcp> {
             }
         }
     }
+    found.is_of_linux = kinds == [2, 4, 8, 1, 3];
     Some(found)
 }

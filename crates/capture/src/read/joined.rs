@@ -1,7 +1,7 @@
 //! Captures of both ends of a flow, joined packet by packet.
 
 use super::error::ReadError;
-use super::flow::FlowReader;
+use super::flow::{FlowReader, is_of_linux};
 use super::headers::{FlowKey, Kind, Packet};
 use super::observed::{Fate, FlowRecord, Observed, Seen, Vantage};
 use super::segments::mss_of;
@@ -35,6 +35,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     }
     let mss = mss_of(&sent, flow).max(1);
     let reverse = reverse(&sent, flow, &arrived, other);
+    let is_of_linux = is_of_linux(&sent, flow);
     let mut offloads = false;
     let sent = packets(&sent, flow, mss, None, &mut offloads);
     let base = sent.1;
@@ -89,7 +90,16 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     }
     cut_to_common(&mut found);
     let is_cut = first_cut || second_cut;
-    Ok(FlowRecord { flow, vantage: Vantage::BothEnds, packets: found, is_cut, offloads, tick_ns: 0, reverse })
+    Ok(FlowRecord {
+        flow,
+        vantage: Vantage::BothEnds,
+        packets: found,
+        is_cut,
+        offloads,
+        tick_ns: 0,
+        reverse,
+        is_of_linux,
+    })
 }
 
 /// How long packets of the other direction took, the shortest of each second: when each was sent since the first packet of the

@@ -56,6 +56,8 @@ pub struct FlowRecord {
     /// Of both ends: when packets of the other direction were sent, by the receiver's clock, and how long they took to the
     /// sender; the shortest of each second.
     pub reverse: Vec<(i64, i64)>,
+    /// Whether the sender's SYN is one of Linux.
+    pub is_of_linux: bool,
 }
 
 /// A packet as one end has it.

@@ -77,6 +77,7 @@ impl Run {
             timestamps: true,
             sack: tcp.variant == Variant::Sack,
             ecn: Ecn::Off,
+            linux: false,
             bytes: tcp.segments.map(|segments| segments * u64::from(MSS)),
         };
         Self { tcp, connection, start: SimTime::ZERO, loss: 0.0, ack_loss: 0.0, stall: None, seed }

@@ -5,7 +5,7 @@ use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection
 use crossfade_core::SimTime;
 use crossfade_scenario::{FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_sim::{Capture, whole_segments};
-use crossfade_transport::{Ack, Flavour, RfcConfig, Segment, Variant};
+use crossfade_transport::{Ack, Flavour, RfcConfig, Rules, Segment, Variant};
 use std::ops::Range;
 
 /// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery and recorded packets.
@@ -20,7 +20,7 @@ pub(crate) struct Pcap<'a> {
 
 /// Of a capture without TCP.
 const NO_CONNECTION: Connection =
-    Connection { mss: 1, w_max: 1, timestamps: false, sack: false, ecn: Ecn::Off, bytes: None };
+    Connection { mss: 1, w_max: 1, timestamps: false, sack: false, ecn: Ecn::Off, linux: false, bytes: None };
 
 impl<'a> Pcap<'a> {
     /// An empty capture that knows the connections of `setup` and hands the file over to `sink`, piece by piece.
@@ -130,6 +130,7 @@ pub(super) fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
             }
             _ => Ecn::Off,
         },
+        linux: rfc.is_some_and(|rfc| rfc.timer_rules == Rules::Linux),
         bytes: bytes.map(|bytes| {
             let (segments, short_by) = whole_segments(&tcp.config, bytes, tcp.mss);
             segments * u64::from(tcp.mss) - u64::from(short_by)
