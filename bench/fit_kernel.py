@@ -1,6 +1,6 @@
 """Linux's own congestion controls over known links: what a record of one predicts, and what Linux then does.
 
-    python bench/fit_kernel.py [--seconds 30] [--runs 2] [--out table.csv]        needs root
+    python bench/fit_kernel.py [--seconds 30] [--runs 2] [--out table.csv]        needs root and tshark
 
 Each link carries the kernel's CUBIC or BBR by ``crossfade live``, whose capture at the sender is fitted; the
 fitted link says what each would do (``crossfade fit --predict``), beside the mean of what the kernel does in
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
 import crossfade as cf
@@ -31,12 +31,11 @@ LINKS = {
 """Rate each way, one-way delay, limit of the queue, share of lost packets."""
 
 
-def scenario(link: dict[str, object], control: str, seconds: float, runs: int) -> str:
+def scenario(link: dict[str, object], control: str, seconds: float) -> str:
     """A bulk flow of the kernel over the link, whose channel loses data alone."""
     return f"""schema = 2
 title = "a flow of Linux over a link that is known"
-methods = ["live"]
-run = {{ duration = "{seconds} s", runs = {runs}, seed = 7 }}
+run = {{ duration = "{seconds} s", seed = 7 }}
 channel = {{ model = "iid", p_e = {link["loss"]} }}
 
 [link]
@@ -52,35 +51,49 @@ delay = "{link["delay"]}"
 variant = "sack"
 w_max = 4000
 mss = "1448 B"
-rfc = {{ profile = "linux" }}
 
 [flows]
 main = {{ tcp = {{ congestion = "{control}" }} }}
 """
 
 
-def recorded(link: dict[str, object], control: str, seconds: float, folder: Path) -> Path:
-    """The capture at the sender of one live run."""
-    file, near, far = (folder / f"{control}{end}" for end in (".toml", "-near.pcap", "-far.pcap"))
-    file.write_text(scenario(link, control, seconds, 1))
-    command = ["live", file, "--workload", "bulk", "--pcap", f"{near},{far}", "--quiet"]
+def live(link: dict[str, object], control: str, seconds: float, run: int, folder: Path) -> tuple[Path, float]:
+    """A live run: its capture at the sender, and what was delivered in bit/s."""
+    names = [f"{control}{run}{end}" for end in (".toml", "-near.pcap", "-far.pcap", ".json")]
+    file, near, far, told = (folder / name for name in names)
+    file.write_text(scenario(link, control, seconds))
+    command = ["live", file, "--workload", "bulk", "--run", run, "--pcap", f"{near},{far}", "--json", told]
     done = subprocess.run(
-        [sys.executable, "-m", "crossfade", *map(str, command)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "crossfade", *map(str, command), "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         sys.exit(f"crossfade live: {done.stderr.strip()}")
-    return far
+    of = json.loads(told.read_text())
+    return far, 8 * of["flows"][0]["bytes"] / of["duration_s"]
 
 
-def truth(link: dict[str, object], control: str, seconds: float, runs: int) -> dict[str, list[float]]:
-    """What the kernel does in each run; a round trip is the way there and the delay back."""
-    point = cf.run(tomllib.loads(scenario(link, control, seconds, runs)), cache=False).points[0]
-    of_runs = [row.metrics() for row in point.rows]
-    back = float(str(link["delay"]).removesuffix(" ms")) / 1e3
-    return {
-        "goodput_bps": [run["goodput_bps"] for run in of_runs],
-        "rtt_p95_s": [run["one_way_delay_p95_s"] + back for run in of_runs],
-    }
+def rtt_p95_s(capture: Path) -> float:
+    """The 95 % point of the round trips of acknowledged segments, as tshark has them."""
+    command = ["tshark", "-r", str(capture), "-Y", "tcp.analysis.ack_rtt"]
+    command += ["-T", "fields", "-e", "tcp.analysis.ack_rtt"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    rtts = sorted(map(float, lines))
+    return rtts[int(0.95 * len(rtts))]
+
+
+def truth(
+    link: dict[str, object], control: str, seconds: float, runs: int, folder: Path
+) -> dict[str, list[float]]:
+    """What the kernel does in runs after the one that is recorded."""
+    found: dict[str, list[float]] = {"goodput_bps": [], "rtt_p95_s": []}
+    for run in range(1, runs + 1):
+        capture, goodput = live(link, control, seconds, run, folder)
+        found["goodput_bps"].append(goodput)
+        found["rtt_p95_s"].append(rtt_p95_s(capture))
+    return found
 
 
 def main() -> None:
@@ -92,11 +105,15 @@ def main() -> None:
     asked = parser.parse_args()
     rows = []
     for name, link in LINKS.items():
-        truths = {control: truth(link, control, asked.seconds, asked.runs) for control in CONTROLS}
-        for recorder in CONTROLS:
-            with tempfile.TemporaryDirectory() as folder:
-                fit = cf.fit.link(recorded(link, recorder, asked.seconds, Path(folder)))
-                predictions = fit.predict(list(CONTROLS), runs=20, cache=False)
+        with tempfile.TemporaryDirectory() as parent:
+            folder = Path(parent)
+            truths = {
+                control: truth(link, control, asked.seconds, asked.runs, folder) for control in CONTROLS
+            }
+            records = {recorder: live(link, recorder, asked.seconds, 0, folder)[0] for recorder in CONTROLS}
+            fits = {recorder: cf.fit.link(record) for recorder, record in records.items()}
+        for recorder, fit in fits.items():
+            predictions = fit.predict(list(CONTROLS), runs=20, cache=False)
             rate = f"{fit.rate.value / 1e6:.2f} Mbit/s {fit.rate.verdict}"
             found = f"{fit.model}, {rate}, loss {fit.loss.value:.2%}"
             print(f"{name} recorded by {recorder}: {found}", flush=True)

@@ -46,6 +46,25 @@ def test_what_made_the_record_comes_back(fitted: cf.fit.LinkFit) -> None:
     assert fitted.found["arrived_bps"] < 10e6
 
 
+def test_tcp_of_linux_predicts_tcp_of_linux(fitted: cf.fit.LinkFit, record: Path, tmp_path: Path) -> None:
+    """By what was recorded, or as one says: its CUBIC gets 15 % less of this link than that of the RFCs."""
+    of_linux = tmp_path / "linux.pcap"
+    of_linux.write_bytes(cf.runs.pcap(TRUTH, set={"tcp.rfc.profile": "linux", "run.duration": "5 s"}))
+    by_record, by_word = cf.fit.link(of_linux), cf.fit.link(record, profile="linux")
+    assert fitted.found["profile"] == "recommended"
+    assert by_record.found["profile"] == by_word.found["profile"] == "linux"
+    for number, fit in enumerate((fitted, by_record, by_word)):
+        link, _ = fit.write(tmp_path / f"link-{number}.toml")
+        assert ('rfc = { profile = "linux" }' in link.read_text()) == (number > 0)
+    link, _ = by_word.write(tmp_path / "of-linux.toml")
+    rows = {(row.control, row.metric): row for row in predict(link, ["cubic", "quic"], runs=4, cache=False)}
+    truth = cf.run(TRUTH, set={"tcp.rfc.profile": "linux"}, runs=8, cache=False).points[0]
+    assert rows["cubic", "goodput_bps"].value == pytest.approx(truth.value("goodput_bps"), rel=0.1)
+    assert ("quic", "goodput_bps") in rows
+    with pytest.raises(TraceError, match=r"^profile = reno: must be one of recommended, linux$"):
+        cf.fit.link(record, profile="reno")
+
+
 def test_predictions_hold_where_a_replay_does_not(fitted: cf.fit.LinkFit, tmp_path: Path) -> None:
     """Of another control: within 5 % of the goodput, 10 % of the round trip, and inside the interval."""
     link, draws = fitted.write(tmp_path / "link.toml")

@@ -91,6 +91,7 @@ fn columns<'py>(
     found.set_item("reverse_sent_s", reverse(|of| of.0))?;
     found.set_item("reverse_delay_s", reverse(|of| of.1))?;
     found.set_item("offloads", record.offloads)?;
+    found.set_item("is_of_linux", record.is_of_linux)?;
     found.set_item("is_cut", record.is_cut)?;
     found.set_item("ends_early", ends_early)?;
     found.set_item("share", share)?;

@@ -61,6 +61,14 @@ def fit(
             help="Round trip of the empty path, where the record does not have it (UDP): 40 ms.",
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="RULES",
+            help="TCP of predictions: linux or recommended, as in the RFCs (default: as recorded).",
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the fit as an HTML page.")
     ] = None,
@@ -81,10 +89,10 @@ def fit(
     if len(records) > 1 or fitting.is_record(records[0]):
         if format != "auto" or packets is not None:
             raise TraceError("--format and --packets: are of loss traces, not of captures")
-        _fit_link(records, to, predict, rtt, report, json, plot)
+        _fit_link(records, to, predict, (rtt, profile), report, json, plot)
         return
-    if any(given is not None for given in (to, predict, rtt, report)):
-        raise TraceError("--to, --predict, --rtt and --report: need a capture, not a loss trace")
+    if any(given is not None for given in (to, predict, rtt, profile, report)):
+        raise TraceError("--to, --predict, --rtt, --profile and --report: need a capture, not a loss trace")
     found = fitting.fit(records[0], format, packets)
     if json:
         terminal.write_out(found.to_json() + "\n")
@@ -99,11 +107,12 @@ def _fit_link(
     records: list[Path],
     to: Path | None,
     predict: str | None,
-    rtt: str | None,
+    known: tuple[str | None, str | None],
     report: Path | None,
     json: bool,
     plot: Path | None,
 ) -> None:
+    rtt, profile = known
     if json and predict is not None:
         raise TraceError("--json and --predict: contradict each other")
     if to is not None and to.suffix != ".toml":
@@ -111,7 +120,7 @@ def _fit_link(
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise TraceError(f"--report {shortened(report)}: a report ends in .html")
     check_outputs([to, plot, report], *records)
-    found = fitting.fit_link(*records, rtt=rtt)
+    found = fitting.fit_link(*records, rtt=rtt, profile=profile)
     rows = [] if predict is None else _predicted(found, predict)
     if json:
         terminal.write_out(found.to_json() + "\n")

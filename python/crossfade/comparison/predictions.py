@@ -96,7 +96,7 @@ def _of_all(
 def _run(scenario: str | PathLike[str], control: str, options: RunOptions | Mapping[str, Any]) -> Results:
     keys: dict[str, Any] = dict(options.get("set") or {})
     if control == "quic":
-        keys |= {"tcp.flavour": "quic", "tcp.variant": None}
+        keys |= {"tcp.flavour": "quic", "tcp.variant": None, "tcp.rfc": None}
     else:
         keys["tcp.congestion"] = control
     return api.run(scenario, **{**options, "set": keys})

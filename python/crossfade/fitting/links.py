@@ -50,6 +50,8 @@ SEEN = 0.3
 UNSEEN = 0.05
 # A rate that is only bounded may be so many times higher.
 BEYOND = 4.0
+# Values of ``tcp.rfc.profile``: of what follows the RFCs, and of Linux.
+PROFILES = ("recommended", "linux")
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
@@ -411,6 +413,11 @@ class LinkFit:
             )
         return self._document(rate, loss, draws)
 
+    def _rules(self) -> list[str]:
+        if self.found["profile"] != "linux":
+            return []
+        return ["# TCP as Linux has it, as the sender of the record is one.", 'rfc = { profile = "linux" }']
+
     def _document(self, rate: str, loss: str, draws: str) -> str:
         """The scenario; each value with its interval and verdict as a comment."""
         lines = [
@@ -442,6 +449,7 @@ class LinkFit:
             'variant = "sack"',
             'congestion = "cubic"',
             'w_max = "64 MB"',
+            *self._rules(),
             "",
             "[run]",
             f'duration = "{min(max(SHORTEST_RUN_S, round(self.found["lasts_s"])), LONGEST_RUN_S)} s"',
@@ -512,7 +520,12 @@ def said(of: LinkParameter, scale: float) -> str:
     return f"{of.value * scale:.4g}, {of.low * scale:.4g} to {of.high * scale:.4g}"
 
 
-def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | None = None) -> LinkFit:
+def fit_link(
+    *records: str | PathLike[str],
+    seed: int = 1,
+    rtt: str | float | None = None,
+    profile: str | None = None,
+) -> LinkFit:
     """Fit a link to a record.
 
     Parameters
@@ -529,6 +542,10 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
     rtt : str or float, optional
         Round trip of the empty path ("40 ms", or seconds), where it is known and the record does not have it,
         as of UDP.
+    profile : str, optional
+        ``tcp.rfc.profile`` of the scenario and of predictions: "linux" or "recommended", as the RFCs do. By
+        default Linux's where the sender of the record is one: by its SYN, or as of ``iperf3``, ``ss`` and
+        journals.
 
     Returns
     -------
@@ -548,6 +565,8 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
     """
     if not 1 <= len(records) <= 2:
         raise TraceError(f"fit_link: needs the record of one end, or of both, not {len(records)} files")
+    if profile not in (None, *PROFILES):
+        raise TraceError(f"profile = {shortened(str(profile))}: must be one of {', '.join(PROFILES)}")
     paths = [Path(fspath(record)) for record in records]
     source = " and ".join(path.name for path in paths)
     packets, about = read_record(paths)
@@ -557,6 +576,7 @@ def fit_link(*records: str | PathLike[str], seed: int = 1, rtt: str | float | No
         name: about[name] for name in ("offloads", "share", "is_round_trip", "at_receiver", "has_sizes")
     }
     found["kind"] = "probes" if about["are_probes"] else about["kind"]
+    found["profile"] = profile or PROFILES[about["is_of_linux"]]
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
     of = {name: LinkParameter(**found[name]) for name in ("rate", "delay", "queue", "loss")}
     queue, packet = of["queue"], found["packet_bytes"]

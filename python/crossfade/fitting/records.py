@@ -27,6 +27,8 @@ LARGEST = 1 << 29
 # The sender of a trace of opportunities has so much under way, in s of its rate, and at least so much.
 UNDER_WAY_S = 0.1
 FEWEST_UNDER_WAY = 10
+# Logs of programs that send by the TCP of the system, which is Linux as a rule.
+OF_LINUX = ("ss", "iperf3")
 # What is said of a record beside its packets, where it does not say otherwise.
 WHOLE: dict[str, Any] = {
     "kind": "packets",
@@ -36,6 +38,7 @@ WHOLE: dict[str, Any] = {
     "share": 1.0,
     "at_receiver": False,
     "are_probes": False,
+    "is_of_linux": False,
     "has_sizes": True,
     "tick_s": 0.0,
     "reverse_sent_s": (),
@@ -55,11 +58,13 @@ def read_record(paths: Sequence[Path]) -> tuple[dict[str, Any], dict[str, Any]]:
         _check_sizes(paths)
         return _of_tunnel(trace(*paths))
     if any(_is_journal(path) for path in paths):
-        return _of_journal(paths)
+        packets, about = _of_journal(paths)
+        return packets, {**about, "is_of_linux": True}
     if all(_is_opportunities(path, len(paths) > 1) for path in paths):
         return _of_opportunities(paths)
     if len(paths) == 1 and kinds[0] is not None:
-        return _of_log(paths[0])
+        packets, about = _of_log(paths[0])
+        return packets, {**about, "is_of_linux": kinds[0] in OF_LINUX}
     for path, kind in zip(paths, kinds, strict=True):
         if kind is not None:
             raise TraceError(f"{shortened(path)}: is a log of {kind}: give it alone")
