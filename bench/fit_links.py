@@ -1,9 +1,10 @@
 """Links drawn at random, recorded by one congestion control, and what the fit predicts for the others.
 
-    python bench/fit_links.py [--links 30] [--first 0] [--out table.csv]
+    python bench/fit_links.py [--links 30] [--first 0] [--base 1000] [--recorders others] [--out table.csv]
 
 Each link has a model (M0 to M3), a rate, a round trip, a queue and losses drawn over wide ranges. A flow is
-recorded on it: a capture at the sender of TCP or of QUIC, or the events of UDP. A link is fitted to it,
+recorded on it: a capture at the sender of TCP or of QUIC, or the events of UDP (``--recorders others``: the
+records of `fit_recorders.py` that the tables do not have, in turn). A link is fitted to it,
 and every other control is run on the fitted link and on a replay of the record. Printed are the errors of the
 median prediction against the truth (the mean of several runs on the true link), and whether the 90 % interval
 of the prediction holds the truth.
@@ -22,11 +23,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fit_recorders import OTHERS, RECORDERS, keys, record
+
 import crossfade as cf
 from crossfade.comparison.predictions import METRICS
 from crossfade.errors import CrossfadeError
 
-RECORDERS = ("cubic", "reno", "bbr-v1", "quic", "udp")
 CONTROLS = ("cubic", "reno", "bbr-v1", "quic")
 MODELS = ("M0", "M0", "M1", "M2", "M3")
 PACKET = 1500
@@ -116,28 +118,10 @@ runs = {runs}
 """
 
 
-def keys(control: str, link: dict[str, Any] | None = None) -> dict[str, Any]:
-    if control == "quic":
-        return {"tcp.flavour": "quic", "tcp.variant": None}
-    if control == "udp":
-        assert link is not None
-        flow = {"traffic": "udp", "rate": f"{link['udp'] * link['rate']:.0f} bit/s"}
-        return {"tcp": None, "flows": {"udp": flow}}
-    return {"tcp.congestion": control}
-
-
-def truth(text: str, control: str) -> dict[str, float]:
-    point = cf.run(text, set=keys(control), cache=False).points[0]
+def truth(text: str, control: str, link: dict[str, Any], recorder: str) -> dict[str, float]:
+    of = keys(control, link) | (keys(recorder, link) if recorder == "short" else {})
+    point = cf.run(text, set=of, cache=False).points[0]
     return {metric: point.value(metric) for metric in METRICS}
-
-
-def record(text: str, link: dict[str, Any], recorder: str, folder: Path) -> Path:
-    file = folder / ("record.csv" if recorder == "udp" else "record.pcap")
-    if recorder == "udp":
-        cf.runs.write_events(file, text, set=keys(recorder, link))
-    else:
-        cf.runs.write_pcap(file, text, set=keys(recorder), snaplen=100)
-    return file
 
 
 def main() -> int:
@@ -145,7 +129,8 @@ def main() -> int:
     parser.add_argument("--links", type=int, default=30)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--base", type=int, default=1_000)
-    parser.add_argument("--recorder", choices=RECORDERS)
+    parser.add_argument("--recorder", choices=(*RECORDERS, *OTHERS))
+    parser.add_argument("--recorders", choices=("usual", "others"), default="usual")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--truths", type=int, default=5)
     parser.add_argument("--controls", default=",".join(CONTROLS))
@@ -154,7 +139,8 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     for number in range(chosen.first, chosen.first + chosen.links):
         link = drawn(number, chosen.base)
-        recorder = chosen.recorder or RECORDERS[number % len(RECORDERS)]
+        turns = RECORDERS if chosen.recorders == "usual" else tuple(OTHERS)
+        recorder = chosen.recorder or turns[number % len(turns)]
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             text = scenario(link, folder, chosen.truths)
@@ -168,7 +154,7 @@ def main() -> int:
             took = time.perf_counter() - begun
             others = [control for control in chosen.controls.split(",") if control != recorder]
             predictions = fit.predict(others, runs=chosen.runs, cache=False)
-            truths = {control: truth(text, control) for control in others}
+            truths = {control: truth(text, control, link, recorder) for control in others}
         print(
             f"link {number} {link['model']} {link['rate'] / 1e6:.3g} Mbit/s {link['rtt'] * 1e3:.3g} ms queue "
             f"{link['queue']} ({link['queue'] * PACKET * 8 / link['rate'] / link['rtt']:.2f} BDP) loss "
@@ -202,6 +188,7 @@ def main() -> int:
                     "low": of.low,
                     "high": of.high,
                     "error": of.value / true - 1,
+                    "is_range": of.is_range,
                     "holds": of.low <= true <= of.high,
                     "replay_error": replayed,
                 }

@@ -23,11 +23,15 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     *values.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
-/// The two-sided interval of a sample.
+/// The two-sided interval of a sample: another draw of the same distribution is in it with that probability. Below value k of n in order
+/// a share k / (n + 1) lies in the mean (David and Nagaraja, Order Statistics, 2003, section 2.1); a level that needs more values than
+/// there are has the ends of the sample.
 pub(crate) fn interval(values: &[f64], level: f64) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    (quantile(&sorted, (1.0 - level) / 2.0), quantile(&sorted, f64::midpoint(1.0, level)))
+    let count = sorted.len() as f64;
+    let of = |share: f64| quantile(&sorted, (share * (count + 1.0) - 1.0) / (count - 1.0).max(1.0));
+    (of((1.0 - level) / 2.0), of(f64::midpoint(1.0, level)))
 }
 
 /// Weights of blocks: how often each is drawn of as many draws with replacement.
@@ -88,6 +92,24 @@ mod tests {
             [1.0, 1.5, 2.0, 3.0, 4.0]
         );
         assert_eq!(median(&mut [4.0, 1.0, 2.0]), 2.0);
+    }
+
+    /// An interval of 19 values at 90 % is their range, and holds the next value in 90 % of the cases.
+    #[test]
+    fn an_interval_holds_the_next_draw() {
+        let mut stream = RunSeed { seed: 5, run: 0 }.stream("interval");
+        let values: Vec<f64> = (1..=19).map(f64::from).collect();
+        assert_eq!(interval(&values, 0.9), (1.0, 19.0));
+        for count in [19, 50, 200] {
+            let held = (0..4000).filter(|_| {
+                let values: Vec<f64> = (0..count).map(|_| stream.random()).collect();
+                let (low, high) = interval(&values, 0.9);
+                (low..=high).contains(&stream.random())
+            });
+            let held = held.count();
+            // Three standard errors.
+            assert!((3543..=3657).contains(&held), "{held} of 4000 with {count} values");
+        }
     }
 
     /// Brown, Cai and `DasGupta`, Statistical Science 16(2), 2001: Jeffreys' interval covers near the nominal level.

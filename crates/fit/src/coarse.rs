@@ -1,13 +1,15 @@
 //! A link from what was carried in stretches of time, such as iperf3 and `ss` tell: no packets, hence less.
 //!
 //! Of TCP a stretch tells the rate of the link if the round trip at its end was longer than the shortest one: a queue stood. Of UDP it
-//! does if far more was lost than a channel loses: more was offered than the link carries. Otherwise the rate is a lower bound.
+//! does if far more was lost than a channel loses: more was offered than the link carries. Otherwise the rate is a lower bound. Stretches of
+//! one length that show rates of several levels give the rate over time.
 
 use crate::bootstrap::{interval, median, quantile, share, weights};
-use crate::draws::{BEYOND, DRAWS, Draw, USUAL};
-use crate::model::{Parameter, Verdict};
+use crate::draws::{BEYOND, DRAWS, Draw, USUAL, mean_draws};
+use crate::even::Even;
+use crate::model::{Parameter, RateLevel, Verdict, levels};
+use crate::over_time::{Changes, Window, mean_over_time, table};
 use crossfade_core::{Carried, RunSeed, Stream};
-use rand::RngExt;
 use thiserror::Error;
 
 /// Stretches of a flow, and what holds for all of them.
@@ -53,6 +55,14 @@ pub struct CoarseFit {
     pub lasts_s: f64,
     /// What was carried in all that time, in bit/s.
     pub carried_bps: f64,
+    /// The rate over time, of one that changes: from when on since the first stretch, and bit/s; else nothing.
+    pub rates: Vec<(f64, f64)>,
+    /// The levels of that rate, from low to high, by a hidden Markov chain.
+    pub levels: Vec<RateLevel>,
+    /// By how much change points predict held-out stretches better than a constant: the ratio of mean squared errors.
+    pub held_out: Option<f64>,
+    /// Of each stretch that was given, whether it tells the rate.
+    pub tells: Vec<bool>,
     /// Packets in all.
     pub packets: f64,
     /// Values that explain the stretches together.
@@ -68,6 +78,12 @@ const OVERLOADED: f64 = 0.05;
 /// The rate was seen if a queue stood in so many stretches.
 const FEWEST_SEEN: usize = 3;
 const LEVEL: f64 = 0.9;
+/// More stretches give no rate over time.
+const MOST_STRETCHES: usize = 20_000;
+/// Stretches are of one length if they differ by less than this share.
+const ALIKE: f64 = 0.1;
+/// Fewer packets without a queue tell little of what a channel loses.
+const FEWEST_PACKETS: f64 = 1000.0;
 /// Between these a loss lies of which nothing is known.
 const LEAST_LOSS: f64 = 1e-4;
 const MOST_LOSS: f64 = 0.02;
@@ -78,8 +94,7 @@ impl CoarseFit {
     /// # Errors
     /// Too few stretches.
     pub fn new(of: &Stretches, seed: u64) -> Result<Self, CoarseError> {
-        let carried: Vec<Carried> =
-            of.carried.iter().copied().filter(|of| of.bytes > 0.0 && of.to_s > of.from_s).collect();
+        let carried: Vec<Carried> = of.carried.iter().copied().filter(is_whole).collect();
         if carried.len() < FEWEST {
             return Err(CoarseError::TooFew(carried.len()));
         }
@@ -103,41 +118,47 @@ impl CoarseFit {
         let mut all: Vec<f64> = carried.iter().map(arrived).collect();
         all.sort_by(f64::total_cmp);
         let most = quantile(&all, 0.95);
-        let of_seen: Vec<f64> = seen.iter().map(arrived).collect();
+        let of_seen: Vec<f64> = seen.iter().map(arrived).filter(|rate| *rate > 0.0).collect();
         let is_seen = of_seen.len() >= FEWEST_SEEN;
-        let value = if is_seen { median(&mut of_seen.clone()) } else { most };
-        let rates: Vec<f64> =
-            (0..DRAWS)
-                .map(|_| {
-                    if is_seen { resampled(&of_seen, &mut random) } else { most * power(BEYOND, &mut random) }
-                })
-                .collect();
+        let over = if is_seen { OverTime::new(of, stood, arrived) } else { OverTime::default() };
+        let constant = if is_seen { median(&mut of_seen.clone()) } else { most };
+        let lasts_s = carried[carried.len() - 1].to_s - carried[0].from_s;
+        let value = mean_over_time(&over.rows, lasts_s).unwrap_or(constant);
+        let mut even = Even::new(&mut random);
+        let points: Vec<[f64; 3]> = (0..DRAWS).map(|_| even.next()).collect();
+        let rates: Vec<f64> = if !over.rows.is_empty() {
+            mean_draws(&over.series, value, &mut random)
+        } else if is_seen {
+            points.iter().map(|_| resampled(&of_seen, &mut random)).collect()
+        } else {
+            points.iter().map(|[of_rate, ..]| most * libm::pow(BEYOND, *of_rate)).collect()
+        };
 
         // What was lost while no queue stood was lost at random.
         let sums = |of: &[Carried]| {
             of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + lost_in(at) * at.packets, sum.1 + at.packets))
         };
         let (random_losses, congestive) = (sums(&free), sums(&seen));
-        let tells_losses = of.lost_share.is_some() || carried.iter().any(|at| at.lost.is_some());
+        let tells_losses =
+            random_losses.1 > 0.0 && (of.lost_share.is_some() || carried.iter().any(|at| at.lost.is_some()));
         let loss = if random_losses.1 > 0.0 { random_losses.0 / random_losses.1 } else { 0.0 };
 
         // The queue held at least what the longest round trip tells.
         let delay_s = least.unwrap_or(0.0);
         let held = rtts().fold(delay_s, f64::max) - delay_s;
         let low = (held * value / 8.0).max(of.packet_bytes);
-        let draws: Vec<Draw> = rates
-            .iter()
-            .map(|rate_bps| {
+        let draws: Vec<Draw> = (rates.iter().zip(&points))
+            .map(|(rate_bps, [_, of_queue, of_loss])| {
                 let under_way = rate_bps / 8.0 * delay_s;
                 let (from, to) = (low.max(USUAL[0] * under_way), (BEYOND * low).max(USUAL[1] * under_way));
                 Draw {
                     rate_bps: *rate_bps,
                     delay_s,
-                    queue_bytes: from * power(to / from, &mut random),
+                    queue_bytes: from * libm::pow(to / from, *of_queue),
                     loss: if tells_losses {
-                        share(random_losses.0, random_losses.1.max(1.0), &mut random)
+                        share(random_losses.0, random_losses.1.max(FEWEST_PACKETS), &mut random)
                     } else {
-                        unknown_loss(&mut random)
+                        unknown_loss(*of_loss)
                     },
                     mean_burst: None,
                 }
@@ -153,7 +174,6 @@ impl CoarseFit {
         };
         let verdict = |is_there| if is_there { Verdict::Identified } else { Verdict::Bounded };
         let time = |of: &[Carried]| of.iter().map(|at| at.to_s - at.from_s).sum::<f64>();
-        let lasts_s = carried[carried.len() - 1].to_s - carried[0].from_s;
         Ok(Self {
             rate: parameter(value, ends(&|draw| draw.rate_bps), verdict(is_seen)),
             delay: parameter(
@@ -173,20 +193,76 @@ impl CoarseFit {
             carried_bps: carried.iter().map(|at| 8.0 * at.bytes).sum::<f64>()
                 / lasts_s.max(f64::MIN_POSITIVE),
             packets: carried.iter().map(|at| at.packets).sum(),
+            levels: levels(&over.series, over.step_s),
+            tells: of.carried.iter().map(|at| is_whole(at) && stood(at) && arrived(at) > 0.0).collect(),
+            held_out: over.held_out,
+            rates: over.rows,
             draws,
         })
     }
 }
 
-/// A draw between 1 and `most`, of which all orders of magnitude are as likely.
-fn power(most: f64, random: &mut Stream) -> f64 {
-    let uniform: f64 = random.random();
-    libm::pow(most, uniform)
+/// A share of losses of which nothing is known: none in half of the cases, else of all orders of magnitude up to 2 %.
+fn unknown_loss(uniform: f64) -> f64 {
+    if uniform < 0.5 { 0.0 } else { LEAST_LOSS * libm::pow(MOST_LOSS / LEAST_LOSS, 2.0 * uniform - 1.0) }
 }
 
-/// A share of losses of which nothing is known: none in half of the draws, else of all orders of magnitude up to 2 %.
-fn unknown_loss(random: &mut Stream) -> f64 {
-    if random.random_bool(0.5) { 0.0 } else { LEAST_LOSS * power(MOST_LOSS / LEAST_LOSS, random) }
+/// Whether something was carried in a time.
+fn is_whole(of: &Carried) -> bool {
+    of.bytes > 0.0 && of.to_s > of.from_s
+}
+
+/// The rate over time.
+#[derive(Default)]
+struct OverTime {
+    /// From when on since the first stretch, and bit/s; nothing of a constant rate.
+    rows: Vec<(f64, f64)>,
+    /// The logarithm of the rate in steps of so long, where it was seen; nothing of a constant rate.
+    series: Vec<Option<f64>>,
+    step_s: f64,
+    held_out: Option<f64>,
+}
+
+impl OverTime {
+    /// Of stretches of one length, of which those tell the rate in which a queue stood.
+    fn new(of: &Stretches, stood: impl Fn(&Carried) -> bool, arrived: impl Fn(&Carried) -> f64) -> Self {
+        let (Some(first), Some(last)) = (of.carried.first(), of.carried.last()) else {
+            return Self::default();
+        };
+        let step_s = median(&mut of.carried.iter().map(|at| at.to_s - at.from_s).collect::<Vec<f64>>());
+        let place = |at: &Carried| (at.from_s - first.from_s) / step_s;
+        let is_even = of.carried.iter().all(|at| {
+            let off = (place(at) - place(at).round()).abs();
+            off < ALIKE && (at.to_s - at.from_s - step_s).abs() < ALIKE * step_s
+        });
+        if !is_even || place(last) >= MOST_STRETCHES as f64 {
+            return Self::default();
+        }
+        let count = place(last).round() as usize + 1;
+        let (mut series, mut windows) = (vec![None; count], vec![Window::default(); count]);
+        let mut outages: Vec<(f64, f64)> = Vec::new();
+        for at in &of.carried {
+            let index = place(at).round() as usize;
+            // Of UDP above the rate of the link nothing that comes is an outage.
+            if of.is_udp && arrived(at) <= 0.0 {
+                let from_s = index as f64 * step_s;
+                match outages.last_mut() {
+                    Some(last) if from_s - last.1 < ALIKE * step_s => last.1 = from_s + step_s,
+                    _ => outages.push((from_s, from_s + step_s)),
+                }
+            } else if is_whole(at) && stood(at) {
+                series[index] = Some(libm::log(arrived(at)));
+                windows[index].error = 1.0 / at.packets.max(1.0);
+            }
+        }
+        let Some(changes) = Changes::new(&series, &windows) else { return Self::default() };
+        let held_out = Some(changes.ratio);
+        if !changes.varies() && outages.is_empty() {
+            return Self { held_out, ..Self::default() };
+        }
+        let rows = table(&series, step_s, 0.0, &outages);
+        Self { rows, series, step_s, held_out }
+    }
 }
 
 /// The median of values drawn with replacement.
@@ -253,6 +329,37 @@ mod tests {
         assert_eq!(fit.loss.verdict, Verdict::NotIdentified);
         assert!(fit.draws.iter().all(|draw| draw.loss <= 0.02));
         assert!((60..140).contains(&fit.draws.iter().filter(|draw| draw.loss == 0.0).count()));
+    }
+
+    /// UDP at 60 Mbit/s over a link of 20 and 50 Mbit/s in turns, and of nothing in two seconds.
+    #[test]
+    fn stretches_show_a_rate_that_changes() {
+        let rate = |second: usize| match second {
+            17 | 18 => 0.0,
+            _ if second % 12 < 6 => 20.0,
+            _ => 50.0,
+        };
+        let mut of = stretches(true, |second| (60.0, None, Some((60.0 - rate(second)) * 125e3 / 1500.0)));
+        let fit = CoarseFit::new(&of, 1).unwrap();
+        let expected = [(0.0, 20e6), (6.0, 50e6), (12.0, 20e6), (17.0, 0.0), (19.0, 50e6), (24.0, 20e6)];
+        assert_eq!(fit.rates.len(), expected.len(), "{:?}", fit.rates);
+        for (row, expected) in fit.rates.iter().zip(expected) {
+            assert!((row.0 - expected.0).abs() < 0.01, "{:?}", fit.rates);
+            assert!((row.1 - expected.1).abs() < 1e3, "{:?}", fit.rates);
+        }
+        assert_eq!(fit.rate.verdict, Verdict::Identified);
+        assert!((fit.rate.value - (17.0 * 20e6 + 11.0 * 50e6) / 30.0).abs() < 1e4, "{:?}", fit.rate);
+        // All of it was overloaded: of what a channel loses nothing is known.
+        assert_eq!(fit.loss.verdict, Verdict::NotIdentified);
+        assert!(fit.draws.iter().all(|draw| draw.loss <= 0.02));
+        // Of one rate there is no table, nor of stretches that are not equally long.
+        for at in &mut of.carried {
+            at.lost = Some(0.5 * at.packets);
+        }
+        assert_eq!(CoarseFit::new(&of, 1).unwrap().rates, []);
+        of.carried[3].to_s -= 0.5;
+        of.carried[9].lost = Some(0.1 * of.carried[9].packets);
+        assert_eq!(CoarseFit::new(&of, 1).unwrap().rates, []);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Values of all parameters that explain a record together.
 
 use crate::bootstrap::weights;
+use crate::even::Even;
 use crate::losses::Losses;
 use crate::queue_limit::QueueLimit;
 use crossfade_core::Stream;
-use rand::RngExt;
 
 /// Values of all parameters that explain the record together.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +54,7 @@ impl QueueEnds {
         (self.low.max(USUAL[0] * under_way), self.high.max(USUAL[1] * under_way))
     }
 
-    fn draw(&self, under_way: f64, random: &mut Stream) -> f64 {
-        let uniform: f64 = random.random();
+    fn at(&self, uniform: f64, under_way: f64) -> f64 {
         if self.is_bound {
             let (low, high) = self.usual(under_way);
             low * libm::pow(high / low, uniform)
@@ -84,24 +83,33 @@ impl Bound {
     }
 }
 
+/// What a record leaves open: a rate that is only bounded, or for how long a queue that was never empty stood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unknown {
+    pub(crate) bound: Option<Bound>,
+    pub(crate) standing_s: Option<f64>,
+}
+
 /// Draws of all parameters, of rates and base delays that belong together. Of a rate that is only bounded, and of such a queue,
 /// all orders of magnitude up to an assumed end are as likely. A full packet has so many bits.
 pub(crate) fn draws_of(
     of_rate: &[(f64, f64)],
-    bound: Option<Bound>,
+    unknown: Unknown,
     queue: QueueEnds,
     (losses, full_bits): (&Losses, f64),
     random: &mut Stream,
 ) -> Vec<Draw> {
+    let mut even = Even::new(random);
     let draw = |(rate_bps, delay_s): &(f64, f64)| {
-        let uniform: f64 = random.random();
-        let (rate_bps, delay_s) = bound.map_or((*rate_bps, *delay_s), |bound| {
-            let rate = bound.rate_bps * libm::pow(BEYOND, uniform);
+        let [of_rate, of_queue, of_loss] = even.next();
+        let (rate_bps, delay_s) = unknown.bound.map_or((*rate_bps, *delay_s), |bound| {
+            let rate = bound.rate_bps * libm::pow(BEYOND, of_rate);
             (rate, bound.delay_s(rate))
         });
-        let delay_s = delay_s.max(0.0);
-        let queue_bytes = queue.draw(rate_bps / 8.0 * delay_s, random);
-        let loss = losses.draw(random);
+        let stood_s = unknown.standing_s.map_or(0.0, |most| of_rate * most.min(delay_s));
+        let delay_s = (delay_s - stood_s).max(0.0);
+        let queue_bytes = queue.at(of_queue, rate_bps / 8.0 * delay_s) + rate_bps / 8.0 * stood_s;
+        let loss = losses.draw(of_loss < 0.5, random);
         // The channel forgets over time, and a packet time is that of the rate.
         let mean_burst =
             losses.bursts.as_ref().map(|of| of.mean_burst(of.draw(random), full_bits / rate_bps));

@@ -32,6 +32,7 @@ mod clock;
 mod coarse;
 mod departures;
 mod draws;
+mod even;
 mod hidden;
 mod levels;
 mod losses;
@@ -44,6 +45,7 @@ mod rate;
 mod record;
 mod served;
 mod settled;
+mod standing;
 
 pub use base_delay::{DelayLevel, base_delays};
 pub use bursts::Bursts;

@@ -4,7 +4,6 @@ use crate::bootstrap::share;
 use crate::bursts::Bursts;
 use crate::record::{Fate, Record};
 use crossfade_core::Stream;
-use rand::RngExt;
 
 /// Random losses of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,9 +53,9 @@ impl Losses {
         if self.packets == 0 { 0.0 } else { self.lost as f64 / self.packets as f64 }
     }
 
-    /// A draw of that share, as far as the record knows it. Where nothing was lost, half of the draws lose nothing: many links do not.
-    pub fn draw(&self, stream: &mut Stream) -> f64 {
-        if self.lost == 0 && stream.random_bool(0.5) {
+    /// A draw of that share, as far as the record knows it. Where nothing was lost, a draw that `may_lose_nothing` does not: many links do not.
+    pub fn draw(&self, may_lose_nothing: bool, stream: &mut Stream) -> f64 {
+        if self.lost == 0 && may_lose_nothing {
             return 0.0;
         }
         if self.lost == 0 && self.packets < FEWEST {

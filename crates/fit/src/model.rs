@@ -4,7 +4,7 @@ use crate::base_delay::{DelayLevel, base_delays};
 use crate::bootstrap::{interval, median};
 use crate::clock::{Clock, skew};
 use crate::departures::{busy, departures, found_before};
-use crate::draws::{Bound, DRAWS, Draw, QueueEnds, draws_of, mean_draws};
+use crate::draws::{Bound, DRAWS, Draw, QueueEnds, Unknown, draws_of, mean_draws};
 use crate::hidden::Hidden;
 use crate::losses::Losses;
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
@@ -13,6 +13,7 @@ use crate::queue::{backlogs, delays};
 use crate::queue_limit::{Drops, QueueLimit};
 use crate::record::{Fate, Record};
 use crate::settled::{Settled, busy_rate};
+use crate::standing::{most_standing, stands};
 use crossfade_core::RunSeed;
 
 /// Which processes a link has, each more than the one before.
@@ -328,7 +329,12 @@ impl Fit {
             bits: 8.0 * full,
             back_s: (has_back || back_s == 0.0).then_some(back_s),
         });
-        let draws = draws_of(&of_rate, of_bound, ends, (&losses, 8.0 * full), &mut stream("draws"));
+        let standing_s = is_identified
+            .then(|| stands(record, &left, least_s, packet_s))
+            .filter(|stands| *stands && (has_back || back_s > 0.0))
+            .map(|_| most_standing(there_s + back_s, 8.0 * ends.low / mean_rate));
+        let unknown = Unknown { bound: of_bound, standing_s };
+        let draws = draws_of(&of_rate, unknown, ends, (&losses, 8.0 * full), &mut stream("draws"));
         // Of a rate that may be up to four times the bound, the middle.
         let delay_s = of_bound.map_or(there_s + back_s, |bound| bound.delay_s(2.0 * bound.rate_bps));
         let of =
@@ -342,9 +348,13 @@ impl Fit {
             delay: parameter(
                 delay_s.max(0.0),
                 of(&|draw| draw.delay_s),
-                if has_back { Verdict::Identified } else { Verdict::NotIdentified },
+                match (has_back, standing_s) {
+                    (false, _) => Verdict::NotIdentified,
+                    (true, Some(_)) => Verdict::Bounded,
+                    (true, None) => Verdict::Identified,
+                },
             ),
-            queue: limit_within(ends, &draws),
+            queue: limit_within(ends, standing_s.is_some(), &draws),
             loss: parameter(
                 losses.share(),
                 of(&|draw| draw.loss),
@@ -404,7 +414,7 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
 }
 
 /// The levels of a series of logarithms of rates in windows of so long; of a long series several windows count as one.
-fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
+pub(crate) fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
     let several = series.len().div_ceil(MOST_STEPS).max(1);
     let window_s = window_s * several as f64;
     let mean = |of: &[Option<f64>]| {
@@ -421,13 +431,13 @@ fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
     (0..chain.levels.len()).map(of).collect()
 }
 
-/// The limit of the queue: within its ends and its draws.
-fn limit_within(ends: QueueEnds, draws: &[Draw]) -> Parameter {
+/// The limit of the queue: within its ends and its draws. Of a standing queue it is at least what was seen.
+fn limit_within(ends: QueueEnds, stands: bool, draws: &[Draw]) -> Parameter {
     Parameter {
         value: if ends.is_bound { ends.low } else { ends.high },
         low: ends.low,
         high: draws.iter().map(|draw| draw.queue_bytes).fold(ends.high, f64::max),
-        verdict: if ends.is_bound { Verdict::Bounded } else { Verdict::Identified },
+        verdict: if ends.is_bound || stands { Verdict::Bounded } else { Verdict::Identified },
     }
 }
 

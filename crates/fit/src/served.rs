@@ -13,6 +13,10 @@ use crate::record::{Fate, Record};
 const AROUND: usize = 15;
 /// Fewer gaps without losses tell nothing.
 const FEWEST: usize = 20;
+/// The rate may step: so many gaps or more on one side alone must say of a gap what all around it say.
+const FEWEST_BESIDE: usize = 5;
+/// Nothing left for so many times as long as usual: an outage, in which a full queue drops, looks as if the link sent what was lost.
+const OUTAGE: f64 = 8.0;
 /// Times between departures tell packets apart if they deviate by less, in transmission times of a full packet.
 const PRECISE: f64 = 0.15;
 /// The standard deviation of a normal distribution over the median of its absolute values.
@@ -45,7 +49,7 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
     for (index, gap) in gaps.iter().enumerate().filter(|(_, gap)| !gap.lost.is_empty()) {
         let at = free.partition_point(|(other, _)| *other < index);
         let near = &free[at.saturating_sub(AROUND)..(at + AROUND).min(free.len())];
-        let rate = median(&mut near.iter().map(|of| of.1).collect::<Vec<f64>>());
+        let rate = rate_of(near);
         let rest = |other: usize| ((gaps[other].lasts_s * rate - gaps[other].bits) / full).abs();
         let deviation = NORMAL * median(&mut near.iter().map(|of| rest(of.0)).collect::<Vec<f64>>());
         let bits: f64 = gap.lost.iter().map(|lost| 8.0 * record.packets()[*lost].bytes).sum();
@@ -53,18 +57,32 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
         if deviation * full > PRECISE * each {
             continue;
         }
-        let sent = (gap.lasts_s * rate - gap.bits) / each;
-        // More than all of them: the rate changed, or there was an outage.
-        if sent > gap.lost.len() as f64 + 0.5 {
+        // How many of the lost packets a link of a rate sent; more than all of them if the rate changed, or there was an outage.
+        let sent_at = |rate: f64| {
+            let sent = (gap.lasts_s * rate - gap.bits) / each;
+            (sent <= gap.lost.len() as f64 + 0.5).then(|| sent.round().max(0.0) as usize)
+        };
+        let Some(sent) = sent_at(rate) else { continue };
+        let beside = [&free[at.saturating_sub(AROUND)..at], &free[at..(at + AROUND).min(free.len())]];
+        let mut sides = beside.iter().filter(|side| side.len() >= FEWEST_BESIDE);
+        if !sides.all(|side| sent_at(rate_of(side)) == Some(sent)) {
+            continue;
+        }
+        let usual = median(&mut near.iter().map(|of| gaps[of.0].lasts_s).collect::<Vec<f64>>());
+        if sent > 0 && gap.lasts_s > OUTAGE * usual {
             continue;
         }
         // Of several the later ones found more in the queue.
-        let sent = sent.round().max(0.0) as usize;
         for (number, lost) in gap.lost.iter().enumerate() {
             found[*lost] = Some(number < sent);
         }
     }
     found
+}
+
+/// The median rate of gaps.
+fn rate_of(gaps: &[(usize, f64)]) -> f64 {
+    median(&mut gaps.iter().map(|of| of.1).collect::<Vec<f64>>())
 }
 
 /// Times between departures in which the link was never idle: the first packet in each was there before the one in front of it left.

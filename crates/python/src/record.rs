@@ -7,7 +7,9 @@ use crossfade_capture::read::{
     ReadError, StretchLog, Survey, Told, Vantage, join,
 };
 use crossfade_core::Carried;
-use crossfade_fit::{CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, Record, Stretches, Verdict};
+use crossfade_fit::{
+    CoarseFit, Draw, Fate, Fit, Model, Packet, Parameter, RateLevel, Record, Stretches, Verdict,
+};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -238,7 +240,7 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "mean_burst": fit.mean_burst,
         "loss_grows_with_queue": fit.losses.grows_with_queue(),
         "rates": fit.rates,
-        "levels": fit.levels.iter().map(|of| json!([of.rate_bps, of.share, of.lasts_s])).collect::<Vec<_>>(),
+        "levels": leveled(&fit.levels),
         "quiet_bps": fit.quiet_bps,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.window_s,
@@ -255,6 +257,10 @@ fn described(record: &Record, fit: &Fit) -> Value {
         "paced": fit.is_paced(record),
         "draws": drawn(&fit.draws),
     })
+}
+
+fn leveled(levels: &[RateLevel]) -> Vec<Value> {
+    levels.iter().map(|of| json!([of.rate_bps, of.share, of.lasts_s])).collect()
 }
 
 fn drawn(draws: &[Draw]) -> Vec<Value> {
@@ -287,12 +293,15 @@ pub(crate) fn fit_stretches(
     });
     let stretches = Stretches { carried: carried.collect(), is_udp, packet_bytes, lost_share, least_rtt_s };
     let fit = CoarseFit::new(&stretches, seed).map_err(|error| TraceError::new_err(error.to_string()))?;
-    let windows = stretches.carried.iter().map(|of| {
-        let lasts_s = of.to_s - of.from_s;
-        json!([of.from_s, lasts_s, 8.0 * of.bytes, of.packets])
+    let start = stretches.carried.first().map_or(0.0, |of| of.from_s);
+    let follows = !fit.rates.is_empty();
+    let windows = stretches.carried.iter().zip(&fit.tells).map(|(of, tells)| {
+        // Of a rate that changes those that do not tell it say nothing.
+        let says = if *tells || !follows { 1.0 } else { 0.0 };
+        json!([of.from_s - start, of.to_s - of.from_s, 8.0 * of.bytes * says, of.packets * says])
     });
     Ok(json!({
-        "model": "M0",
+        "model": if follows { "M2" } else { "M0" },
         "lasts_s": fit.lasts_s,
         "packets": fit.packets.round() as u64,
         "packet_bytes": packet_bytes,
@@ -305,8 +314,8 @@ pub(crate) fn fit_stretches(
         "congestive_losses": fit.lost.1.round() as u64,
         "mean_burst": null,
         "loss_grows_with_queue": false,
-        "rates": [],
-        "levels": [],
+        "rates": fit.rates,
+        "levels": leveled(&fit.levels),
         "quiet_bps": null,
         "windows": windows.collect::<Vec<_>>(),
         "window_s": fit.lasts_s / stretches.carried.len() as f64,
@@ -317,7 +326,7 @@ pub(crate) fn fit_stretches(
         "busy_share": fit.busy_share,
         "waited_share": null,
         "deviation_s": 0.0,
-        "held_out": null,
+        "held_out": fit.held_out,
         "paced": false,
         "draws": drawn(&fit.draws),
     })

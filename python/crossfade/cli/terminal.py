@@ -380,6 +380,8 @@ def print_fit(fit: MarkovFit, to: Console) -> None:
 
 def print_link_fit(fit: LinkFit, to: Console) -> None:
     """A fitted link: each parameter with its interval and verdict, and what the record does not show."""
+    from crossfade.fitting.links import BOUNDED_ABOVE  # here, as most commands need nothing of it
+
     grid = _grid()
     for name in ("parameter", "value", "90 % interval", "unit", "verdict"):
         grid.add_column(name, justify="right" if name in ("value", "90 % interval") else "left")
@@ -388,7 +390,7 @@ def print_link_fit(fit: LinkFit, to: Console) -> None:
         of = fit.parameters[name]
         value, low, high = (f"{number / size:.4g}" for number in (of.value, of.low, of.high))
         if of.verdict == "bounded":
-            value, between = (f"<= {high}", "") if of.value == 0 else (f">= {value}", "")
+            value, between = f"<= {high}" if name in BOUNDED_ABOVE else f">= {value}", ""
         elif of.verdict == "not identified" and name != "delay":
             value, between = "-", ""
         else:
@@ -408,17 +410,18 @@ def print_link_fit(fit: LinkFit, to: Console) -> None:
 def print_predictions(rows: Sequence[Predicted], fit: LinkFit, to: Console) -> None:
     """What each control would do on the fitted link, and what a replay of the record says of it."""
     grid = _grid()
-    for name in ("control", "metric", "predicted", "90 % interval", "replay", "unit"):
+    react = [row.reacting for row in rows if row.reacting is not None]
+    names = ["control", "metric", "predicted", "90 % interval", "replay", "unit"]
+    for name in names[:-2] + ["if others react"] * bool(react) + names[-2:]:
         grid.add_column(name, justify="left" if name in ("control", "metric", "unit") else "right")
     units = {"goodput_bps": ("Mbit/s", 1e6), "rtt_p95_s": ("ms", 1e-3)}
-    is_range = fit.rate.verdict == "bounded"
     for row in rows:
         unit, size = units[row.metric]
-        numbers = (row.value, row.low, row.high, row.replay)
-        value, low, high, replay = ("-" if x is None else f"{x / size:.4g}" for x in numbers)
-        grid.add_row(
-            row.control, row.metric, "range" if is_range else value, f"{low} to {high}", replay, unit
-        )
+        numbers = (row.value, row.low, row.high, row.replay, row.reacting)
+        value, low, high, replay, reacting = ("-" if x is None else f"{x / size:.4g}" for x in numbers)
+        between = f"{low} or more" if row.high == math.inf else f"{low} to {high}"
+        value = "range" if row.is_range else value
+        grid.add_row(row.control, row.metric, value, between, *([reacting] * bool(react)), replay, unit)
     _print(to, f"Predicted for the link of {fit.source}; a replay of the record beside it", grid)
 
 

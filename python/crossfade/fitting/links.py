@@ -23,7 +23,7 @@ from crossfade.figures.style import PALETTE, figure
 from crossfade.files import check_outputs, write_text
 from crossfade.fitting.records import ARRIVED, COLUMNS, LOST, read_record
 from crossfade.fitting.traces import _translated
-from crossfade.fitting.warnings import warnings
+from crossfade.fitting.warnings import ALONE, warnings
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
@@ -52,6 +52,14 @@ UNSEEN = 0.05
 BEYOND = 4.0
 # Values of ``tcp.rfc.profile``: of what follows the RFCs, and of Linux.
 PROFILES = ("recommended", "linux")
+# What a record bounds from above: losses where nothing was lost, the path's delay where a queue always stood.
+BOUNDED_ABOVE = ("delay", "loss")
+# The flow, and what stands for the others, where these react.
+REACTING = """
+[flows]
+mine = { traffic = "bulk" }
+others = { traffic = "bulk" }
+"""
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
@@ -216,6 +224,31 @@ class LinkFit:
         write_text(target, self._document(f'trace.opportunities = "{trace_file.name}"', 'model = "none"', ""))
         return target
 
+    def write_reacting(self, path: str | PathLike[str]) -> Path:
+        """Write the link as it is if the other flows of the capture react: all of it, with a CUBIC flow.
+
+        The link then has the rate that the flow and the others had together; the flow is called ``mine``, the
+        other one ``others``.
+
+        Parameters
+        ----------
+        path : path
+            The scenario, which ends in ``.toml``.
+
+        Returns
+        -------
+        pathlib.Path
+            The scenario.
+        """
+        more = 1 / self.found["share"]
+        rate = replace(self.rate, value=self.rate.value * more)
+        rates = [[at, rate * more] for at, rate in self.found["rates"]]
+        draws = [[rate * more, *rest] for rate, *rest in self.found["draws"]]
+        whole = replace(self, rate=rate, found={**self.found, "rates": rates, "draws": draws})
+        target = whole.write(path)[0]
+        write_text(target, target.read_text(encoding="utf-8") + REACTING)
+        return target
+
     def write_variants(self, folder: str | PathLike[str], count: int = VARIANTS, seed: int = 1) -> list[Path]:
         """Write ways in which the link may have been, as scenarios; gives their paths.
 
@@ -310,10 +343,17 @@ class LinkFit:
         with tempfile.TemporaryDirectory() as folder:
             links = self.write_variants(folder)
             replay = self.write_replay(Path(folder) / "replay.toml") if self.has_replay else None
+            reacting = self.write_reacting(Path(folder) / "reacting.toml") if self.has_others else None
             # Where the rate was not seen it is not known.
             least = LEAST_HALF_WIDTH + UNSEEN * (1 - self.seen_share if self.found["rates"] else 0.0)
             quiet: RunOptions = {"progress": False, **options}
-            return predict(links, controls, replay, least=least, **quiet)
+            bound = self.rate.value if self.rate.verdict == "bounded" else None
+            return predict(links, controls, replay, reacting, least=least, bound_bps=bound, **quiet)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether other flows carried a tenth of the capture or more: they may react to another control."""
+        return bool(self.found["share"] < ALONE)
 
     @property
     def has_replay(self) -> bool:
@@ -433,12 +473,12 @@ class LinkFit:
             self._comment("rate"),
             rate,
             self._comment("delay"),
-            f'delay = "{self.delay.value * 500:.4f} ms"',
+            f'delay = "{self._usual_delay() * 500:.4f} ms"',
             self._comment("queue"),
             f'queue.limit = "{self._usual_queue()} packets"',
             "",
             "[reverse]",
-            f'delay = "{self.delay.value * 500:.4f} ms"',
+            f'delay = "{self._usual_delay() * 500:.4f} ms"',
             "",
         ]
         if loss:
@@ -458,6 +498,12 @@ class LinkFit:
         ]
         return "\n".join(lines)
 
+    def _usual_delay(self) -> float:
+        """The round trip of the empty path, or where it is only bounded the median of the draws."""
+        if self.delay.verdict != "bounded":
+            return self.delay.value
+        return float(median(draw[1] for draw in self.found["draws"]))
+
     def _usual_queue(self) -> int:
         """The limit, or where it is only bounded the median of the draws."""
         if self.queue.verdict != "bounded":
@@ -468,7 +514,7 @@ class LinkFit:
         unit, scale = UNITS[name]
         of = self.parameters[name]
         where = {"delay": ", there and back"}.get(name, "")
-        return f"# {name}{where}: {said(of, scale)} {unit} ({of.verdict})"
+        return f"# {name}{where}: {said(name, of, scale)} {unit} ({of.verdict})"
 
     def _draws(self) -> str:
         table = io.StringIO()
@@ -511,11 +557,11 @@ def _apart(rows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-def said(of: LinkParameter, scale: float) -> str:
-    """A value with its interval, or its bound, in words."""
+def said(name: str, of: LinkParameter, scale: float) -> str:
+    """A parameter's value with its interval, or its bound, in words."""
     if of.verdict == "bounded":
-        if of.value == 0:
-            return f"at most {of.high * scale:.3g}"
+        if name in BOUNDED_ABOVE:
+            return f"at most {of.high * scale:.4g}"
         return f"at least {of.value * scale:.4g}"
     return f"{of.value * scale:.4g}, {of.low * scale:.4g} to {of.high * scale:.4g}"
 

@@ -7,6 +7,8 @@ from typing import Any
 
 # A record that is shorter shows no slow process.
 SHORT_S = 30.0
+# A flow that carried this share of a capture was alone.
+ALONE = 0.9
 
 
 def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
@@ -30,14 +32,23 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
             "stretches": "no interval had a standing queue or an overload",
             "packets": "no packet waited for another" if found["quiet_bps"] is None else "few packets waited",
         }[found["kind"]]
-        said.append(f"{why}: the rate is a lower bound, and predictions are a range up to 4 times it")
+        said.append(
+            f"{why}: the rate is a lower bound; predictions are ranges over rates up to 4 times it, and "
+            "goodput beyond it has no upper end"
+        )
     elif seen < 0.2 and found["kind"] == "packets":
         said.append(f"the link was seen busy {seen * 100:.2g} % of the time")
-    if of["queue"].verdict == "bounded":
+    stood = of["delay"].verdict == "bounded"
+    if of["queue"].verdict == "bounded" and not (stood and found["congestive_losses"]):
         most = f"{of['queue'].value:.0f}"
         said.append(
             f"the queue was never seen full: its limit is at least {most} packets, and predictions go up to "
             "4 times that, or from 0.2 to 5 times what is under way"
+        )
+    if stood:
+        said.append(
+            f"the queue was never seen empty: the empty path takes at most {of['delay'].value * 1e3:.4g} ms, "
+            "and the queue may hold more by what stood in it; record the beginning of a connection"
         )
     if found["paced"]:
         said.append("recorded with pacing: few packets left back to back")
@@ -61,10 +72,10 @@ def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
         said.append(
             "loss grows with the queue: a short queue, a policer or an AQM, which the model does not have"
         )
-    if found["share"] < 0.9:
+    if found["share"] < ALONE:
         said.append(
-            f"other flows carried {(1 - found['share']) * 100:.0f} % of the capture: cross traffic reacts to "
-            "another control"
+            f"other flows carried {(1 - found['share']) * 100:.0f} % of the capture: the fitted link is what "
+            "they left, and they react to another control: predictions have runs with a CUBIC flow instead"
         )
     base = [delay for _, delay in found["delays"]]
     if base and max(base) - min(base) > max(1e-3, 0.05 * of["delay"].value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from markupsafe import Markup
 from crossfade.errors import OutputError
 from crossfade.files import check_output, read_text, write_text
 from crossfade.files.version import version
-from crossfade.fitting.links import UNITS, LinkFit
+from crossfade.fitting.links import BOUNDED_ABOVE, UNITS, LinkFit
 from crossfade.reports.page import POLICY, packaged, templates
 from crossfade.reports.tables import Grid, Head, Shown
 
@@ -98,7 +99,8 @@ def _parameters(fit: LinkFit) -> Grid:
         value, low, high = (f"{number * scale:.4g}" for number in (of.value, of.low, of.high))
         between = f"{low} to {high}"
         if of.verdict == "bounded":
-            value, between = (f"≤ {high}", "") if of.value == 0 else (f"≥ {value}", f"assumed up to {high}")
+            is_above = name in BOUNDED_ABOVE
+            value, between = (f"≤ {high}", "") if is_above else (f"≥ {value}", f"assumed up to {high}")
         elif of.verdict == "not identified" and name != "delay":
             value, between = "-", ""
         rows.append([Shown(name), Shown(value, True), Shown(between, True), Shown(unit), Shown(of.verdict)])
@@ -114,22 +116,22 @@ def _figure(fit: LinkFit) -> str:
 
 
 def _predictions(fit: LinkFit, predictions: Sequence[Predicted]) -> Grid:
-    heads = [
-        Head(Markup(name))
-        for name in ("Control", "Metric", "Predicted", "90 % interval", "Replay of the record")
-    ]
-    is_range = fit.rate.verdict == "bounded"
+    react = any(of.reacting is not None for of in predictions)
+    names = ["Control", "Metric", "Predicted", "90 % interval", *["If other flows react"] * react]
+    heads = [Head(Markup(name)) for name in (*names, "Replay of the record")]
     rows = []
     for of in predictions:
         name, scale = PREDICTED[of.metric]
         value, low, high = (f"{number * scale:.4g}" for number in (of.value, of.low, of.high))
+        between = f"{low} or more" if of.high == math.inf else f"{low} to {high}"
         replay = "" if of.replay is None else f"{of.replay * scale:.4g}"
         rows.append(
             [
                 Shown(of.control),
                 Shown(name),
-                Shown("range" if is_range else value, True),
-                Shown(f"{low} to {high}", True),
+                Shown("range" if of.is_range else value, True),
+                Shown(between, True),
+                *[Shown(f"{(of.reacting or 0.0) * scale:.4g}", True)] * react,
                 Shown(replay, True),
             ]
         )

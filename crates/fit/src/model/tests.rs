@@ -132,6 +132,37 @@ fn saturated(rate_of: impl Fn(usize) -> f64) -> Record {
     Record::new(packets, true).unwrap()
 }
 
+/// A window of 90 to 130 packets over 10 Mbit/s and 40 ms, of which 34 are under way: the queue always holds 56 or more.
+fn never_empty(from: usize) -> Record {
+    let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
+    while free_at < 40.0 {
+        let window = 90 + packets.len() / 60 % 40;
+        let sent_s = packets.len().checked_sub(window).and_then(|at| packets[at].seen_s).unwrap_or(0.0);
+        let sent_s = packets.last().map_or(sent_s, |last| sent_s.max(last.sent_s));
+        free_at = free_at.max(sent_s) + 8.0 * BYTES / 10e6;
+        packets.push(Packet { sent_s, bytes: BYTES, seen_s: Some(free_at + 40e-3), fate: Fate::Arrived });
+    }
+    Record::new(packets.split_off(from), true).unwrap()
+}
+
+/// Seen from its beginning the path is known; seen later a shorter one with a longer queue explains the record as well.
+#[test]
+fn a_queue_that_was_never_empty_bounds_the_delay() {
+    let fit = Fit::new(&never_empty(0), 1);
+    assert_eq!((fit.rate.verdict, fit.delay.verdict), (Verdict::Identified, Verdict::Identified));
+    assert!((fit.delay.value - 40e-3).abs() < 0.5e-3, "{:?}", fit.delay);
+    let fit = Fit::new(&never_empty(5000), 1);
+    assert_eq!((fit.rate.verdict, fit.delay.verdict), (Verdict::Identified, Verdict::Bounded));
+    assert!((fit.rate.value / 10e6 - 1.0).abs() < 2e-3, "{:?}", fit.rate);
+    // The shortest delay, less a packet; 40 ms are within its interval.
+    assert!((0.1..0.115).contains(&fit.delay.value) && fit.delay.low < 40e-3, "{:?}", fit.delay);
+    assert_eq!(fit.queue.verdict, Verdict::Bounded);
+    for draw in &fit.draws {
+        // What was seen at most is under way or waits in each.
+        assert!(draw.delay_s + 8.0 * draw.queue_bytes / draw.rate_bps > 0.15, "{draw:?}");
+    }
+}
+
 #[test]
 fn a_rate_that_changes_is_followed_and_white_noise_is_not() {
     let mut random = stream(5);
