@@ -70,10 +70,15 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     of = LINKS[link["name"]]
     table = scenario.get(of.table, {})
     rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
+    held = link.get("held")
+    until = "" if held is None else f" until {time_text(held['from_s'])}, then "
+    if held is not None:
+        rate = f"mean {rate}{until}{rate_text(held['rate_bps'])}"
     parts = [rate, time_text(link["delay_s"])]
     if "recorded_delay_s" in link:
         least, mean, largest = map(time_text, link["recorded_delay_s"])
-        parts.append(f"recorded delays of {least} to {largest}, mean {mean}")
+        then = "" if held is None else f"{until}{time_text(held['delay_s'])}"
+        parts.append(f"recorded delays of {least} to {largest}, mean {mean}{then}")
     if "satellite" in link:
         parts.append(_satellite(link["satellite"]))
     if (frame := link["frame_s"]) is not None:
