@@ -66,7 +66,7 @@ def _users(users: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    """Its rate, delay, frames and queue."""
+    """Rate, delay, frames and queue of a link."""
     of = LINKS[link["name"]]
     table = scenario.get(of.table, {})
     rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
@@ -302,7 +302,7 @@ def _bytes(number: float) -> str:
 
 
 def _other_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Of a kind of network without lines of its own: its numbers, by the units that their names end with."""
+    """The numbers of a network without lines of its own, by the units that their names end with."""
     parts = []
     for name, value in facts.items():
         words, _, unit = name.rpartition("_")
