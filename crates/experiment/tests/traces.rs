@@ -160,14 +160,26 @@ fn a_held_table_counts_its_last_entry_and_the_round_trip_its_delays() {
     assert_eq!(held["links"][0]["recorded_delay_s"], json!([0.02, 0.035, 0.04]));
     assert_eq!(held["links"][0]["held"], json!({ "from_s": 0.4, "rate_bps": 1e6, "delay_s": 0.04 }));
     // 12,000 bits at 1.25 Mbit/s are 9.6 ms.
-    assert_eq!((held["slot_s"].as_f64(), held["flows"][0]["round_trip_s"].as_f64()), (Some(0.0096), Some(0.0446)));
+    assert_eq!(
+        (held["slot_s"].as_f64(), held["flows"][0]["round_trip_s"].as_f64()),
+        (Some(0.0096), Some(0.0446))
+    );
     let looped = facts(theaterq, json!("loop"));
-    assert_eq!((&looped["links"][0]["rate_bps"], &looped["links"][0]["held"]), (&json!(1.25e6), &Value::Null));
+    assert_eq!(
+        (&looped["links"][0]["rate_bps"], &looped["links"][0]["held"]),
+        (&json!(1.25e6), &Value::Null)
+    );
     // A table that does not say how long its last row lasts: the mean is that of the rows before.
     let own = facts("0 2e6 0.02 0\n0.1 1e6 0.04 0\n", json!("hold"));
-    assert_eq!((&own["links"][0]["rate_bps"], &own["links"][0]["held"]["from_s"]), (&json!(2e6), &json!(0.1)));
+    assert_eq!(
+        (&own["links"][0]["rate_bps"], &own["links"][0]["held"]["from_s"]),
+        (&json!(2e6), &json!(0.1))
+    );
     let plain = facts("0 2e6 0 0\n", json!("hold"));
-    assert_eq!((&plain["links"][0]["held"], &plain["links"][0]["recorded_delay_s"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&plain["links"][0]["held"], &plain["links"][0]["recorded_delay_s"]),
+        (&Value::Null, &Value::Null)
+    );
 }
 
 #[test]

@@ -13,7 +13,8 @@ use crossfade_link::satellite::{ClosedForms, DirectionName};
 use crossfade_link::trace::Schedule;
 use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, WholePackets};
 use crossfade_scenario::{
-    Carrier, FlowSetup, FrameErrors, Gate, HopSetup, LinksSetup, SatelliteSetup, Scenario, ScenarioError, Setup,
+    Carrier, FlowSetup, FrameErrors, Gate, HopSetup, LinksSetup, SatelliteSetup, Scenario, ScenarioError,
+    Setup,
 };
 use crossfade_sim::{AnyLink, Leg, Medium, Topology};
 use serde::Serialize;

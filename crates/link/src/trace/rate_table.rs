@@ -395,9 +395,13 @@ mod tests {
 
     #[test]
     fn means_count_the_last_row_where_its_end_is_known() {
-        let row = |millis, rate_bps, delay| RateRow { time: MS * millis, rate_bps, delay: MS * delay, loss: 0.0 };
+        let row =
+            |millis, rate_bps, delay| RateRow { time: MS * millis, rate_bps, delay: MS * delay, loss: 0.0 };
         let held = RateTable::new(vec![row(0, 2e6, 20), row(1, 1e6, 40)]).unwrap();
-        assert_eq!((held.lasts(), held.mean_rate_bps(), held.delays()), (MS, 2e6, [20, 20, 40].map(|at| MS * at)));
+        assert_eq!(
+            (held.lasts(), held.mean_rate_bps(), held.delays()),
+            (MS, 2e6, [20, 20, 40].map(|at| MS * at))
+        );
         // (1 ms of 2 Mbit/s and 3 ms of 1 Mbit/s) / 4 ms; (1 * 20 + 3 * 40) / 4 = 35.
         let recorded = held.clone().recorded_until(MS * 4);
         assert_eq!((recorded.lasts(), recorded.mean_rate_bps()), (MS * 4, 1.25e6));

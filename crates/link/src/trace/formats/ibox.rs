@@ -19,14 +19,11 @@ pub(super) struct Reader {
 
 impl Parser for Reader {
     fn push(&mut self, bytes: &[u8], _found: &mut Found) -> Result<(), TraceError> {
-        self.json
-            .push(bytes, &mut |_, tree| Err(tree.refuse("pattern: has no place in a profile")))
+        self.json.push(bytes, &mut |_, tree| Err(tree.refuse("pattern: has no place in a profile")))
     }
 
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
-        let root = self
-            .json
-            .finish(&mut |_, tree| Err(tree.refuse("pattern: has no place in a profile")))?;
+        let root = self.json.finish(&mut |_, tree| Err(tree.refuse("pattern: has no place in a profile")))?;
         let Some(config) = root.get("config") else {
             return Err(root.refuse("config: is needed, with uplink and downlink"));
         };

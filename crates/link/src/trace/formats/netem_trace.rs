@@ -110,7 +110,10 @@ impl Parser for FromToml {
             let line = line_at(error.span().map_or(0, |span| span.start));
             TraceError::at(line, error.message().lines().collect::<Vec<_>>().join(" "))
         })?;
-        let rows = table.into_inner().into_iter().map(|(name, row)| Ok((name.into_inner().into_owned(), tree(row, &line_at)?)));
+        let rows = table
+            .into_inner()
+            .into_iter()
+            .map(|(name, row)| Ok((name.into_inner().into_owned(), tree(row, &line_at)?)));
         let root = Tree::new(1, Value::Table(rows.collect::<Result<_, TraceError>>()?));
         let mut steps = Steps::default();
         if let Some((of, body)) = root.only()
@@ -164,7 +167,9 @@ impl Steps {
         match Kind::of(of) {
             Some((kind, Shape::Repeated)) => {
                 let Some((name, body)) = tree.only() else {
-                    return Err(tree.refuse(format!("{}: must be a table of one configuration", tree.shown())));
+                    return Err(
+                        tree.refuse(format!("{}: must be a table of one configuration", tree.shown()))
+                    );
                 };
                 self.pattern(kind, name, body, found)
             }
@@ -315,9 +320,9 @@ const NAMES: &str = "must be Static or Repeated, of Bw, Delay or Loss, or TraceB
 fn count_of(body: &Tree) -> Result<u64, TraceError> {
     let Some(count) = body.get("count") else { return Ok(0) };
     let whole = count.number().filter(|count| count.fract() == 0.0 && (0.0..=1e15).contains(count));
-    whole
-        .map(|count| count as u64)
-        .ok_or_else(|| count.refuse(format!("count = {}: must be a whole number of 0 or more", count.shown())))
+    whole.map(|count| count as u64).ok_or_else(|| {
+        count.refuse(format!("count = {}: must be a whole number of 0 or more", count.shown()))
+    })
 }
 
 /// A text such as `1s 500ms`, or `{"secs": 1, "nanos": 500000000}`.
