@@ -13,7 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # What begins so needs the comment before it.
-NEEDS_MORE = re.compile(r"(The same|Nor|Whose|Ditto|So (?:is|are|does|do)|Likewise)\b")
+NEEDS_MORE = re.compile(
+    r"(The same|Nor|Whose|Ditto|So (?:is|are|does|do)|Likewise)\b|(Its|Their)( [\w,'-]+){1,7}\.$"
+)
 # Terms that the field does not use, and the one that it does.
 TERMS = {
     r"way back": "reverse path",

@@ -47,7 +47,7 @@ def thumb(name: str) -> Path:
 
 def shown_elsewhere(name: str) -> Path | None:
     """The figure that a page shows of a scenario."""
-    names = (name.replace("/", "-"), name.rpartition("/")[2])
+    names = (name.removeprefix("papers/").replace("/", "-"), name.rpartition("/")[2])
     own = {"formulas-against-memory": "formulas"}.get(name)
     found = (PICTURES / f"{one}.png" for one in ((own,) if own else names))
     return next((path for path in found if path.exists()), None)
@@ -71,7 +71,8 @@ def draw(name: str) -> bool:
         with Image.open(figure) as picture:
             small = picture.convert("RGB")
         small.thumbnail((WIDTH, WIDTH * 2), Image.Resampling.LANCZOS)
-        small.save(thumb(name), optimize=True)
+        # 256 colours show what a small picture shows, in half the bytes; undithered, so that curves stay plain.
+        small.quantize(256, dither=Image.Dither.NONE).save(thumb(name), optimize=True)
     return True
 
 

@@ -52,6 +52,16 @@ def test_summaries_of_keys_are_short_and_read_alone() -> None:
     assert wrong == []
 
 
+def test_no_description_hangs_on_what_it_describes() -> None:
+    """ "Of the last one", "Its last delay": of what, only the key beside it tells."""
+    wrong = [
+        f"{key}: {text}"
+        for key, text in dict.fromkeys(described(json.loads(cf.reference.schema())))
+        if re.match(r"(Of|Its?|Their|Those|That|They)\b", text)
+    ]
+    assert wrong == []
+
+
 def test_descriptions_have_the_words_of_the_field() -> None:
     wrong = [
         f"{key}: {term} (say {better}): {text}"

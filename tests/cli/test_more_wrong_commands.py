@@ -104,6 +104,33 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["control", "make", "mine.rs"], ["make"]),
     (["control", "build", "notes.txt"], ["must be a Rust file"]),
     (["doctor", "--now"], ["--now"]),
+    # Conditions of points are looked at before anything runs.
+    (
+        [*BY, "tcp.variant", "--where", "tcp.variant=cubic"],
+        ["no row has that (values: tahoe, reno, newreno)"],
+    ),
+    ([*BY, "tcp.variant", "--where", "channel.p_x=1"], ["where channel.p_x: no axis and no metric (axes:"]),
+    ([*BY, "tcp.variant", "--where", "channel.p_e<some"], ["must be compared with a number"]),
+    ([*BY, "tcp.variant", "--where", "tcp.variant=reno"], ["has but one value, which leaves no choice"]),
+    ([*CHOOSE, "--where", "goodput>5"], ["where goodput: no axis and no metric (did you mean goodput_bps"]),
+    ([*CHOOSE, "--where", "channel.p_e>1"], ["no row has that (values: 0.001 to 0.3)"]),
+    # Files that a command cannot take say what they are.
+    (["plot", "picture.png"], ["picture.png: is a figure"]),
+    (["fit", "picture.png"], ["picture.png: is a figure"]),
+    (["fit", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
+    (["report", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
+    (["trace", "mine.toml"], ["mine.toml: is a scenario: run, sweep"]),
+    # What belongs to a conversion.
+    (["trace", "cell.up", "--direction", "sideways"], ["--direction sideways: must be up or down"]),
+    (["trace", "cell.up", "--direction", "up"], ["--direction: says how to convert"]),
+    (["trace", "cell.up", "--lossy"], ["--lossy: says how to convert"]),
+    (["trace", "cell.up", "--delay-interval-ms", "0"], ["--delay-interval-ms 0: must be from 0.001"]),
+    (
+        ["trace", "cell.up", "--to", "rates", "--out", "r.csv", "--direction", "down"],
+        ["direction = down: the recordings do not tell up from down"],
+    ),
+    (["complete", "fishy"], ["bash", "zsh", "fish"]),
+    (["control"], ["Choose from: build"]),
 ]
 
 
@@ -122,6 +149,8 @@ def test_a_wrong_command_is_one_line(
     (tmp_path / "losses.txt").write_text("\n".join(str(number) for number in range(0, 3000, 7)))
     (tmp_path / "notes.txt").write_text("a word or two\n")
     (tmp_path / "secret").write_text("short\n")
+    (tmp_path / "mine.toml").write_text('schema = 2\nlink = { rate = "1 Mbit/s" }\n')
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
     (tmp_path / "cell.up").write_text("".join(f"{at}\n" for at in range(4, 2000, 4)))
     before = sorted(tmp_path.iterdir())
     expect_one_line(cli(*command), *said)

@@ -79,7 +79,7 @@ pub enum AnalysisError {
     /// What SACK does depends on more than is analysed once acknowledgements take time.
     #[error("ack_delay_slots = {ack_delay_slots}: must be 0 for sack; use newreno or a simulation")]
     DelayedSack {
-        /// The delay that was asked for.
+        /// The ACK delay that was asked for, in packet times.
         ack_delay_slots: u32,
     },
     /// The whole protocol has too many states, or takes too many rounds to solve.

@@ -18,7 +18,7 @@ pub struct AirFrame {
     pub from: u16,
     /// Whom it was for.
     pub to: u16,
-    /// Its number among those of its sender.
+    /// Sequence number of the frame among those of its sender.
     pub number: u64,
 }
 

@@ -276,7 +276,7 @@ impl Flow {
         }
     }
 
-    /// What a SYN says beside its timestamp.
+    /// Options of a SYN other than its timestamp: MSS, window scale, SACK permitted.
     fn syn_options(&self, shift: u8) -> Vec<TcpOptionElement> {
         // RFC 6691 section 2: the MSS option does not count options, a segment of data makes room for them.
         let mss = self.connection.mss + if self.connection.timestamps { TIMESTAMP_LEN } else { 0 };

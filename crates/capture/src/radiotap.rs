@@ -131,7 +131,7 @@ impl Radiotap {
         )
     }
 
-    /// Its bytes.
+    /// The finished radiotap header, as bytes.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         let length = self.bytes.len() as u16;
         self.bytes[2..4].copy_from_slice(&length.to_le_bytes());

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// A packet with its place in the stream of bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Its first bit.
+    /// Place of the packet's first bit in the stream.
     pub start: u64,
     /// The bit after its last.
     pub end: u64,

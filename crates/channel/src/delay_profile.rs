@@ -12,7 +12,7 @@ pub const MOST_TAPS: usize = 32;
 pub struct Tap {
     /// Delay behind the first path, in seconds.
     pub delay_s: f64,
-    /// Its share of the power.
+    /// Share of the channel's power that the path carries.
     pub power: f64,
 }
 

@@ -107,7 +107,7 @@ impl DopplerTaps {
         2 * self.width
     }
 
-    /// The gains in `slot`.
+    /// Writes the path gains of packet time `slot` into `row`, of [`row_len`](Self::row_len) numbers.
     pub fn at(&mut self, slot: u64, row: &mut [f32]) {
         let slot = if self.is_static { 0 } else { slot };
         let first = slot >> self.sample_bits;

@@ -29,7 +29,7 @@ pub struct Estimate {
     /// The lower end of an interval that covers in 95 % of experiments also where events are rare and runs are
     /// skewed; it is never narrower than Student's. `None` where nothing can be said.
     pub low: Option<f64>,
-    /// Its upper end.
+    /// Upper end of the confidence interval.
     pub high: Option<f64>,
     /// The number of runs in which the value is defined.
     pub n: u64,

@@ -88,7 +88,7 @@ const NONE: u32 = u32::MAX;
 /// No day.
 const NEVER: u64 = u64::MAX;
 
-/// What tells whether days have the right length.
+/// Counters by which the calendar decides whether its days have the right length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     since: u64,

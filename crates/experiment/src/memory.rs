@@ -138,7 +138,7 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     }
 }
 
-/// The most recorded packets of flows that are alike that may wait at once, where so many are carried in a second.
+/// Largest backlog, in packets, of `count` flows with recorded traffic over a link of `packets_per_s`; 0 of other traffic.
 fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
     match &flow.traffic {
         TrafficSetup::Recorded(record) => {

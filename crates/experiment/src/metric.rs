@@ -59,7 +59,7 @@ impl MetricInfo {
         matches!(self.whose, Whose::EachAndAll(of) | Whose::Each(of) if of == kind)
     }
 
-    /// Its key in a row where it is that of a part.
+    /// Key of the metric in a row of results, for one part of the network.
     pub(crate) fn key(&self, part: &Part) -> String {
         if part.is_carrier() && self.is_of_whole() { self.name.to_owned() } else { part.key(self.name) }
     }

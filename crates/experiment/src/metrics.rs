@@ -203,12 +203,12 @@ pub static METRICS: LazyLock<Vec<&'static MetricInfo>> =
     LazyLock::new(|| ANY_NETWORK.iter().map(|metric| &metric.info).chain(networks::metrics()).collect());
 
 impl Metric {
-    /// Its value for flows.
+    /// Value of the metric for a set of flows; `None` where it has none.
     pub(crate) fn of_flows(&self, flows: &FlowTotals, scale: &Scale) -> Option<f64> {
         if let Of::Flows(of) = self.of { Some(of(flows, scale)) } else { None }
     }
 
-    /// Its value for a link.
+    /// Value of the metric for a link; `None` where it has none.
     pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
         if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
     }

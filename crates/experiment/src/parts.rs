@@ -64,7 +64,7 @@ pub struct LinkName {
     pub name: &'static str,
     /// Whether it carries data there, and not acknowledgements back.
     pub is_forward: bool,
-    /// Its table.
+    /// Scenario table that describes the link.
     pub table: &'static str,
     /// The table of its queue, where it is the scenario that says how long that is.
     pub queue: Option<&'static str>,
@@ -94,7 +94,7 @@ const CARRIERS: [&str; 2] = [PATH[1], MESH];
 pub struct Part {
     /// Of which kind.
     pub kind: PartKind,
-    /// Its name, or its number.
+    /// Name of the part, or its number as text.
     pub name: String,
 }
 

@@ -109,7 +109,7 @@ pub struct Schedule<P: Deref<Target = Experiment>> {
     needed: BTreeSet<(u64, usize)>,
     /// The next run of each slot whose next run will probably be needed: made while there is nothing else to do.
     probable: BTreeSet<(u64, usize)>,
-    /// The slot of each run that is being made, by the key of its row.
+    /// Place in `points` of each run that is under way, by the key of its row.
     under_way: HashMap<String, usize>,
     /// Runs at hand.
     done: u64,

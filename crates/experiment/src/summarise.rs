@@ -21,7 +21,7 @@ use std::collections::HashMap;
 /// The result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointResult {
-    /// Its number in the experiment.
+    /// Number of the point in the experiment, from 0.
     pub point: usize,
     /// The values of the axes.
     pub axes: Map<String, Value>,
@@ -70,7 +70,7 @@ pub struct Metric {
     pub ci95: Option<f64>,
     /// The ends of the 95 % interval that also covers rare events and skewed runs.
     pub low: Option<f64>,
-    /// Its upper end.
+    /// Upper end of the 95 % interval.
     pub high: Option<f64>,
     /// How many runs it is of, those in which it is defined; 0 where it is solved.
     pub runs: u64,

@@ -146,6 +146,43 @@ fn a_recorded_delay_is_a_part_of_what_is_said_of_a_path() {
 }
 
 #[test]
+fn a_held_table_counts_its_last_entry_and_the_round_trip_its_delays() {
+    let facts = |rates: &str, at_end: Value| {
+        let set = json!([["link.trace", { "rates": "link", "at_end": at_end }], ["run.duration", "1 s"]]);
+        let plan = plan_with(UDP, &set, &[("link", rates)]);
+        serde_json::to_value(plan.describe()).unwrap()["path"].clone()
+    };
+    // TheaterQ: 100 ms of 2 Mbit/s and 20 ms, 300 ms of 1 Mbit/s and 40 ms. In the mean (0.2 + 0.3) / 0.4 = 1.25 Mbit/s, and
+    // (2 + 12) / 0.4 = 35 ms.
+    let theaterq = "100000,20000000,2000000,0,100\n300000,40000000,1000000,0,100\n";
+    let held = facts(theaterq, json!("hold"));
+    assert_eq!(held["links"][0]["rate_bps"], 1.25e6);
+    assert_eq!(held["links"][0]["recorded_delay_s"], json!([0.02, 0.035, 0.04]));
+    assert_eq!(held["links"][0]["held"], json!({ "from_s": 0.4, "rate_bps": 1e6, "delay_s": 0.04 }));
+    // 12,000 bits at 1.25 Mbit/s are 9.6 ms.
+    assert_eq!(
+        (held["slot_s"].as_f64(), held["flows"][0]["round_trip_s"].as_f64()),
+        (Some(0.0096), Some(0.0446))
+    );
+    let looped = facts(theaterq, json!("loop"));
+    assert_eq!(
+        (&looped["links"][0]["rate_bps"], &looped["links"][0]["held"]),
+        (&json!(1.25e6), &Value::Null)
+    );
+    // A table that does not say how long its last row lasts: the mean is that of the rows before.
+    let own = facts("0 2e6 0.02 0\n0.1 1e6 0.04 0\n", json!("hold"));
+    assert_eq!(
+        (&own["links"][0]["rate_bps"], &own["links"][0]["held"]["from_s"]),
+        (&json!(2e6), &json!(0.1))
+    );
+    let plain = facts("0 2e6 0 0\n", json!("hold"));
+    assert_eq!(
+        (&plain["links"][0]["held"], &plain["links"][0]["recorded_delay_s"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+#[test]
 fn what_is_in_a_record_of_delays_decides_and_a_wrong_line_is_refused() {
     let with = |keys: Value, delays: &str| {
         let trace = json!([["link.trace", { "opportunities": "cell.up" }], ["link.trace", keys]]);

@@ -5,11 +5,11 @@ use crate::bootstrap::median;
 /// A stretch of a series with one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Its first value.
+    /// Index of the stretch's first value.
     pub from: usize,
     /// Behind its last.
     pub to: usize,
-    /// Their mean.
+    /// Mean of the stretch's values.
     pub mean: f64,
 }
 

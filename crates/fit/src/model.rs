@@ -43,7 +43,7 @@ impl Model {
 /// What a record says of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its value, within the interval.
+    /// The record identifies the parameter, within its interval.
     Identified,
     /// That it is at least the value.
     Bounded,

@@ -40,7 +40,7 @@ pub enum LinkEvent {
         at: SimTime,
         /// User of the frame's packet.
         user: u16,
-        /// Its number among all payloads.
+        /// Number of the frame's payload among all payloads.
         frame: u64,
         /// How often its payload was sent before.
         attempt: u32,
@@ -107,7 +107,7 @@ pub enum LinkEvent {
         at: SimTime,
         /// User of the packet.
         user: u16,
-        /// Its bytes.
+        /// Length of the packet in bytes.
         bytes: u32,
         /// How long it was where, in the order of [`DELAY_PARTS`](Self::DELAY_PARTS): together as long as it was in the link.
         parts: [SimTime; 6],

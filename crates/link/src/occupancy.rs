@@ -17,7 +17,7 @@ pub struct UnderWay {
     pub start: SimTime,
     /// When it will have been sent.
     pub end: SimTime,
-    /// Its length.
+    /// Length of the packet in bytes.
     pub bytes: u32,
 }
 

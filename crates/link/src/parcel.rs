@@ -5,7 +5,7 @@ use std::fmt;
 /// What a header says of congestion: the ECN field (RFC 3168 section 5, RFC 8311 section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, PartialOrd, Ord, Hash)]
 pub enum Ecn {
-    /// The transport does not know marks: a queue drops.
+    /// Not ECN-capable: a queue drops such packets in place of marking them.
     #[default]
     NotEct = 0b00,
     /// ECN-capable, ECT(1): of L4S.
@@ -115,13 +115,13 @@ impl Parcel {
         (self.bytes_user_ecn >> 32) as u16
     }
 
-    /// Its length on the wire in bytes.
+    /// Length of the packet on the wire in bytes.
     #[inline]
     pub const fn bytes(self) -> u32 {
         self.bytes_user_ecn as u32
     }
 
-    /// Its ECN field.
+    /// ECN field of the packet.
     #[inline]
     pub const fn ecn(self) -> Ecn {
         Ecn::from_bits((self.bytes_user_ecn >> Self::ECN_SHIFT) as u8)

@@ -91,7 +91,7 @@ pub enum PpduContent {
         is_aggregate: bool,
         /// Whether it is acknowledged alone, not as a block.
         is_acked_alone: bool,
-        /// Its MPDUs.
+        /// MPDUs of the PPDU, in the order of transmission.
         mpdus: Vec<PpduMpdu>,
     },
 }

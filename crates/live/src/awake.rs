@@ -12,7 +12,7 @@ use std::io::Write;
 /// core.
 #[derive(Debug)]
 pub(crate) struct Awake {
-    /// Never at zero, always at [`SimTime::MAX`].
+    /// For how long a packet holds processors awake: zero is never, [`SimTime::MAX`] is always.
     span: SimTime,
     /// While it is open they stay awake.
     held: Option<File>,

@@ -97,7 +97,7 @@ impl Driver {
         self.devices = self.pumps.iter().flat_map(Pump::devices).collect();
     }
 
-    /// Gives up the pump that it took last.
+    /// Hands back the pump that was taken last; `None` without pumps.
     pub(crate) fn give(&mut self) -> Option<Pump> {
         self.settle();
         let pump = self.pumps.pop();

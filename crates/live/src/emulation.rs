@@ -40,7 +40,7 @@ pub struct EmulationReport {
 pub struct Emulation {
     hosts: [Host; 2],
     clock: Clock,
-    /// Its threads stop when this is closed.
+    /// Pipe whose closing stops the threads of the emulation.
     stop: Option<PipeWriter>,
     threads: Vec<JoinHandle<Result<Vec<PumpReport>, LiveError>>>,
     meters: [Meter; 2],
@@ -130,7 +130,7 @@ impl Emulation {
         self.meters.clone()
     }
 
-    /// Its time, which may wait for a first packet.
+    /// Clock of the emulation, which may start with the first packet.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }

@@ -95,7 +95,7 @@ impl Host {
         Ok(Self { tun: Arc::new(tun), namespace: Arc::new(namespace), address, mtu })
     }
 
-    /// Its address.
+    /// IPv4 address of the host.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
@@ -153,7 +153,7 @@ impl Host {
         self.namespace.enter()
     }
 
-    /// Its device.
+    /// TUN device of the host.
     pub(crate) fn tun(&self) -> Arc<Tun> {
         Arc::clone(&self.tun)
     }

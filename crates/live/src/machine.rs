@@ -7,7 +7,7 @@ use std::fs::read_to_string;
 pub struct Machine {
     /// The load average of the last minute.
     pub load: f64,
-    /// Its processors.
+    /// Number of processors of the machine.
     pub processors: usize,
     /// Time of all processors since it started, in ticks.
     total: u64,

@@ -23,11 +23,11 @@ const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 /// A TCP socket at some time. Windows are in segments, times in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSample {
-    /// Its port.
+    /// Local port of the socket.
     pub port: u16,
     /// The port at the other end.
     pub remote_port: u16,
-    /// Its congestion control.
+    /// Congestion control of the socket, as the kernel names it.
     pub congestion: String,
     /// 0 open, 1 disorder, 2 window reduced, 3 recovery, 4 loss.
     pub state: u8,
@@ -49,11 +49,11 @@ pub struct TcpSample {
     pub retransmitted: u32,
     /// The retransmission timeout.
     pub rto_us: u32,
-    /// The smoothed round trip.
+    /// Smoothed RTT in microseconds (`srtt`).
     pub srtt_us: u32,
-    /// Its deviation.
+    /// Mean deviation of the RTT in microseconds (`rttvar`).
     pub rttvar_us: u32,
-    /// The least round trip.
+    /// Least RTT in microseconds (`min_rtt`).
     pub min_rtt_us: u32,
     /// Segments retransmitted since it was opened.
     pub retransmissions: u32,

@@ -24,9 +24,9 @@ pub enum MeshError {
         first: usize,
         /// The other.
         second: usize,
-        /// Their place.
+        /// Coordinate of the place that two nodes share, in metres.
         x_m: f64,
-        /// Their place.
+        /// Coordinate of the place that two nodes share, in metres.
         y_m: f64,
     },
     /// No chain of nodes within range joins two nodes.
@@ -46,7 +46,7 @@ pub enum MeshError {
         from: usize,
         /// Where it ends.
         to: usize,
-        /// Its length.
+        /// Length of the hop in metres.
         distance_m: f64,
         /// The longest allowed.
         range_m: f64,

@@ -53,7 +53,7 @@ pub enum Topology {
     Star {
         /// How many nodes on the circle.
         stations: usize,
-        /// Its radius.
+        /// Radius of the circle in metres.
         spacing_m: f64,
     },
     /// Nodes anywhere, uniformly, in a square with `spacing_m` squared of room for each.

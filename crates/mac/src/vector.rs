@@ -66,7 +66,7 @@ impl Vector {
         self.as_slice().iter().map(Complex64::norm_sqr).sum()
     }
 
-    /// Each entry by `f`.
+    /// Replaces each entry `x` by `f(x)`.
     #[must_use]
     pub fn map(mut self, f: impl FnMut(Complex64) -> Complex64) -> Self {
         let mut f = f;

@@ -21,7 +21,7 @@ const MOST_BITS: u32 = 1_277_992;
 pub struct BlockConfig {
     /// Modulation and code rate.
     pub scheme: CodedModulation,
-    /// Its size.
+    /// Size of the transport block.
     pub size: BlockSize,
     /// The channel of its copies.
     pub channel: BlockChannel,
@@ -54,7 +54,7 @@ pub enum BlockChannel {
 pub struct BlockLayout {
     /// Bits without checksum.
     pub bits: u32,
-    /// Its code blocks.
+    /// Code blocks of the transport block.
     pub code: CodeBlocks,
     /// Symbols of a copy, on all layers.
     pub symbols: u32,

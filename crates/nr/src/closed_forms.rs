@@ -71,7 +71,7 @@ pub struct Idle {
     pub lost: f64,
     /// Mean delay of those that arrive, in seconds.
     pub delay_mean_s: f64,
-    /// Their standard deviation in seconds.
+    /// Standard deviation of the delay in seconds.
     pub delay_deviation_s: f64,
 }
 

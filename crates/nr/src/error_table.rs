@@ -101,7 +101,7 @@ impl ErrorTable {
         Arc::clone(TABLE.get_or_init(parse))
     }
 
-    /// Its lines.
+    /// Entries of the table, a line each.
     pub fn entries(&self) -> &[TableEntry] {
         &self.entries
     }

@@ -9,7 +9,7 @@ use crossfade_core::{from_db, to_db};
 /// A transport block in a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Block {
-    /// Its number among those of the user.
+    /// Number of the block among those of the user.
     pub(crate) number: u64,
     /// The index of its scheme.
     pub(crate) scheme: usize,

@@ -113,7 +113,7 @@ impl McsTable {
         (1..=4).contains(&number).then(|| Self(number as usize - 1))
     }
 
-    /// Its number.
+    /// Number of the MCS table, as scenarios have it.
     pub fn number(self) -> u32 {
         self.0 as u32 + 1
     }

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 pub enum Delivered {
     /// It arrived; it has been there since then.
     Arrived {
-        /// Its count.
+        /// PDCP COUNT of the packet.
         count: u64,
         /// When it came.
         since: SimTime,
     },
     /// It is given up.
     Lost {
-        /// Its count.
+        /// PDCP COUNT of the packet.
         count: u64,
     },
 }

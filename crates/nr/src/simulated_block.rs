@@ -29,7 +29,7 @@ pub enum BlockFading {
 pub struct SimulatedBlockConfig {
     /// Modulation and code rate.
     pub scheme: CodedModulation,
-    /// Its code blocks.
+    /// Code blocks of the transport block.
     pub code: CodeBlocks,
     /// Symbols of a transmission, of all code blocks together.
     pub symbols: u32,

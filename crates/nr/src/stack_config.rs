@@ -68,7 +68,7 @@ pub struct UplinkConfig {
     pub symbols: u32,
     /// Layers.
     pub layers: u32,
-    /// Its modulation and coding schemes.
+    /// Table of the uplink's modulation and coding schemes.
     pub table: McsTable,
     /// What is added to the mean ratio of each user, in dB.
     pub snr_offset_db: f64,

@@ -75,7 +75,7 @@ impl Combining {
 }
 
 impl Stage {
-    /// Its name in scenarios.
+    /// Name of the combining stage in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Posthoc => "posthoc",

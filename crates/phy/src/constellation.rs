@@ -47,7 +47,7 @@ impl Modulation {
         Self::Qam256,
     ];
 
-    /// Its name in scenarios.
+    /// Name of the modulation in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bpsk => "bpsk",

@@ -35,7 +35,7 @@ impl Detector {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Ml, Self::MmseOsic, Self::Mmse, Self::Zf, Self::Sphere, Self::Linear];
 
-    /// Its name in scenarios.
+    /// Name of the detector in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ml => "ml",

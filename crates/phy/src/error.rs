@@ -72,11 +72,11 @@ pub enum PhyError {
     TwoRatios {
         /// One word.
         first: &'static str,
-        /// Its value.
+        /// Value of that key in dB.
         first_db: f64,
         /// The other.
         second: &'static str,
-        /// Its value.
+        /// Value of that key in dB.
         second_db: f64,
     },
     /// From the channel.

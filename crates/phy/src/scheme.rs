@@ -63,7 +63,7 @@ impl Scheme {
     pub const ALL: [Self; 7] =
         [Self::Siso, Self::Simo, Self::Alamouti, Self::StbcHalf, Self::Stbc1, Self::Stbc2, Self::Blast];
 
-    /// Its name in scenarios.
+    /// Name of the antenna scheme in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Siso => "siso",

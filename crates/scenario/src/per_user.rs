@@ -93,8 +93,8 @@ impl<T: JsonSchema + PerUserExpects> JsonSchema for PerUser<T> {
                 {
                     "type": "object",
                     "properties": {
-                        "from": describe("Of the first user of the flow."),
-                        "to": describe("Of the last one; those between lie evenly between."),
+                        "from": describe("Value of the flow's first user."),
+                        "to": describe("Value of the flow's last user; users in between have evenly spaced values."),
                     },
                     "required": ["from", "to"],
                 },

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One point of a plan: a scenario without choice.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Its number in the plan.
+    /// Number of the point in the plan, from 0.
     pub index: usize,
     /// The values of the axes, by dotted key, as they were written.
     pub axes: Map<String, Value>,

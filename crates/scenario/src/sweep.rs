@@ -18,7 +18,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Its keys, joined by commas.
+    /// Name of the axis: its keys, joined by commas.
     pub(crate) fn name(&self) -> String {
         self.keys.join(",")
     }

@@ -73,7 +73,7 @@ pub(crate) struct AccessLines {
 /// The way of a flow in one direction.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowRoute {
-    /// Its place among the routes.
+    /// Index of the flow's route among the routes of the network.
     pub(crate) route: u32,
     /// Where it begins.
     pub(crate) first: Step,
@@ -102,7 +102,7 @@ pub(crate) struct Flow {
     /// The sum over all arrivals at the receiver of the time since they were sent, in nanoseconds: 64 bits
     /// would do for 600 years of it, which is little of a million packets in a queue.
     pub(crate) one_way_delay_sum_ns: u128,
-    /// Its place in the engine's table of flows.
+    /// Index of the flow in the engine's table of flows.
     pub(crate) place: u32,
     /// The arrivals that it belongs to, if it came and will go.
     pub(crate) arrivals: Option<u32>,

@@ -7,7 +7,7 @@ use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, StationStatisti
 /// What was counted of one link after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSummary {
-    /// Its name.
+    /// Name of the link in results.
     pub name: String,
     /// What the link counted.
     pub counts: LinkStatistics,

@@ -51,7 +51,7 @@ impl<L: Into<AnyLink>> From<L> for Medium {
 
 /// A medium and what results call it.
 pub struct NamedMedium {
-    /// Its name.
+    /// Name of the medium in results.
     pub name: String,
     /// The name of the other direction, where it counts both directions each for itself ([`LinkReport::back`]).
     pub back: Option<String>,

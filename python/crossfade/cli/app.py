@@ -99,7 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CrossfadeError as error:
         return _fail(str(error))
     except typer.TyperException as error:  # an unknown command or option, a value of the wrong kind
-        return _fail(terminal.without_long_words(error.format_message()) + _meant(error))
+        # Where values are to be chosen from, each stands in a line of its own.
+        said = re.sub(r"[\n\t]+", " ", error.format_message())
+        return _fail(terminal.without_long_words(said) + _meant(error))
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except _crossfade.PanicException as panic:

@@ -66,14 +66,19 @@ def _users(users: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    """Its rate, delay, frames and queue."""
+    """Rate, delay, frames and queue of a link."""
     of = LINKS[link["name"]]
     table = scenario.get(of.table, {})
     rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
+    held = link.get("held")
+    until = "" if held is None else f" until {time_text(held['from_s'])}, then "
+    if held is not None:
+        rate = f"mean {rate}{until}{rate_text(held['rate_bps'])}"
     parts = [rate, time_text(link["delay_s"])]
     if "recorded_delay_s" in link:
         least, mean, largest = map(time_text, link["recorded_delay_s"])
-        parts.append(f"recorded delays of {least} to {largest}, mean {mean}")
+        then = "" if held is None else f"{until}{time_text(held['delay_s'])}"
+        parts.append(f"recorded delays of {least} to {largest}, mean {mean}{then}")
     if "satellite" in link:
         parts.append(_satellite(link["satellite"]))
     if (frame := link["frame_s"]) is not None:
@@ -297,7 +302,7 @@ def _bytes(number: float) -> str:
 
 
 def _other_lines(kind: str, facts: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Of a kind of network without lines of its own: its numbers, by the units that their names end with."""
+    """The numbers of a network without lines of its own, by the units that their names end with."""
     parts = []
     for name, value in facts.items():
         words, _, unit = name.rpartition("_")

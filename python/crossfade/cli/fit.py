@@ -14,6 +14,7 @@ from crossfade.comparison.predictions import Predicted
 from crossfade.errors import TraceError, shortened
 from crossfade.figures.style import check_plot_file
 from crossfade.files import check_outputs
+from crossfade.files.kinds import FIGURE, RESULTS, SCENARIO, refuse
 from crossfade.reports.fitted import fit_report
 
 
@@ -84,6 +85,8 @@ def fit(
     crossfade fit losses.txt
     crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
     """
+    for record in records:
+        refuse(record, [SCENARIO, RESULTS, FIGURE], TraceError)
     if plot is not None:
         check_plot_file(plot, *records)
     if len(records) > 1 or fitting.is_record(records[0]):

@@ -39,7 +39,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Of its widest line."""
+        """Width of the widest line."""
         return max(cell_len(visible(line)) for text in (self.head, *self.cells) for line in text.split("\n"))
 
 

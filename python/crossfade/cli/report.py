@@ -10,6 +10,7 @@ import typer
 from crossfade.cli import terminal
 from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, read_conditions
 from crossfade.cli.outputs import beside
+from crossfade.files.kinds import JOURNAL, RESULTS, expect
 from crossfade.reports import page
 
 
@@ -43,6 +44,7 @@ def report(
     crossfade report results.sqlite
     crossfade report results.sqlite --y goodput_bps --y timeouts --out report.html
     """
+    expect(results, [RESULTS, JOURNAL])
     file = out or beside(results, ".html")
     page.report(
         results, file, plan=plan, metrics=y or None, x=x, by=by, where=read_conditions("--where", where)

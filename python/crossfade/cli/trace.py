@@ -10,9 +10,10 @@ import typer
 from crossfade import fitting
 from crossfade.cli import terminal
 from crossfade.cli.options import PlotOption
-from crossfade.errors import TraceError
+from crossfade.errors import TraceError, shortened
 from crossfade.figures.style import check_plot_file
 from crossfade.files import check_outputs
+from crossfade.files.kinds import CAPTURE, FIGURE, JOURNAL, RESULTS, SCENARIO, refuse
 
 
 def trace(
@@ -56,6 +57,17 @@ def trace(
     """
     if (to is None) != (out is None):
         raise TraceError("--to and --out: one needs the other")
+    if direction not in (None, "up", "down"):
+        raise TraceError(f"--direction {shortened(direction)}: must be up or down")
+    for option, given in (("--direction", direction is not None), ("--lossy", lossy)):
+        if given and to is None:
+            raise TraceError(f"{option}: says how to convert; give --to and --out, too")
+    if json and to is not None:
+        raise TraceError("--json: prints the summary of recordings; give it without --to")
+    if not 1e-3 <= delay_interval_ms <= 3.6e6:
+        raise TraceError(f"--delay-interval-ms {delay_interval_ms:g}: must be from 0.001 to 3600000")
+    for file in files:
+        refuse(file, [SCENARIO, RESULTS, JOURNAL, CAPTURE, FIGURE], TraceError)
     if plot is not None:
         check_plot_file(plot, *files)
     check_outputs([plot, out], *files)

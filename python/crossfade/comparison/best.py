@@ -430,8 +430,7 @@ def best(
     else:
         known = plans.load(source, asked).description["methods"]
     method = method or ("simulation" if "simulation" in known else known[0])
-    results = results_of(source, {"choose": choose}, metrics, replace(asked, methods=[method]))
-    results = results.where(where) if where else results
+    results = results_of(source, {"choose": choose}, metrics, replace(asked, methods=[method]), where)
     choices = Choices.of(results, choose)
     conditions = {condition: goal.candidates(points) for condition, points in choices.points.items()}
     statements = sum(

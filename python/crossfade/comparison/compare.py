@@ -20,9 +20,11 @@ from crossfade._crossfade import USUAL_METRIC
 from crossfade.comparison.gates import Gate, worst_run
 from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
 from crossfade.errors import ResultsError, ScenarioError, shortened
+from crossfade.figures.choice import COMPARISON, limit
 from crossfade.plans.options import Options, RunOptions
+from crossfade.plans.selection import axis_of
 from crossfade.quantities import in_numbers, is_log_spaced
-from crossfade.results.metrics import metric_of, near_metrics
+from crossfade.results.metrics import metric_of, near_metrics, not_metrics
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
@@ -350,8 +352,8 @@ def compare(
     >>> found.pairs[0].condition["channel.fading_margin_db"], found.pairs[0].verdict
     (5, 'higher')
     """
-    results = results_of(source, {"by": by}, [metric], Options.of(RunOptions, options, methods=methods))
-    results = results.where(where) if where else results
+    asked = Options.of(RunOptions, options, methods=methods)
+    results = results_of(source, {"by": by}, [metric], asked, where)
     choices = Choices.of(results, by)
     found = [
         (condition, first, second, difference)
@@ -615,11 +617,13 @@ def results_of(
     chosen: Mapping[str, str | Sequence[str]],
     metrics: Sequence[str],
     options: Options,
+    where: Mapping[str, Any] | None = None,
 ) -> Results:
     """The results to compare: as they are, from a results file, or of a scenario that is run for them.
 
-    ``chosen`` has the axes of the choices by the name of the option that names them. What is wrong with them
-    or with a metric is said before anything runs.
+    ``chosen`` has the axes of the choices by the name of the option that names them, ``where`` conditions of
+    the points (:meth:`Results.where`); of a scenario only the points that meet those of axes are run. A wrong
+    axis, metric or condition is an error before anything runs.
     """
     if (results := loaded(source)) is not None:
         for name in ("set", "over", "runs", "precision", "seed", "jobs", "point", "at"):
@@ -630,16 +634,39 @@ def results_of(
     else:
         assert not isinstance(source, Results)
         plan = plans.load(source, options).description
+        at = _of_axes({} if where is None else where, plan)
+        if at and options.point is None:
+            options = replace(options, at={**(options.at or {}), **at})
+            plan = plans.load(source, options).description
         _check_keys(chosen, plan["axes"], [point["axes"] for point in plan["points"]], plan["methods"])
         for name in metrics:
             if name.rpartition(".")[2] not in plan["units"]:  # which flows and links there are is seen later
                 raise _unknown_metric(name, list(plan["units"]))
         results = api.solve(source, options)
+    results = results.where(where) if where else results
     known = [*results.metrics, *results.parts]
     for name in metrics:
         if name not in known:
             raise _unknown_metric(name, known)
     return results
+
+
+def _of_axes(where: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions that are about axes of a plan; :class:`ScenarioError` for one about no column."""
+    if not isinstance(where, Mapping):
+        raise ResultsError(f"where = {shortened(repr(where))}: must be a mapping from columns to values")
+    found: dict[str, Any] = {}
+    for name, value in where.items():
+        column = axis_of(str(name))
+        if COMPARISON.fullmatch(str(name)):
+            limit(str(name), value)
+        if column in plan["axes"]:
+            found[name] = value
+        elif column not in (METHOD, "runs") and not_metrics(column):
+            axes = ", ".join(plan["axes"]) or "none: this is a single point"
+            hint = near_metrics(column) or f"axes: {axes}"
+            raise ScenarioError(f"where {shortened(column)}: no axis and no metric ({hint})")
+    return found
 
 
 def _by_methods(results: Results, methods: Sequence[str]) -> Results:

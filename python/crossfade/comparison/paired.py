@@ -277,7 +277,7 @@ class Curve:
         return [crossing for stretch in self._stretches() for crossing in self._crossings_of(*stretch)]
 
     def _crossings_of(self, first: int, last: int) -> Iterator[Crossing]:
-        """Those of an unbroken stretch of lines."""
+        """The crossings on an unbroken stretch of lines."""
         start, end = self.xs[first], self.xs[last + 1]
         ranges: list[tuple[float, float]] = []
         for index, line in self._unbroken():

@@ -124,7 +124,7 @@ def usual_x(table: Table, axes: Sequence[str]) -> str:
 
 
 def _usual_curves(table: Table, others: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Of the other axes those that together give no more curves than can be told apart."""
+    """The other axes that together give no more curves than can be told apart."""
     chosen: list[str] = []
     for name in others:
         # An axis zipped with the one on x tells no curves apart.

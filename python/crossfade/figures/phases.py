@@ -211,7 +211,7 @@ class Measured:
         return min((b - a for a, b in pairwise(times)), default=times[0]) or times[0]
 
     def points(self) -> Iterator[tuple[Key, str, Iterator[tuple[float, float]]]]:
-        """Of each flow or link and quantity the middle of each sample, and its value."""
+        """Times (middles) and values of the samples of each flow or link and quantity."""
         half = self.step() / 2.0
         for (key, name), (times, values) in self.samples.items():
             yield key, name, ((time - half, value) for time, value in zip(times, values, strict=True))

@@ -33,7 +33,7 @@ class Wanted:
 
     @staticmethod
     def read(scenario: Mapping[str, Any]) -> Wanted:
-        """Of a resolved scenario. What another version wrote, and cannot be meant, is left out."""
+        """What a resolved scenario wants drawn, without entries of another version that make no sense."""
         said = scenario.get("figure")
         said = said if isinstance(said, dict) else {}
         labels = said.get("labels")

@@ -397,4 +397,4 @@ def _nearest(name: str) -> str:
         folder, _, last = known.rpartition("/")
         folders.setdefault(folder, []).append(last)
     groups = [f"{folder}/{{{','.join(names)}}}" for folder, names in folders.items() if folder]
-    return f"there are: {', '.join([*folders.get('', []), *groups])}"
+    return f"crossfade list names all: {shortened(', '.join([*folders.get('', []), *groups]))}"

@@ -91,7 +91,7 @@ class CompiledControl:
             raise ScenarioError(f"{path}: cannot be loaded ({reason}); remove it") from None
 
     def build(self, *, anew: bool = False) -> tuple[Path, bool]:
-        """Its library, and whether it was compiled now; it is where there is none, or ``anew``."""
+        """The library, and whether it was compiled now: it is if there is none, or if asked for ``anew``."""
         with _building:
             compiler = _compiler()
             there = [path for path in self._libraries(compiler) if os.path.lexists(path)]
@@ -254,7 +254,7 @@ def _opened(path: Path) -> ctypes.CDLL:
 
 @cache
 def _passing_folder() -> Path:
-    """Of a user without a home, for as long as this process lives; nobody else may write to it."""
+    """Folder for a user without a home, for as long as this process lives; only its user may write to it."""
     return Path(passing_folder("crossfade-controls-"))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from crossfade.errors import CrossfadeError, ResultsError, shortened
 
 SCENARIO, RESULTS, JOURNAL, CAPTURE, TABLE = "scenario", "results file", "journal", "packet capture", "table"
+FIGURE = "figure"
 
 TAKEN_BY = {
     SCENARIO: "a scenario: run, sweep, check, compare, best and live take it",
@@ -17,6 +18,7 @@ TAKEN_BY = {
     JOURNAL: "a journal of a live run: run --replay, plot and report take it",
     CAPTURE: "a packet capture: fit, Wireshark and tshark take it",
     TABLE: "a table of CSV: plot takes it, and trace and fit the recordings of links",
+    FIGURE: "a figure: --plot and plot write figures, and no command reads one",
 }
 _MAGIC = {
     b"SQLite format 3\0": RESULTS,
@@ -25,6 +27,8 @@ _MAGIC = {
     b"\x4d\x3c\xb2\xa1": CAPTURE,
     b"\xa1\xb2\x3c\x4d": CAPTURE,
     b"\x0a\x0d\x0d\x0a": CAPTURE,
+    b"\x89PNG\r\n\x1a\n": FIGURE,
+    b"%PDF-": FIGURE,
 }
 # What the end of a name promises.
 _NAMED = {".sqlite": RESULTS, ".cfj": JOURNAL, ".pcap": CAPTURE, ".pcapng": CAPTURE}
@@ -69,6 +73,12 @@ def expect(
     promised = _NAMED.get(Path(path).suffix)
     if found is None and promised in kinds and (held := _held(path)):
         raise error(f"{shortened(path)}: not a {promised}, as its name says: it holds {held}")
+
+
+def refuse(path: str | os.PathLike[str], kinds: Sequence[str], error: type[CrossfadeError]) -> None:
+    """Raise ``error`` for a file that is surely of one of ``kinds``, with what it is and what takes it."""
+    if (found := kind_of(path)) in kinds:
+        raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
 
 
 def _held(path: str | os.PathLike[str]) -> str:

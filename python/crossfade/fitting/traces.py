@@ -355,6 +355,11 @@ class LinkTrace:
         if direction is None and len(ways) == 1:
             return next(iter(ways))
         if direction not in ways:
+            if len(ways) == 1:
+                name = f"direction = {shortened(direction)}"
+                (only,) = ways
+                said = "do not tell up from down" if only == "both" else f"say {only} alone"
+                raise TraceError(f"{name}: the recordings {said}; leave it out")
             given = "none is given" if direction is None else f"not {shortened(direction)}"
             raise TraceError(f"direction: must be one of {', '.join(ways)}, {given}")
         return direction

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Unpack
 
-from crossfade.errors import ScenarioError
+from crossfade.errors import ScenarioError, shortened
 from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, transports, wipemu
 from crossfade.papers.figure import Figure
 from crossfade.papers.figures import Figures
@@ -223,5 +223,7 @@ def _judged(key: str, options: Options, only: Sequence[str] | None) -> list[Verd
     names = [claim["id"] for claim in there.listed()]
     for name in only or []:
         if name not in names:
-            raise ScenarioError(f"claim {name}: no such claim of {key} (there are: {', '.join(names)})")
+            raise ScenarioError(
+                f"claim {name}: no such claim of {key} (there are: {shortened(', '.join(names))})"
+            )
     return there.claims(options, only)

@@ -127,7 +127,7 @@ def _margins(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """Of figure 2, how much longer the mean burst is than at the next larger f_d T."""
+    """How much longer the mean burst of figure 2 is than at the next larger f_d T."""
     outcomes = []
     records = _fig2(replace(options, set={}, over={})).records()
     for slower, faster in pairwise(records):

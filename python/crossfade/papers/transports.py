@@ -141,7 +141,7 @@ def _values(point: Point) -> dict[str, Cell]:
 
 
 def _part(point: Point) -> Sample | None:
-    """Of the goodput of flows ``bbr`` and ``cubic``, BBR's part, run by run."""
+    """BBR's share of the goodput of flows ``bbr`` and ``cubic``, run by run."""
     if "bbr.goodput_bps" not in point.parts:
         return None
     bbr, cubic = (Sample.of(point, f"{name}.goodput_bps") for name in ("bbr", "cubic"))

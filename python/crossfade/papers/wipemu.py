@@ -229,7 +229,7 @@ def _levels(options: Options) -> Table:
 
 
 def _goodput(point: Point) -> tuple[Cell, Cell]:
-    """Of a transfer its bits over the time that it took, otherwise the application's goodput."""
+    """Goodput: bits of a transfer over the time that it took; otherwise that of the application."""
     size = SIZE_BITS.get(str(_size(point.scenario["flows"]["file"])))
     if size is None:
         found = point.metrics.get("goodput_bps")

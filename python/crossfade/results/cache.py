@@ -44,7 +44,7 @@ class RowStore(Protocol):
         ...
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Keep these rows; one whose key is there already is the same one."""
+        """Keep these rows; rows with equal keys are equal, so one that is there already may stay."""
         ...
 
     def close(self) -> None:

@@ -91,7 +91,7 @@ def near_metrics(name: str) -> str:
 
 
 def not_metrics(y: str | None) -> list[str]:
-    """Of the metrics (or ratios of two) that a figure is asked for, what is none; an interval is one too."""
+    """The names in a list of metrics, or of ratios of two, that are no metric; an interval counts as one."""
 
     def metric(column: str) -> str:
         for end in BESIDE:

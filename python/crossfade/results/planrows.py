@@ -62,7 +62,7 @@ class PlanRows:
 
     @property
     def solved(self) -> Truths:
-        """Of each group whether it is solved, without randomness."""
+        """Whether each group is solved, without randomness."""
         return np.tile([is_solved(method) for method in self.methods], len(self.points))
 
     @property
@@ -229,7 +229,7 @@ def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -
 
 
 def _places(group: Integers) -> Integers:
-    """Of each sorted row the number of rows of its group before it."""
+    """Number of rows of the same group before each sorted row."""
     places: Integers = np.arange(len(group)) - np.searchsorted(group, group)
     return places
 

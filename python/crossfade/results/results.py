@@ -221,7 +221,7 @@ class Results:
     axes : list of str
         Dotted keys of the axes.
     file_warnings : list of str
-        Those of the results file, where the results come from one: its points have none of their own.
+        Warnings of the results file that the results come from, whose points have none of their own.
     figure : Wanted
         What the scenario says about its figure.
 
@@ -243,7 +243,7 @@ class Results:
     complete: bool = True
     axes: list[str] = field(default_factory=list)
     file_warnings: list[str] = field(default_factory=list)
-    """Those of the results file, where the results come from one: its points have none of their own."""
+    """Warnings of the results file that the results come from, whose points have none of their own."""
     figure: Wanted = field(default_factory=Wanted)
     """What the scenario says about its figure."""
 

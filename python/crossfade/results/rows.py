@@ -64,7 +64,7 @@ class Row(NamedTuple):
     A link's are ``reverse.queue_drops``, a flow's ``flow:cubic.goodput_bps``.
     """
     values: bytes
-    """Their values, in that order, as little-endian float64; behind them the run's distributions, packed."""
+    """Values of the metrics in that order, as little-endian float64, and the run's packed distributions."""
     failure: str | None
     """Why there are none."""
     seconds: float

@@ -46,7 +46,7 @@ class Transfer:
     ended_s: float
     line: Timeline
     arrived: Sequence[tuple[float, int, int]] = ()
-    """Of each packet that came in: when, its bytes with all headers, and those of data."""
+    """Time, bytes with all headers, and bytes of data of each packet that came in."""
 
     @property
     def took_s(self) -> float:
@@ -113,7 +113,7 @@ def transfer(capture: Path, near: str, every_s: float) -> Transfer | None:
     """The transfer that the near host saw; None where nothing came.
 
     ``near`` is its own address. The timeline has ``goodput_bps``, the data behind the headers of all packets
-    that came in, repeated ones too, by samples of ``every_s``.
+    that came in, retransmitted ones too, by samples of ``every_s``.
     """
     began = ended = None
     sums: dict[int, float] = {}

@@ -23,7 +23,7 @@ const MAX_ROUNDS: usize = 2000;
 const SWEEPS: usize = 8;
 /// When two rounds agree to this, relative to the figures.
 const TOLERANCE: f64 = 1e-13;
-/// Their chain is solved in every round.
+/// Largest number of blocks whose chain is solved in every round.
 const MAX_BLOCKS: usize = 100;
 
 /// A step from one state and channel to another.

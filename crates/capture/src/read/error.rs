@@ -34,7 +34,7 @@ pub enum ReadError {
     Interface {
         /// Which packet, counted from 1.
         packet: u64,
-        /// Its interface.
+        /// Number of the interface that the packet names.
         interface: u32,
     },
     /// More interfaces than any file has.

@@ -55,7 +55,7 @@ impl fmt::Display for FlowKey {
 /// A packet of TCP or UDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// Its flow.
+    /// Flow of the packet: addresses, ports and protocol.
     pub flow: FlowKey,
     /// Bytes of the IP packet.
     pub bytes: u32,

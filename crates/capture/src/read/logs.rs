@@ -65,7 +65,7 @@ impl LogKind {
         })
     }
 
-    /// Its name.
+    /// Name of the kind of log, as the command line has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Qlog | Self::QlogSequence => "qlog",

@@ -13,7 +13,7 @@ pub struct Direction {
     pub packets: u64,
     /// Those that came out at the other host.
     pub arrived: u64,
-    /// Their bytes.
+    /// Bytes of the packets that arrived.
     pub arrived_bytes: u64,
     /// Lost by the channel.
     pub lost: u64,
@@ -71,7 +71,7 @@ pub struct LiveReport {
     pub late_s: f64,
     /// The machine's load average at the end.
     pub load: f64,
-    /// Its processors.
+    /// Number of processors of the machine.
     pub processors: usize,
     /// The share of processor time that the hypervisor gave to others meanwhile.
     pub stolen: f64,

@@ -10,11 +10,11 @@ pub struct SocketView {
     pub time_s: f64,
     /// `far` or `near`.
     pub host: &'static str,
-    /// Its port, and that at the other end.
+    /// Ports of the socket and of its peer.
     pub port: u16,
     /// See `port`.
     pub remote_port: u16,
-    /// Its congestion control.
+    /// Congestion control of the socket, as the kernel names it.
     pub congestion: String,
     /// The congestion window in segments.
     pub cwnd: u32,

@@ -311,7 +311,7 @@ fn bold_prediction(cell: &CellModel) -> Option<String> {
     ))
 }
 
-/// Some user that is served on the downlink is not understood on the uplink.
+/// Warning of a user whom the downlink serves and whose uplink SNR is too low to be decoded.
 fn weak_uplink(cell: &CellModel) -> Option<String> {
     let uplink = cell.config.uplink.as_ref()?;
     let (number, mean_db, level_db) = (0..).zip(&cell.config.users).find_map(|(number, user)| {

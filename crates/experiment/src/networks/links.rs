@@ -10,9 +10,11 @@ use crate::parts::{LINK, PATH, Part};
 use crossfade_channel::{LossConfig, LossProcess};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::satellite::{ClosedForms, DirectionName};
+use crossfade_link::trace::Schedule;
 use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, WholePackets};
 use crossfade_scenario::{
-    Carrier, FrameErrors, Gate, HopSetup, LinksSetup, SatelliteSetup, Scenario, ScenarioError, Setup,
+    Carrier, FlowSetup, FrameErrors, Gate, HopSetup, LinksSetup, SatelliteSetup, Scenario, ScenarioError,
+    Setup,
 };
 use crossfade_sim::{AnyLink, Leg, Medium, Topology};
 use serde::Serialize;
@@ -123,9 +125,12 @@ pub(super) struct LinkFacts {
     rate_bps: Option<f64>,
     /// Propagation delay in seconds.
     delay_s: f64,
-    /// The least, mean and largest recorded delay in seconds beside it, where there is a record.
+    /// The least, mean and largest recorded delay in seconds beside it, where a record or a table of rates has delays.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_delay_s: Option<[f64; 3]>,
+    /// What holds after the end of a table of rates that does not begin again: until then `rate_bps` is the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<HeldFacts>,
     /// What is known of one direction of a satellite link, where it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     satellite: Option<SatelliteFacts>,
@@ -143,6 +148,17 @@ pub(super) struct LinkFacts {
     doppler_hz: Option<f64>,
     /// The speed in m/s and the carrier in Hz that it follows from, where these are given.
     speed_and_carrier: Option<(f64, f64)>,
+}
+
+/// The last row of a table of rates, which holds for ever.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct HeldFacts {
+    /// From when on it holds alone, in seconds.
+    from_s: f64,
+    /// Bit rate in bit/s.
+    rate_bps: f64,
+    /// Propagation delay in seconds, beside that of the link.
+    delay_s: f64,
 }
 
 /// Of one direction of a satellite link, in the long run.
@@ -167,7 +183,7 @@ pub(super) struct SatelliteFacts {
 pub(super) struct PathFlowFacts {
     /// Their name; empty where the scenario names no flows.
     name: String,
-    /// The round trip of a packet and its acknowledgement that wait for nothing, in seconds.
+    /// The mean round trip of a packet and its acknowledgement that wait for nothing, in seconds, with recorded delays.
     round_trip_s: f64,
     /// What the link carries in that time, in bytes.
     bdp_bytes: Option<f64>,
@@ -183,7 +199,7 @@ fn facts(path: &LinksSetup, setup: &Setup) -> PathFacts {
         (wired_reverse, back),
     ];
     let flows = setup.flows.iter().map(|flow| {
-        let round_trip_s = setup.round_trip(flow).as_secs_f64();
+        let round_trip_s = round_trip(path, setup, flow).as_secs_f64();
         let bdp_bytes = path.forward.rate_bps().map(|rate_bps| rate_bps * round_trip_s / 8.0);
         PathFlowFacts { name: flow.name.clone(), round_trip_s, bdp_bytes }
     });
@@ -195,16 +211,35 @@ fn facts(path: &LinksSetup, setup: &Setup) -> PathFacts {
     }
 }
 
+/// The round trip of the model, with the mean delays of tables of rates, which a handshake does not wait for.
+fn round_trip(path: &LinksSetup, setup: &Setup, flow: &FlowSetup) -> SimTime {
+    let wired = path.around.wired.iter().flatten();
+    let hops = wired.chain([&path.forward, &path.around.reverse]);
+    let of_tables = hops.filter_map(|hop| table_delays(hop).map(|[_, mean, _]| mean));
+    of_tables.fold(setup.round_trip(flow), SimTime::saturating_add)
+}
+
+/// The least, mean and largest delay of a table of rates, if it has any.
+fn table_delays(hop: &HopSetup) -> Option<[SimTime; 3]> {
+    let Schedule::Rates(table) = &hop.trace()?.schedule else { return None };
+    Some(table.delays()).filter(|[.., largest]| *largest > SimTime::ZERO)
+}
+
 fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
     let doppler = hop.doppler;
     LinkFacts {
         name,
         rate_bps: hop.rate_bps(),
         delay_s: hop.delay.as_secs_f64(),
-        recorded_delay_s: hop.recorded_delays().map(|delays| {
-            let [least, largest] = delays.series.range();
-            [least, delays.series.mean(), largest].map(SimTime::as_secs_f64)
-        }),
+        recorded_delay_s: hop
+            .recorded_delays()
+            .map(|delays| {
+                let [least, largest] = delays.series.range();
+                [least, delays.series.mean(), largest]
+            })
+            .or_else(|| table_delays(hop))
+            .map(|delays| delays.map(SimTime::as_secs_f64)),
+        held: hop.trace().and_then(|trace| held_facts(&trace.schedule)),
         satellite: hop.satellite().map(satellite_facts),
         queue_limit: hop.queue().limit().map(|limit| limit.to_string()),
         frame_s: hop.frames().map(|frames| frames.frame_time).map(SimTime::as_secs_f64),
@@ -217,6 +252,16 @@ fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
         doppler_hz: doppler.map(|doppler| doppler.frequency_hz),
         speed_and_carrier: doppler.and_then(|doppler| doppler.speed_and_carrier),
     }
+}
+
+fn held_facts(schedule: &Schedule) -> Option<HeldFacts> {
+    let Schedule::Rates(table) = schedule else { return None };
+    let [_, .., last] = table.rows() else { return None };
+    table.period().is_none().then(|| HeldFacts {
+        from_s: table.lasts().as_secs_f64(),
+        rate_bps: last.rate_bps,
+        delay_s: last.delay.as_secs_f64(),
+    })
 }
 
 fn satellite_facts(satellite: &SatelliteSetup) -> SatelliteFacts {
@@ -242,7 +287,7 @@ fn short_queue(path: &LinksSetup, setup: &Setup) -> Option<String> {
         QueueLimit::Packets(packets) => packets as f64,
         QueueLimit::Bytes(bytes) => bytes as f64 / f64::from(setup.packet_size),
     };
-    let longest = setup.flows.iter().map(|flow| setup.round_trip(flow)).max()?;
+    let longest = setup.flows.iter().map(|flow| round_trip(path, setup, flow)).max()?;
     let product = longest.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     (packets < product / 2.0).then(|| {
         format!(

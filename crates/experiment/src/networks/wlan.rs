@@ -125,9 +125,9 @@ pub(super) struct GroupFacts {
     name: String,
     /// How many.
     count: usize,
-    /// Their standard.
+    /// Letters of the stations' standard, such as `ax`.
     standard: &'static str,
-    /// Their width in MHz.
+    /// Channel width of the stations in MHz.
     width_mhz: u16,
     /// Streams, at most.
     streams: u8,

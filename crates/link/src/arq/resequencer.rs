@@ -34,7 +34,7 @@ pub(super) enum Place {
     Held,
     /// Between V(N) and V(R), and it is missing.
     Missing(u64),
-    /// V(R) or later.
+    /// At V(R) or later: the first copy of a frame.
     New(u64),
 }
 

@@ -163,7 +163,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
     }
 }
 
-/// A packet leaves `at` a time without coming out: what is being sent is lost after what the queue drops meanwhile.
+/// Records that a packet leaves the link at time `at` without coming out: packets in order of `at`, of equal times in order of calls.
 fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Departure) {
     let place = gone.partition_point(|(earlier, _)| *earlier <= at);
     gone.insert(place, (at, departure));

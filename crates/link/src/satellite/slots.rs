@@ -72,9 +72,9 @@ impl Numbered {
 /// What a slot has, whichever direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slot {
-    /// Its number.
+    /// Number of the satellite slot, from 0.
     pub(super) number: u64,
-    /// Its outage lasts so long beyond its beginning.
+    /// Length of the outage at the beginning of the satellite slot, beyond the usual one.
     pub(super) longer: SimTime,
     /// The one-way propagation delay.
     pub(super) base_delay: SimTime,

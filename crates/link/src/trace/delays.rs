@@ -25,6 +25,8 @@ pub struct DelaySeries {
     interpolation: Interpolation,
     /// After this time the series begins again, if it does.
     period: Option<SimTime>,
+    /// When what it was recorded of ends, where the last row is known to end and holds from then on.
+    recorded: Option<SimTime>,
 }
 
 impl DelaySeries {
@@ -45,7 +47,7 @@ impl DelaySeries {
             return Err(TraceError::nowhere("the series is empty: it must have at least one row"));
         }
         (1..rows.len()).try_for_each(|i| increasing(lines[i], rows[i].0, rows[i - 1].0))?;
-        Ok(Self { rows: rows.into(), interpolation: Interpolation::Step, period: None })
+        Ok(Self { rows: rows.into(), interpolation: Interpolation::Step, period: None, recorded: None })
     }
 
     /// Makes a series with the same rows and that delay between them.
@@ -75,6 +77,13 @@ impl DelaySeries {
         Ok(Self { rows: self.rows[..kept].into(), period: Some(period), ..self })
     }
 
+    /// Like this series, whose last delay holds for ever, with the time at which the recording of that delay ended, which
+    /// counts in the mean; a time that is not after the last row says nothing.
+    #[must_use]
+    pub fn recorded_until(self, end: SimTime) -> Self {
+        Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
+    }
+
     /// After how much time it begins again, if it does.
     pub fn period(&self) -> Option<SimTime> {
         self.period
@@ -96,9 +105,10 @@ impl DelaySeries {
         [delays().min(), delays().max()].map(Option::unwrap_or_default)
     }
 
-    /// The mean delay of a round, or until the last row begins; a single row has its own.
+    /// The mean delay of a round, or until the recording ends, or else until the last row begins; a single row without an end
+    /// has its own.
     pub fn mean(&self) -> SimTime {
-        let end = self.period.unwrap_or(self.last_time());
+        let end = self.period.or(self.recorded).unwrap_or(self.last_time());
         if end == SimTime::ZERO {
             return self.rows[0].1;
         }

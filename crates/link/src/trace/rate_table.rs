@@ -29,6 +29,8 @@ pub struct RateTable {
     rows: Arc<[RateRow]>,
     /// After this time the table begins again, if it does.
     period: Option<SimTime>,
+    /// When what it was recorded of ends, where the last row is known to end and holds from then on.
+    recorded: Option<SimTime>,
 }
 
 impl RateTable {
@@ -58,7 +60,7 @@ impl RateTable {
         if rows.is_empty() {
             return Err(TraceError::nowhere("the table is empty: it must have at least one row"));
         }
-        Ok(Self { rows: rows.into(), period: None })
+        Ok(Self { rows: rows.into(), period: None, recorded: None })
     }
 
     /// Makes the table repeat after `period`.
@@ -80,6 +82,13 @@ impl RateTable {
             ));
         }
         Ok(Self { period: Some(period), ..self })
+    }
+
+    /// Like this table, whose last row holds for ever, with the time at which the recording of that row ended. It counts
+    /// in [`lasts`](Self::lasts) and in the mean rate; a time that is not after the last row begins says nothing.
+    #[must_use]
+    pub fn recorded_until(self, end: SimTime) -> Self {
+        Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
     }
 
     /// Like this table, but nothing is sent after its end.
@@ -135,15 +144,38 @@ impl RateTable {
         }
     }
 
-    /// The mean rate in bit/s of a round, or until the last row begins; a single row has its own.
+    /// Length of a round, or the end of the recording, or else the time at which the last row begins.
+    pub fn lasts(&self) -> SimTime {
+        self.period.or(self.recorded).unwrap_or(self.last_time())
+    }
+
+    /// The mean rate in bit/s of all that the table [`lasts`](Self::lasts); a single row without an end has its own.
     pub fn mean_rate_bps(&self) -> f64 {
-        match self.period.unwrap_or(self.last_time()) {
+        match self.lasts() {
             SimTime::ZERO => self.rows[0].rate_bps,
             end => self.capacity_bits(SimTime::ZERO, end) / end.as_secs_f64(),
         }
     }
 
-    /// Its rows.
+    /// The least, the mean and the largest propagation delay of all that the table [`lasts`](Self::lasts).
+    pub fn delays(&self) -> [SimTime; 3] {
+        let delays = || self.rows.iter().map(|row| row.delay);
+        let [least, largest] = [delays().min(), delays().max()].map(Option::unwrap_or_default);
+        let end = self.lasts();
+        if end == SimTime::ZERO {
+            return [least, self.rows[0].delay, largest];
+        }
+        let (mut now, mut area) = (SimTime::ZERO, 0.0);
+        while now < end {
+            let (row, until) = self.at(now);
+            let until = until.min(end);
+            area += (until - now).as_secs_f64() * row.delay.as_secs_f64();
+            now = until;
+        }
+        [least, SimTime::from_secs_f64(area / end.as_secs_f64()), largest]
+    }
+
+    /// Rows of the table, in the order of time.
     pub fn rows(&self) -> &[RateRow] {
         &self.rows
     }
@@ -359,6 +391,26 @@ mod tests {
         assert!((bits - (17e3 + 3.0 * 33e3 + 24e3)).abs() < 1e-5, "{bits}");
         let dead: RateTable = "5 2e6 0 0".parse().unwrap();
         assert_eq!(dead.mean_rate_bps(), 2e6);
+    }
+
+    #[test]
+    fn means_count_the_last_row_where_its_end_is_known() {
+        let row =
+            |millis, rate_bps, delay| RateRow { time: MS * millis, rate_bps, delay: MS * delay, loss: 0.0 };
+        let held = RateTable::new(vec![row(0, 2e6, 20), row(1, 1e6, 40)]).unwrap();
+        assert_eq!(
+            (held.lasts(), held.mean_rate_bps(), held.delays()),
+            (MS, 2e6, [20, 20, 40].map(|at| MS * at))
+        );
+        // (1 ms of 2 Mbit/s and 3 ms of 1 Mbit/s) / 4 ms; (1 * 20 + 3 * 40) / 4 = 35.
+        let recorded = held.clone().recorded_until(MS * 4);
+        assert_eq!((recorded.lasts(), recorded.mean_rate_bps()), (MS * 4, 1.25e6));
+        assert_eq!(recorded.delays(), [20, 35, 40].map(|at| MS * at));
+        // What holds then is as before.
+        assert_eq!((recorded.period(), recorded.at(MS * 9)), (None, held.at(MS * 9)));
+        assert_eq!(held.clone().recorded_until(MS), held);
+        let repeating = held.repeating(MS * 2).unwrap();
+        assert_eq!((repeating.lasts(), repeating.mean_rate_bps()), (MS * 2, 1.5e6));
     }
 
     #[test]

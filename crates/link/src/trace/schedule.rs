@@ -42,7 +42,7 @@ impl Schedule {
     pub fn lasts(&self) -> SimTime {
         match self {
             Self::Opportunities(trace) => trace.period(),
-            Self::Rates(table) => table.period().unwrap_or(table.last_time()),
+            Self::Rates(table) => table.lasts(),
         }
     }
 

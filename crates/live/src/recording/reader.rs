@@ -14,7 +14,7 @@ pub enum JournalError {
     /// It does not begin as one.
     #[error("not a journal of crossfade live")]
     NotAJournal,
-    /// Its bytes are not those that were written.
+    /// A block whose checksum is wrong: the bytes of the journal were changed.
     #[error("damaged: the block at byte {0} is not what was written")]
     Damaged(usize),
     /// It has no end: the run was killed, or the disk was full.

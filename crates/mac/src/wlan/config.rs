@@ -81,7 +81,7 @@ pub struct StationRadio {
     pub mean_snr_db: f64,
     /// So much higher is that of the uplink.
     pub uplink_offset_db: f64,
-    /// Its speed, for shadowing.
+    /// Speed of the station in m/s, by which shadowing changes.
     pub speed_mps: f64,
     /// The maximum Doppler shift in cycles a [`STEP`](super::reception::STEP).
     pub fd_t: f64,

@@ -53,7 +53,7 @@ impl Category {
 /// A compressed block acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAckFrame {
-    /// Its length in bytes.
+    /// Length of the frame in bytes.
     pub bytes: u32,
 }
 

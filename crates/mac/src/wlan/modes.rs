@@ -103,7 +103,7 @@ impl Standard {
         })
     }
 
-    /// Its letters.
+    /// Letters of the amendment, such as `ax`.
     pub const fn letters(self) -> &'static str {
         match self {
             Self::A => "a",
@@ -309,12 +309,12 @@ impl Mode {
         Self::new(standard, band, mcs, streams as u8, width_mhz, guard_interval_ns)
     }
 
-    /// Its amendment.
+    /// Amendment of 802.11 that defines the mode.
     pub const fn standard(self) -> Standard {
         self.standard
     }
 
-    /// Its band.
+    /// Frequency band of the mode.
     pub const fn band(self) -> Band {
         self.band
     }
@@ -324,17 +324,17 @@ impl Mode {
         self.mcs
     }
 
-    /// Its spatial streams.
+    /// Number of spatial streams of the mode.
     pub const fn streams(self) -> u8 {
         self.streams
     }
 
-    /// Its guard interval in nanoseconds.
+    /// Guard interval of the mode in nanoseconds.
     pub const fn guard_interval_ns(self) -> u16 {
         self.guard_interval_ns
     }
 
-    /// Its width in MHz.
+    /// Channel width of the mode in MHz.
     pub const fn width_mhz(self) -> u16 {
         self.width_mhz
     }

@@ -10,7 +10,7 @@ use crate::error::{MeshError, out_of_range};
 /// What follows a success, in which the forms of the literature and of simulators differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As printed in 2000: the next slot follows at once. So it is with EDCA, where a busy slot counts as one.
+    /// As printed in 2000, and as under EDCA, where a busy backoff slot counts as one: the next slot follows at once.
     Plain,
     /// An empty slot follows, since stations resume their counters a slot later: ns-3's reference for 802.11ax.
     Slot,
@@ -38,7 +38,7 @@ pub struct Saturated {
 }
 
 impl Saturated {
-    /// Their throughput together.
+    /// Throughput of all stations together.
     ///
     /// # Errors
     /// No stations or more than 10,000, windows that are not, spans that are not positive.

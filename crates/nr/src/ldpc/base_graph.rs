@@ -21,9 +21,9 @@ pub enum BaseGraph {
 /// A one of a base graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its row.
+    /// Row of the entry (check node).
     pub row: u32,
-    /// Its column.
+    /// Column of the entry (variable node).
     pub column: u32,
     /// The shift for each set of lifting sizes.
     shifts: [u32; 8],

@@ -31,12 +31,12 @@ impl Code {
         Self { graph, lifting: lifting as usize, bits: bits as usize, rows }
     }
 
-    /// Its base graph.
+    /// Base graph of the code.
     pub fn graph(&self) -> BaseGraph {
         self.graph
     }
 
-    /// Its lifting size.
+    /// Lifting size of the code.
     pub fn lifting(&self) -> usize {
         self.lifting
     }

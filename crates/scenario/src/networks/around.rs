@@ -21,7 +21,7 @@ pub struct Around {
 /// A wireless link of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct WirelessLink<'a> {
-    /// Its table.
+    /// Scenario table that describes the link.
     pub table: &'static str,
     /// The table of its channel.
     pub channel: &'static str,

@@ -205,19 +205,19 @@ pub enum WlanDirection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanCategoryWord {
-    /// Voice, the first.
+    /// Voice, the access category of highest priority.
     Voice,
     /// Video.
     Video,
     /// Best effort.
     #[default]
     BestEffort,
-    /// Background, the last.
+    /// Background, the access category of lowest priority.
     Background,
 }
 
 impl WlanCategoryWord {
-    /// Its place among the four.
+    /// Place of the access category among the four, from 0.
     pub(crate) const fn place(self) -> usize {
         match self {
             Self::Voice => VOICE,
@@ -324,7 +324,7 @@ impl FlowSetup {
         }
     }
 
-    /// Its TCP, if it is one.
+    /// TCP of the flow, if it has one.
     pub fn tcp(&self) -> Option<&TcpSetup> {
         match &self.traffic {
             TrafficSetup::Tcp(tcp, _)

@@ -135,7 +135,7 @@ pub(crate) struct FrameKeys<'a> {
 
 /// The link that has the frames.
 pub(crate) struct FramedLink<'a> {
-    /// Its table.
+    /// Scenario table that describes the link.
     pub(crate) table: &'a str,
     pub(crate) rate: Option<Rate>,
     /// What the rate may fall to.

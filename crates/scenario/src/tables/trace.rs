@@ -94,9 +94,9 @@ pub enum Between {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DelaysEnd {
-    /// It begins again together with the capacity; rows beyond the end of the capacity are left out.
+    /// Delays begin again together with the capacity; rows beyond the end of the capacity are left out.
     Repeat,
-    /// Its last delay holds for ever.
+    /// The last delay holds for ever.
     Hold,
 }
 
@@ -104,9 +104,9 @@ pub enum DelaysEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AtEnd {
-    /// It begins again.
+    /// The recording begins again.
     Loop,
-    /// Its last values hold for ever. Of rates and attenuation.
+    /// The last values hold for ever; only of rates and attenuation.
     Hold,
     /// Nothing is sent any more.
     End,
@@ -302,7 +302,7 @@ impl Trace {
         let usual = if schedule.repeats() { DelaysEnd::Repeat } else { DelaysEnd::Hold };
         let end = *self.delays_end.get_or_insert(usual);
         let series = match (end, schedule.repeats()) {
-            (DelaysEnd::Hold, _) => series,
+            (DelaysEnd::Hold, _) => series.recorded_until(file_ends),
             (DelaysEnd::Repeat, true) => series
                 .repeating(schedule.lasts())
                 .map_err(|error| ScenarioError::value(key.clone(), &json(&self.delays), error.problem))?,
@@ -370,7 +370,10 @@ impl Trace {
         let at_end = self.at_end.unwrap_or(usual);
         if at_end == AtEnd::Hold {
             if given.is_none() {
-                return Ok(rates);
+                return Ok(match lasts {
+                    Some(end) => rates.recorded_until(end),
+                    None => rates,
+                });
             }
             let reason = "what holds has no length";
             return Err(ScenarioError::contradiction(&key, &join(table, "at_end"), reason));

@@ -66,7 +66,7 @@ impl WlanAmpdu {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WlanEdca {
-    /// Voice, the first: contention window 3 to 7, AIFSN 2, TXOP limit 2.08 ms.
+    /// Voice, of highest priority: contention window 3 to 7, AIFSN 2, TXOP limit 2.08 ms.
     #[serde(skip_serializing_if = "WlanCategory::is_absent")]
     pub voice: WlanCategory,
 
@@ -78,7 +78,7 @@ pub struct WlanEdca {
     #[serde(skip_serializing_if = "WlanCategory::is_absent")]
     pub best_effort: WlanCategory,
 
-    /// Background, the last: contention window 15 to 1023, AIFSN 7, one exchange a TXOP.
+    /// Background, of lowest priority: window 15 to 1023, AIFSN 7, one exchange a TXOP.
     #[serde(skip_serializing_if = "WlanCategory::is_absent")]
     pub background: WlanCategory,
 }

@@ -95,7 +95,7 @@ pub enum WlanAsks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WlanForm {
-    /// As printed in 2000. So it is with EDCA, where a busy slot counts as one.
+    /// As printed in 2000, and as under EDCA, where a busy backoff slot counts as one.
     Plain,
     /// An empty slot follows a success: ns-3's reference for 802.11ax.
     Slot,

@@ -117,13 +117,13 @@ pub struct RateSample {
 /// two.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ControlInfo {
-    /// The name of its state, if it has states.
+    /// Name of the control's state, if it has states.
     pub state: &'static str,
-    /// Its estimate of the bottleneck's rate, in segments a second.
+    /// Estimate of the bottleneck's rate, in segments a second.
     pub bandwidth: Option<f64>,
-    /// Its estimate of the round trip without queues.
+    /// Estimate of the RTT without queues.
     pub min_rtt: Option<SimTime>,
-    /// Its pacing rate, in segments a second.
+    /// Pacing rate in segments a second; `None` where the control does not pace.
     pub pacing_rate: Option<f64>,
     /// What multiplies the estimates: pacing and window.
     pub gains: Option<(f64, f64)>,

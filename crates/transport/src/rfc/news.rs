@@ -8,7 +8,7 @@ use crossfade_core::SimTime;
 pub(super) struct Arrival {
     pub(super) seq: u64,
     pub(super) sent_at: SimTime,
-    /// Its number among all transmissions.
+    /// Number of the transmission among all of the connection.
     pub(super) turn: u64,
 }
 

@@ -57,7 +57,7 @@ class Config(Hosts):
     quiet: bool
 
     def hosts(self) -> dict[str, Any]:
-        """Those of :class:`Hosts`."""
+        """The fields of :class:`Hosts`, by name."""
         return {field.name: getattr(self, field.name) for field in fields(Hosts)}
 
     def to_json(self) -> str:

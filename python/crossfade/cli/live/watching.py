@@ -32,10 +32,10 @@ class Viewer(Protocol):
     """Something that shows a run."""
 
     def show(self, seen: Seen) -> None:
-        """Bring it up to date."""
+        """Show what has been seen so far."""
 
     def close(self) -> None:
-        """The run is over."""
+        """Take the end of the run: nothing more is shown."""
 
 
 class Seen:

@@ -164,7 +164,9 @@
 
   // Figures.
   let redraws = 0;
-  const axis = (title, more) => ({ title: { text: title, standoff: 6 }, gridcolor: hue("--grid"), zeroline: false, automargin: true, ...more });
+  // Ticks that are not seen keep the numbers of the two axes apart in their corner.
+  const apart = { ticks: "outside", ticklen: 5, tickcolor: "rgba(0,0,0,0)" };
+  const axis = (title, more) => ({ title: { text: title, standoff: 6 }, gridcolor: hue("--grid"), zeroline: false, automargin: true, ...apart, ...more });
   const layout = (x, y, more) => ({
     xaxis: x, yaxis: y, margin: { l: 50, r: 16, t: 8, b: 40 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: hue("--text"), size: 13 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, ...more,

@@ -52,7 +52,7 @@ impl Format {
         Self::Delays,
     ];
 
-    /// Its name on the command line.
+    /// Name of the format on the command line.
     pub fn name(self) -> &'static str {
         self.row().0
     }

@@ -2,7 +2,7 @@
 //! a second each, of both ways.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
-use super::json::{Json, Tree};
+use super::json::{Json, Tree, Value};
 use super::line::Parser;
 use crate::trace::TraceError;
 use crossfade_core::SimTime;
@@ -19,29 +19,26 @@ pub(super) struct Reader {
 
 impl Parser for Reader {
     fn push(&mut self, bytes: &[u8], _found: &mut Found) -> Result<(), TraceError> {
-        self.json
-            .push(bytes, &mut |line, _, _| Err(TraceError::at(line, "pattern: has no place in a profile")))
+        self.json.push(bytes, &mut |_, tree| Err(tree.refuse("pattern: has no place in a profile")))
     }
 
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
-        let root = self
-            .json
-            .finish(&mut |line, _, _| Err(TraceError::at(line, "pattern: has no place in a profile")))?;
+        let root = self.json.finish(&mut |_, tree| Err(tree.refuse("pattern: has no place in a profile")))?;
         let Some(config) = root.get("config") else {
-            return Err(TraceError::nowhere("config: is needed, with uplink and downlink"));
+            return Err(root.refuse("config: is needed, with uplink and downlink"));
         };
         let mut lasts = SimTime::ZERO;
         for (name, direction) in [("uplink", Direction::Up), ("downlink", Direction::Down)] {
             let Some(link) = config.get(name) else {
-                return Err(TraceError::nowhere(format!("config.{name}: is needed")));
+                return Err(config.refuse(format!("config.{name}: is needed")));
             };
             for step in steps(name, link)? {
                 lasts = lasts.max(step.time);
                 found.push_back((direction, Item::Step(step)));
             }
         }
-        let note = |name: &str| match root.get(name) {
-            Some(Tree::Text(text)) => Some((name.to_owned(), text.clone())),
+        let note = |name: &str| match root.get(name).map(|found| &found.value) {
+            Some(Value::Text(text)) => Some((name.to_owned(), text.clone())),
             _ => None,
         };
         let notes = NOTES.into_iter().filter_map(note).collect();
@@ -56,7 +53,8 @@ fn steps(way: &str, link: &Tree) -> Result<Vec<Step>, TraceError> {
         let found = value.and_then(Tree::number).filter(|number| (0.0..=most).contains(number));
         found.ok_or_else(|| {
             let shown = value.map_or("nothing".to_owned(), Tree::shown);
-            TraceError::nowhere(format!("config.{way}.{name} = {shown}: must be a number from 0 to {most:e}"))
+            let problem = format!("config.{way}.{name} = {shown}: must be a number from 0 to {most:e}");
+            value.unwrap_or(link).refuse(problem)
         })
     };
     let usual = Step {
@@ -67,10 +65,10 @@ fn steps(way: &str, link: &Tree) -> Result<Vec<Step>, TraceError> {
     };
     let pattern = match link.get("cross_traffic_pattern") {
         None => &[],
-        Some(Tree::List(rows)) => rows.as_slice(),
+        Some(Tree { value: Value::List(rows), .. }) => rows.as_slice(),
         Some(other) => {
             let problem = format!("config.{way}.cross_traffic_pattern = {}: must be a list", other.shown());
-            return Err(TraceError::nowhere(problem));
+            return Err(other.refuse(problem));
         }
     };
     let second = SimTime::from_millis(1000);
@@ -78,7 +76,7 @@ fn steps(way: &str, link: &Tree) -> Result<Vec<Step>, TraceError> {
     for (index, traffic) in pattern.iter().enumerate() {
         let kbps = traffic.number().filter(|kbps| (0.0..=1e12).contains(kbps)).ok_or_else(|| {
             let name = format!("config.{way}.cross_traffic_pattern[{index}]");
-            TraceError::nowhere(format!("{name} = {}: must be a number of kbit/s", traffic.shown()))
+            traffic.refuse(format!("{name} = {}: must be a number of kbit/s", traffic.shown()))
         })?;
         let mut step = Step { time: second * index as u64, lasts: Some(second), ..usual.clone() };
         step.add(Extra::CrossTraffic, kbps * 1e3);

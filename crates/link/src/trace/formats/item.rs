@@ -112,7 +112,7 @@ impl Extra {
         Self::RebindAddress,
     ];
 
-    /// Its name as a column, with its unit.
+    /// Name of the quantity as a column, with its unit.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jitter => "jitter_s",
@@ -206,7 +206,7 @@ pub enum Item {
         time: SimTime,
         /// Bytes.
         bytes: u32,
-        /// Its number, or that of its flow.
+        /// Number of the packet, or of its flow.
         id: Option<u64>,
     },
     /// A packet came out of the link.
@@ -215,7 +215,7 @@ pub enum Item {
         time: SimTime,
         /// Bytes.
         bytes: u32,
-        /// Its number, or that of its flow.
+        /// Number of the packet, or of its flow.
         id: Option<u64>,
         /// How long it was under way.
         delay: Option<SimTime>,

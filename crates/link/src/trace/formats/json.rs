@@ -12,9 +12,15 @@ const MOST: usize = 1 << 20;
 /// The list that is handed over element by element: `{NAME: {"pattern": [...]}}`.
 const LONG_LIST: &str = "pattern";
 
-/// A value.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Tree {
+/// A value, and the line in which it begins.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    pub(super) line: usize,
+    pub(super) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
     Null,
     Truth(bool),
     Number(f64),
@@ -24,18 +30,27 @@ pub(super) enum Tree {
 }
 
 impl Tree {
+    pub(super) fn new(line: usize, value: Value) -> Self {
+        Self { line, value }
+    }
+
+    /// An error in its line.
+    pub(super) fn refuse(&self, problem: impl Into<String>) -> TraceError {
+        TraceError::at(self.line, problem)
+    }
+
     /// What stands under that name.
     pub(super) fn get(&self, name: &str) -> Option<&Tree> {
-        match self {
-            Self::Table(rows) => rows.iter().find(|(known, _)| known == name).map(|(_, tree)| tree),
+        match &self.value {
+            Value::Table(rows) => rows.iter().find(|(known, _)| known == name).map(|(_, tree)| tree),
             _ => None,
         }
     }
 
     /// The only row of a table.
     pub(super) fn only(&self) -> Option<(&str, &Tree)> {
-        match self {
-            Self::Table(rows) => match rows.as_slice() {
+        match &self.value {
+            Value::Table(rows) => match rows.as_slice() {
                 [(name, tree)] => Some((name, tree)),
                 _ => None,
             },
@@ -45,27 +60,27 @@ impl Tree {
 
     /// A number.
     pub(super) fn number(&self) -> Option<f64> {
-        if let Self::Number(number) = self { Some(*number) } else { None }
+        if let Value::Number(number) = self.value { Some(number) } else { None }
     }
 
     /// A short form of it, for messages.
     pub(super) fn shown(&self) -> String {
-        match self {
-            Self::Null => "null".to_owned(),
-            Self::Truth(truth) => truth.to_string(),
-            Self::Number(number) if number.abs() >= 1e16 => format!("{number:e}"),
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => excerpt(text),
-            Self::List(_) => "a list".to_owned(),
-            Self::Table(_) => "a table".to_owned(),
+        match &self.value {
+            Value::Null => "null".to_owned(),
+            Value::Truth(truth) => truth.to_string(),
+            Value::Number(number) if number.abs() >= 1e16 => format!("{number:e}"),
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => excerpt(text),
+            Value::List(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
         }
     }
 }
 
-/// A list or a table that is not whole.
+/// A list or a table that is not whole, and the line in which it begins.
 enum Open {
-    List(Vec<Tree>),
-    Table(Vec<(String, Tree)>, Option<String>),
+    List(usize, Vec<Tree>),
+    Table(usize, Vec<(String, Tree)>, Option<String>),
 }
 
 /// What may come next.
@@ -116,11 +131,11 @@ impl Default for Json {
 }
 
 impl Json {
-    /// The next bytes; `take` gets the line, the name of the table and each element of the long list.
+    /// The next bytes; `take` gets the name of the table and each element of the long list.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+        take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         for &byte in bytes {
             if self.is_mark(byte) {
@@ -143,11 +158,11 @@ impl Json {
     /// The value, without the elements that were handed over.
     pub(super) fn finish(
         &mut self,
-        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+        take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
     ) -> Result<Tree, TraceError> {
         if let Token::Word(word) = std::mem::replace(&mut self.token, Token::None) {
-            let tree = self.word(&word)?;
-            self.value(tree, take)?;
+            let value = self.word(&word)?;
+            self.value(Tree::new(self.line, value), take)?;
         }
         self.root.take().ok_or_else(|| self.refuse("the JSON text ends too early"))
     }
@@ -159,7 +174,7 @@ impl Json {
     fn byte(
         &mut self,
         byte: u8,
-        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+        take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         match &mut self.token {
             Token::Text(text, escaped) => {
@@ -190,8 +205,8 @@ impl Json {
                 }
                 let word = std::mem::take(word);
                 self.token = Token::None;
-                let tree = self.word(&word)?;
-                self.value(tree, take)?;
+                let value = self.word(&word)?;
+                self.value(Tree::new(self.line, value), take)?;
             }
             Token::None => {}
         }
@@ -202,7 +217,7 @@ impl Json {
     fn between(
         &mut self,
         byte: u8,
-        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+        take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         let value_may_come = matches!(self.expect, Expect::Value | Expect::ValueOrEnd);
         match byte {
@@ -215,18 +230,18 @@ impl Json {
                     return Err(self.refuse("more than 64 lists and tables within each other"));
                 }
                 let (open, expect) = match byte {
-                    b'{' => (Open::Table(Vec::new(), None), Expect::NameOrEnd),
-                    _ => (Open::List(Vec::new()), Expect::ValueOrEnd),
+                    b'{' => (Open::Table(self.line, Vec::new(), None), Expect::NameOrEnd),
+                    _ => (Open::List(self.line, Vec::new()), Expect::ValueOrEnd),
                 };
                 self.open.push(open);
                 self.expect = expect;
             }
             b'}' if matches!(self.expect, Expect::NameOrEnd | Expect::CommaOrEnd) => match self.open.pop() {
-                Some(Open::Table(rows, _)) => self.value(Tree::Table(rows), take)?,
+                Some(Open::Table(line, rows, _)) => self.value(Tree::new(line, Value::Table(rows)), take)?,
                 _ => return Err(self.unexpected(byte)),
             },
             b']' if matches!(self.expect, Expect::ValueOrEnd | Expect::CommaOrEnd) => match self.open.pop() {
-                Some(Open::List(rows)) => self.value(Tree::List(rows), take)?,
+                Some(Open::List(line, rows)) => self.value(Tree::new(line, Value::List(rows)), take)?,
                 _ => return Err(self.unexpected(byte)),
             },
             b':' if self.expect == Expect::Colon => self.expect = Expect::Value,
@@ -298,16 +313,16 @@ impl Json {
         Ok(found)
     }
 
-    fn word(&self, word: &[u8]) -> Result<Tree, TraceError> {
+    fn word(&self, word: &[u8]) -> Result<Value, TraceError> {
         let word = std::str::from_utf8(word).unwrap_or_default();
         Ok(match word {
-            "null" => Tree::Null,
-            "true" => Tree::Truth(true),
-            "false" => Tree::Truth(false),
+            "null" => Value::Null,
+            "true" => Value::Truth(true),
+            "false" => Value::Truth(false),
             _ => {
                 let is_json = word.starts_with(|first: char| first.is_ascii_digit() || first == '-');
                 let number = word.parse().ok().filter(|number: &f64| is_json && number.is_finite());
-                Tree::Number(number.ok_or_else(|| {
+                Value::Number(number.ok_or_else(|| {
                     self.refuse(&format!(
                         "{}: must be a number, a text in quotes, true, false or null",
                         excerpt(word)
@@ -320,12 +335,12 @@ impl Json {
     fn text_is_whole(
         &mut self,
         text: String,
-        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+        take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         if !matches!(self.expect, Expect::Name | Expect::NameOrEnd) {
-            return self.value(Tree::Text(text), take);
+            return self.value(Tree::new(self.line, Value::Text(text)), take);
         }
-        if let Some(Open::Table(rows, name)) = self.open.last_mut() {
+        if let Some(Open::Table(_, rows, name)) = self.open.last_mut() {
             if rows.iter().any(|(known, _)| *known == text) {
                 let problem = format!("{}: stands twice in its table", excerpt(&text));
                 return Err(TraceError::at(self.line, problem));
@@ -340,22 +355,22 @@ impl Json {
     fn value(
         &mut self,
         tree: Tree,
-        take: &mut dyn FnMut(usize, &str, Tree) -> Result<(), TraceError>,
+        take: &mut dyn FnMut(&str, Tree) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         self.expect = Expect::CommaOrEnd;
-        if let [Open::Table(_, Some(of)), Open::Table(_, Some(list)), Open::List(_)] = self.open.as_slice()
+        if let [Open::Table(.., Some(of)), Open::Table(.., Some(list)), Open::List(..)] = self.open.as_slice()
             && list == LONG_LIST
         {
             self.kept = 0;
-            return take(self.line, of, tree);
+            return take(of, tree);
         }
         self.kept += 1;
         if self.kept > MOST {
             return Err(self.refuse("more values than a trace has outside of its list of steps"));
         }
         match self.open.last_mut() {
-            Some(Open::List(rows)) => rows.push(tree),
-            Some(Open::Table(rows, name)) => rows.push((name.take().unwrap_or_default(), tree)),
+            Some(Open::List(_, rows)) => rows.push(tree),
+            Some(Open::Table(_, rows, name)) => rows.push((name.take().unwrap_or_default(), tree)),
             None => {
                 self.root = Some(tree);
                 self.expect = Expect::Nothing;
@@ -370,12 +385,31 @@ mod tests {
     use super::*;
 
     /// What was told of a text, and what is left of it.
-    type Told = (Vec<(usize, String, Tree)>, Tree);
+    type Told = (Vec<(String, Tree)>, Tree);
+
+    /// Values are equal wherever they stand.
+    impl PartialEq for Tree {
+        fn eq(&self, other: &Self) -> bool {
+            match (&self.value, &other.value) {
+                (Value::Null, Value::Null) => true,
+                (Value::Truth(a), Value::Truth(b)) => a == b,
+                (Value::Number(a), Value::Number(b)) => a == b,
+                (Value::Text(a), Value::Text(b)) => a == b,
+                (Value::List(a), Value::List(b)) => a == b,
+                (Value::Table(a), Value::Table(b)) => a == b,
+                _ => false,
+            }
+        }
+    }
+
+    fn tree(value: Value) -> Tree {
+        Tree::new(0, value)
+    }
 
     fn read(text: &str, size: usize) -> Result<Told, TraceError> {
         let (mut json, mut taken) = (Json::default(), Vec::new());
-        let mut take = |line, of: &str, tree| {
-            taken.push((line, of.to_owned(), tree));
+        let mut take = |of: &str, tree| {
+            taken.push((of.to_owned(), tree));
             Ok(())
         };
         for chunk in text.as_bytes().chunks(size) {
@@ -388,31 +422,45 @@ mod tests {
     #[test]
     fn values_are_read_in_pieces_of_any_size() {
         let text = r#" {"a" : [1, -2.5e3, true, null, "x\"\u00e4\ud83d\ude00\n"], "b": {}, "c": []} "#;
-        let list = [1.0, -2500.0].map(Tree::Number).into_iter();
-        let list = list.chain([Tree::Truth(true), Tree::Null, Tree::Text("x\"ä😀\n".to_owned())]).collect();
-        let row = |name: &str, tree| (name.to_owned(), tree);
+        let list = [1.0, -2500.0].map(Value::Number).into_iter();
+        let list = list.chain([Value::Truth(true), Value::Null, Value::Text("x\"ä😀\n".to_owned())]);
+        let row = |name: &str, value| (name.to_owned(), tree(value));
         let table = vec![
-            row("a", Tree::List(list)),
-            row("b", Tree::Table(Vec::new())),
-            row("c", Tree::List(Vec::new())),
+            row("a", Value::List(list.map(tree).collect())),
+            row("b", Value::Table(Vec::new())),
+            row("c", Value::List(Vec::new())),
         ];
         for size in [1, 7, 1000] {
-            assert_eq!(read(text, size), Ok((Vec::new(), Tree::Table(table.clone()))));
+            assert_eq!(read(text, size), Ok((Vec::new(), tree(Value::Table(table.clone())))));
         }
-        assert_eq!(read("12", 1), Ok((Vec::new(), Tree::Number(12.0))));
+        assert_eq!(read("12", 1), Ok((Vec::new(), tree(Value::Number(12.0)))));
     }
 
     #[test]
     fn the_elements_of_the_long_list_are_not_kept() {
         let (taken, root) =
             read("{\"N\": {\"pattern\": [\n1,\n{\"pattern\": [2]}],\n\"count\": 3}}", 5).unwrap();
-        let inner = Tree::Table(vec![("pattern".to_owned(), Tree::List(vec![Tree::Number(2.0)]))]);
-        assert_eq!(taken, [(2, "N".to_owned(), Tree::Number(1.0)), (3, "N".to_owned(), inner)]);
+        let list = tree(Value::List(vec![tree(Value::Number(2.0))]));
+        let inner = tree(Value::Table(vec![("pattern".to_owned(), list)]));
+        assert_eq!(taken, [("N".to_owned(), tree(Value::Number(1.0))), ("N".to_owned(), inner)]);
         let (name, body) = root.only().unwrap();
         assert_eq!(
             (name, body.get("count"), body.get("pattern")),
-            ("N", Some(&Tree::Number(3.0)), Some(&Tree::List(Vec::new())))
+            ("N", Some(&tree(Value::Number(3.0))), Some(&tree(Value::List(Vec::new()))))
         );
+    }
+
+    #[test]
+    fn a_value_knows_the_line_in_which_it_begins() {
+        let text = "{\n \"a\": 1,\n \"b\": [\n  true\n ],\n \"c\":\n  {\n  \"d\": \"x\"\n}}";
+        for size in [1, 4, 1000] {
+            let (_, root) = read(text, size).unwrap();
+            let line = |name: &str| root.get(name).unwrap().line;
+            assert_eq!([root.line, line("a"), line("b"), line("c")], [1, 2, 3, 7]);
+            assert_eq!(root.get("c").unwrap().get("d").unwrap().line, 8);
+            let Value::List(rows) = &root.get("b").unwrap().value else { panic!("a list") };
+            assert_eq!(rows[0].line, 4);
+        }
     }
 
     #[test]

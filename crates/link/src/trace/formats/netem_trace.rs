@@ -2,12 +2,14 @@
 //! "1s"}}, ...], "count": 0}}`, and likewise of delays and losses. Quantities are texts, or numbers as its other form has them.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Step, Whole};
-use super::json::{Json, Tree};
+use super::json::{Json, Tree, Value};
 use super::line::{Parser, later};
 use super::units::{HUMAN_RATES, HUMAN_TIMES, rate, sum, time, time_text};
 use crate::trace::TraceError;
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, excerpt};
 use std::fmt::Write as _;
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
 
 /// TOML is read whole.
 const LARGEST_TOML: usize = 8 << 20;
@@ -74,12 +76,12 @@ pub(super) struct FromJson {
 impl Parser for FromJson {
     fn push(&mut self, bytes: &[u8], found: &mut Found) -> Result<(), TraceError> {
         let steps = &mut self.steps;
-        self.json.push(bytes, &mut |line, of, tree| steps.element(line, of, &tree, found))
+        self.json.push(bytes, &mut |of, tree| steps.element(of, &tree, found))
     }
 
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
         let steps = &mut self.steps;
-        let root = self.json.finish(&mut |line, of, tree| steps.element(line, of, &tree, found))?;
+        let root = self.json.finish(&mut |of, tree| steps.element(of, &tree, found))?;
         self.steps.root(&root, found)
     }
 }
@@ -103,36 +105,53 @@ impl Parser for FromToml {
 
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError> {
         let text = std::str::from_utf8(&self.bytes).map_err(|_| TraceError::nowhere("not UTF-8 text"))?;
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let line =
-                error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count());
-            TraceError::at(line + 1, error.message().lines().collect::<Vec<_>>().join(" "))
+        let line_at = |place: usize| 1 + text[..place.min(text.len())].matches('\n').count();
+        let table = DeTable::parse(text).map_err(|error| {
+            let line = line_at(error.span().map_or(0, |span| span.start));
+            TraceError::at(line, error.message().lines().collect::<Vec<_>>().join(" "))
         })?;
-        let root = tree(toml::Value::Table(table));
+        let rows = table
+            .into_inner()
+            .into_iter()
+            .map(|(name, row)| Ok((name.into_inner().into_owned(), tree(row, &line_at)?)));
+        let root = Tree::new(1, Value::Table(rows.collect::<Result<_, TraceError>>()?));
         let mut steps = Steps::default();
         if let Some((of, body)) = root.only()
-            && let Some(Tree::List(elements)) = body.get("pattern")
+            && let Some(Value::List(elements)) = body.get("pattern").map(|pattern| &pattern.value)
         {
             for element in elements {
-                steps.element(0, of, element, found)?;
+                steps.element(of, element, found)?;
             }
         }
         steps.root(&root, found)
     }
 }
 
-fn tree(value: toml::Value) -> Tree {
-    match value {
-        toml::Value::String(text) => Tree::Text(text),
-        toml::Value::Integer(number) => Tree::Number(number as f64),
-        toml::Value::Float(number) => Tree::Number(number),
-        toml::Value::Boolean(truth) => Tree::Truth(truth),
-        toml::Value::Datetime(time) => Tree::Text(time.to_string()),
-        toml::Value::Array(rows) => Tree::List(rows.into_iter().map(tree).collect()),
-        toml::Value::Table(rows) => {
-            Tree::Table(rows.into_iter().map(|(name, row)| (name, tree(row))).collect())
+/// A value of TOML; `line_at` says in which line of the text a byte is.
+fn tree(found: Spanned<DeValue<'_>>, line_at: &impl Fn(usize) -> usize) -> Result<Tree, TraceError> {
+    let line = line_at(found.span().start);
+    let value = match found.into_inner() {
+        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::Integer(number) => Value::Number(whole_number(&number).ok_or_else(|| {
+            TraceError::at(line, format!("{}: must be a number below 2^63", excerpt(number.as_str())))
+        })? as f64),
+        DeValue::Float(number) => Value::Number(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(truth) => Value::Truth(truth),
+        DeValue::Datetime(time) => Value::Text(time.to_string()),
+        DeValue::Array(rows) => {
+            Value::List(rows.into_iter().map(|row| tree(row, line_at)).collect::<Result<_, _>>()?)
         }
-    }
+        DeValue::Table(rows) => Value::Table(
+            rows.into_iter()
+                .map(|(name, row)| Ok((name.into_inner().into_owned(), tree(row, line_at)?)))
+                .collect::<Result<_, TraceError>>()?,
+        ),
+    };
+    Ok(Tree::new(line, value))
+}
+
+fn whole_number(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 /// Makes steps of patterns.
@@ -142,53 +161,38 @@ struct Steps {
     count: u64,
 }
 
-/// An error in a line, where it is known: of TOML it is not, and the number of the step stands for it.
-fn at(line: usize, step: u64, problem: String) -> TraceError {
-    if line > 0 {
-        TraceError::at(line, problem)
-    } else {
-        TraceError::nowhere(format!("step {}: {problem}", step + 1))
-    }
-}
-
 impl Steps {
     /// An element of the outermost pattern.
-    fn element(&mut self, line: usize, of: &str, tree: &Tree, found: &mut Found) -> Result<(), TraceError> {
-        let refuse = |problem: String| at(line, self.count, problem);
+    fn element(&mut self, of: &str, tree: &Tree, found: &mut Found) -> Result<(), TraceError> {
         match Kind::of(of) {
             Some((kind, Shape::Repeated)) => {
                 let Some((name, body)) = tree.only() else {
-                    return Err(refuse(format!("{}: must be a table of one configuration", tree.shown())));
+                    return Err(
+                        tree.refuse(format!("{}: must be a table of one configuration", tree.shown()))
+                    );
                 };
-                self.pattern(line, kind, name, body, found)
+                self.pattern(kind, name, body, found)
             }
-            Some((_, Shape::Listed)) => self.listed(line, tree, found),
-            _ => Err(refuse(format!("{of}: {NAMES}"))),
+            Some((_, Shape::Listed)) => self.listed(tree, found),
+            _ => Err(tree.refuse(format!("{of}: {NAMES}"))),
         }
     }
 
-    fn pattern(
-        &mut self,
-        line: usize,
-        kind: Kind,
-        name: &str,
-        body: &Tree,
-        found: &mut Found,
-    ) -> Result<(), TraceError> {
-        let refuse = |count: u64, problem: String| Err(at(line, count, problem));
+    fn pattern(&mut self, kind: Kind, name: &str, body: &Tree, found: &mut Found) -> Result<(), TraceError> {
         match Kind::of(name) {
             Some((of, _)) if of != kind => {
-                refuse(self.count, format!("{name}: must be of {}, as the pattern around it", kind.word()))
+                let problem = format!("{name}: must be of {}, as the pattern around it", kind.word());
+                Err(body.refuse(problem))
             }
-            Some((_, Shape::Static)) => self.constant(line, kind, body, found),
+            Some((_, Shape::Static)) => self.constant(kind, body, found),
             Some((_, Shape::Repeated)) => {
-                let count = count_of(line, self.count, body)?;
-                let elements = body.get("pattern");
-                let Some(Tree::List(elements)) = elements else { return Ok(()) };
+                let count = count_of(body)?;
+                let elements = body.get("pattern").map(|pattern| &pattern.value);
+                let Some(Value::List(elements)) = elements else { return Ok(()) };
                 if count == 0 {
                     let problem =
                         "count = 0: never ends, and more follows: must be 1 or more within a pattern";
-                    return refuse(self.count, problem.to_owned());
+                    return Err(body.get("count").unwrap_or(body).refuse(problem));
                 }
                 let before = self.count;
                 for _ in 0..count {
@@ -196,88 +200,82 @@ impl Steps {
                         let Some((name, body)) = element.only() else {
                             let problem =
                                 format!("{}: must be a table of one configuration", element.shown());
-                            return refuse(self.count, problem);
+                            return Err(element.refuse(problem));
                         };
-                        self.pattern(line, kind, name, body, found)?;
+                        self.pattern(kind, name, body, found)?;
                     }
                     if self.count - before > MOST_NESTED || self.count == before {
                         break;
                     }
                 }
                 if self.count - before > MOST_NESTED {
-                    return refuse(
-                        before,
-                        format!("a pattern within another of more than {MOST_NESTED} steps"),
-                    );
+                    let problem = format!("a pattern within another of more than {MOST_NESTED} steps");
+                    return Err(body.refuse(problem));
                 }
                 Ok(())
             }
             Some((_, Shape::Listed)) => {
-                let Some(Tree::List(rows)) = body.get("pattern") else { return Ok(()) };
-                rows.iter().try_for_each(|row| self.listed(line, row, found))
+                let Some(Value::List(rows)) = body.get("pattern").map(|pattern| &pattern.value) else {
+                    return Ok(());
+                };
+                rows.iter().try_for_each(|row| self.listed(row, found))
             }
-            None => refuse(self.count, format!("{name}: {NAMES}")),
+            None => Err(body.refuse(format!("{name}: {NAMES}"))),
         }
     }
 
     /// `[DURATION, [RATE, ...]]`.
-    fn listed(&mut self, line: usize, row: &Tree, found: &mut Found) -> Result<(), TraceError> {
-        let parts = match row {
-            Tree::List(parts) => parts.as_slice(),
+    fn listed(&mut self, row: &Tree, found: &mut Found) -> Result<(), TraceError> {
+        let parts = match &row.value {
+            Value::List(parts) => parts.as_slice(),
             _ => &[],
         };
-        let [lasts, Tree::List(rates)] = parts else {
-            return Err(at(line, self.count, format!("{}: must be [DURATION, [RATE, ...]]", row.shown())));
+        let [lasts, Tree { value: Value::List(rates), .. }] = parts else {
+            return Err(row.refuse(format!("{}: must be [DURATION, [RATE, ...]]", row.shown())));
         };
-        let lasts = duration(line, self.count, "duration", lasts)?;
+        let lasts = duration("duration", lasts)?;
         for rate in rates {
-            let rate_bps = Some(bandwidth(line, self.count, rate)?);
-            self.step(line, lasts, Step { rate_bps, ..Step::default() }, found)?;
+            let rate_bps = Some(bandwidth(rate)?);
+            self.step(rate.line, lasts, Step { rate_bps, ..Step::default() }, found)?;
         }
         Ok(())
     }
 
-    fn constant(
-        &mut self,
-        line: usize,
-        kind: Kind,
-        body: &Tree,
-        found: &mut Found,
-    ) -> Result<(), TraceError> {
-        let of = self.count;
+    fn constant(&mut self, kind: Kind, body: &Tree, found: &mut Found) -> Result<(), TraceError> {
         let known = match kind {
             Kind::Rate => "bw",
             Kind::Delay => "delay",
             Kind::Loss => "loss",
         };
-        if let Tree::Table(rows) = body {
-            if let Some((name, _)) = rows.iter().find(|(name, _)| name != known && name != "duration") {
-                return Err(at(line, of, format!("{name}: must be {known} or duration")));
+        if let Value::Table(rows) = &body.value {
+            if let Some((name, row)) = rows.iter().find(|(name, _)| name != known && name != "duration") {
+                return Err(row.refuse(format!("{name}: must be {known} or duration")));
             }
         } else {
-            return Err(at(line, of, format!("{}: must be a table of {known} and duration", body.shown())));
+            let problem = format!("{}: must be a table of {known} and duration", body.shown());
+            return Err(body.refuse(problem));
         }
         // What is left away is as its library has it.
-        let lasts = body.get("duration").map_or(Ok(SECOND), |tree| duration(line, of, "duration", tree))?;
+        let lasts = body.get("duration").map_or(Ok(SECOND), |tree| duration("duration", tree))?;
         let value = body.get(known);
         let mut step = Step::default();
         match kind {
             Kind::Rate => {
-                step.rate_bps = Some(value.map_or(Ok(12e6), |tree| bandwidth(line, of, tree))?);
+                step.rate_bps = Some(value.map_or(Ok(12e6), bandwidth)?);
             }
             Kind::Delay => {
                 let usual = Ok(SimTime::from_millis(10));
-                step.delay = Some(value.map_or(usual, |tree| duration(line, of, known, tree))?);
+                step.delay = Some(value.map_or(usual, |tree| duration(known, tree))?);
             }
             Kind::Loss => {
-                let shares = value.map_or(Ok(vec![0.1, 0.2]), |tree| shares(line, of, tree))?;
+                let shares = value.map_or(Ok(vec![0.1, 0.2]), shares)?;
                 let (first, after) =
                     shares.split_first().map_or((0.0, &[][..]), |(first, after)| (*first, after));
                 step.loss = Some(first);
                 step.extras.extend(after.iter().map(|share| (Extra::LossAfterLoss, *share)));
             }
         }
-        self.step(line, lasts, step, found)
+        self.step(body.line, lasts, step, found)
     }
 
     fn step(&mut self, line: usize, lasts: SimTime, step: Step, found: &mut Found) -> Result<(), TraceError> {
@@ -295,23 +293,20 @@ impl Steps {
     /// What stands outside of the outermost pattern.
     fn root(&mut self, root: &Tree, found: &mut Found) -> Result<Whole, TraceError> {
         let Some((name, body)) = root.only() else {
-            return Err(TraceError::nowhere(format!(
-                "{}: must be a table of one configuration",
-                root.shown()
-            )));
+            return Err(root.refuse(format!("{}: must be a table of one configuration", root.shown())));
         };
         let at_end = match Kind::of(name) {
-            Some((_, Shape::Repeated)) => match count_of(0, 0, body)? {
+            Some((_, Shape::Repeated)) => match count_of(body)? {
                 0 => AtEnd::Loop,
                 1 => AtEnd::Unsaid,
                 rounds => AtEnd::Rounds(rounds),
             },
             Some((kind, Shape::Static)) => {
-                self.constant(0, kind, body, found)?;
+                self.constant(kind, body, found)?;
                 AtEnd::Unsaid
             }
             Some((_, Shape::Listed)) => AtEnd::Unsaid,
-            None => return Err(TraceError::nowhere(format!("{name}: {NAMES}"))),
+            None => return Err(body.refuse(format!("{name}: {NAMES}"))),
         };
         if self.count == 0 {
             return Err(TraceError::nowhere("the pattern has no step that lasts"));
@@ -322,29 +317,29 @@ impl Steps {
 
 const NAMES: &str = "must be Static or Repeated, of Bw, Delay or Loss, or TraceBwConfig: what is drawn at random is no recording";
 
-fn count_of(line: usize, step: u64, body: &Tree) -> Result<u64, TraceError> {
+fn count_of(body: &Tree) -> Result<u64, TraceError> {
     let Some(count) = body.get("count") else { return Ok(0) };
     let whole = count.number().filter(|count| count.fract() == 0.0 && (0.0..=1e15).contains(count));
     whole.map(|count| count as u64).ok_or_else(|| {
-        at(line, step, format!("count = {}: must be a whole number of 0 or more", count.shown()))
+        count.refuse(format!("count = {}: must be a whole number of 0 or more", count.shown()))
     })
 }
 
 /// A text such as `1s 500ms`, or `{"secs": 1, "nanos": 500000000}`.
-fn duration(line: usize, step: u64, name: &str, tree: &Tree) -> Result<SimTime, TraceError> {
-    let nanos = if let Tree::Text(text) = tree {
+fn duration(name: &str, tree: &Tree) -> Result<SimTime, TraceError> {
+    let nanos = if let Value::Text(text) = &tree.value {
         sum(text, HUMAN_TIMES)
     } else {
         let part = |name: &str| tree.get(name).and_then(Tree::number);
         part("secs").zip(part("nanos")).map(|(secs, nanos)| secs * 1e9 + nanos)
     };
     time(nanos)
-        .ok_or_else(|| at(line, step, format!("{name} = {}: must be a time such as \"10ms\"", tree.shown())))
+        .ok_or_else(|| tree.refuse(format!("{name} = {}: must be a time such as \"10ms\"", tree.shown())))
 }
 
 /// A text such as `12Mbps`, or `{"gbps": 0, "bps": 12000000}`. Parts of a bit/s are left away, as its library does.
-fn bandwidth(line: usize, step: u64, tree: &Tree) -> Result<f64, TraceError> {
-    let bps = if let Tree::Text(text) = tree {
+fn bandwidth(tree: &Tree) -> Result<f64, TraceError> {
+    let bps = if let Value::Text(text) = &tree.value {
         sum(text, HUMAN_RATES)
     } else {
         let part = |name: &str| tree.get(name).and_then(Tree::number);
@@ -352,18 +347,16 @@ fn bandwidth(line: usize, step: u64, tree: &Tree) -> Result<f64, TraceError> {
     };
     rate(bps)
         .map(f64::floor)
-        .ok_or_else(|| at(line, step, format!("bw = {}: must be a rate such as \"12Mbps\"", tree.shown())))
+        .ok_or_else(|| tree.refuse(format!("bw = {}: must be a rate such as \"12Mbps\"", tree.shown())))
 }
 
-fn shares(line: usize, step: u64, tree: &Tree) -> Result<Vec<f64>, TraceError> {
+fn shares(tree: &Tree) -> Result<Vec<f64>, TraceError> {
     let share = |tree: &Tree| tree.number().filter(|share| (0.0..=1.0).contains(share));
-    let found = match tree {
-        Tree::List(rows) => rows.iter().map(share).collect(),
+    let found = match &tree.value {
+        Value::List(rows) => rows.iter().map(share).collect(),
         _ => None,
     };
-    found.ok_or_else(|| {
-        at(line, step, format!("loss = {}: must be a list of shares from 0 to 1", tree.shown()))
-    })
+    found.ok_or_else(|| tree.refuse(format!("loss = {}: must be a list of shares from 0 to 1", tree.shown())))
 }
 
 /// Writes a pattern of one kind, as JSON or TOML.

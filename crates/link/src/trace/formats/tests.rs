@@ -264,13 +264,13 @@ fn a_wrong_line_is_refused_with_its_number() {
         ),
         (
             Format::NetemTrace,
-            "{\"NormalizedBwConfig\": {\"mean\": \"12Mbps\"}}",
-            "NormalizedBwConfig: must be Static or Repeated, of Bw, Delay or Loss, or TraceBwConfig: what is drawn at random is no recording",
+            "{\"NormalizedBwConfig\":\n{\"mean\": \"12Mbps\"}}",
+            "line 2: NormalizedBwConfig: must be Static or Repeated, of Bw, Delay or Loss, or TraceBwConfig: what is drawn at random is no recording",
         ),
         (
             Format::NetemTraceToml,
             "[RepeatedLossPatternConfig]\n[[RepeatedLossPatternConfig.pattern]]\nStaticLossConfig = { loss = [2.0] }\n",
-            "step 1: loss = a list: must be a list of shares from 0 to 1",
+            "line 3: loss = a list: must be a list of shares from 0 to 1",
         ),
         (
             Format::Tc,
@@ -286,8 +286,38 @@ fn a_wrong_line_is_refused_with_its_number() {
         ),
         (
             Format::Ibox,
-            "{\"config\": {\"uplink\": {\"bottleneck_bandwidth\": -1}}}",
-            "config.uplink.bottleneck_bandwidth = -1: must be a number from 0 to 1e12",
+            "{\"config\": {\n\"uplink\": {\n\"bottleneck_bandwidth\": -1}}}",
+            "line 3: config.uplink.bottleneck_bandwidth = -1: must be a number from 0 to 1e12",
+        ),
+        (
+            Format::Ibox,
+            "{\"config\": {\n\"uplink\": {\"bottleneck_bandwidth\": 1, \"propagation_delay\": 1}}}",
+            "line 2: config.uplink.buffer_size_bytes = nothing: must be a number from 0 to 1e15",
+        ),
+        (
+            Format::Ibox,
+            "{\"config\": {\"uplink\": {\"bottleneck_bandwidth\": 1, \"propagation_delay\": 1,\n\"buffer_size_bytes\": 9, \"cross_traffic_pattern\": [0,\n\"x\"]}}}",
+            "line 3: config.uplink.cross_traffic_pattern[1] = \"x\": must be a number of kbit/s",
+        ),
+        (
+            Format::NetemTrace,
+            "{\"RepeatedDelayPatternConfig\": {\"pattern\": [\n{\"StaticDelayConfig\": {\n\"delay\": \"10ms\",\n\"duration\": 5}}]}}",
+            "line 4: duration = 5: must be a time such as \"10ms\"",
+        ),
+        (
+            Format::NetemTrace,
+            "{\"RepeatedBwPatternConfig\": {\"pattern\": [],\n\"count\": -2}}",
+            "line 2: count = -2: must be a whole number of 0 or more",
+        ),
+        (
+            Format::NetemTraceToml,
+            "[RepeatedBwPatternConfig]\ncount = 0.5\n[[RepeatedBwPatternConfig.pattern]]\nStaticBwConfig = { bw = \"1Mbps\" }\n",
+            "line 2: count = 0.5: must be a whole number of 0 or more",
+        ),
+        (
+            Format::NetemTraceToml,
+            "[RepeatedBwPatternConfig]\n[[RepeatedBwPatternConfig.pattern]]\n[RepeatedBwPatternConfig.pattern.StaticBwConfig]\nbw = 12\n",
+            "line 4: bw = 12: must be a rate such as \"12Mbps\"",
         ),
         (
             Format::Interop,

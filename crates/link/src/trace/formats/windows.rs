@@ -27,7 +27,7 @@ pub struct Distribution {
 pub struct Curve {
     /// When each window begins.
     pub times_s: Vec<f64>,
-    /// Its mean.
+    /// Mean of each window.
     pub means: Vec<f64>,
 }
 
