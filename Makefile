@@ -9,6 +9,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # maturin finds the environment by the first, cargo builds the extension for its Python by the second.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Tests start hundreds of processes and several workers: what one compiles, the others read.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUST := Cargo.toml $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
 # The packages of a group, as locks/python.txt has them: pip refuses whatever has another hash or is not listed.
@@ -30,9 +32,9 @@ figure: $(or $(wildcard $(VENV)/.built),$(VENV)/.quick)  ## from nothing to out/
 	@mkdir -p out
 	@$(BIN)/crossfade paper tcp-markov fig2 --csv out/fig2.csv --plot out/fig2.png --quiet
 
-check: lint locked $(VENV)/.extension  ## what one runs often: formatting, lints, types, unit tests of Rust, rules and results of Python
+check: lint locked $(VENV)/.extension  ## what one runs often: formatting, lints, types, unit tests of Rust, quick tests of Python
 	cargo test --locked --quiet --workspace --lib
-	$(BIN)/python -m pytest -n auto --dist loadfile -q tests/results tests/comparison tests/sweeps tests/test_*.py
+	$(BIN)/python -m pytest -n auto --dist loadfile -q -m quick
 
 test: test-rust test-python  ## all tests; what a machine lacks the programs for is skipped, and named at the end
 	@$(BIN)/python scripts/count_skips.py target/skipped.txt

@@ -27,6 +27,7 @@ from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
 from crossfade.results.rows import Row
 from tests.longest_first import LongestFirst
+from tests.quick import Quick
 
 # Speed is measured in benchmarks, never in tests; and these meet the same examples each time, so that no
 # change fails by what it did not touch. The hunt for others is a trial (tests/trials/properties.py).
@@ -52,6 +53,10 @@ SWEEP = (
 "channel.p_e" = [0.01, 0.1]
 """
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Quick(config))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
+# The group of all live tests.
+LIVE = "live"
 # The groups that decide how long all take, with rough seconds on two cores. Of others a test counts a tenth.
 SECONDS = {
-    "live": 300,
+    LIVE: 300,
 }
 
 
@@ -26,7 +28,7 @@ def group_of(file: str) -> str:
     is_live = path.name.startswith("test_live") or path.parent.name == "trials"
     needs = r"^from tests\.\S+ import .*\b(need_live|visit)\b"
     is_live |= re.search(needs, path.read_text(), re.M) is not None
-    return "live" if is_live else file
+    return LIVE if is_live else file
 
 
 class LongestFirst(LoadFileScheduling):  # type: ignore[misc]

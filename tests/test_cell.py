@@ -72,17 +72,9 @@ def test_users_have_results_of_their_own(tmp_path: Path) -> None:
 def test_link_events_say_who_had_which_bin(cli: Cli, tmp_path: Path, figures: list[Figure]) -> None:
     scenario, file = tmp_path / "cell.toml", tmp_path / "links.csv"
     scenario.write_text(CELL)
-    cli(
-        "run",
-        scenario,
-        "--set",
-        "cell.scheduler=round-robin",
-        "--link-events",
-        file,
-        "--runs",
-        "1",
-        "--quiet",
-    )
+    short = ("run.warmup=0.1 s", "run.duration=0.2 s", "cell.scheduler=round-robin")
+    values = [word for value in short for word in ("--set", value)]
+    cli("run", scenario, *values, "--link-events", file, "--runs", "1", "--quiet")
     with file.open() as lines:
         events = list(csv.DictReader(lines))
     slots = [

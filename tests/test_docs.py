@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -26,6 +27,7 @@ sys.path.insert(0, str(DOCS))
 plain_pages = import_module("plain_pages")
 
 
+@cache
 def shown_pages() -> dict[str, Path]:
     """The pages of the documentation by their names in trees of pages."""
     made = {"gallery", "_build"}
@@ -46,6 +48,7 @@ def below(name: str) -> list[str]:
     ]
 
 
+@cache
 def links(name: str) -> set[str]:
     """The pages that a page links."""
     page = shown_pages()[name]
@@ -134,11 +137,13 @@ def pages() -> list[Path]:
     return [*beside, *(page for page in DOCS.rglob("*.md") if not {"gallery", "_build"} & {*page.parts})]
 
 
+@cache
 def plain(page: Path) -> str:
     """What stands on a page that nobody has built: comments are not seen."""
     return re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """The headings of a page, as GitHub names them in links."""
     text = re.sub(r"^```.*?^```$", "", plain(page), flags=re.DOTALL | re.MULTILINE)
@@ -244,6 +249,7 @@ def test_models_have_one_form(name: str) -> None:
     assert len(rows) >= 3
 
 
+@cache
 def where_tests_are() -> dict[str, list[str]]:
     """Where the tests of the Rust crates and of this package are, by name: paths in the repository."""
     found: dict[str, list[str]] = {}
@@ -368,7 +374,9 @@ def test_a_picture_is_kept_with_all_its_colours(tmp_path: Path) -> None:
 )
 def test_a_picture_holds_the_colours_of_its_legend(name: str, colours: list[str]) -> None:
     with Image.open(DOCS / "pictures" / f"{name}.png") as picture:
-        there = np.unique(np.asarray(picture.convert("RGB"), dtype=int).reshape(-1, 3), axis=0)
+        # A number for each colour: rows of three take seconds to sort.
+        numbers = np.unique(np.asarray(picture.convert("RGB"), dtype=int) @ [1 << 16, 1 << 8, 1])
+    there = np.stack([numbers >> 16, numbers >> 8 & 255, numbers & 255], axis=-1)
     for colour in colours:
         wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
         assert np.abs(there - wanted).sum(axis=1).min() <= 6, colour

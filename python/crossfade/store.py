@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from crossfade.plans import load_results as load
 from crossfade.results.export import export
 from crossfade.results.interrupted import Interrupted
-from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.points import Estimate, Point
+from crossfade.results.results import Results
 from crossfade.sweeps.sweep import merge
 from crossfade.tables import Table
 

@@ -6,7 +6,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.points import Estimate, Point
+from crossfade.results.results import Results
 from crossfade.results.rows import Row
 
 Values = Mapping[str, float | Sequence[float | None]]

@@ -16,7 +16,7 @@ import crossfade as cf
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
 from crossfade.figures.choice import number
 from crossfade.figures.phases import Period, Seen
-from crossfade.pictures import draw_any
+from crossfade.pictures.drawing import draw_any
 from crossfade.tables import Table
 from tests.conftest import Cli
 from tests.test_memory import PEAK

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crossfade as cf
-from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.points import Estimate, Point
+from crossfade.results.results import Results
 from crossfade.tables import Cell, Table, format_estimate, label
 from tests.conftest import SMALL, SWEEP, make_row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.tables import ENOUGH_RUNS
 
 

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from crossfade import pictures
 from crossfade.cli import terminal
 from crossfade.cli.groups import Drawn, grouped
 from crossfade.cli.options import PlanOption
 from crossfade.cli.outputs import beside
 from crossfade.figures.phases import Measured
 from crossfade.files.kinds import JOURNAL, RESULTS, TABLE, expect
+from crossfade.pictures import drawing, folds
 
 
 @grouped()
@@ -92,8 +92,8 @@ def plot(
     drawable: Path | Measured = results
     if fold is not None:
         # Read once, for the figure and for what is said.
-        drawable = pictures.measured(results, drawn.options()["where"], drawn.y)
-    pictures.draw_any(
+        drawable = folds.measured(results, drawn.options()["where"], drawn.y)
+    drawing.draw_any(
         drawable,
         file,
         plan=plan,
@@ -111,8 +111,8 @@ def plot(
 
 def say_periods(samples: Path | Measured, period: str) -> None:
     """Print the mean of each quantity over whole periods, and how long goodput takes to recover."""
-    found = pictures.folded_table(samples, period, slots=True)
-    pictures.warn_of_few(found, period)
+    found = folds.folded_table(samples, period, slots=True)
+    folds.warn_of_few(found, period)
     for row in found.records():
         axes = [f"{name} {row[name]}" for name in found.columns[: found.columns.index("quantity")]]
         whose = ", ".join(

@@ -22,7 +22,8 @@ from crossfade.cli.layout import Column, print_fitted, print_whole
 from crossfade.errors import one_line, shortened, visible
 from crossfade.figures.choice import called
 from crossfade.results.metrics import Metric
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.results.rows import PARTS
 from crossfade.results.shown import shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label

@@ -14,7 +14,7 @@ from crossfade.comparison.compare import Comparison, Pair
 from crossfade.files.toml import inline
 from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.results.shown import shown_unit
 from crossfade.tables import Cell, label
 

@@ -26,7 +26,8 @@ from crossfade.plans.selection import axis_of
 from crossfade.quantities import in_numbers, is_log_spaced
 from crossfade.results.metrics import metric_of, near_metrics, not_metrics
 from crossfade.results.opening import is_results_file
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.tables import Cell, Table, label
 from crossfade.wording import METHODS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from crossfade.comparison.compare import Cells
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ResultsError, ScenarioError
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 
 
 @dataclass(frozen=True)

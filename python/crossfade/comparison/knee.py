@@ -17,7 +17,8 @@ from crossfade._crossfade import USUAL_METRIC
 from crossfade.comparison.paired import COVERAGE, Sample
 from crossfade.errors import ResultsError
 from crossfade.plans import load_results
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.tables import Cell, label
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Literal
 
 from crossfade._crossfade import student_quantile
 from crossfade.results.metrics import metric_of
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 
 COVERAGE = 0.95
 

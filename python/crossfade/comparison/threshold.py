@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crossfade import api
 from crossfade.errors import ScenarioError
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 
 
 def threshold(

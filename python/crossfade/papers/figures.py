@@ -19,7 +19,8 @@ from crossfade.papers.options import Options
 from crossfade.papers.reading import Readings
 from crossfade.papers.verdicts import Outcome, Verdict
 from crossfade.results.interrupted import Interrupted
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.results.rows import value_at
 from crossfade.tables import Cell, Table
 

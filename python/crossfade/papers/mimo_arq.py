@@ -26,7 +26,8 @@ from crossfade.papers.verdicts import Outcome
 from crossfade.results.frames import COLUMNS as FRAME_COLUMNS
 from crossfade.results.frames import frame_records, phy_columns
 from crossfade.results.interrupted import Interrupted
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
 
 KEY = "mimo-arq"

@@ -25,7 +25,7 @@ from crossfade.papers.figures import Axis, Figures, channel_axis, find, items, o
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome
 from crossfade.results.interrupted import Interrupted
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.tables import Cell, Table
 
 KEY = "tcp-markov"

@@ -20,7 +20,7 @@ from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, real, speeds
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.tables import Cell, Table
 
 KEY = "tcp-rlp"

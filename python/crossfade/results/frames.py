@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.points import Estimate, Point
+from crossfade.results.results import Results
 from crossfade.tables import Cell, Table, label
 
 COLUMNS = [

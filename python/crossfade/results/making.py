@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.wanted import Wanted
 from crossfade.results.manypoints import ManyPoints, ReadRows, RowsOnDemand, chunks
-from crossfade.results.results import Estimate, Metrics, Point, Results
+from crossfade.results.points import Estimate, Metrics, Point
+from crossfade.results.results import Results
 from crossfade.results.rows import PARTS, Row
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import overload
 
 from crossfade.errors import ResultsError
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.results.rows import Row
 
 # The points of a chunk are made together: so many, or fewer of many runs.

@@ -12,7 +12,8 @@ from crossfade.errors import shortened
 from crossfade.results import making
 from crossfade.results.planrows import Estimates, PlanRows
 from crossfade.results.plantable import is_solved
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.results.rows import FLOW, LINKS, NUMBERED
 from crossfade.wording import metric_name
 

@@ -16,7 +16,7 @@ from crossfade import api
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError, shortened
 from crossfade.files.toml import inline
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.suite.cases import Case
 from crossfade.suite.controls import Control
 from crossfade.suite.targets import SHARE, Target

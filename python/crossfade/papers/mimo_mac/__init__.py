@@ -18,7 +18,7 @@ from crossfade.papers.mimo_mac.drawn import APART, FIGURES
 from crossfade.papers.mimo_mac.optima import KNEE, Chain, mean_k, optimum_of, share_of, within_the_grid
 from crossfade.papers.mimo_mac.runs import AXES, COLUMNS, KEY, RUNS, asked, chains, values_of
 from crossfade.papers.options import Options
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.tables import Cell, Table
 
 __all__ = ["CITATION", "FIGURES", "KEY", "SET", "table"]

@@ -23,7 +23,7 @@ from crossfade.papers.mimo_mac.optima import (
 from crossfade.papers.mimo_mac.runs import ARRAYS, RUNS, asked, chains, window
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 
 
 def _grid(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crossfade.comparison.knee import drawn, interval, knee_of
 from crossfade.comparison.paired import Sample
 from crossfade.errors import ScenarioError
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.tables import Cell
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from crossfade.papers.figures import Axis, Figures, items, real
 from crossfade.papers.mimo_mac.drawn import FIGURES
 from crossfade.papers.mimo_mac.optima import METRIC, Chain, share_of
 from crossfade.papers.options import Options
-from crossfade.results.results import Point, Results
+from crossfade.results.points import Point
+from crossfade.results.results import Results
 from crossfade.tables import Cell
 
 KEY = "mimo-mac"

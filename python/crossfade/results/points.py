@@ -1,0 +1,228 @@
+"""A point of results: its metrics, their intervals, and its runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crossfade.errors import visible
+from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
+from crossfade.results.rows import PREFIXES, Row, names_of
+from crossfade.tables import format_estimate, label
+
+Metrics = dict[str, "Estimate"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One metric of one point.
+
+    Attributes
+    ----------
+    value : float or None
+        Mean over the runs, in ``unit``; None where the metric is undefined, such as a mean over no packets.
+    ci95 : float or None
+        Half-width of its two-sided 95 % Student interval; None where there are not two runs, the method is
+        exact, or events are too rare for it.
+    low, high : float or None
+        Ends of a 95 % interval that also covers rare events, shares at their ceiling and skewed runs; it is
+        nowhere narrower than Student's, and stops where the metric can.
+    n : int
+        Number of runs in which the metric is defined; 0 where a method has no randomness.
+    method : str
+        Name of the method.
+    unit : str
+        The unit, ``1`` of a pure number.
+    at_least : bool
+        Whether it is a lower bound, since flows were unfinished when their runs ended: it has no ``high`` and
+        no ``ci95``.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> print(cf.store.Estimate(0.95, 0.01, 0.94, 0.96, 10, "simulation", "1"))
+    0.950 ± 0.010
+    """
+
+    value: float | None
+    ci95: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    unit: str
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        return format_estimate(self.value, self.ci95, self.low, self.high, at_least=self.at_least)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep (the only one where nothing is swept), by one method.
+
+    Attributes
+    ----------
+    axes : dict
+        Values of the axes, by dotted key, as they were written.
+    scenario : dict
+        All keys with their defaults.
+    method : str
+        Name of the method.
+    runs : int
+        Number of runs; 0 where a method has no randomness.
+    metrics : dict of str to Estimate
+        Those of the whole.
+    parts : dict of str to Estimate
+        Those of named flows and of links, as ``cubic.goodput_bps`` or ``reverse.queue_drops``.
+    flows, links, nodes, users : list of dict
+        Each flow and link, each node of a mesh, each user of a cell.
+    stations : list of dict
+        Each station of a Wi-Fi network.
+    warnings : list of str
+        What to be careful about.
+    loss_windows : list of float
+        By exact analysis, the shares of first losses that find a window of 1, 2, ... segments.
+    rows : sequence of Row
+        The runs that count, in order; of more than 50,000 they are read whenever somebody goes through them.
+    snr_db : float or None
+        Of a physical layer rho, in dB; of a transport block its mean SNR.
+    block : dict or None
+        The transport block of method phy: bits, code blocks, symbols, modulation and code rate.
+    residual, combined : list of Estimate
+        By method phy the shares of frames that are not accepted after 1, 2, ... transmissions, and those of
+        which the combination of so many receptions fails.
+
+    Examples
+    --------
+    >>> import crossfade as cf
+    >>> (point,) = cf.run("quickstart", point=0, methods=["formula"]).points
+    >>> point.axes
+    {'tcp.variant': 'tahoe', 'channel.p_e': 0.001}
+    """
+
+    axes: dict[str, Any]
+    scenario: dict[str, Any]
+    method: str
+    runs: int
+    metrics: Metrics
+    parts: Metrics
+    flows: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    warnings: list[str]
+    loss_windows: list[float]
+    rows: Sequence[Row]
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    users: list[dict[str, Any]] = field(default_factory=list)
+    stations: list[dict[str, Any]] = field(default_factory=list)
+    snr_db: float | None = None
+    block: dict[str, Any] | None = None
+    residual: list[Estimate] = field(default_factory=list)
+    combined: list[Estimate] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        where = ", ".join(f"{axis} = {label(value)}" for axis, value in self.axes.items())
+        runs = f", {self.runs} runs" if self.runs else ""
+        return visible(
+            f"<Point {where + ': ' if where else ''}{self.method}{runs}, {len(self.metrics)} metrics>"
+        )
+
+    def value(self, name: str) -> float:
+        """A metric's value.
+
+        Parameters
+        ----------
+        name : str
+            Name of the metric, also of a flow or link (``"cubic.goodput_bps"``).
+
+        Returns
+        -------
+        float
+            In the unit of the metric; NaN where it is undefined or the method does not give it.
+        """
+        found = self.metrics.get(name, self.parts.get(name))
+        return math.nan if found is None or found.value is None else found.value
+
+    def samples(self, name: str) -> list[float]:
+        """A metric in each run.
+
+        Run r of every point draws the same random numbers: compare two points run by run.
+
+        Parameters
+        ----------
+        name : str
+            Name of the metric, also of a flow or link.
+
+        Returns
+        -------
+        list of float
+            In the order of the runs; NaN where the metric is undefined.
+        """
+        held = {known for names in {row.names for row in self.rows} for known in names_of(names)}
+        # In a row those of a flow, node or user (near.goodput_bps) say what it is.
+        spelled = next((key for prefix in ("", *PREFIXES.values()) if (key := prefix + name) in held), name)
+        return [row.value(spelled) for row in self.rows]
+
+
+def each_run(point: Point, name: str) -> str:
+    """A metric in each run that has it, as words."""
+    return " ".join(repr(value) for value in point.samples(name) if not math.isnan(value))
+
+
+def part_metric(point: Point, name: str) -> Mapping[str, Any]:
+    """A metric of a node, user or station (``user:0.user_goodput_bps``) at a point."""
+    part, _, metric = name.rpartition(".")
+    kind, _, number = part.partition(":")
+    parts = {"node": point.nodes, "user": point.users, "station": point.stations}[kind]
+    found: Mapping[str, Any] = next((of for of in parts if str(of[kind]) == number), {}).get(metric, {})
+    return found
+
+
+def cells_of(point: Point) -> dict[str, float | None]:
+    """The metrics of a point and their intervals, by column."""
+    return {
+        f"{name}{end}": cell
+        for name, estimate in (point.metrics | point.parts).items()
+        for end, cell in zip(
+            ("", *INTERVAL, RUNS, AT_LEAST),
+            (
+                estimate.value,
+                estimate.ci95,
+                estimate.low,
+                estimate.high,
+                estimate.n,
+                int(estimate.at_least),
+            ),
+            strict=True,
+        )
+    }
+
+
+def point_object(point: Point, seed: int, provenance: dict[str, Any]) -> dict[str, Any]:
+    """What JSON has of a point (``crossfade schema --results`` describes it)."""
+
+    def ends(metric: Estimate) -> dict[str, Any]:
+        names = ("value", "ci95", "low", "high", "unit")
+        found = {name: getattr(metric, name) for name in names} | {"runs": metric.n}
+        return found | ({"at_least": True} if metric.at_least else {})
+
+    return {
+        "scenario": point.scenario,
+        "axes": point.axes,
+        "method": point.method,
+        "seed": seed,
+        "runs": point.runs,
+        "metrics": {name: ends(metric) for name, metric in point.metrics.items()},
+        "flows": point.flows,
+        "links": point.links,
+        **({"nodes": point.nodes} if point.nodes else {}),
+        **({"users": point.users} if point.users else {}),
+        **({"stations": point.stations} if point.stations else {}),
+        **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
+        **({"residual": [ends(share) for share in point.residual]} if point.residual else {}),
+        **({"combined": [ends(share) for share in point.combined]} if point.combined else {}),
+        "warnings": point.warnings,
+        "provenance": provenance,
+    }
