@@ -23,6 +23,8 @@ const LOWEST_DB: f64 = -30.0;
 const PER_DB: f64 = 4.0;
 /// Points of the polynomial.
 const POINTS: usize = 8;
+/// How often the distance of two points is halved to find a ratio.
+const HALVINGS: u32 = 40;
 /// Steps of the sum in standard deviations of the noise, and how far it goes.
 const STEP: f64 = 0.125;
 const STEPS: i32 = 72;
@@ -100,12 +102,45 @@ impl MutualInformation {
             return from_db(self.highest_db);
         }
         let place = |entry: usize| LOWEST_DB + entry as f64 / PER_DB;
-        let (mut low, mut high) = (place(above - 1), place(above));
-        for _ in 0..40 {
+        let ends = [(place(above - 1), grid[above - 1]), (place(above), grid[above])];
+        // Halving asks on which side of the crossing a place lies: far from where the secant finds it that needs no evaluation.
+        let crossing = self.crossing(ends, information);
+        let (mut low, mut high) = (ends[0].0, ends[1].0);
+        for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
-            if self.at_db(middle) < information { low = middle } else { high = middle }
+            let is_below = match crossing {
+                Some((db, margin)) if (middle - db).abs() > margin => middle < db,
+                _ => self.at_db(middle) < information,
+            };
+            if is_below { low = middle } else { high = middle }
         }
         from_db(f64::midpoint(low, high))
+    }
+
+    /// Where, between two neighbours of the grid, `information` is crossed, and how far from there rounding may matter, both in dB;
+    /// `None` where the curve is so flat that rounding matters everywhere.
+    fn crossing(&self, ends: [(f64, f64); 2], information: f64) -> Option<(f64, f64)> {
+        /// Far more than sums of eight terms of some bits are rounded by.
+        const ROUNDING: f64 = 1e-13;
+        let [mut low, mut high] = ends.map(|(db, bits)| (db, bits - information));
+        let slope = (high.1 - low.1) / (high.0 - low.0);
+        if slope < 1e-4 {
+            return None;
+        }
+        // Regula falsi, with the Illinois rule: an end that stays counts half.
+        for _ in 0..12 {
+            let db = high.0 - high.1 * (high.0 - low.0) / (high.1 - low.1);
+            let beyond = self.at_db(db) - information;
+            if beyond.abs() <= ROUNDING {
+                return Some((db, 16.0 * ROUNDING / slope));
+            }
+            if (beyond < 0.0) == (low.1 < 0.0) {
+                (low, high.1) = ((db, beyond), high.1 / 2.0);
+            } else {
+                (high, low.1) = ((db, beyond), low.1 / 2.0);
+            }
+        }
+        None
     }
 
     /// The one ratio at which a block fares as at all of these, none in decibels.
@@ -144,12 +179,16 @@ impl MutualInformation {
         // Lagrange, with as many points on either side as there are.
         let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
         let t = place - first as f64;
-        let mut sum = 0.0;
-        for i in 0..POINTS {
-            let others = (0..POINTS).filter(|&j| j != i);
-            let weight = others.fold(1.0, |weight, j| weight * (t - j as f64) / (i as f64 - j as f64));
-            sum += weight * grid[first + i];
+        // All weights at a time, each by the others in order: processors do several at once.
+        let mut weights = [1.0; POINTS];
+        for step in 0..POINTS - 1 {
+            for (i, weight) in weights.iter_mut().enumerate() {
+                let j = (step + usize::from(step >= i)) as f64;
+                *weight = *weight * (t - j) / (i as f64 - j);
+            }
         }
+        let sum: f64 =
+            weights.iter().zip(&grid[first..]).fold(0.0, |sum, (weight, bits)| sum + weight * bits);
         sum.clamp(0.0, f64::from(self.bits_per_symbol()))
     }
 
@@ -228,6 +267,58 @@ mod tests {
             }
         }
         assert!(inverses > 80, "{inverses}");
+    }
+
+    /// As the formulas stand, without a shortcut.
+    mod plain {
+        use super::super::*;
+
+        pub(super) fn at_db(of: &MutualInformation, db: f64) -> f64 {
+            let (grid, place) = (of.grid(), (db - LOWEST_DB) * PER_DB);
+            let (whole, last) = (place as usize, grid.len() - 1);
+            if place <= 0.0 || whole >= last || place == whole as f64 {
+                return of.at_db(db);
+            }
+            let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
+            let t = place - first as f64;
+            let mut sum = 0.0;
+            for i in 0..POINTS {
+                let others = (0..POINTS).filter(|&j| j != i);
+                let weight = others.fold(1.0, |weight, j| weight * (t - j as f64) / (i as f64 - j as f64));
+                sum += weight * grid[first + i];
+            }
+            sum.clamp(0.0, f64::from(of.bits_per_symbol()))
+        }
+
+        pub(super) fn inverse(of: &MutualInformation, information: f64) -> f64 {
+            let grid = of.grid();
+            let above = grid.partition_point(|known| *known < information);
+            if information <= grid[0] || above == grid.len() {
+                return of.inverse(information);
+            }
+            let place = |entry: usize| LOWEST_DB + entry as f64 / PER_DB;
+            let (mut low, mut high) = (place(above - 1), place(above));
+            for _ in 0..HALVINGS {
+                let middle = f64::midpoint(low, high);
+                if at_db(of, middle) < information { low = middle } else { high = middle }
+            }
+            from_db(f64::midpoint(low, high))
+        }
+    }
+
+    #[test]
+    fn shortcuts_change_no_bit() {
+        for modulation in &ALL {
+            for step in 0..1500_u32 {
+                let db = -35.0 + f64::from(step) * 0.057_3;
+                assert_eq!(modulation.at_db(db), plain::at_db(modulation, db), "{} {db} dB", modulation.name);
+                let bits = f64::from(modulation.bits_per_symbol()) * f64::from(step) / 1500.0;
+                for bits in [bits, modulation.at_db(db)] {
+                    let (found, exact) = (modulation.inverse(bits), plain::inverse(modulation, bits));
+                    assert_eq!(found, exact, "{} {bits} bits", modulation.name);
+                }
+            }
+        }
     }
 
     #[test]
