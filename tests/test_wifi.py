@@ -28,7 +28,7 @@ up = { station = "old", direction = "up" }
 """
 SCENARIOS = [
     *("wifi/ack-thinning", "wifi/airtime-anomaly", "wifi/bbr-over-aggregates"),
-    *("wifi/call-beside-downloads", "wifi/home", "wifi/office"),
+    *("wifi/call-beside-downloads", "wifi/home", "wifi/ofdma", "wifi/office"),
 ]
 
 
@@ -49,6 +49,16 @@ def test_check_says_modes_and_what_one_station_reaches(cli: Cli, tmp_path: Path)
     facts = cf.check(HOME).wlan
     assert facts is not None
     assert facts["categories"] == [{"aifs_s": 43e-6, "windows": [15, 1023], "txop_s": 0.0}]
+
+
+def test_check_says_how_many_share_a_ppdu(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "home.toml"
+    file.write_text(HOME)
+    of = ["--set", "wlan.ofdma={ users = 4 }"]
+    lines = cli("check", file, *of).out.splitlines()
+    assert lines[2] == "OFDMA downlink and uplink: PPDUs of up to 4 stations"
+    lines = cli("check", file, "--set", "wlan.ofdma={ downlink = false, ru = 106 }").out.splitlines()
+    assert lines[2] == "OFDMA uplink: PPDUs of up to 8 stations in RUs of 106 tones"
 
 
 def test_stations_have_results_of_their_own() -> None:
@@ -104,6 +114,14 @@ def test_what_cannot_be_is_one_line(cli: Cli, tmp_path: Path) -> None:
         (
             'wlan.stations.near={ standard = "ac", width = "20 MHz", mcs = 9 }',
             "wlan.stations.near.mcs = 9: must be another one: 802.11ac at 20 MHz with 1 stream has no MCS 9",
+        ),
+        (
+            "wlan.ofdma={ ru = 1992 }",
+            "wlan.ofdma.ru = 1992: must be one of 26, 52, 106, 242, 484, 996, the RUs of 80 MHz",
+        ),
+        (
+            "wlan.ofdma.users=38",
+            "wlan.ofdma.users = 38: must be between 1 and 37: 80 MHz have 37 RUs of 26 tones",
         ),
         ("wlan.ampdu.window=512", "wlan.ampdu.window = 512: must be between 1 and 256 of 802.11ax"),
         ("wlan.stations.old.window=65", "wlan.stations.old.window = 65: must be between 1 and 64 of 802.11n"),

@@ -45,6 +45,25 @@ link = { packet_size = "1500 B" }
 wlan = { standard = "ax", streams = 1, mcs = 7, mpdu_error_rate = 0.2 }
 flows.down = { traffic = "saturated" }
 """
+# Several stations in a PPDU, both ways, and one that contends.
+SEVERAL = """\
+schema = 2
+run = { duration = "300 ms", warmup = "0 s", runs = 1 }
+link = { packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 2000 }
+[wlan]
+streams = 1
+mcs = 9
+mpdu_error_rate = 0.1
+ofdma = { users = 8 }
+[wlan.stations]
+desk = { count = 5 }
+old = { standard = "n", mcs = 5, width = "40 MHz" }
+[flows]
+down = { station = "desk" }
+up = { station = "desk", direction = "up" }
+call = { station = "old", direction = "up", traffic = "udp", rate = "2 Mbit/s" }
+"""
 FIELDS = (
     *("frame.time_epoch", "frame.len", "wlan.fc.type_subtype", "wlan.ra", "wlan.ta", "wlan.duration"),
     *("wlan.fc.retry", "wlan.fc.tods", "wlan.fc.fromds", "wlan.seq", "wlan.qos.tid", "wlan.fcs.status"),
@@ -53,6 +72,7 @@ FIELDS = (
     *("_ws.malformed", "_ws.expert.severity"),
 )
 DATA, QOS_DATA, RTS, CTS, ACK, BAR, BA = 0x20, 0x28, 0x1B, 0x1C, 0x1D, 0x18, 0x19
+TRIGGER = 0x12
 
 
 @dataclass(frozen=True)
@@ -238,6 +258,33 @@ def test_bitmaps_say_what_was_delivered(tmp_path: Path) -> None:
         assert start == int(of_data[0]["wlan.seq"])
     assert checked > 1_000
     assert missing / checked == pytest.approx(0.2, abs=0.05)
+
+
+@needs_tshark
+@pytest.mark.parametrize("rts", [False, True])
+def test_tshark_reads_frames_for_several_stations(rts: bool, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"set": {"wlan.rts": rts}}
+    frames = written(SEVERAL, tmp_path, **options)
+    sound = [frame for frame in frames if not frame.has_collided]
+    assert {frame["_ws.malformed"] for frame in sound} == {""}
+    assert not [frame.cells for frame in sound if "8388608" in frame["_ws.expert.severity"]]
+    assert {frame["wlan.fcs.status"] for frame in sound} == {"1"}
+    everybody = "ff:ff:ff:ff:ff:ff"
+    triggers = [frame for frame in frames if frame.kind == TRIGGER]
+    assert len(triggers) > 50
+    assert {(frame["wlan.ta"], frame["wlan.ra"]) for frame in triggers} == {("02:00:00:00:00:00", everybody)}
+    # After a basic trigger the access point acknowledges all at once.
+    assert sum(frame.kind == BA and frame["wlan.ra"] == everybody for frame in frames) > 20
+    # Aggregates of one PPDU begin together, each with a number of its own.
+    together = defaultdict(set)
+    for frame in sound:
+        if frame.kind == QOS_DATA:
+            together[frame.at_ns].add(frame.way)
+    assert max(map(len, together.values())) == 5
+    # Every MPDU that the network tells of was heard, and no other.
+    of_events = mpdus_of_events(SEVERAL, **options)
+    heard = sum(frame.is_data for frame in frames)
+    assert heard == sum(map(len, of_events.values()))
 
 
 def test_frames_are_cut_as_asked(cli: Cli, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ mod pcap;
 mod quic;
 mod radiotap;
 pub mod read;
+mod trigger;
 mod wlan;
 
 pub use air::{AirConfig, AirFrame, AirKind, air_pcap};

@@ -91,7 +91,8 @@ impl Radiotap {
         self.field(21, 2, &[low, high, u8::from(is_short) << 2, width, user, 0, 0, 0, 1, 0, 0, 0])
     }
 
-    /// HE of one user: direction, MCS, codes, guard interval, training fields, and a width of up to 160 MHz; LDPC alone.
+    /// HE of one user, or of one of several with so many tones of an RU: direction, MCS, codes, guard interval, training fields, and a
+    /// width of up to 160 MHz; LDPC alone.
     pub(crate) fn he(
         self,
         is_up: bool,
@@ -99,6 +100,7 @@ impl Radiotap {
         guard_interval_ns: u16,
         mcs: u8,
         streams: u8,
+        ru_tones: Option<u16>,
     ) -> Self {
         const UP: u16 = 0x0010;
         const MCS: u16 = 0x0020;
@@ -107,7 +109,21 @@ impl Radiotap {
         const WIDTH: u16 = 0x4000;
         const GUARD_INTERVAL: u16 = 0x0002;
         const TRAINING: u16 = 0x0004;
-        let width = [20, 40, 80, 160].iter().position(|&known| known == width_mhz);
+        /// The format in the lowest bits: of one user, to several, or triggered.
+        const TO_SEVERAL: u16 = 2;
+        const TRIGGERED: u16 = 3;
+        let width = match ru_tones {
+            None => [20, 40, 80, 160].iter().position(|&known| known == width_mhz),
+            Some(tones) => [26, 52, 106, 242, 484, 996, 1992]
+                .iter()
+                .position(|&known| known == tones)
+                .map(|place| place + 4),
+        };
+        let kind = match (ru_tones, is_up) {
+            (None, _) => 0,
+            (Some(_), false) => TO_SEVERAL,
+            (Some(_), true) => TRIGGERED,
+        };
         let guard_interval: u16 = match guard_interval_ns {
             800 => 0,
             1600 => 1,
@@ -121,7 +137,7 @@ impl Radiotap {
         self.halves(
             23,
             [
-                UP | MCS | CODES | width.map_or(0, |_| WIDTH),
+                kind | UP | MCS | CODES | width.map_or(0, |_| WIDTH),
                 GUARD_INTERVAL | TRAINING,
                 u16::from(is_up) << 7 | u16::from(mcs) << 8 | 1 << 13,
                 0,
@@ -168,11 +184,16 @@ mod tests {
         assert_eq!(vht[..8], [0, 0, 34, 0, 0x0b, 0, 0x20, 0]);
         assert_eq!(vht[22..], [0x45, 0, 4, 4, 0x92, 0, 0, 0, 1, 0, 0, 0]);
         // 160 MHz, 1.6 us, MCS 11, one stream, from a station.
-        let he = channel(begun()).he(true, 160, 1600, 11, 1).finish();
+        let he = channel(begun()).he(true, 160, 1600, 11, 1, None).finish();
         assert_eq!(he[..8], [0, 0, 34, 0, 0x0b, 0, 0x80, 0]);
         assert_eq!(he[22..], [0xb0, 0x42, 6, 0, 0x80, 0x2b, 0, 0, 0x13, 0, 1, 0]);
         // Three streams have four training fields, and 320 MHz no place.
-        let wide = channel(begun()).he(false, 320, 800, 13, 3).finish();
+        let wide = channel(begun()).he(false, 320, 800, 13, 3, None).finish();
         assert_eq!(wide[22..], [0xb0, 2, 6, 0, 0, 0x2d, 0, 0, 0, 2, 3, 0]);
+        // One of several: 106 tones to it, 26 from it with 1.6 us.
+        let to_it = channel(begun()).he(false, 80, 800, 11, 1, Some(106)).finish();
+        assert_eq!(to_it[22..], [0xb2, 0x42, 6, 0, 0, 0x2b, 0, 0, 6, 0, 1, 0]);
+        let from_it = channel(begun()).he(true, 80, 1600, 3, 1, Some(26)).finish();
+        assert_eq!(from_it[22..], [0xb3, 0x42, 6, 0, 0x80, 0x23, 0, 0, 0x14, 0, 1, 0]);
     }
 }

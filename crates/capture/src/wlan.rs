@@ -10,8 +10,9 @@ use crate::pcap::{LINKTYPE_IEEE802_11_RADIOTAP, Pcap};
 use crate::radiotap::{
     BAD_FCS, CHANNEL_2_GHZ, CHANNEL_5_GHZ, CHANNEL_OFDM, HAS_FCS, IS_ALONE, IS_LAST, LAST_KNOWN, Radiotap,
 };
+use crate::trigger::{of_several, trigger};
 use crossfade_core::{SimTime, crc32};
-use crossfade_link::{Ecn, Parcel, Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
+use crossfade_link::{EVERYBODY, Ecn, Parcel, Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
 use crossfade_transport::{Ack, Segment};
 use std::collections::HashMap;
 
@@ -26,6 +27,7 @@ const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 const BLOCK_ACK_REQUEST: u8 = 0x84;
 const BLOCK_ACK: u8 = 0x94;
+const TRIGGER: u8 = 0x24;
 const DATA: u8 = 0x08;
 const QOS_DATA: u8 = 0x88;
 
@@ -125,18 +127,14 @@ impl WlanCapture {
             &PpduContent::BlockAckRequest { tid, start } => {
                 self.control(ppdu, BLOCK_ACK_REQUEST, true, &block(tid, start, 0));
             }
+            PpduContent::Trigger { kind, lasts, users } => {
+                let body = trigger(&ppdu.rate, *kind, *lasts, users);
+                self.control(ppdu, TRIGGER, true, &body);
+            }
+            PpduContent::BlockAcks(of) => self.control(ppdu, BLOCK_ACK, true, &of_several(of)),
             PpduContent::BlockAck { tid, start, has } => {
-                // The fragment number tells how long the bitmap is (table 9-31 of IEEE 802.11ax-2021, and 802.11be).
-                let length = match has.len() {
-                    0..=64 => 0,
-                    65..=256 => 4,
-                    257..=512 => 8,
-                    _ => 10,
-                };
-                let bytes = has
-                    .chunks(8)
-                    .map(|bits| (0..).zip(bits).fold(0, |byte, (place, &bit)| byte | u8::from(bit) << place));
-                let body: Vec<u8> = block(*tid, *start, length).into_iter().chain(bytes).collect();
+                let length = bitmap_length(has.len());
+                let body: Vec<u8> = block(*tid, *start, length).into_iter().chain(bitmap(has)).collect();
                 self.control(ppdu, BLOCK_ACK, true, &body);
             }
             PpduContent::Data { tid, is_aggregate, is_acked_alone, mpdus } => {
@@ -175,7 +173,7 @@ impl WlanCapture {
         let begin = bytes.len();
         bytes.extend([kind, 0]);
         bytes.extend(micros(ppdu.announced).to_le_bytes());
-        bytes.extend(address(ppdu.to));
+        bytes.extend(if ppdu.to == EVERYBODY { [0xff; 6] } else { address(ppdu.to) });
         if has_sender {
             bytes.extend(address(ppdu.from));
         }
@@ -236,8 +234,23 @@ impl WlanCapture {
     }
 }
 
+/// The fragment number of a block acknowledgement, which tells how long its bitmap is (table 9-31 of IEEE 802.11ax-2021, and 802.11be).
+pub(crate) const fn bitmap_length(bits: usize) -> u16 {
+    match bits {
+        0..=64 => 0,
+        65..=256 => 4,
+        257..=512 => 8,
+        _ => 10,
+    }
+}
+
+/// Bits as bytes, the first bit the lowest.
+pub(crate) fn bitmap(has: &[bool]) -> impl Iterator<Item = u8> {
+    has.chunks(8).map(|bits| (0..).zip(bits).fold(0, |byte, (place, &bit)| byte | u8::from(bit) << place))
+}
+
 /// The control field and the starting sequence control of a block acknowledgement or request.
-fn block(tid: u8, start: u64, fragment: u16) -> [u8; 4] {
+pub(crate) fn block(tid: u8, start: u64, fragment: u16) -> [u8; 4] {
     let [control, start] = [COMPRESSED | u16::from(tid) << 12, ((start % 4096) as u16) << 4 | fragment];
     let ([a, b], [c, d]) = (control.to_le_bytes(), start.to_le_bytes());
     [a, b, c, d]
@@ -280,7 +293,7 @@ fn radiotap(ppdu: &Ppdu) -> Front<'_> {
 impl Front<'_> {
     fn finish(self) -> Vec<u8> {
         let Ppdu { at, rate, from, collided, .. } = *self.ppdu;
-        let PpduRate { format, mcs, streams, width_mhz, guard_interval_ns, bps, band_ghz } = rate;
+        let PpduRate { format, mcs, streams, width_mhz, guard_interval_ns, bps, band_ghz, ru_tones } = rate;
         let (mhz, kind) = match band_ghz {
             2 => (2437, CHANNEL_2_GHZ),
             5 => (5500, CHANNEL_5_GHZ),
@@ -303,7 +316,9 @@ impl Front<'_> {
         match format {
             PpduFormat::Vht => header.vht(width_mhz, is_short, mcs, streams),
             // The field of EHT is one that Wireshark before 4.2 takes for malformed.
-            PpduFormat::He | PpduFormat::Eht => header.he(is_up, width_mhz, guard_interval_ns, mcs, streams),
+            PpduFormat::He | PpduFormat::Eht => {
+                header.he(is_up, width_mhz, guard_interval_ns, mcs, streams, ru_tones)
+            }
             PpduFormat::Ofdm | PpduFormat::Ht => header,
         }
         .finish()
@@ -337,7 +352,17 @@ mod tests {
     }
 
     fn rate(format: PpduFormat, bps: f64) -> PpduRate {
-        PpduRate { format, mcs: 4, streams: 1, width_mhz: 20, guard_interval_ns: 800, bps, band_ghz: 5 }
+        let (width_mhz, guard_interval_ns) = (20, 800);
+        PpduRate {
+            format,
+            mcs: 4,
+            streams: 1,
+            width_mhz,
+            guard_interval_ns,
+            bps,
+            band_ghz: 5,
+            ru_tones: None,
+        }
     }
 
     fn ppdu(from: u16, to: u16, format: PpduFormat, content: PpduContent) -> Ppdu {

@@ -57,7 +57,9 @@ pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policer, PolicerConfig};
-pub use ppdu::{Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
+pub use ppdu::{
+    EVERYBODY, Ppdu, PpduBlock, PpduContent, PpduFormat, PpduMpdu, PpduRate, PpduTrigger, PpduTriggered,
+};
 pub use queue::{
     ByteQueue, CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel,
     FqCoDelConfig, Pie, PieConfig, Piece, QueueConfig, QueueDiscipline, Red, RedConfig, Waiting,

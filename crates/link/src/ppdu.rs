@@ -12,7 +12,7 @@ pub struct Ppdu {
     pub end: SimTime,
     /// The node that sends it: the access point is 0, station n is n + 1.
     pub from: u16,
-    /// The node that it is for.
+    /// The node that it is for; [`EVERYBODY`] where it is for several.
     pub to: u16,
     /// How long its exchange goes on after it: what its duration field announces.
     pub announced: SimTime,
@@ -23,6 +23,9 @@ pub struct Ppdu {
     /// What it holds.
     pub content: PpduContent,
 }
+
+/// The receiver of frames for several nodes.
+pub const EVERYBODY: u16 = u16::MAX;
 
 /// How a PPDU is modulated, and where.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +44,8 @@ pub struct PpduRate {
     pub bps: f64,
     /// The band of the channel in GHz: 2, 5 or 6.
     pub band_ghz: u8,
+    /// Tones of the resource unit that it takes of a PPDU of several stations.
+    pub ru_tones: Option<u16>,
 }
 
 /// Formats of the preamble.
@@ -83,6 +88,17 @@ pub enum PpduContent {
         /// Which of the MPDUs from `start` on have come: as many bits as its bitmap has.
         has: Vec<bool>,
     },
+    /// Block acknowledgement of several stations: each with its node.
+    BlockAcks(Vec<(u16, PpduBlock)>),
+    /// Trigger frame.
+    Trigger {
+        /// What it asks for.
+        kind: PpduTrigger,
+        /// How long the PPDU lasts that it asks for.
+        lasts: SimTime,
+        /// Whom it asks.
+        users: Vec<PpduTriggered>,
+    },
     /// Data.
     Data {
         /// Traffic identifier; none of stations without categories.
@@ -94,6 +110,45 @@ pub enum PpduContent {
         /// MPDUs of the PPDU, in the order of transmission.
         mpdus: Vec<PpduMpdu>,
     },
+}
+
+/// A block acknowledgement of one station among those of several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PpduBlock {
+    /// Traffic identifier.
+    pub tid: u8,
+    /// The sequence number of the first bit.
+    pub start: u64,
+    /// Which of the MPDUs from `start` on have come.
+    pub has: Vec<bool>,
+}
+
+/// What a trigger frame asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PpduTrigger {
+    /// Data.
+    Basic,
+    /// Block acknowledgements.
+    BlockAcks,
+    /// CTS.
+    Cts,
+}
+
+/// A station that a trigger frame asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PpduTriggered {
+    /// Its node.
+    pub node: u16,
+    /// The RU allocation field of 8 bits.
+    pub ru_allocation: u8,
+    /// How it is to answer.
+    pub mcs: u8,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Traffic identifier.
+    pub tid: u8,
+    /// The first sequence number that is asked about.
+    pub start: u64,
 }
 
 /// An MPDU of a PPDU.

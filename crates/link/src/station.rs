@@ -29,6 +29,10 @@ pub struct StationStatistics {
     pub uncollided: u64,
     /// The sum of the MCS of all MPDUs that were sent.
     pub mcs_sum: u64,
+    /// PPDUs with MPDUs that were those of several stations as well, and did not collide.
+    pub shared_ppdus: u64,
+    /// The sum of the numbers of stations of these PPDUs.
+    pub sharing_stations: u64,
 }
 
 counters!(StationStatistics {
@@ -42,7 +46,9 @@ counters!(StationStatistics {
     requests,
     channel_errors,
     uncollided,
-    mcs_sum
+    mcs_sum,
+    shared_ppdus,
+    sharing_stations
 });
 
 impl StationStatistics {

@@ -40,6 +40,7 @@ fn config(stations: usize, reception: ReceptionConfig, queue: QueueConfig) -> Wl
         access_point: AccessPointQueues::PerStation { airtime_fairness: true, aql: Some(Aql::LINUX) },
         radio: RadioConfig::default(),
         neighbours: None,
+        ofdma: None,
     }
 }
 

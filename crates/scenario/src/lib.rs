@@ -62,5 +62,5 @@ pub use tables::{
     Shaper, ShaperSetup, SinrWord, SpikeTable, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace,
     TraceSetup, Traffic, TrafficSetup, Uplink, UplinkTable, Variant, Wired, Wlan, WlanAccessPoint, WlanAmpdu,
     WlanAsks, WlanBand, WlanCategory, WlanCategoryWord, WlanDirection, WlanEdca, WlanForm, WlanModel,
-    WlanNeighbours, WlanProfile, WlanQueues, WlanRate, WlanStandard, WlanStations,
+    WlanMuAck, WlanNeighbours, WlanOfdma, WlanProfile, WlanQueues, WlanRate, WlanStandard, WlanStations,
 };

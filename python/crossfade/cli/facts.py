@@ -194,6 +194,10 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
         f"Wi-Fi network of {count} station{'s' if count > 1 else ''} at {wlan['band']}: {queues}, "
         f"AIFS {waits}{others}"
     ]
+    if (ofdma := wlan.get("ofdma")) is not None:
+        ways = " and ".join(way for way in ("downlink", "uplink") if ofdma[way])
+        size = "" if ofdma["ru_tones"] is None else f" in RUs of {ofdma['ru_tones']} tones"
+        lines.append(f"OFDMA {ways}: PPDUs of up to {ofdma['users']} stations{size}")
     for group in groups:
         name = f"{group['name']}: " if group["name"] else ""
         streams = f"{group['streams']} stream{'s' if group['streams'] > 1 else ''}"

@@ -52,6 +52,15 @@ impl Turns {
         self.new.iter().chain(&self.old).any(|&station| has_work(usize::from(station)))
     }
 
+    /// The listed stations, those with most airtime left first; without fairness in the order of their turns.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.new.iter().chain(&self.old).map(|&one| usize::from(one)).collect();
+        if self.is_fair {
+            all.sort_by_key(|&station| std::cmp::Reverse(self.deficits[station]));
+        }
+        all
+    }
+
     /// The station whose turn it is, of those to which something can be sent.
     pub(super) fn next(&mut self, mut has_work: impl FnMut(usize) -> bool) -> Option<usize> {
         // Without an end only while all are in debt, which the turns pay.

@@ -78,6 +78,11 @@ impl Ampdu {
         Self { mode, most, bytes: 0, mpdus: 0, window: limits.window }
     }
 
+    /// An empty one of at most so many bytes and MPDUs, in a part of a PPDU whose duration is not its own.
+    pub(super) const fn of_bytes(mode: Mode, most: u64, window: u32) -> Self {
+        Self { mode, most, bytes: 0, mpdus: 0, window }
+    }
+
     /// The longest MPDU that still fits; `None` where none does.
     pub fn room(&self) -> Option<u32> {
         if self.mpdus == 0 {

@@ -3,6 +3,7 @@
 use super::ampdu::AmpduLimits;
 use super::edca::Category;
 use super::modes::{Mode, Standard};
+use super::mu::OfdmaConfig;
 use crate::error::{MeshError, out_of_range};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::SimTime;
@@ -39,6 +40,9 @@ pub struct WlanConfig {
     pub radio: RadioConfig,
     /// Networks that share the channel.
     pub neighbours: Option<Neighbours>,
+    /// PPDUs of several stations, with stations of 802.11ax and be that have an equal width and guard interval, and no more of them than
+    /// that width has RUs.
+    pub ofdma: Option<OfdmaConfig>,
 }
 
 /// A station.
@@ -162,7 +166,8 @@ impl WlanConfig {
     ///
     /// # Errors
     /// No stations or more than 1000, no categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a
-    /// station, stations in several bands, neighbours that cannot be.
+    /// station, stations in several bands, neighbours that cannot be, PPDUs of no
+    /// station.
     pub fn check(&self) -> Result<(), MeshError> {
         let count = self.stations.len();
         if !(1..=MOST_STATIONS).contains(&count) {
@@ -198,6 +203,9 @@ impl WlanConfig {
                 }
                 _ => {}
             }
+        }
+        if let Some(OfdmaConfig { users: 0, .. }) = self.ofdma {
+            return out_of_range("users", 0, "at least 1");
         }
         if let AccessPointQueues::PerStation { aql: Some(Aql { low, high, .. }), .. } = self.access_point
             && (low == SimTime::ZERO || high < low)

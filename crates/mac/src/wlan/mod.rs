@@ -12,6 +12,7 @@ mod edca;
 mod exchange;
 mod minstrel;
 mod modes;
+mod mu;
 mod neighbour;
 mod network;
 #[cfg(test)]
@@ -21,7 +22,10 @@ mod path_loss;
 mod rate;
 mod reception;
 mod recipient;
+mod ru;
 mod saturation;
+#[cfg(test)]
+mod shared_tests;
 mod way;
 
 pub use airtime::{AirtimeUser, Overhead, Sharing, around, shares};
@@ -33,9 +37,11 @@ pub use config::{
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
 pub use exchange::{Exchange, rates_in_turns};
 pub use modes::{Band, Durations, Mode, Standard};
+pub use mu::{MuAck, MuExchange, MuPpdu, MuWay, OfdmaConfig, RuMode, USUAL_USERS, saturated_in_one_ppdu};
 pub use network::Wlan;
 pub use originator::{Originator, Settled, Transmit, expand, on_air};
 pub use path_loss::{ACCESS_POINT_DBM, STATION_DBM, snr_at_db};
 pub use reception::{STEP, required_snr_db};
 pub use recipient::{Received, Recipient};
+pub use ru::{Layout, Ru, RuPlace};
 pub use saturation::{Form, Saturated};

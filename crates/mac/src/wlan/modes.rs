@@ -213,9 +213,19 @@ impl Band {
     }
 
     /// The time without a signal after a PPDU of OFDM.
+    pub(super) const fn extension(self) -> SimTime {
+        SimTime::from_nanos(self.extension_ns())
+    }
+
     const fn extension_ns(self) -> u64 {
         if matches!(self, Self::Ghz2) { 6000 } else { 0 }
     }
+}
+
+/// Bits of a symbol of 4 us of the headers that tell users of a PPDU: 52 subcarriers, at an MCS of the data, at most 5.
+pub(super) const fn sig_bits_per_symbol(mcs: u8) -> u64 {
+    let (bits, numerator, denominator) = MCS[if mcs < 5 { mcs } else { 5 } as usize];
+    52 * bits * numerator / denominator
 }
 
 fn list<T: ToString>(of: &[T]) -> String {
@@ -382,8 +392,13 @@ impl Mode {
 
     /// Data bits of a symbol, as a fraction.
     fn bits_per_symbol(self) -> (u64, u64) {
+        self.bits_per_symbol_of(self.subcarriers())
+    }
+
+    /// Data bits of a symbol on so many subcarriers with data, as a fraction.
+    pub(super) fn bits_per_symbol_of(self, subcarriers: u64) -> (u64, u64) {
         let (bits, numerator, denominator) = self.coding();
-        (self.subcarriers() * bits * u64::from(self.streams) * numerator, denominator)
+        (subcarriers * bits * u64::from(self.streams) * numerator, denominator)
     }
 
     /// Whether 802.11ac has it: the bits of a symbol must be whole, and divide evenly among its encoders.
@@ -427,8 +442,7 @@ impl Mode {
     fn sig_symbols(self) -> u64 {
         let width = u64::from(self.width_mhz);
         let common = 10 + if width <= 40 { 8 } else { 8 * (width / 40) + 1 };
-        let (bits, numerator, denominator) = MCS[self.mcs.min(5) as usize];
-        (common + 31).div_ceil(52 * bits * numerator / denominator)
+        (common + 31).div_ceil(sig_bits_per_symbol(self.mcs))
     }
 
     /// How long a PPDU with a PSDU of so many bytes lasts, at 2.4 GHz with the time without a signal.
@@ -464,6 +478,18 @@ impl Mode {
             _ => 4,
         };
         self.ofdm(mcs)
+    }
+
+    /// The mode in which a station acknowledges data in an RU: one stream with the modulation of [`control`](Self::control) at code rate
+    /// 1/2.
+    #[must_use]
+    pub(super) fn response(self) -> Self {
+        let mcs = match self.coding() {
+            (1, ..) => 0,
+            (2, ..) => 1,
+            _ => 3,
+        };
+        Self { mcs, streams: 1, ..self }
     }
 
     /// OFDM at 6 Mbit/s in its band.

@@ -8,6 +8,8 @@ mod compose;
 mod hearing;
 mod outcome;
 mod report;
+mod shared;
+mod shared_air;
 mod trace;
 
 use super::access_point::Turns;
@@ -46,7 +48,7 @@ struct Mpdu {
 /// A frame, or an aggregate, in the air.
 struct Flight {
     contender: usize,
-    /// None of a neighbour's.
+    /// None of a neighbour's, and of one of several stations.
     way: Option<usize>,
     /// The place of its mode among those of the station.
     rate: usize,
@@ -61,6 +63,8 @@ struct Flight {
     is_first: bool,
     /// Whether the window ended it, though more waited.
     is_limited: bool,
+    /// What several stations send or receive in it, in place of MPDUs of its own.
+    shared: Option<Box<shared::Shared>>,
 }
 
 enum Phase {
@@ -97,6 +101,9 @@ pub struct Wlan {
     neighbours: Vec<Neighbour>,
     /// By category.
     turns: Vec<Turns>,
+    /// By category, the first station that the next trigger asks, and whether the access point has asked last.
+    asked: Vec<usize>,
+    has_asked: Vec<bool>,
     /// What waits in the one FIFO of each category, with its way.
     fifos: Vec<VecDeque<(usize, Waiting)>>,
     fifo_bytes: Vec<u64>,
@@ -205,6 +212,8 @@ impl Wlan {
             ready,
             neighbours,
             turns: (0..categories).map(|_| Turns::new(count, is_fair)).collect(),
+            asked: vec![0; categories],
+            has_asked: vec![false; categories],
             fifos: (0..categories).map(|_| VecDeque::new()).collect(),
             fifo_bytes: vec![0; categories],
             held_ns: vec![0; count * categories],
@@ -259,10 +268,9 @@ impl Wlan {
         let categories = self.categories();
         let (node, category) = (contender / categories, contender % categories);
         if node == ACCESS_POINT {
-            let has = |station: usize| self.ways[station * categories + category].transmit().is_some();
-            self.turns[category].any(has)
+            self.has_downlink(category) || self.has_uplink(category)
         } else if node <= self.stations.len() {
-            self.ways[self.way(UP, node - 1, category)].transmit().is_some()
+            self.ways[self.way(UP, node - 1, category)].transmit().is_some() && self.contends(node - 1)
         } else {
             self.neighbours[contender - (self.stations.len() + 1) * categories].has_work()
         }
@@ -359,6 +367,10 @@ impl Wlan {
 
     /// A flight that is alone in the air.
     fn start(&mut self, flight: Flight) {
+        if flight.shared.is_some() {
+            self.start_shared(flight);
+            return;
+        }
         if let Some(way) = flight.way {
             if self.is_traced() {
                 self.trace_ahead(&flight, way);
@@ -471,6 +483,9 @@ impl Fabric for Wlan {
             self.wake(category);
         } else {
             self.wake((station + 1) * categories + category);
+            if self.is_triggered(station) {
+                self.wake(category);
+            }
         }
         Push::Accepted
     }

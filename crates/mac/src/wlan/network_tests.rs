@@ -8,14 +8,14 @@ use crossfade_link::{
 use proptest::prelude::*;
 use rand::Rng;
 
-const SEED: RunSeed = RunSeed { seed: 5, run: 0 };
+pub(super) const SEED: RunSeed = RunSeed { seed: 5, run: 0 };
 const LIMIT: QueueConfig = QueueConfig::DropTail(Some(QueueLimit::Packets(2000)));
 
 fn mode(standard: Standard, mcs: u8, width: u16) -> Mode {
     Mode::new(standard, Band::Ghz5, mcs, 1, width, 800).unwrap()
 }
 
-fn he(mcs: u8, width: u16) -> Mode {
+pub(super) fn he(mcs: u8, width: u16) -> Mode {
     mode(Standard::Ax, mcs, width)
 }
 
@@ -28,7 +28,7 @@ fn station(mode: Mode, p: f64, window: u32) -> StationConfig {
     }
 }
 
-fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
+pub(super) fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
     WlanConfig {
         stations: modes.iter().map(|&mode| station(mode, p, window)).collect(),
         categories: vec![EDCA[BEST_EFFORT]],
@@ -40,11 +40,12 @@ fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
         access_point: AccessPointQueues::PerStation { airtime_fairness: true, aql: None },
         radio: RadioConfig::default(),
         neighbours: None,
+        ofdma: None,
     }
 }
 
 /// Keeps so many packets under way from port to port; the bits of payload that arrived in a second, by station.
-fn saturate(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64) -> Vec<f64> {
+pub(super) fn saturate(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64) -> Vec<f64> {
     saturate_with(wlan, ends, seconds, 600)
 }
 
@@ -369,6 +370,7 @@ proptest! {
         box_kind in 0..3,
         snr in prop::option::of(5.0_f64..35.0),
         crowded: bool,
+        ofdma in prop::option::of((any::<[bool; 4]>(), 1_usize..9, prop::option::of(0_usize..3))),
     ) {
         let mut config = config(&[he(7, 20), he(0, 20), he(11, 20)], p, 64);
         config.categories = vec![EDCA[VIDEO], EDCA[BEST_EFFORT]];
@@ -391,6 +393,14 @@ proptest! {
                 });
             }
         }
+        config.ofdma = ofdma.map(|([downlink, uplink, is_aggregated, stations_contend], users, ru)| OfdmaConfig {
+            downlink,
+            uplink,
+            users,
+            ru: ru.map(|place| Ru::ALL[place]),
+            ack: if is_aggregated { MuAck::Aggregated } else { MuAck::MuBar },
+            stations_contend,
+        });
         let mut wlan = Wlan::new(config, SEED).unwrap();
         let (mut now, mut refused, mut left) = (SimTime::ZERO, 0, Vec::new());
         let drain = |wlan: &mut Wlan, until: SimTime, left: &mut Vec<(Port, Departure)>| {

@@ -113,6 +113,11 @@ impl<T: Copy> Originator<T> {
         self.mpdus.len() < self.window as usize
     }
 
+    /// New MPDUs that may be sent.
+    pub(super) fn room(&self) -> u32 {
+        self.window.saturating_sub(self.mpdus.len() as u32)
+    }
+
     /// What to send, if there is something; `is_backlogged` says whether packets wait that were never sent.
     pub fn poll_transmit(&self, is_backlogged: bool) -> Option<Transmit> {
         if self.bar {

@@ -37,6 +37,12 @@ impl Backlog {
         self.queue.packets() + self.held.len()
     }
 
+    /// Bytes of these packets.
+    pub(super) fn bytes(&self) -> u64 {
+        let held = self.held.iter().map(|(waiting, _)| u64::from(waiting.packet.bytes()));
+        self.queue.bytes() + held.sum::<u64>()
+    }
+
     /// The first packet, if it makes an MPDU of at most `most` bytes, for which `overhead` are added.
     #[inline]
     pub(super) fn take(
@@ -111,6 +117,11 @@ impl Way {
             let head = self.backlog.held.front().map(|(waiting, _)| waiting.packet.bytes());
             head.or_else(|| self.backlog.queue.next_bytes()).map(|bytes| bytes + overhead)
         })
+    }
+
+    /// The mean length of packets that were never sent.
+    pub(super) fn mean_bytes(&self) -> u32 {
+        self.backlog.bytes().div_ceil(self.backlog.packets().max(1) as u64) as u32
     }
 
     /// Puts MPDUs into an aggregate at `now`; `sent` is shown each with its number and how often it was sent before. Whether the window

@@ -5,6 +5,7 @@ use super::propagation::Shadowing;
 use super::queue::{Discipline, Packets, Queue};
 use super::radio::Radio;
 use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
+use super::wlan_ofdma::WlanOfdma;
 use super::wlan_stations::{Usual, WlanStations};
 use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
 use crate::error::ScenarioError;
@@ -143,6 +144,10 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "WlanNeighbours::is_absent")]
     pub neighbours: WlanNeighbours,
 
+    /// OFDMA of an access point of ax or be: PPDUs of several stations. Without this table each has one station.
+    #[serde(skip_serializing_if = "WlanOfdma::is_absent")]
+    pub ofdma: WlanOfdma,
+
     /// Stations by name, alone or in groups, with the keys that differ from the network's. Without this table each
     /// sender has a station of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -256,6 +261,7 @@ impl Wlan {
             access_point: self.access_point.resolve(packets, slot)?,
             radio,
             neighbours: self.neighbours.resolve(slot)?,
+            ofdma: self.ofdma.resolve(usual.standard.into(), (usual.width.0 / 1e6) as u16)?,
             stations,
         };
         config.check().map_err(|error| named("wlan", &error))?;

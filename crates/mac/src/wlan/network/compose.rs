@@ -78,18 +78,31 @@ impl Wlan {
                 lasts,
                 is_first,
                 is_limited: false,
+                shared: None,
             });
         }
         let (direction, station) = if node == ACCESS_POINT {
+            if self.has_uplink(category)
+                && (!self.has_asked[category] || !self.has_downlink(category))
+                && let Some(flight) = self.share_up(contender, now, left, is_first)
+            {
+                self.has_asked[category] = true;
+                return Some(flight);
+            }
             let ways = &self.ways;
             let has = |station: usize| ways[station * categories + category].transmit().is_some();
-            (DOWN, self.turns[category].next(has)?)
+            let station = self.turns[category].next(has)?;
+            self.has_asked[category] = false;
+            if let Some(flight) = self.share_down(contender, station, now, left, is_first) {
+                return Some(flight);
+            }
+            (DOWN, station)
         } else {
             (UP, node - 1)
         };
         let number = self.way(direction, station, category);
         let sifs = self.band().sifs();
-        let Self { ways, stations, config, dropped, spare, .. } = self;
+        let Self { ways, stations, config, spare, .. } = self;
         let (way, of) = (&mut ways[number], &mut stations[station]);
         let transmit = way.transmit()?;
         let (rate, is_probe) = of.rates[direction].choose(now, &mut of.reception, direction);
@@ -109,6 +122,7 @@ impl Wlan {
                 lasts,
                 is_first,
                 is_limited: false,
+                shared: None,
             });
         }
         let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
@@ -124,30 +138,10 @@ impl Wlan {
         let limits = if is_probe { AmpduLimits { window: 1, ..of.limits } } else { of.limits };
         let mut ampdu = Ampdu::new(mode, &limits, time);
         let begins = now + before;
-        let preamble = mode.preamble(Durations::Standard);
-        let ns_per_byte = 8e9 / mode.rate_bps();
-        let reception = &mut of.reception;
-        let is_constant = reception.is_constant();
-        let overhead = of.overhead;
-        let is_limited =
-            way.compose(now, &mut ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
-                let at = if is_constant {
-                    begins
-                } else {
-                    begins + preamble + SimTime::from_nanos((f64::from(bytes) * ns_per_byte) as u64)
-                };
-                let meets = reception.mpdu(rate, at, parcel.bytes() + overhead, direction);
-                let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
-                mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
-            });
+        let meets =
+            Meeting { rate, begins, preamble: mode.preamble(Durations::Standard), rate_bps: mode.rate_bps() };
+        let is_limited = self.load(now, number, &mut ampdu, meets, &mut mpdus);
         let lasts = ampdu.duration();
-        let mcs = u64::from(mode.mcs());
-        way.statistics.mcs_sum += mcs * mpdus.len() as u64;
-        if direction == DOWN && matches!(self.config.access_point, AccessPointQueues::OneFifo(_)) {
-            let new = mpdus.iter().filter(|mpdu| mpdu.attempt == 0).count();
-            self.held_packets[category] -= new;
-        }
-        self.drop_all(number, now);
         if mpdus.is_empty() {
             self.spare.push(mpdus);
             return None;
@@ -162,6 +156,55 @@ impl Wlan {
             lasts,
             is_first,
             is_limited,
+            shared: None,
         })
     }
+
+    /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it, though more waited.
+    pub(super) fn load(
+        &mut self,
+        now: SimTime,
+        number: usize,
+        ampdu: &mut Ampdu,
+        meeting: Meeting,
+        mpdus: &mut Vec<Mpdu>,
+    ) -> bool {
+        let (direction, station, category) = self.place(number);
+        let Self { ways, stations, dropped, .. } = self;
+        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let Meeting { rate, begins, preamble, rate_bps } = meeting;
+        let ns_per_byte = 8e9 / rate_bps;
+        let mcs = u64::from(of.modes[rate].mcs());
+        let overhead = of.overhead;
+        let reception = &mut of.reception;
+        let is_constant = reception.is_constant();
+        let is_limited =
+            way.compose(now, ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
+                let at = if is_constant {
+                    begins
+                } else {
+                    begins + preamble + SimTime::from_nanos((f64::from(bytes) * ns_per_byte) as u64)
+                };
+                let meets = reception.mpdu(rate, at, parcel.bytes() + overhead, direction);
+                let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
+                mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
+            });
+        way.statistics.mcs_sum += mcs * mpdus.len() as u64;
+        if direction == DOWN && matches!(self.config.access_point, AccessPointQueues::OneFifo(_)) {
+            let new = mpdus.iter().filter(|mpdu| mpdu.attempt == 0).count();
+            self.held_packets[category] -= new;
+        }
+        self.drop_all(number, now);
+        is_limited
+    }
+}
+
+/// When and how fast the MPDUs of an aggregate meet the channel.
+#[derive(Clone, Copy)]
+pub(super) struct Meeting {
+    /// The place of its mode among those of the station.
+    pub(super) rate: usize,
+    pub(super) begins: SimTime,
+    pub(super) preamble: SimTime,
+    pub(super) rate_bps: f64,
 }

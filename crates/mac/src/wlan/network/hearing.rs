@@ -4,14 +4,14 @@ use super::{BAR_BYTES, Flight, Wlan};
 use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::{Band, Durations, Mode, Standard};
 use crossfade_core::SimTime;
-use crossfade_link::{Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
+use crossfade_link::{Ppdu, PpduBlock, PpduContent, PpduFormat, PpduMpdu, PpduRate};
 
 impl Wlan {
     pub(super) fn is_heard(&self) -> bool {
         self.heard.is_some()
     }
 
-    fn hear(&mut self, ppdu: Ppdu) {
+    pub(super) fn hear(&mut self, ppdu: Ppdu) {
         if let Some(heard) = &mut self.heard {
             heard.push_back(ppdu);
         }
@@ -52,52 +52,60 @@ impl Wlan {
     /// Data, or a BAR.
     pub(super) fn hear_data(&mut self, flight: &Flight, way: usize, collided: bool) {
         let [from, to] = self.nodes(way);
-        let (_, station, category) = self.place(way);
         let mode = self.mode(flight, way);
-        let tid = self.config.categories[category].priority;
-        let (mode, content) = if let Some(start) = flight.bar {
-            (mode.control(), PpduContent::BlockAckRequest { tid, start })
-        } else {
-            let is_aggregate = !matches!(mode.standard(), Standard::A | Standard::G);
-            let mpdus = flight.mpdus.iter().map(|mpdu| PpduMpdu {
-                number: mpdu.number,
-                attempt: mpdu.attempt,
-                parcel: mpdu.parcel,
-            });
-            let content = PpduContent::Data {
-                tid: is_aggregate.then_some(tid),
-                is_aggregate,
-                is_acked_alone: self.stations[station].limits.window == 1,
-                mpdus: mpdus.collect(),
-            };
-            (mode, content)
-        };
+        let mode = if flight.bar.is_some() { mode.control() } else { mode };
+        let content = self.content(flight, way);
         let (at, end) = (flight.begins, flight.begins + flight.lasts);
         let announced = self.after_data(flight, way);
         self.hear(Ppdu { at, end, from, to, announced, rate: rate(mode), collided, content });
     }
 
+    /// Data, or a BAR, of a way.
+    pub(super) fn content(&self, flight: &Flight, way: usize) -> PpduContent {
+        let (_, station, category) = self.place(way);
+        let tid = self.config.categories[category].priority;
+        if let Some(start) = flight.bar {
+            return PpduContent::BlockAckRequest { tid, start };
+        }
+        let is_aggregate = !matches!(self.mode(flight, way).standard(), Standard::A | Standard::G);
+        let mpdus = flight.mpdus.iter().map(|mpdu| PpduMpdu {
+            number: mpdu.number,
+            attempt: mpdu.attempt,
+            parcel: mpdu.parcel,
+        });
+        PpduContent::Data {
+            tid: is_aggregate.then_some(tid),
+            is_aggregate,
+            is_acked_alone: self.stations[station].limits.window == 1,
+            mpdus: mpdus.collect(),
+        }
+    }
+
     /// The answer to a flight that ended at `now`: what its recipient has.
     pub(super) fn hear_answer(&mut self, now: SimTime, flight: &Flight, way: usize) {
         let [to, from] = self.nodes(way);
-        let (_, station, category) = self.place(way);
+        let (_, station, _) = self.place(way);
         let window = self.stations[station].limits.window;
         let content = if window == 1 {
             PpduContent::Ack
         } else {
-            let of = &self.ways[way];
-            let start = of.originator.start();
-            let bits = u64::from(self.stations[station].answer_bytes - BAR_BYTES) * 8;
-            PpduContent::BlockAck {
-                tid: self.config.categories[category].priority,
-                start,
-                has: (start..start + bits).map(|number| of.recipient.has(number)).collect(),
-            }
+            let PpduBlock { tid, start, has } = self.block(way);
+            PpduContent::BlockAck { tid, start, has }
         };
         let (at, end) = (now + self.band().sifs(), now + self.after_data(flight, way));
         let rate = rate(self.mode(flight, way).control());
         let (announced, collided) = (SimTime::ZERO, false);
         self.hear(Ppdu { at, end, from, to, announced, rate, collided, content });
+    }
+
+    /// What the recipient of a way has.
+    pub(super) fn block(&self, way: usize) -> PpduBlock {
+        let (_, station, category) = self.place(way);
+        let of = &self.ways[way];
+        let start = of.originator.start();
+        let bits = u64::from(self.stations[station].answer_bytes - BAR_BYTES) * 8;
+        let has = (start..start + bits).map(|number| of.recipient.has(number)).collect();
+        PpduBlock { tid: self.config.categories[category].priority, start, has }
     }
 
     fn mode(&self, flight: &Flight, way: usize) -> Mode {
@@ -111,7 +119,7 @@ impl Wlan {
 }
 
 /// How a mode is told of.
-fn rate(mode: Mode) -> PpduRate {
+pub(super) fn rate(mode: Mode) -> PpduRate {
     PpduRate {
         format: match mode.standard() {
             Standard::A | Standard::G => PpduFormat::Ofdm,
@@ -130,5 +138,6 @@ fn rate(mode: Mode) -> PpduRate {
             Band::Ghz5 => 5,
             Band::Ghz6 => 6,
         },
+        ru_tones: None,
     }
 }

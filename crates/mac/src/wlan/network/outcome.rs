@@ -17,6 +17,11 @@ impl Wlan {
         let mut longest = SimTime::ZERO;
         let control = self.stations[0].modes[0].slowest_control();
         for flight in &mut flights {
+            if let Some(mut shared) = flight.shared.take() {
+                longest = longest.max(self.collide_shared(now, &mut shared));
+                flight.shared = Some(shared);
+                continue;
+            }
             let Some(way) = flight.way else {
                 longest = longest.max(flight.lasts);
                 continue;
@@ -29,13 +34,7 @@ impl Wlan {
                 if has_rts { mode.control().ppdu(RTS_BYTES, Durations::Standard) } else { flight.lasts };
             longest = longest.max(sent);
             self.spend(way, sent);
-            let statistics = &mut self.ways[way].statistics;
-            if flight.bar.is_none() {
-                statistics.ppdus += 1;
-                statistics.window_limited += u64::from(flight.is_limited);
-                statistics.collisions += 1;
-                statistics.mpdus.frame_errors += flight.mpdus.len() as u64;
-            }
+            self.count_collision(way, flight);
             if self.is_traced() {
                 let kind = if has_rts { "rts" } else { kind_of(flight) };
                 self.trace_air(way, now, now + sent, kind, false);
@@ -49,6 +48,17 @@ impl Wlan {
         self.phase = Phase::Missed(now + longest + extended, flights);
     }
 
+    /// Counts a flight of one way that collides.
+    pub(super) fn count_collision(&mut self, way: usize, flight: &Flight) {
+        let statistics = &mut self.ways[way].statistics;
+        if flight.bar.is_none() {
+            statistics.ppdus += 1;
+            statistics.window_limited += u64::from(flight.is_limited);
+            statistics.collisions += 1;
+            statistics.mpdus.frame_errors += flight.mpdus.len() as u64;
+        }
+    }
+
     /// Counts airtime of a way, against its station.
     pub(super) fn spend(&mut self, way: usize, time: SimTime) {
         let (direction, station, category) = self.place(way);
@@ -59,45 +69,20 @@ impl Wlan {
 
     /// The data have been sent to their end.
     pub(super) fn read(&mut self, now: SimTime, flight: Flight) {
+        if flight.shared.is_some() {
+            self.read_shared(now, flight);
+            return;
+        }
         let sifs = self.band().sifs();
         let Some(number) = flight.way else {
             let answer = BlockAckFrame::of_window(64).duration(self.stations[0].modes[0]);
             self.phase = Phase::Answer(now + sifs + answer, flight);
             return;
         };
+        let is_heard = self.arrive(now, number, &flight);
         let (direction, station, _) = self.place(number);
-        let port = self.port(number);
-        let Self { ways, stations, departures, released, .. } = self;
+        let Self { ways, stations, .. } = self;
         let (way, of) = (&mut ways[number], &mut stations[station]);
-        let mut is_heard = flight.bar.is_some();
-        if let Some(start) = flight.bar {
-            let lost = of.reception.answer(flight.rate, now, BAR_BYTES, 1 - direction);
-            is_heard = lost <= 0.0 || way.errors.random::<f64>() >= lost;
-            if is_heard {
-                way.recipient.on_bar(on_air(start), released);
-            }
-        }
-        let mut errors = 0;
-        for mpdu in &flight.mpdus {
-            if mpdu.is_read {
-                is_heard = true;
-                let received = way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
-                if received == Received::Late {
-                    way.statistics.packets.losses += 1;
-                    departures.push_back((port, Departure::Lost(mpdu.parcel)));
-                }
-            } else {
-                errors += 1;
-            }
-        }
-        let statistics = &mut way.statistics;
-        statistics.mpdus.frame_errors += errors;
-        statistics.channel_errors += errors;
-        statistics.uncollided += flight.mpdus.len() as u64;
-        statistics.ppdus += u64::from(flight.bar.is_none());
-        statistics.window_limited += u64::from(flight.is_limited);
-        statistics.requests += u64::from(flight.bar.is_some());
-        let has_changed = way.release(now, port, released, departures);
         let mode = of.modes[flight.rate];
         // A BAR is answered as data are.
         let answer = sifs + of.answers[flight.rate];
@@ -135,9 +120,46 @@ impl Wlan {
             let until = if is_heard { timeout.max(answer) } else { timeout };
             self.phase = Phase::Missed(now + until, vec![flight]);
         }
-        if has_changed {
+    }
+
+    /// What a flight of one way carries comes to its end; whether anything of it was read.
+    pub(super) fn arrive(&mut self, now: SimTime, number: usize, flight: &Flight) -> bool {
+        let (direction, station, _) = self.place(number);
+        let port = self.port(number);
+        let Self { ways, stations, departures, released, .. } = self;
+        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let mut is_heard = flight.bar.is_some();
+        if let Some(start) = flight.bar {
+            let lost = of.reception.answer(flight.rate, now, BAR_BYTES, 1 - direction);
+            is_heard = lost <= 0.0 || way.errors.random::<f64>() >= lost;
+            if is_heard {
+                way.recipient.on_bar(on_air(start), released);
+            }
+        }
+        let mut errors = 0;
+        for mpdu in &flight.mpdus {
+            if mpdu.is_read {
+                is_heard = true;
+                let received = way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
+                if received == Received::Late {
+                    way.statistics.packets.losses += 1;
+                    departures.push_back((port, Departure::Lost(mpdu.parcel)));
+                }
+            } else {
+                errors += 1;
+            }
+        }
+        let statistics = &mut way.statistics;
+        statistics.mpdus.frame_errors += errors;
+        statistics.channel_errors += errors;
+        statistics.uncollided += flight.mpdus.len() as u64;
+        statistics.ppdus += u64::from(flight.bar.is_none());
+        statistics.window_limited += u64::from(flight.is_limited);
+        statistics.requests += u64::from(flight.bar.is_some());
+        if way.release(now, port, released, departures) {
             self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
         }
+        is_heard
     }
 
     /// Recipients have waited long enough for what is missing: they pass on what came after it.
@@ -157,16 +179,34 @@ impl Wlan {
 
     /// An exchange has ended, with an answer or without.
     pub(super) fn settle(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
-        let Some(number) = flight.way else {
+        if flight.shared.is_some() {
+            self.settle_shared(now, &mut flight, is_answered);
+            return;
+        }
+        let (contender, is_first) = (flight.contender, flight.is_first);
+        if flight.way.is_none() {
             if is_answered {
                 let first = (self.stations.len() + 1) * self.categories();
-                self.neighbours[flight.contender - first].sent();
-                self.contest.succeed(flight.contender);
+                self.neighbours[contender - first].sent();
+                self.contest.succeed(contender);
             } else {
-                self.contest.fail(flight.contender);
+                self.contest.fail(contender);
             }
             return;
-        };
+        }
+        if is_answered {
+            self.contest.succeed(contender);
+        } else if is_first {
+            self.contest.fail(contender);
+        } else {
+            self.contest.draw(contender);
+        }
+        self.settle_way(now, flight, is_answered);
+    }
+
+    /// What one way has sent is acknowledged, or has had no answer.
+    pub(super) fn settle_way(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
+        let Some(number) = flight.way else { return };
         let (direction, station, category) = self.place(number);
         let port = self.port(number);
         let asks = self.config.asks;
@@ -177,7 +217,6 @@ impl Wlan {
             way.bars = 0;
             let recipient = &way.recipient;
             way.originator.on_block_ack(recipient.start(), |number| recipient.has(number), settled);
-            self.contest.succeed(flight.contender);
         } else {
             if flight.bar.is_none() {
                 way.statistics.unanswered += 1;
@@ -189,11 +228,6 @@ impl Wlan {
                 way.originator.on_silence(settled);
             } else {
                 way.originator.on_timeout();
-            }
-            if flight.is_first {
-                self.contest.fail(flight.contender);
-            } else {
-                self.contest.draw(flight.contender);
             }
         }
         if sent > 0 {
