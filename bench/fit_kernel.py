@@ -76,12 +76,21 @@ def live(link: dict[str, object], control: str, seconds: float, run: int, folder
 
 
 def rtt_p95_s(capture: Path) -> float:
-    """The 95 % point of the round trips of acknowledged segments, as tshark has them."""
-    command = ["tshark", "-r", str(capture), "-Y", "tcp.analysis.ack_rtt"]
-    command += ["-T", "fields", "-e", "tcp.analysis.ack_rtt"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    rtts = sorted(map(float, lines))
-    return rtts[int(0.95 * len(rtts))]
+    """The 95 % point of the sender's round trips: since data left with the timestamp that is echoed."""
+    stamps = ("tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr")
+    fields = ("frame.time_relative", "tcp.len", "tcp.ack", *stamps)
+    command = ["tshark", "-r", str(capture), "-T", "fields", "-E", "separator=,"]
+    command += [word for field in fields for word in ("-e", field)]
+    left: dict[str, float] = {}
+    acknowledged, rtts = 1, []
+    for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split():
+        at, length, ack, stamp, echo = line.split(",")
+        if int(length):
+            left.setdefault(stamp, float(at))
+        elif int(ack) > acknowledged and echo in left:
+            acknowledged = int(ack)
+            rtts.append(float(at) - left[echo])
+    return sorted(rtts)[int(0.95 * len(rtts))]
 
 
 def truth(
@@ -132,6 +141,7 @@ def main() -> None:
                         "low": of.low,
                         "high": of.high,
                         "error": of.value / true - 1,
+                        "holds": of.low <= true <= of.high,
                         "replay": of.replay,
                     }
                 )
@@ -141,7 +151,11 @@ def main() -> None:
                 )
     for metric in ("goodput_bps", "rtt_p95_s"):
         errors = [abs(row["error"]) for row in rows if row["metric"] == metric]
-        print(f"{metric}: median error {statistics.median(errors):.1%}, largest {max(errors):.1%}")
+        holds = sum(row["holds"] for row in rows if row["metric"] == metric)
+        print(
+            f"{metric}: median error {statistics.median(errors):.1%}, largest {max(errors):.1%}, "
+            f"{holds} of {len(errors)} intervals hold"
+        )
     if asked.out:
         with asked.out.open("w", newline="") as file:
             table = csv.DictWriter(file, list(rows[0]))
