@@ -71,7 +71,7 @@ def draw(name: str) -> bool:
         with Image.open(figure) as picture:
             small = picture.convert("RGB")
         small.thumbnail((WIDTH, WIDTH * 2), Image.Resampling.LANCZOS)
-        # 256 colours show what a small picture shows, in half the bytes; undithered, so that curves stay plain.
+        # 256 colours are half the bytes of a small picture; undithered, so that curves stay plain.
         small.quantize(256, dither=Image.Dither.NONE).save(thumb(name), optimize=True)
     return True
 
