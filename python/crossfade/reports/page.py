@@ -25,7 +25,7 @@ from crossfade.figures.html import plotly_js
 from crossfade.figures.wanted import Wanted
 from crossfade.files import check_output, write_text
 from crossfade.reports.charts import figures_data
-from crossfade.reports.tables import comparisons, table_of_metrics, table_of_rows
+from crossfade.reports.tables import comparisons, has_few_runs, table_of_metrics, table_of_rows
 from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
@@ -232,7 +232,8 @@ def _metrics(results: Results, table: Table) -> list[str]:
 def _figure(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A place for a figure, with its caption; the script draws it and adds what can be chosen."""
     marks = any(method["marks"] for method in data["methods"])
-    said = ["marks: mean of the runs, with its 95 % interval"] * marks
+    few = "; no interval of fewer than five runs" if has_few_runs(data) else ""
+    said = [f"marks: mean of the runs, with its 95 % interval{few}"] * marks
     said += ["lines and bands: analysis"] * any(not method["marks"] for method in data["methods"])
     metric, across = data["metrics"][name], data["x"]["label"]
     across = across[:1].lower() + across[1:] if across[1:2].islower() else across

@@ -16,7 +16,7 @@ from crossfade.comparison import compare
 from crossfade.comparison.compare import Comparison, CurveCrossing, Pair
 from crossfade.figures.choice import Choice, called
 from crossfade.results.results import Results
-from crossfade.tables import Cell, Table, format_estimate
+from crossfade.tables import ENOUGH_RUNS, Cell, Table, format_estimate
 from crossfade.wording import (
     axis_name,
     between,
@@ -94,7 +94,13 @@ def table_of_rows(table: Table, data: Mapping[str, Any]) -> Grid:
         cells += [Shown(str(data["runs"][index] or "–"), True)]
         cells += [Shown(data["metrics"][name]["texts"][index], True) for name in data["shown"]]
         rows.append(cells)
-    return Grid(heads, rows, "Mean and half-width of the 95 % interval at each point", "rows")
+    few = "; of fewer than five runs, each run" if has_few_runs(data) else ""
+    return Grid(heads, rows, f"Mean and 95 % interval at each point{few}", "rows")
+
+
+def has_few_runs(data: Mapping[str, Any]) -> bool:
+    """Whether some point has too few runs for an interval to be shown."""
+    return any(1 < (runs or 0) < ENOUGH_RUNS for runs in data["runs"])
 
 
 def table_of_metrics(results: Results) -> Grid:

@@ -295,6 +295,11 @@ impl Steps {
         let Some((name, body)) = root.only() else {
             return Err(root.refuse(format!("{}: must be a table of one configuration", root.shown())));
         };
+        if let Some(pattern) = body.get("pattern")
+            && !matches!(pattern.value, Value::List(_))
+        {
+            return Err(pattern.refuse(format!("pattern = {}: must be a list", pattern.shown())));
+        }
         let at_end = match Kind::of(name) {
             Some((_, Shape::Repeated)) => match count_of(body)? {
                 0 => AtEnd::Loop,

@@ -311,6 +311,11 @@ fn a_wrong_line_is_refused_with_its_number() {
         ),
         (
             Format::NetemTraceToml,
+            "[RepeatedBwPatternConfig]\npattern = 3\n",
+            "line 2: pattern = 3: must be a list",
+        ),
+        (
+            Format::NetemTraceToml,
             "[RepeatedBwPatternConfig]\ncount = 0.5\n[[RepeatedBwPatternConfig.pattern]]\nStaticBwConfig = { bw = \"1Mbps\" }\n",
             "line 2: count = 0.5: must be a whole number of 0 or more",
         ),
