@@ -45,6 +45,8 @@ impl Ratio {
             _ if metric.starts_with("uplink_delay_") => mean(&["uplink_bearer_delays"]),
             "mpdus_per_ampdu" | "window_limited_share" => mean(&["wlan_ppdus"]),
             "uplink_mpdus_per_ampdu" => mean(&["wlan_uplink_ppdus"]),
+            "stations_per_ppdu" => mean(&["wlan_shared_ppdus"]),
+            "uplink_stations_per_ppdu" => mean(&["wlan_uplink_shared_ppdus"]),
             "mpdu_error_rate" => mean(&["wlan_uncollided"]),
             "uplink_mpdu_error_rate" => mean(&["wlan_uplink_uncollided"]),
             "retries_per_mpdu" => mean(&["wlan_mpdus"]),

@@ -4,7 +4,8 @@ use crate::metrics::Metrics;
 use crate::parts::{FLOW, Part, STATION};
 use crossfade_core::SimTime;
 use crossfade_mac::wlan::{
-    AccessPointQueues, Exchange, Form, RateConfig, ReceptionConfig, Sharing, rates_in_turns,
+    AccessPointQueues, Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, Sharing,
+    StationConfig, rates_in_turns, saturated_in_one_ppdu,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, TrafficSetup, WlanSetup};
 
@@ -17,9 +18,14 @@ pub(crate) fn form(setup: &WlanSetup) -> String {
             "slot-or-again: an empty slot follows a success unless the winner sends again, ns-3's reference for 802.11a"
         }
     };
+    let shared = if setup.model.config.ofdma.is_some() {
+        ", or of stations in one PPDU the exchange that all of them share"
+    } else {
+        ""
+    };
     format!(
         "formula is Bianchi's saturation throughput of whole aggregates (2000; form {form}), or of several stations that are sent \
-         to the shares of Høiland-Jørgensen et al. 2017"
+         to the shares of Høiland-Jørgensen et al. 2017{shared}"
     )
 }
 
@@ -66,6 +72,9 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     if once.len() != numbers.len() {
         return unmet("flows", "one source a station");
     }
+    let is_shared =
+        |ofdma: &OfdmaConfig| if is_up { ofdma.uplink } else { ofdma.downlink && numbers.len() > 1 };
+    let shared = config.ofdma.filter(is_shared);
     let mut exchanges = Vec::new();
     for &number in &numbers {
         let station = &config.stations[number];
@@ -77,8 +86,18 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
         let (mode, category) = (station.modes[place], config.categories[0]);
         exchanges.push(Exchange::of(station, mode, category, config.rts, setup.packet_size));
     }
-    let mut found =
-        if is_up || exchanges.len() == 1 { contention(wlan, &exchanges)? } else { turns(wlan, &exchanges)? };
+    let mut packets: Vec<u32> = exchanges.iter().map(|exchange| exchange.packets).collect();
+    let mut found = if let Some(ofdma) = shared {
+        let way = if is_up { MuWay::Up } else { MuWay::Down };
+        let stations: Vec<&StationConfig> = numbers.iter().map(|&number| &config.stations[number]).collect();
+        let (each, rate) = in_one_ppdu(&ofdma, way, &stations, wlan, setup.packet_size)?;
+        packets.fill(each);
+        Found::of(vec![rate; numbers.len()], 0.0)
+    } else if is_up || exchanges.len() == 1 {
+        contention(wlan, &exchanges)?
+    } else {
+        turns(wlan, &exchanges)?
+    };
     let per_slot = found.total_bps / f64::from(setup.packet_size) / 8.0 * setup.slot.as_secs_f64();
     let mut values = vec![
         ("goodput_bps".to_owned(), found.total_bps),
@@ -96,10 +115,10 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     drop(rates);
     let name = if is_up { "station_uplink_goodput_bps" } else { "station_goodput_bps" };
     let mpdus = if is_up { "uplink_mpdus_per_ampdu" } else { "mpdus_per_ampdu" };
-    for ((number, rate), exchange) in numbers.iter().zip(&found.each_bps).zip(&exchanges) {
+    for ((number, rate), packets) in numbers.iter().zip(&found.each_bps).zip(packets) {
         let part = Part::new(STATION, number.to_string());
         values.push((part.key(name), *rate));
-        values.push((part.key(mpdus), f64::from(exchange.packets)));
+        values.push((part.key(mpdus), f64::from(packets)));
     }
     let mut metrics = Metrics::default();
     metrics.extend(values);
@@ -122,6 +141,39 @@ impl Found {
             each_bps,
             collision_probability,
         }
+    }
+}
+
+/// Stations that are alike, all of them in each PPDU: packets of each of their aggregates, and the bit rate of each.
+fn in_one_ppdu(
+    ofdma: &OfdmaConfig,
+    way: MuWay,
+    stations: &[&StationConfig],
+    wlan: &WlanSetup,
+    packet_size: u32,
+) -> Result<(u32, f64), ScenarioError> {
+    let unmet = |key: &str, assumed: &str| {
+        Err(ScenarioError::key(
+            key,
+            format!("the formula of stations in one PPDU assumes {assumed}; use method simulation"),
+        ))
+    };
+    if way == MuWay::Up && ofdma.stations_contend {
+        return unmet("wlan.ofdma.stations_contend", "stations that wait to be asked");
+    }
+    if stations.len() > ofdma.users {
+        return unmet("wlan.ofdma.users", "all stations in each PPDU");
+    }
+    if stations.iter().any(|one| *one != stations[0]) {
+        return unmet("wlan.stations", "stations that are alike");
+    }
+    let config = &wlan.model.config;
+    match saturated_in_one_ppdu(config, ofdma, way, stations, packet_size) {
+        Some(found) => Ok(found),
+        None => unmet(
+            "wlan.ofdma",
+            "stations of 802.11ax or be with block acknowledgements and RUs of one size: 2, 4, 8, ... of them, or wlan.ofdma.ru",
+        ),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::parts::{LINK, PATH, Part, STATION};
 use crossfade_core::{RunSeed, jain_fairness};
 use crossfade_link::StationStatistics;
 use crossfade_mac::wlan::{
-    AccessPointQueues, DRIVER_PACKETS, Exchange, RateConfig, ReceptionConfig, StationConfig, Wlan,
+    AccessPointQueues, DRIVER_PACKETS, Exchange, RateConfig, ReceptionConfig, Ru, StationConfig, Wlan,
     required_snr_db,
 };
 use crossfade_scenario::{Scenario, ScenarioError, Setup, WlanSetup};
@@ -105,6 +105,22 @@ pub(super) struct WlanFacts {
     is_fifo: bool,
     /// Neighbours.
     neighbours: usize,
+    /// PPDUs of several stations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ofdma: Option<OfdmaFacts>,
+}
+
+/// PPDUs of several stations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct OfdmaFacts {
+    /// To the stations.
+    downlink: bool,
+    /// From them, when they are asked.
+    uplink: bool,
+    /// Stations of one, at most.
+    users: usize,
+    /// Tones of each RU; none of halves.
+    ru_tones: Option<u16>,
 }
 
 /// Contention of a category.
@@ -203,6 +219,12 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
             .collect(),
         is_fifo: matches!(config.access_point, AccessPointQueues::OneFifo(_)),
         neighbours: config.neighbours.map_or(0, |neighbours| neighbours.count),
+        ofdma: config.ofdma.map(|ofdma| OfdmaFacts {
+            downlink: ofdma.downlink,
+            uplink: ofdma.uplink,
+            users: ofdma.users,
+            ru_tones: ofdma.ru.map(Ru::tones),
+        }),
     }
 }
 
@@ -259,6 +281,11 @@ fn of_some(count: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
 
+/// A count that rows of networks without any do not have.
+fn if_any(of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { count(of) }
+}
+
 fn mean_s(sum_s: f64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { sum_s / of as f64 }
 }
@@ -306,6 +333,8 @@ pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "mcs_mean", "1", "Mean MCS", "The MCS of the MPDUs sent to a station, in the mean.", |all| of_some(all.down.mcs_sum, all.down.sent())),
     MetricOf::each(STATION, "uplink_mcs_mean", "1", "Mean MCS of the uplink", "The MCS of the MPDUs sent by a station, in the mean.", |all| of_some(all.up.mcs_sum, all.up.sent())),
     MetricOf::each(STATION, "window_limited_share", "1", "Aggregates cut by the window", "The share of aggregates to a station that ended where the block acknowledgement window did, though more packets waited.", |all| of_some(all.down.window_limited, all.down.ppdus)),
+    MetricOf::each(STATION, "stations_per_ppdu", "1", "Stations per multi-user PPDU", "Stations of a PPDU to several stations, in the mean over those that carried data to a station.", |all| of_some(all.down.sharing_stations, all.down.shared_ppdus)),
+    MetricOf::each(STATION, "uplink_stations_per_ppdu", "1", "Stations per multi-user PPDU of the uplink", "Stations of a PPDU that a trigger frame has asked for, in the mean over those with data from a station.", |all| of_some(all.up.sharing_stations, all.up.shared_ppdus)),
     MetricOf::each(STATION, "block_ack_stall_s", "s", "Block acknowledgement stall", "How long MPDUs that a station had received waited for earlier ones, in the mean.", |all| mean_s(all.down.mpdus.head_of_line_delay_s, all.down.packets.arrivals)),
     MetricOf::each(STATION, "station_queueing_delay_mean_s", "s", "Mean queueing delay of a station", "How long packets to a station waited for their first transmission, in the mean.", |all| mean_s(all.down.packets.queueing_delay_s, all.down.packets.transmissions)),
     MetricOf::each(STATION, "station_uplink_queueing_delay_mean_s", "s", "Mean queueing delay of a station's uplink", "How long packets from a station waited for their first transmission, in the mean.", |all| mean_s(all.up.packets.queueing_delay_s, all.up.packets.transmissions)),
@@ -322,6 +351,8 @@ pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "wlan_uplink_mpdus_sent", "1", "", "", |all| count(all.up.sent())),
     MetricOf::each(STATION, "wlan_uncollided", "1", "", "", |all| count(all.down.uncollided)),
     MetricOf::each(STATION, "wlan_uplink_uncollided", "1", "", "", |all| count(all.up.uncollided)),
+    MetricOf::each(STATION, "wlan_shared_ppdus", "1", "", "", |all| if_any(all.down.shared_ppdus)),
+    MetricOf::each(STATION, "wlan_uplink_shared_ppdus", "1", "", "", |all| if_any(all.up.shared_ppdus)),
     MetricOf::each(STATION, "wlan_arrivals", "1", "", "", |all| count(all.down.packets.arrivals)),
     MetricOf::each(STATION, "wlan_transmissions", "1", "", "", |all| count(all.down.packets.transmissions)),
     MetricOf::each(STATION, "wlan_uplink_transmissions", "1", "", "", |all| count(all.up.packets.transmissions)),

@@ -52,6 +52,20 @@ fn formula_and_simulation_agree() {
             0.01,
         ),
         (json!([["flows.full", { "traffic": "saturated", "count": 3 }]]), 0.01),
+        // Eight stations in one PPDU, down, and up when they are asked, with RUs of one size.
+        (
+            json!([["flows.full", { "traffic": "saturated", "count": 8 }], ["wlan.ofdma.users", 8], ["run.duration", "4 s"]]),
+            0.006,
+        ),
+        (
+            json!([
+                ["flows.full", { "traffic": "saturated", "direction": "up", "count": 8 }],
+                ["wlan.ofdma.ru", 106],
+                ["wlan.ampdu.window", 256],
+                ["run.duration", "4 s"],
+            ]),
+            0.006,
+        ),
     ] {
         let mut set = set.as_array().unwrap().clone();
         set.push(json!([both[0], ["formula", "simulation"]]));
@@ -184,6 +198,42 @@ fn what_cannot_be_is_said_in_a_line() {
             json!([["wlan.neighbours", { "count": 101 }]]),
             "wlan.neighbours.count = 101: must be between 1 and 100",
         ),
+        (
+            json!([["wlan.standard", "ac"], ["wlan.mcs", 9], ["wlan.ofdma.users", 4]]),
+            "wlan.ofdma contradicts wlan.standard = \"ac\": OFDMA begins with 802.11ax",
+        ),
+        (
+            json!([["wlan.width", "20 MHz"], ["wlan.ofdma.users", 20]]),
+            "wlan.ofdma.users = 20: must be between 1 and 9: 20 MHz have 9 RUs of 26 tones",
+        ),
+        (
+            json!([["wlan.ofdma", { "ru": 106, "users": 9 }]]),
+            "wlan.ofdma.users = 9: must be between 1 and 8: 80 MHz have 8 RUs of 106 tones",
+        ),
+        (
+            json!([["wlan.width", "40 MHz"], ["wlan.ofdma.ru", 996]]),
+            "wlan.ofdma.ru = 996: must be one of 26, 52, 106, 242, 484, the RUs of 40 MHz",
+        ),
+        (
+            json!([["wlan.ofdma.ru", 100]]),
+            "wlan.ofdma.ru = 100: must be one of 26, 52, 106, 242, 484, 996, 1992, 3984",
+        ),
+        (
+            json!([["methods", ["formula"]], ["wlan.ofdma.users", 4], ["flows.full.count", 3]]),
+            "wlan.ofdma: the formula of stations in one PPDU assumes stations of 802.11ax or be with block acknowledgements and RUs of one size",
+        ),
+        (
+            json!([["methods", ["formula"]], ["wlan.ofdma.users", 4], ["flows.full.count", 8]]),
+            "wlan.ofdma.users: the formula of stations in one PPDU assumes all stations in each PPDU",
+        ),
+        (
+            json!([
+                ["methods", ["formula"]],
+                ["wlan.ofdma.stations_contend", true],
+                ["flows.full.direction", "up"]
+            ]),
+            "wlan.ofdma.stations_contend: the formula of stations in one PPDU assumes stations that wait to be asked",
+        ),
         (json!([["wlan.neighbours", { "busy": "0 %" }]]), "wlan.neighbours.busy = 0: must be above 0"),
         (json!([["wlan.transmissions", 0], ["link.rate", "1 Mbit/s"]]), "link contradicts wlan"),
         (json!([["reverse.delay", "1 ms"]]), "reverse contradicts wlan"),
@@ -228,6 +278,20 @@ fn data_and_acknowledgements_share_the_air() {
     assert!(metric(result, "collision_probability") > 0.01);
     assert!((4.0..11.0).contains(&metric(result, "mcs_mean")), "{}", metric(result, "mcs_mean"));
     assert!(metric(result, "uplink_mpdus_per_ampdu") > 1.0);
+}
+
+/// A network without stations of 802.11ax in its table is served as before, and an OFDMA of neither direction is none.
+#[test]
+fn several_stations_are_counted_where_there_are_any() {
+    let of = |ofdma: Value| {
+        let set = json!([["wlan.ofdma", ofdma], ["flows.full.count", 4], ["run.duration", "2 s"]]);
+        results(&set).remove(0)
+    };
+    let found = of(json!({ "uplink": false }));
+    assert!((metric(&found, "stations_per_ppdu") - 4.0).abs() < 0.01);
+    assert!((of_part(&found, "2", "stations_per_ppdu") - 4.0).abs() < 0.01);
+    let none = of(json!({ "downlink": false, "uplink": false }));
+    assert!(none.metrics.iter().all(|(name, _)| *name != "stations_per_ppdu"));
 }
 
 #[test]
