@@ -1,11 +1,11 @@
-"""Information bits a second of LDPC decoders: ours beside PyPI's ``ldpc``. nr_decoder_peers.py [SECONDS [TURNS]]
+"""Bits a second of LDPC decoders: ours beside PyPI's ``ldpc``. nr_decoder_peers.py [SECONDS [TURNS]]
 
-Codes of NR on both base graphs, QPSK over white Gaussian noise 0.4 dB above where a tenth of the blocks fails,
-sum-product decoding with at most 20 iterations. Both decoders have the same matrix and the same ratios, and stop
-when the word is right; each on one core, CPU time, in turns, of which the best counts. The shares of blocks that
-are not decoded must be alike for the same schedule: flooding, which ``ldpc`` calls parallel, and layered, whose
-counterpart is its serial schedule, bit by bit. Needs cargo, and ``ldpc`` with SciPy in the Python that runs
-this (``pyldpc`` 0.7.9 takes no irregular matrices; Sionna comes with gigabytes).
+Codes of NR on both base graphs, QPSK over white Gaussian noise 0.4 dB above where a tenth of the blocks
+fails, sum-product decoding with at most 20 iterations. Both decoders have the same matrix and ratios,
+and stop when the word is right; each on one core, CPU time, in turns, of which the best counts. The shares
+of blocks that are not decoded must be alike for the same schedule: flooding, which ``ldpc`` calls parallel,
+and layered, whose counterpart is its serial schedule, bit by bit. Needs cargo, and ``ldpc`` with SciPy in the
+Python that runs this (``pyldpc`` 0.7.9 takes no irregular matrices; Sionna comes with gigabytes).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ MADE = GALLERY / "made.json"
 OTHERS = ("conf.py", "plain_pages.py", "reference_pages.py", "front_pictures.py")
 # Of a paper whose figures take long, those that its page shows.
 OF_MIMO = [name for name in PAPERS["mimo-arq"].FIGURES if name not in ("fer", "combining")]
-DRAWN = {"mimo-arq": OF_MIMO, "transports": []}
+DRAWN = {"mimo-arq": OF_MIMO, "transports": [], "nr": []}
 # Papers whose figures are drawn with short runs, as their pages say.
 SHORT = ["mimo-arq", "mimo-mac", "wipemu"]
 

@@ -32,6 +32,7 @@ SHORT = {
     "modern/loss-long-path": ["run.duration=15 s"],
     "modern/rfc8869-cellular": ["run.duration=31 s"],
     "mimo-arq": ["run.duration=10 s"],
+    "nr-blocks": ["run.frames=40"],
 }
 
 # What else is asked for: a closed form down to usual error rates, where simulated blocks would take minutes.

@@ -184,7 +184,15 @@ def test_parameter_sets_of_open_stacks_are_theirs() -> None:
         ({"nr.block": {"mcs": 1, "bits": 25}}, "nr.block.bits = 25: must be a multiple of 8"),
         ({"nr.block": {"mcs": 1, "iterations": 0}}, "nr.block.iterations = 0: must be between 1 and 200"),
         ({"nr.mcs_table": 3, "nr.effective_sinr": "eesm"}, "EESM has no parameters for these"),
-        ({"flows.a.five_qi": 4}, "flows.a.five_qi = 4: must be one of 1, 2, 5, 7, 9"),
+        (
+            {"flows.a.five_qi": 11},
+            "flows.a.five_qi = 11: must be one of TS 23.501: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 65, ",
+        ),
+        (
+            {"nr.uplink": {"limit": "1 MB", "queue": {"discipline": "codel", "limit": "1 MB"}}},
+            "nr.uplink.limit contradicts nr.uplink.queue: the queue has a limit of its own",
+        ),
+        ({"nr.uplink": {"queue": {"limit": "10 ms"}}}, 'nr.uplink.queue.limit = "10 ms": must be packets'),
         ({"flows.a.five_qi": 9, "nr.uplink": None}, "nr.uplink: missing; a table, with flows.a.five_qi"),
         ({"flows.a.queue.limit": "10 ms"}, "flows.a.queue.limit = "),
         ({"link.queue.target": "5 ms"}, "link.queue"),

@@ -13,6 +13,7 @@ mod l4s;
 mod mutated;
 mod network;
 mod networks;
+mod nr_blocks;
 mod plan;
 mod radio;
 mod radio_policy;

@@ -21,7 +21,7 @@ const MARGIN_DB: f64 = 0.4;
 
 /// Base graph, bits without fillers, and code rate.
 const CODES: [(BaseGraph, u32, f64); 4] = [
-    (BaseGraph::Two, 640, 0.3),
+    (BaseGraph::Two, 720, 0.3),
     (BaseGraph::One, 2112, 0.5),
     (BaseGraph::One, 8448, 2.0 / 3.0),
     (BaseGraph::One, 8448, 8.0 / 9.0),

@@ -1,4 +1,5 @@
-//! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,...] [TRANSMISSIONS,...]`.
+//! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,...] [TRANSMISSIONS,...]
+//! [BITS_PER_SYMBOL,...]`.
 //!
 //! Writes the table to standard output, a line a curve: every scheme of the MCS and CQI tables 1 to 4, sizes in bits of a code block,
 //! numbers of transmissions with incremental redundancy, and the most likely normal law over dB behind BLOCKS blocks at each of five
@@ -31,9 +32,11 @@ fn main() {
     };
     let blocks = list(1, &[200])[0];
     let (sizes, transmissions) = (list(2, &[104, 320, 1128]), list(3, &[1, 2, 3, 4]));
+    let constellations = list(4, &[2, 4, 6, 8, 10]);
     let schemes: BTreeSet<CodedModulation> = (1..=4)
         .filter_map(McsTable::numbered)
         .flat_map(|table| table.schemes().iter().chain(table.quality_indicators()).copied())
+        .filter(|scheme| constellations.contains(&scheme.bits_per_symbol))
         .collect();
     let mut curves = Vec::new();
     for &scheme in &schemes {
@@ -92,10 +95,20 @@ fn curve(
     let mut awgn = Awgn::new(scheme, bits, Combining::IncrementalRedundancy, decoder);
     let mut sample =
         |snr_db, blocks| (snr_db, blocks, awgn.errors(snr_db, transmissions, blocks, &mut stream));
-    // From where every block fails up in steps of the width until hardly one does.
+    // From where most blocks fail up in steps of the width until hardly one does.
     let best = approximation(scheme, bits, transmissions);
     let mut pilot = Vec::new();
     let mut snr_db = best.middle_db + 0.2;
+    // Copies beyond the mother code, of many bits a symbol, may do better than the approximation: then down first.
+    loop {
+        let found = sample(snr_db, PILOT);
+        pilot.insert(0, found);
+        if found.2 * 2 >= found.1 || pilot.len() > 10 {
+            break;
+        }
+        snr_db -= best.width_db;
+    }
+    snr_db = best.middle_db + 0.2 + best.width_db;
     while pilot.last().is_none_or(|&(_, blocks, failures)| failures * 8 > blocks) {
         assert!(pilot.len() < 100, "{name}: every block fails");
         pilot.push(sample(snr_db, PILOT));

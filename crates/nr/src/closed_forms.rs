@@ -10,6 +10,7 @@
 //!   then waits for t-Reordering, which begins as it arrives.
 
 use crate::config::NrConfig;
+use crate::effective_sinr::Reported;
 use crate::error_rates::ErrorRates;
 use crate::harq::Block;
 use crate::link_adaptation::Adaptation;
@@ -129,7 +130,12 @@ impl ClosedForms {
         let NrConfig { dmrs_re, overhead_re, layers, prbs, .. } = *config;
         let allocation =
             |slot: u64| Allocation { symbols: config.data_symbols(slot), dmrs_re, overhead_re, prbs, layers };
-        let index = adaptation.choose(&[from_db(snr_db)], &groups, config.data_symbols(slot), 0.0);
+        let index = adaptation.choose(
+            &mut Reported::constant(from_db(snr_db)),
+            &groups,
+            config.data_symbols(slot),
+            0.0,
+        );
         let scheme = config.table.schemes()[index];
         let rate_millionths = u64::from(scheme.rate_times_2048) * 500_000;
         let bits = allocation(slot).transport_block_bits(scheme.bits_per_symbol, rate_millionths, 0);

@@ -1,5 +1,6 @@
 //! A queue discipline before a user's bearer: which packet is sent next, and which are dropped or marked early.
 
+use crate::stack_config::Way;
 use crossfade_core::{OutOfRange, RunSeed, SimTime};
 use crossfade_link::{Parcel, QueueConfig, QueueDiscipline, Waiting};
 
@@ -12,9 +13,15 @@ pub(crate) struct Discipline {
 }
 
 impl Discipline {
-    /// Of user `number`, without packets. Its stream is called `queue.nr.N`.
-    pub(crate) fn new(config: QueueConfig, number: usize, seed: RunSeed) -> Result<Self, OutOfRange> {
-        let queue = config.build(seed.stream(&format!("queue.nr.{number}")))?;
+    /// Of user `number`, without packets. Its stream is called `queue.nr.N`, on the uplink `queue.nr.up.N`.
+    pub(crate) fn new(
+        config: QueueConfig,
+        way: Way,
+        number: usize,
+        seed: RunSeed,
+    ) -> Result<Self, OutOfRange> {
+        let way = if way == Way::Down { "" } else { "up." };
+        let queue = config.build(seed.stream(&format!("queue.nr.{way}{number}")))?;
         Ok(Self { queue, dropped: Vec::new() })
     }
 

@@ -38,6 +38,94 @@ impl Mapping {
     }
 }
 
+/// Ratios that were reported, with what link adaptation makes of them again and again until the next report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reported {
+    /// The slot that they are of.
+    slot: Option<u64>,
+    /// One of all groups, or each.
+    ratios: Vec<f64>,
+    /// The information that Gaussian symbols would carry at each.
+    gaussian: Vec<f64>,
+    /// The information that each constellation would carry at each ratio, by half its bits less 1; empty until somebody asks.
+    information: [Vec<f64>; 5],
+    /// The groups that were asked for last, and what was found.
+    last: Vec<usize>,
+    rough_db: Option<f64>,
+    mutual_db: [Option<f64>; 5],
+}
+
+impl Reported {
+    /// One ratio of all groups, of no slot.
+    pub(crate) fn constant(ratio: f64) -> Self {
+        Self { ratios: vec![ratio], ..Self::default() }
+    }
+
+    /// Whether these are of a slot.
+    pub(crate) fn is_of(&self, slot: u64) -> bool {
+        self.slot == Some(slot)
+    }
+
+    /// The ratios of `slot` are these.
+    pub(crate) fn renew(&mut self, slot: u64, ratios: &[f64]) {
+        self.slot = Some(slot);
+        self.ratios.clear();
+        self.ratios.extend(ratios);
+        self.gaussian.clear();
+        self.information.iter_mut().for_each(Vec::clear);
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.last.clear();
+        (self.rough_db, self.mutual_db) = (None, [None; 5]);
+    }
+
+    fn look_at(&mut self, groups: &[usize]) {
+        if self.last != groups {
+            self.forget();
+            self.last.extend(groups);
+        }
+    }
+
+    /// One of all groups, or each.
+    pub(crate) fn ratios(&self) -> &[f64] {
+        &self.ratios
+    }
+
+    /// The ratio in dB at which Gaussian symbols carry as much as on these groups.
+    pub(crate) fn rough_db(&mut self, groups: &[usize]) -> f64 {
+        self.look_at(groups);
+        if let Some(found) = self.rough_db {
+            return found;
+        }
+        if self.gaussian.is_empty() {
+            self.gaussian.extend(self.ratios.iter().map(|ratio| libm::log2(1.0 + ratio)));
+        }
+        let last = self.ratios.len() - 1;
+        let sum: f64 = groups.iter().map(|group| self.gaussian[(*group).min(last)]).sum();
+        *self.rough_db.insert(to_db(libm::exp2(sum / groups.len() as f64) - 1.0))
+    }
+
+    /// What [`Mapping::db`] says of these groups.
+    pub(crate) fn db(&mut self, mapping: Mapping, groups: &[usize], scheme: CodedModulation) -> f64 {
+        if mapping.kind != EffectiveSinr::MutualInformation || self.ratios.len() == 1 || groups.len() == 1 {
+            return mapping.db(&self.ratios, groups, scheme);
+        }
+        self.look_at(groups);
+        let place = scheme.bits_per_symbol as usize / 2 - 1;
+        if let Some(found) = self.mutual_db[place] {
+            return found;
+        }
+        let (modulation, information) = (constellation(scheme), &mut self.information[place]);
+        if information.is_empty() {
+            information.extend(self.ratios.iter().map(|ratio| modulation.at(*ratio)));
+        }
+        let mean = groups.iter().map(|group| information[*group]).sum::<f64>() / groups.len() as f64;
+        *self.mutual_db[place].insert(of_mean(mean, &self.ratios, groups, modulation))
+    }
+}
+
 /// The b of a scheme of the table; 1 where there is none.
 fn beta(table: McsTable, scheme: CodedModulation) -> f64 {
     let index = table.schemes().iter().position(|other| *other == scheme);
@@ -64,6 +152,11 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
         return to_db(ratios[*group]);
     }
     let mean = groups.iter().map(|group| modulation.at(ratios[*group])).sum::<f64>() / groups.len() as f64;
+    of_mean(mean, ratios, groups, modulation)
+}
+
+/// The ratio in dB at which symbols carry the mean information of these groups.
+fn of_mean(mean: f64, ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
     let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
     let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);
     to_db(modulation.inverse(mean).clamp(least, greatest).max(from_db(-60.0)))
@@ -109,6 +202,31 @@ mod tests {
                 println!("{mcs}: EESM {exponential:.2} {}, MI {mutual:.2} {}", expected[0], expected[1]);
                 assert!((exponential - expected[0]).abs() < 0.1, "EESM {mcs}: {exponential} {expected:?}");
                 assert!((mutual - expected[1]).abs() < 0.1, "MI {mcs}: {mutual} {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_report_is_what_would_be_computed() {
+        let table = McsTable::numbered(2).unwrap();
+        let mut reported = Reported::default();
+        for kind in [EffectiveSinr::MutualInformation, EffectiveSinr::Exponential] {
+            let mapping = Mapping { kind, table };
+            for slot in 0..3_u32 {
+                let ratios: Vec<f64> =
+                    (0..6).map(|group| 0.7 + f64::from(group * (slot + 1)) * 1.3).collect();
+                reported.renew(u64::from(slot), &ratios);
+                for groups in
+                    [vec![0, 1, 2, 3, 4, 5], vec![1, 4], vec![2], vec![1, 4], vec![0, 1, 2, 3, 4, 5]]
+                {
+                    for scheme in [table.schemes()[3], table.schemes()[12], table.schemes()[3]] {
+                        let exact = mapping.db(&ratios, &groups, scheme);
+                        assert_eq!(reported.db(mapping, &groups, scheme), exact, "{kind:?} {groups:?}");
+                        let sum: f64 = groups.iter().map(|group| libm::log2(1.0 + ratios[*group])).sum();
+                        let rough = to_db(libm::exp2(sum / groups.len() as f64) - 1.0);
+                        assert_eq!(reported.rough_db(&groups), rough);
+                    }
+                }
             }
         }
     }

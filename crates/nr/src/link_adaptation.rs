@@ -1,7 +1,7 @@
 //! Which scheme a block is sent with: what reports promise, and an offset that acknowledgements teach.
 
 use crate::config::NrConfig;
-use crate::effective_sinr::Mapping;
+use crate::effective_sinr::{Mapping, Reported};
 use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
@@ -58,18 +58,19 @@ impl Adaptation {
 
     /// The index of the scheme for these groups of which the ratios were reported, in a slot with so many symbols for data, with an
     /// offset in dB.
-    pub(crate) fn choose(&self, reported: &[f64], groups: &[usize], symbols: u32, offset_db: f64) -> usize {
+    pub(crate) fn choose(
+        &self,
+        reported: &mut Reported,
+        groups: &[usize],
+        symbols: u32,
+        offset_db: f64,
+    ) -> usize {
         // By the information that Gaussian symbols would carry, then by that of the constellation which that suggests.
-        let mean = |of: &dyn Fn(f64) -> f64| {
-            groups.iter().map(|group| of(reported[(*group).min(reported.len() - 1)])).sum::<f64>()
-                / groups.len() as f64
-        };
-        let known_db = if let [one] = reported {
+        let known_db = if let [one] = reported.ratios() {
             to_db(*one)
         } else {
-            let rough = to_db(libm::exp2(mean(&|ratio| libm::log2(1.0 + ratio))) - 1.0);
-            let guess = self.schemes[self.best(rough + offset_db, symbols)];
-            self.mapping.db(reported, groups, guess)
+            let guess = self.schemes[self.best(reported.rough_db(groups) + offset_db, symbols)];
+            reported.db(self.mapping, groups, guess)
         };
         let told_db = match &self.indicators_db {
             None => known_db,

@@ -46,14 +46,19 @@ impl PdcpReceiver {
         now: SimTime,
         count: u64,
         reordering: Option<SimTime>,
-        leave: impl FnMut(Delivered),
+        mut leave: impl FnMut(Delivered),
     ) {
         if count < self.deliver || self.stored.contains_key(&count) {
             return;
         }
-        self.stored.insert(count, now);
         self.next = self.next.max(count + 1);
-        self.go_on(leave);
+        if count == self.deliver {
+            leave(Delivered::Arrived { count, since: now });
+            self.deliver += 1;
+            self.go_on(leave);
+        } else {
+            self.stored.insert(count, now);
+        }
         self.restart(now, reordering);
     }
 

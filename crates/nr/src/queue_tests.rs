@@ -7,8 +7,8 @@ use crate::stack_tests::stack;
 use crate::{BearerConfig, NrCell};
 use crossfade_core::SimTime;
 use crossfade_link::{
-    CoDelConfig, Departure, DualPi2Config, Ecn, Fabric, FqCoDelConfig, LinkReport, Parcel, Push, QueueConfig,
-    QueueLimit,
+    CoDelConfig, Departure, DualPi2Config, Ecn, Fabric, FqCoDelConfig, LinkReport, Parcel, Port, Push,
+    QueueConfig, QueueLimit,
 };
 
 const MODES: [Option<RlcMode>; 3] = [None, Some(RlcMode::Unacknowledged), Some(RlcMode::Acknowledged)];
@@ -29,6 +29,11 @@ struct Run {
 }
 
 fn flood(cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
+    flood_from((0, 1), cell, gap, end, ecn)
+}
+
+/// Like [`flood`], but from one port to another.
+fn flood_from((from, to): (Port, Port), cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
     let mut cell = NrCell::new(cell, SEED).unwrap();
     let (mut left, mut pushed, mut refused) = (Vec::new(), 0, 0);
     let mut at = SimTime::ZERO;
@@ -36,7 +41,7 @@ fn flood(cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
         run(&mut cell, at, |now, _, departure| left.push((now, departure)));
         let parcel = Parcel::new(pushed as u32, 0, 1500);
         let parcel = if let Some(ecn) = ecn { parcel.with_ecn(ecn) } else { parcel };
-        refused += usize::from(cell.push(at, 0, 1, parcel) == Push::QueueDrop);
+        refused += usize::from(cell.push(at, from, to, parcel) == Push::QueueDrop);
         pushed += 1;
         at += gap;
     }
@@ -44,7 +49,41 @@ fn flood(cell: NrConfig, gap: SimTime, end: SimTime, ecn: Option<Ecn>) -> Run {
     let end = end + SimTime::from_millis(2000);
     run(&mut cell, end, |now, _, departure| left.push((now, departure)));
     let report = cell.report(end);
+    let report = if to == 0 { *report.back.unwrap() } else { report };
     Run { left, pushed, refused, report }
+}
+
+/// The uplink takes disciplines too: in order of arrival it is as without one, and `CoDel` drops once its standing delay has been above 5 ms
+/// for 100 ms, from which on packets wait much less than behind the same plain queue.
+#[test]
+fn terminals_have_queues_of_their_own() {
+    let codel = QueueConfig::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
+    for mode in [RlcMode::Unacknowledged, RlcMode::Acknowledged] {
+        let run = |discipline: Option<QueueConfig>| {
+            let mut stack = stack(mode);
+            stack.uplink.discipline = discipline;
+            let cell = NrConfig { stack: Some(stack), ..config(45.0) };
+            // 60 Mbit/s, of which the uplink carries 45.
+            flood_from((1, 0), cell, SimTime::from_micros(200), SimTime::from_millis(3000), None)
+        };
+        let [plain, same, dropped] = [None, Some(QueueConfig::DropTail(None)), Some(codel)].map(run);
+        assert!(plain.left == same.left, "{mode:?}");
+        for run in [&plain, &dropped] {
+            let count = |of: fn(&Departure) -> bool| run.left.iter().filter(|(_, found)| of(found)).count();
+            let drops = count(|departure| matches!(departure, Departure::QueueDrop(_)));
+            let arrived = count(|departure| matches!(departure, Departure::Arrived(_)));
+            assert_eq!(run.pushed, run.refused + drops + arrived, "{mode:?}");
+            assert_eq!(run.report.statistics.queue_drops as usize, drops + run.refused, "{mode:?}");
+        }
+        let first = dropped.left.iter().find(|(_, found)| matches!(found, Departure::QueueDrop(_)));
+        // 5 ms of delay are there within 20 ms, for which a request is waited, and 10 more.
+        let first_ms = first.unwrap().0.as_secs_f64() * 1e3;
+        assert!((100.0..140.0).contains(&first_ms), "{mode:?}: {first_ms}");
+        let carried = |run: &Run| run.report.statistics.arrived_bytes as f64;
+        assert!((carried(&dropped) / carried(&plain) - 1.0).abs() < 0.1, "{mode:?}");
+        let waits = [&plain, &dropped].map(|run| run.report.statistics.waiting_s / carried(run));
+        assert!(waits[1] < 0.5 * waits[0], "{mode:?}: {waits:?}");
+    }
 }
 
 #[test]

@@ -337,15 +337,15 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// With a queue discipline on the downlink, or none.
-    pub(crate) fn new(bearer: BearerConfig, air: SimTime, user: u16, down: Option<Discipline>) -> Self {
+    /// With queue disciplines on the downlink and the uplink, or none.
+    pub(crate) fn new(
+        bearer: BearerConfig,
+        air: SimTime,
+        user: u16,
+        [down, up]: [Option<Discipline>; 2],
+    ) -> Self {
         let BearerConfig { rlc, reordering, discard } = bearer;
-        Self {
-            bearers: [Bearer::new(rlc, user, down), Bearer::new(rlc, user, None)],
-            reordering,
-            discard,
-            air,
-        }
+        Self { bearers: [Bearer::new(rlc, user, down), Bearer::new(rlc, user, up)], reordering, discard, air }
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -392,6 +392,7 @@ impl Stack {
         }
         let (reordering, air) = (self.reordering, self.air);
         let bearer = &mut self.bearers[way];
+        let mut out = Vec::new();
         for pdu in &payload.pdus {
             let complete = match &mut bearer.receiver {
                 Receiver::Um(um) => um.receive(now, pdu),
@@ -406,9 +407,8 @@ impl Stack {
                 packet.completing =
                     if pdu.is_retransmission { payload.sent } else { packet.last.min(payload.sent) };
             }
-            let mut out = Vec::new();
             bearer.pdcp.receive(now, count, reordering, |delivered| out.push(delivered));
-            for delivered in out {
+            for delivered in out.drain(..) {
                 bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
             }
         }

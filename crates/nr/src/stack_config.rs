@@ -3,7 +3,7 @@
 use crate::mcs::McsTable;
 use crate::rlc::RlcConfig;
 use crossfade_core::SimTime;
-use crossfade_link::QueueLimit;
+use crossfade_link::{QueueConfig, QueueLimit};
 
 /// Which way a radio goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub struct UplinkConfig {
     pub report_again: SimTime,
     /// How much waits at each user; `None` is without limit.
     pub queue: Option<QueueLimit>,
+    /// How packets wait at each user, with a limit of their own; `None` is first in, first out, within `queue`.
+    pub discipline: Option<QueueConfig>,
 }
 
 /// How users come by grants.

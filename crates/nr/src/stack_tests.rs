@@ -41,6 +41,7 @@ pub(crate) fn stack(mode: RlcMode) -> StackConfig {
             report_period: ms(10),
             report_again: ms(80),
             queue: None,
+            discipline: None,
         },
         handover: None,
         drx: None,

@@ -5,11 +5,11 @@ use crate::direction::Direction;
 use crate::discipline::Discipline;
 use crate::requests::Requests;
 use crate::stack::{DOWN, Stack, UP};
-use crate::stack_config::{Drx, Grants, StackConfig};
+use crate::stack_config::{Drx, Grants, StackConfig, Way};
 use crate::user::User;
 use crossfade_cell::CellError;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, EventLog, Parcel, Port, Push, UserStatistics};
+use crossfade_link::{Departure, EventLog, Parcel, Port, Push, QueueConfig, UserStatistics};
 use std::collections::BTreeMap;
 
 /// A user above its radio.
@@ -41,13 +41,17 @@ impl Upper {
         let uplink = Direction::new(config.of_uplink(&stack.uplink), seed)?;
         let air = config.numerology.slot() + config.propagation;
         let count = config.users.len() as u64;
-        let queue = |number: u64| {
-            let queue = config.users[number as usize].queue;
-            queue.map(|queue| Discipline::new(queue, number as usize, seed)).transpose()
+        let queue = |number: u64, queue: Option<QueueConfig>, way: Way| {
+            queue.map(|queue| Discipline::new(queue, way, number as usize, seed)).transpose()
         };
-        let queues = (0..count).map(queue).collect::<Result<Vec<_>, _>>()?;
-        let user = |(number, queue): (u64, Option<Discipline>)| Above {
-            stack: Stack::new(stack.bearer(number as usize), air, number as u16, queue),
+        let queues = |number: u64| {
+            let down = queue(number, config.users[number as usize].queue, Way::Down)?;
+            let up = queue(number, stack.uplink.discipline, uplink.config.way)?;
+            Ok::<_, CellError>([down, up])
+        };
+        let queues = (0..count).map(queues).collect::<Result<Vec<_>, _>>()?;
+        let user = |(number, queues): (u64, [Option<Discipline>; 2])| Above {
+            stack: Stack::new(stack.bearer(number as usize), air, number as u16, queues),
             requests: Requests::default(),
             reports: BTreeMap::new(),
             interrupted: None,

@@ -3,7 +3,7 @@
 use crate::channel::Channel;
 use crate::config::NrConfig;
 use crate::discipline::Discipline;
-use crate::effective_sinr::Mapping;
+use crate::effective_sinr::{Mapping, Reported};
 use crate::error_rates::ErrorRates;
 use crate::harq::{Block, Process};
 use crate::link_adaptation::Adaptation;
@@ -53,7 +53,7 @@ pub(crate) struct User {
     channel: Channel,
     /// Where reports are made: behind the channel that blocks meet.
     reporter: Channel,
-    reported: Option<u64>,
+    reported: Reported,
     outer_loop: Option<OuterLoop>,
     /// Decides which blocks fail, a draw each.
     errors: Stream,
@@ -102,7 +102,7 @@ impl User {
         Ok(Self {
             reporter: channel.clone(),
             channel,
-            reported: None,
+            reported: Reported::default(),
             outer_loop: config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1))),
             errors: seed.stream(&format!("error.nr.{way}{number}")),
             feedback: seed.stream(&format!("feedback.nr.{way}{number}")),
@@ -120,7 +120,7 @@ impl User {
             sent_until: 0,
             waiting: (0, 0),
             queue: match config.users[number].queue.filter(|_| config.stack.is_none()) {
-                Some(queue) => Some(Discipline::new(queue, number, seed)?),
+                Some(queue) => Some(Discipline::new(queue, config.way, number, seed)?),
                 None => None,
             },
             order: Reassembly::default(),
@@ -310,18 +310,17 @@ impl User {
         let feedback = &config.feedback;
         let age = feedback.delay_slots + config.report_lag_slots();
         let known = slot.saturating_sub(age) / feedback.period_slots * feedback.period_slots;
-        if self.reported != Some(known) {
-            self.reported = Some(known);
-            self.reporter.at(known);
+        if !self.reported.is_of(known) {
+            self.reported.renew(known, self.reporter.at(known));
         }
-        self.reporter.at(known)
+        self.reported.ratios()
     }
 
     /// The index of the scheme for a new block on these groups.
     fn choose(&mut self, grant: &Grant<'_>, config: &NrConfig, adaptation: &Adaptation) -> usize {
         let offset_db = self.outer_loop.as_mut().map_or(0.0, |outer| outer.offset_db(grant.slot));
-        let reported = self.reported(grant.slot, config);
-        adaptation.choose(reported, grant.groups, grant.symbols, offset_db)
+        self.reported(grant.slot, config);
+        adaptation.choose(&mut self.reported, grant.groups, grant.symbols, offset_db)
     }
 
     /// How many bytes a new block on these groups would hold.

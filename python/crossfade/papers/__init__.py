@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Unpack
 
 from crossfade.errors import ScenarioError, shortened
-from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, transports, wipemu
+from crossfade.papers import mimo_arq, mimo_mac, nr, tcp_markov, tcp_rlp, transports, wipemu
 from crossfade.papers.figure import Figure
 from crossfade.papers.figures import Figures
 from crossfade.papers.matrix import Matrix
@@ -39,7 +39,7 @@ class Paper(Protocol):
 
 
 PAPERS: dict[str, Paper] = {
-    module.KEY: module for module in (tcp_markov, wipemu, mimo_mac, tcp_rlp, mimo_arq, transports)
+    module.KEY: module for module in (tcp_markov, wipemu, mimo_mac, tcp_rlp, mimo_arq, transports, nr)
 }
 
 

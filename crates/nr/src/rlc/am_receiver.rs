@@ -96,7 +96,9 @@ impl AmReceiver {
                 }
                 if x == self.next {
                     self.next = self.first_incomplete(x);
-                    self.sdus = self.sdus.split_off(&self.next);
+                    while self.sdus.first_key_value().is_some_and(|(number, _)| *number < self.next) {
+                        self.sdus.pop_first();
+                    }
                 }
             }
             let has_ended = self.timer.is_some_and(|(_, trigger)| {

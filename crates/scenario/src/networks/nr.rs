@@ -5,7 +5,9 @@ use super::users::{Users, refuse_times};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::OnNetwork;
-use crate::tables::{Channel, FlowSetup, Link, NrModel, Phy, Queue, Radio, Reverse, Scenario, five_qi};
+use crate::tables::{
+    Channel, FlowSetup, Link, NrModel, Packets, Phy, Queue, Radio, Reverse, Scenario, five_qi,
+};
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
 use crossfade_nr::{Grants, NrConfig};
@@ -73,6 +75,42 @@ fn resolve_classes(scenario: &Scenario, users: &Users, model: &mut NrModel) -> R
     Ok(())
 }
 
+/// The queue of a user that the table `key` gives.
+fn resolve_queue(
+    key: &str,
+    queue: &mut Queue,
+    rate_bps: f64,
+    packets: Packets,
+    slot: SimTime,
+) -> Result<QueueConfig, ScenarioError> {
+    refuse_times(key, queue)?;
+    let found = queue.resolve(key, Some(rate_bps), packets, slot)?;
+    queue.check_room(key, packets.largest)?;
+    Ok(found)
+}
+
+/// Fills in the queue of all users on the uplink.
+fn resolve_queue_up(
+    scenario: &mut Scenario,
+    users: &Users,
+    config: &mut NrConfig,
+    slot: SimTime,
+) -> Result<(), ScenarioError> {
+    let table = &mut scenario.nr.uplink;
+    let Some(stack) = config.stack.as_ref().filter(|_| !table.queue.is_absent()) else { return Ok(()) };
+    let rate_bps = config.of_uplink(&stack.uplink).peak_bps();
+    let found = resolve_queue("nr.uplink.queue", &mut table.queue, rate_bps, users.packets(), slot)?;
+    let uplink = &mut config.stack.as_mut().expect("there is one").uplink;
+    uplink.queue = found.limit();
+    if let QueueConfig::DropTail(_) = found {
+        // The same queue as that of the limit alone.
+        table.limit = std::mem::take(&mut table.queue).limit;
+    } else {
+        uplink.discipline = Some(found);
+    }
+    Ok(())
+}
+
 /// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place.
 fn resolve_queues(
     scenario: &mut Scenario,
@@ -82,12 +120,7 @@ fn resolve_queues(
 ) -> Result<(), ScenarioError> {
     // What a time is worth in bytes, where a discipline has one.
     let (rate_bps, packets) = (model.config.peak_bps(), users.packets());
-    let resolve = |table: &str, queue: &mut Queue| {
-        refuse_times(table, queue)?;
-        let found = queue.resolve(table, Some(rate_bps), packets, slot)?;
-        queue.check_room(table, packets.largest)?;
-        Ok::<QueueConfig, ScenarioError>(found)
-    };
+    let resolve = |table: &str, queue: &mut Queue| resolve_queue(table, queue, rate_bps, packets, slot);
     let common = resolve("link.queue", &mut scenario.link.queue)?;
     model.config.queue = common.limit();
     let common = Some(common).filter(|queue| !matches!(queue, QueueConfig::DropTail(_)));
@@ -157,6 +190,7 @@ pub(super) fn resolve(
     let mut radios = users.radios(&mut scenario.flows, "nr.radio", &mut alone);
     let mut model = scenario.nr.resolve(numerology, &mut radios, users.limit, files)?;
     resolve_queues(scenario, &users, &mut model, slot)?;
+    resolve_queue_up(scenario, &users, &mut model.config, slot)?;
     resolve_classes(scenario, &users, &mut model)?;
     // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };

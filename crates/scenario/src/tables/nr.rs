@@ -98,7 +98,8 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
 
-    /// Table of error rates: `simulated` (of NR's codes, as shipped) or a file of these columns.
+    /// Table of error rates: `simulated` (of NR's codes, as shipped), `simulated-copies` (with curves of 2 to 4
+    /// transmissions) or a file of these columns.
     #[schemars(extend("x-default" = "none: the normal approximation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_table: Option<FileName>,
@@ -328,6 +329,7 @@ impl Nr {
         let error_table = match &self.error_table {
             None => None,
             Some(FileName(name)) if name == "simulated" => Some(ErrorTable::simulated()),
+            Some(FileName(name)) if name == "simulated-copies" => Some(ErrorTable::simulated_with_copies()),
             Some(FileName(name)) => Some(files.nr_error_table("nr.error_table", name)?),
         };
         let (propagation, has_feedback) = self.ntn.resolve(slot)?;

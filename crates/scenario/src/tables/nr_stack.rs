@@ -1,6 +1,7 @@
 //! The uplink of an NR cell, and radio link control of both directions.
 
 use super::base::{absent, json, positive_time, time};
+use super::queue::Queue;
 use crate::error::ScenarioError;
 use crate::quantity::{Limit, Room, Size, Span};
 use crossfade_core::SimTime;
@@ -87,6 +88,10 @@ pub struct NrUplink {
     #[schemars(extend("x-default" = "unlimited, with uplink"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
+
+    /// Queue of each user on the uplink, in place of limit.
+    #[serde(skip_serializing_if = "Queue::is_absent")]
+    pub queue: Queue,
 }
 
 /// How users of an NR cell come by grants.
@@ -180,7 +185,12 @@ impl NrUplink {
         let table = McsTable::numbered(number).ok_or_else(|| {
             ScenarioError::value("nr.uplink.mcs_table", &json(number), "must be between 1 and 4")
         })?;
-        let room = *self.limit.get_or_insert(Limit(Room::Unlimited));
+        if self.limit.is_some() && !self.queue.is_absent() {
+            let reason = "the queue has a limit of its own";
+            return Err(ScenarioError::contradiction("nr.uplink.limit", "nr.uplink.queue", reason));
+        }
+        let unlimited = Limit(Room::Unlimited);
+        let room = if self.queue.is_absent() { *self.limit.get_or_insert(unlimited) } else { unlimited };
         if matches!(room.0, Room::Time(_) | Room::Products(_)) {
             let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
             return Err(ScenarioError::value("nr.uplink.limit", &json(room), problem));
@@ -212,6 +222,8 @@ impl NrUplink {
             report_period: positive_time("nr.uplink.bsr_period", report_period, slot)?,
             report_again: positive_time("nr.uplink.bsr_retransmission", report_again, slot)?,
             queue: room.0.limit(),
+            // With the packets of the flows.
+            discipline: None,
         })
     }
 }
