@@ -95,6 +95,7 @@ def test_a_capture_of_a_queue_that_was_never_empty_bounds_the_delay(tmp_path: Pa
     assert (fit.delay.verdict, fit.queue.verdict) == ("bounded", "bounded")
     assert fit.delay.low <= 30e-3 < fit.delay.value
     assert any("never seen empty" in warning for warning in fit.warnings)
+    assert "at most " in fit._repr_html_()
     link = tmp_path / "link.toml"
     done = cli("fit", str(late), "--to", str(link))
     assert "<=" in done.out

@@ -24,6 +24,7 @@ from crossfade.files import check_outputs, write_text
 from crossfade.fitting.records import ARRIVED, COLUMNS, LOST, read_record
 from crossfade.fitting.traces import _translated
 from crossfade.fitting.warnings import ALONE, warnings
+from crossfade.results.shown import html_table
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
@@ -147,6 +148,14 @@ class LinkFit:
             JSON text.
         """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, f"{said(name, of, UNITS[name][1])} {UNITS[name][0]}", of.verdict]
+            for name, of in self.parameters.items()
+        ]
+        rows += [["warning", warning, ""] for warning in self.warnings]
+        return html_table(f"Link of {self.source}: model {self.model}", ["", "90 % interval", ""], rows)
 
     def write(self, path: str | PathLike[str]) -> list[Path]:
         """Write the link as a scenario, its draws beside it as CSV, and a table of rates where they change.
