@@ -76,7 +76,7 @@ def test_verdicts_are_kept_and_the_layers_of_the_uplink_come_out_again() -> None
     assert list(rows) == [claim["id"] for claim in figures.listed()]
     (claim,) = (claim for claim in figures.listed() if claim["id"] == "uplink-layers")
     assert rows["uplink-layers"]["verdict"] == "holds"
-    # 600 acknowledgements have a standard error of 2 %; a slot more or less would be 5 % at the shortest period.
+    # 600 acknowledgements have a standard error of 2 %; at the shortest period a slot is 5 %.
     found = figures.kinds["uplink-latency"](claim["checks"][0], Options(runs=2))
     assert [outcome.where.split()[1] for outcome in found] == ["10", "20", "40"]
     assert sum(outcome.value for outcome in found) / 3.0 == pytest.approx(0.0, abs=0.03)

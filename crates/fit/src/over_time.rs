@@ -38,6 +38,9 @@ const CONSTANT: f64 = 0.02;
 /// Rates that vary by more, and whose deviation is so many times their errors, are followed in any case.
 const WIDE: f64 = 0.3;
 const ERRORS: f64 = 4.0;
+/// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time, as those of a link that
+/// collects them, make levels of windows by their beat.
+const BEYOND_ERRORS: f64 = 0.5;
 /// Change points must predict held-out windows with at most this share of a constant's squared error.
 const BETTER: f64 = 0.8;
 /// The price of a change point.
@@ -157,7 +160,7 @@ pub(crate) struct Changes {
     pub(crate) ratio: f64,
     /// From which window on, and the logarithm of the rate.
     pub(crate) levels: Vec<(usize, f64)>,
-    /// Whether the windows differ at all.
+    /// Whether the windows differ at all, and by more than their errors explain.
     pub(crate) spreads: bool,
     /// Whether they differ by much, and far more than their errors.
     pub(crate) is_wide: bool,
@@ -186,6 +189,8 @@ impl Changes {
         // A standard deviation is 0.3 of that spread, of a normal distribution.
         let error = median(&mut there.iter().map(|(at, _)| windows[*at].error).collect::<Vec<f64>>());
         let is_wide = spread > WIDE && 0.3 * spread > ERRORS * error;
+        // Windows with one gap have no error that is known.
+        let spreads = !error.is_finite() || 0.3 * spread > BEYOND_ERRORS * error;
         let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
         let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();
         let of_even = levels(&even);
@@ -195,7 +200,7 @@ impl Changes {
             odd.iter().map(|(window, value)| (value - by(*window)) * (value - by(*window))).sum::<f64>()
         };
         let ratio = error(&at) / error(&|_| one).max(f64::MIN_POSITIVE);
-        Some(Self { ratio, levels: whole, spreads: true, is_wide })
+        Some(Self { ratio, levels: whole, spreads, is_wide })
     }
 
     /// Whether the change points pass the held-out test, or rates differ by much: those that were seen seldom may be too far apart to
@@ -359,6 +364,30 @@ mod tests {
         assert!(rows.iter().zip([12e6, 0.0, 12e6]).all(|(row, rate)| (row.1 - rate).abs() < 1.0), "{rows:?}");
         assert!((mean_over_time(&rows, 1.0).unwrap() - 0.8 * 12e6).abs() < 1e3);
         assert_eq!(rate_at(&rows, 0.6), rows[2].1);
+    }
+
+    /// 2.2 Mbit/s, of which acknowledgements tell in steps of 5 ms: packets of 5.45 ms, so windows of 109 ms have 20 or 21; and rates that
+    /// differ by as much where departures are seen exactly.
+    #[test]
+    fn steps_of_acknowledgements_are_no_levels() {
+        let series_of = |step: f64, rate: &dyn Fn(f64) -> f64| {
+            let (mut left, mut at, mut gaps) = (0.0_f64, 0.0_f64, Vec::new());
+            let mut packets = 0.0;
+            while left < 60.0 {
+                left += 12e3 / rate(left);
+                packets += 1.0;
+                let seen = if step > 0.0 { (left / step).ceil() * step } else { left };
+                if seen > at + 1e-9 {
+                    gaps.push(Gap { from_s: at, to_s: seen, bits: 12e3 * packets, packets });
+                    (at, packets) = (seen, 0.0);
+                }
+            }
+            let windows = windows(&gaps, &[], 0.0, 0.109);
+            Changes::new(&series(&windows, 0.109, 8.0), &windows).unwrap().varies()
+        };
+        assert!(!series_of(5e-3, &|_| 2.2e6), "steps");
+        assert!(series_of(0.0, &|at| if (at * 0.5) as u64 % 2 == 0 { 2.2e6 } else { 2.33e6 }), "levels");
+        assert!(series_of(5e-3, &|at| if (at * 0.5) as u64 % 2 == 0 { 2.2e6 } else { 4e6 }), "both");
     }
 
     #[test]

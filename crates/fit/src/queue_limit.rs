@@ -29,6 +29,8 @@ const TOLD: f64 = 0.8;
 const FEWEST_TOLD: usize = 10;
 const SAME_PACKETS: f64 = 2.5;
 const SAME: f64 = 0.05;
+/// Between this quantile of what they found and the opposite one; losses of which the times do not tell are drops down to it.
+const LOWEST: f64 = 0.05;
 
 /// What a full queue did to a record.
 #[derive(Clone, Debug)]
@@ -104,7 +106,8 @@ impl Drops {
             };
         };
         let below = known[..at].iter().filter(|of| !of.1).map(|of| of.0).fold(0.0, f64::max);
-        Self::at(record, (below, known[at].0), found, served, likely - null)
+        let edge = known[at].0 - NEAR_PACKETS * full;
+        Self::at(record, ((below, known[at].0), edge), (found, served), likely - null)
     }
 
     /// The limit by what was `counted` before the packets that never were on the link ([`served`](crate::served::served)): the
@@ -116,7 +119,7 @@ impl Drops {
         let mut found: Vec<f64> = indices.iter().map(|index| counted[*index]).collect();
         found.sort_by(f64::total_cmp);
         let middle = quantile(&found, 0.5);
-        let spread = quantile(&found, 0.95) - quantile(&found, 0.05);
+        let spread = quantile(&found, 1.0 - LOWEST) - quantile(&found, LOWEST);
         if indices.is_empty()
             || runs < FEWEST_TOLD
             || middle < NEAR_PACKETS * full
@@ -124,19 +127,18 @@ impl Drops {
         {
             return None;
         }
-        Some(Self::at(record, (middle - full, middle), counted, served, f64::INFINITY))
+        let edge = quantile(&found, LOWEST) - NEAR_PACKETS * full;
+        Some(Self::at(record, ((middle - full, middle), edge), (counted, served), f64::INFINITY))
     }
 
-    /// A limit between what a packet found that came through and one that did not.
+    /// A limit between what a packet found that came through and one that did not. What found more than `edge` was near to it.
     fn at(
         record: &Record,
-        (held_bytes, dropped_bytes): (f64, f64),
-        found: &[f64],
-        served: &[Option<bool>],
+        ((held_bytes, dropped_bytes), edge): ((f64, f64), f64),
+        (found, served): (&[f64], &[Option<bool>]),
         gain: f64,
     ) -> Self {
         let packets = record.packets();
-        let edge = dropped_bytes - NEAR_PACKETS * record.full_bytes();
         let is_near = |index: usize| found[index] >= edge;
         let is_lost = |index: usize| packets[index].fate == Fate::Lost;
         let dropped: Vec<bool> = (0..packets.len())

@@ -10,6 +10,8 @@ use crate::record::Record;
 /// The queue was empty at the beginning if one of so many packets waited for fewer than so many.
 const BEGINNING: usize = 20;
 const EMPTY: f64 = 3.0;
+/// Of one acknowledgement for two packets a departure is known to so many packets.
+const DOUBT: f64 = 2.0;
 /// It was empty at times if the link was idle for this share of the shortest delay.
 const IDLE: f64 = 0.5;
 
@@ -20,7 +22,7 @@ pub(crate) fn stands(record: &Record, left: &[f64], least_s: f64, packet_s: f64)
     let begins_empty = delays.by_ref().take(BEGINNING).any(|delay| delay < least_s + EMPTY * packet_s);
     let (mut idle_s, mut last) = (0.0, f64::INFINITY);
     for (packet, left) in record.packets().iter().zip(left).filter(|(_, left)| left.is_finite()) {
-        idle_s += (packet.sent_s - last).max(0.0);
+        idle_s += (packet.sent_s - last - DOUBT * packet_s).max(0.0);
         last = *left;
     }
     !begins_empty && idle_s < IDLE * least_s.abs()

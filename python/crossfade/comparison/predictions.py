@@ -75,7 +75,7 @@ def predict(
     for control in controls:
         of_link = _of_all(links, control, options)
         of_replay = {} if replay is None else _values(_run(replay, control, {**options, "runs": 3}))
-        of_reacting = {} if reacting is None else _values(_mine(reacting, control, options), "mine.")
+        of_reacting = {} if reacting is None else _values(_mine(reacting, control, options), "flow:mine.")
         for metric in METRICS:
             values = sorted(of_link[metric])
             if not values:

@@ -24,6 +24,7 @@ from crossfade.files import check_outputs, write_text
 from crossfade.fitting.records import ARRIVED, COLUMNS, LOST, read_record
 from crossfade.fitting.traces import _translated
 from crossfade.fitting.warnings import ALONE, warnings
+from crossfade.results.shown import html_table
 from crossfade.wording import typeset
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ VARIANTS = 8
 # Each of so many begins at another time.
 SHIFTED = 4
 SEEN = 0.3
-# An interval of a link whose rate changes is wider by this share of the time in which that was not seen.
+# An interval of a link whose rate changes goes so far either way, as windows tell the rate, and farther by
+# this share of the time in which it was not seen.
+WINDOWED = 0.025
 UNSEEN = 0.05
 # A rate that is only bounded may be so many times higher.
 BEYOND = 4.0
@@ -147,6 +150,14 @@ class LinkFit:
             JSON text.
         """
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, f"{said(name, of, UNITS[name][1])} {UNITS[name][0]}", of.verdict]
+            for name, of in self.parameters.items()
+        ]
+        rows += [["warning", warning, ""] for warning in self.warnings]
+        return html_table(f"Link of {self.source}: model {self.model}", ["", "90 % interval", ""], rows)
 
     def write(self, path: str | PathLike[str]) -> list[Path]:
         """Write the link as a scenario, its draws beside it as CSV, and a table of rates where they change.
@@ -345,7 +356,8 @@ class LinkFit:
             replay = self.write_replay(Path(folder) / "replay.toml") if self.has_replay else None
             reacting = self.write_reacting(Path(folder) / "reacting.toml") if self.has_others else None
             # Where the rate was not seen it is not known.
-            least = LEAST_HALF_WIDTH + UNSEEN * (1 - self.seen_share if self.found["rates"] else 0.0)
+            changing = WINDOWED + UNSEEN * (1 - self.seen_share)
+            least = changing if self.found["rates"] else LEAST_HALF_WIDTH
             quiet: RunOptions = {"progress": False, **options}
             bound = self.rate.value if self.rate.verdict == "bounded" else None
             return predict(links, controls, replay, reacting, least=least, bound_bps=bound, **quiet)
@@ -533,7 +545,9 @@ class LinkFit:
 
     def _rates(self) -> str:
         rows = ["time_s,rate_bps,delay_s,loss"]
-        rows += [f"{at:.4f},{rate:.0f},0,0" for at, rate in self.found["rates"]]
+        # The table begins again at its end: an outage until there has no row behind it.
+        lasts = self.found["lasts_s"] - 1e-3
+        rows += [f"{at:.4f},{rate:.0f},0,0" for at, rate in self.found["rates"] if at < lasts]
         return "\n".join(rows) + "\n"
 
 

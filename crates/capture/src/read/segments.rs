@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Bytes of timestamps in every segment (RFC 7323 appendix A).
 const TIMESTAMPS: u32 = 12;
 /// Less than the shortest round trip by this share is no round trip.
-const SHORTEST: f64 = 0.9;
+const SHORTEST: f64 = 0.98;
 
 /// An end answers sooner than this, a path of some length does not.
 const SAME_HOST_NS: i64 = 500_000;
@@ -42,6 +42,8 @@ pub(super) struct Segments {
     una: i64,
     mss: u32,
     shortest_ns: i64,
+    /// The last round trip of a range that was sent once.
+    recent_ns: Option<i64>,
     /// Whether packets larger than a segment were seen.
     pub(super) offloads: bool,
     /// When each `TSval` of the receiver was first seen, and the shortest time until data echoed it.
@@ -88,6 +90,7 @@ impl Segments {
             una: 0,
             mss: mss_of(seen, flow).max(1),
             shortest_ns: i64::MAX,
+            recent_ns: None,
             offloads: false,
             values: BTreeMap::new(),
             shortest_echo_ns: i64::MAX,
@@ -159,7 +162,8 @@ impl Segments {
             }
         }
         let ack = self.unwrapped(tcp.ack).min(self.next);
-        let mut trigger: Option<u32> = None;
+        let (mut trigger, mut was_sent_once): (Option<u32>, bool) = (None, false);
+        let (shortest_ns, recent_ns) = (self.shortest_ns, self.recent_ns);
         let mut ranges = [(i64::MIN, ack), (0, 0), (0, 0), (0, 0), (0, 0)];
         for (range, (from, to)) in ranges[1..].iter_mut().zip(&tcp.sack.0[..tcp.sack.1]) {
             *range = (self.unwrapped(*from), self.unwrapped(*to).min(self.next));
@@ -178,20 +182,22 @@ impl Segments {
                     Some(which) if *start == self.una => Which::This(which),
                     // What follows in the same acknowledgement went with the first transmission too.
                     Some(0) if number == 0 => Which::This(0),
-                    _ => Which::Oldest { now, shortest_ns: self.shortest_ns },
+                    _ => Which::Likeliest { now, shortest_ns, recent_ns },
                 };
                 let of = arrived(&mut self.packets, &piece.transmissions, which);
                 if trigger.is_none_or(|other| {
                     self.packets[other as usize].sent_ns <= self.packets[of as usize].sent_ns
                 }) {
-                    trigger = Some(of);
+                    (trigger, was_sent_once) = (Some(of), piece.transmissions.len() == 1);
                 }
             }
         }
-        if let Some(of) = trigger {
+        // Of a range that was sent several times nothing tells the round trip (Karn and Partridge, SIGCOMM 1987).
+        if let Some(of) = trigger.filter(|_| was_sent_once) {
             let packet = &mut self.packets[of as usize];
             packet.seen_ns = Some(now);
             self.shortest_ns = self.shortest_ns.min(now - packet.sent_ns);
+            self.recent_ns = Some(now - packet.sent_ns);
         }
         if ack > self.una {
             self.una = ack;
@@ -231,20 +237,26 @@ impl Segments {
 enum Which {
     /// By its timestamp.
     This(usize),
-    /// The last that was sent a round trip ago.
-    Oldest { now: i64, shortest_ns: i64 },
+    /// Of those that were sent a round trip ago the one whose delay is nearest to that of a range that was sent once; without one the last.
+    Likeliest { now: i64, shortest_ns: i64, recent_ns: Option<i64> },
 }
 
 /// Which of the transmissions of a piece arrived, now that it is acknowledged. The ones before it were lost.
 fn arrived(packets: &mut [Observed], transmissions: &[u32], which: Which) -> u32 {
     let of = match which {
         Which::This(at) => transmissions[at.min(transmissions.len() - 1)],
-        Which::Oldest { now, shortest_ns } => {
+        Which::Likeliest { now, shortest_ns, recent_ns } => {
+            let since = |index: &u32| now - packets[*index as usize].sent_ns;
             let is_old = |index: &&u32| {
-                let since = (now - packets[**index as usize].sent_ns) as f64;
-                shortest_ns == i64::MAX || since >= SHORTEST * shortest_ns as f64
+                shortest_ns == i64::MAX || since(index) as f64 >= SHORTEST * shortest_ns as f64
             };
-            *transmissions.iter().rev().find(is_old).unwrap_or(&transmissions[0])
+            let mut old = transmissions.iter().rev().filter(is_old);
+            // The path keeps the order, so what arrived last took as long.
+            let likeliest = match recent_ns {
+                Some(recent_ns) => old.min_by_key(|index| since(index).abs_diff(recent_ns)),
+                None => old.next(),
+            };
+            *likeliest.unwrap_or(&transmissions[0])
         }
     };
     for index in transmissions {

@@ -1,0 +1,134 @@
+"""What a record leaves open: a rate without an upper end, other flows, a queue that was never empty."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.comparison.predictions import between
+from tests.conftest import Cli
+from tests.test_fit_bad_input import frames, joined
+
+LINK = """
+schema = 2
+link = { rate = "4 Mbit/s", packet_size = "1500 B", delay = "15 ms", queue = { limit = "60 packets" } }
+reverse = { delay = "15 ms" }
+channel = { model = "none" }
+tcp = { variant = "sack", congestion = "cubic", w_max = 10000 }
+run = { duration = "20 s", runs = 1 }
+"""
+
+
+def test_an_interval_is_that_of_one_more_value() -> None:
+    assert between([float(value) for value in range(1, 20)], 0.9) == (1.0, 19.0)
+    assert between([float(value) for value in range(1, 40)], 0.9) == pytest.approx((2.0, 38.0))
+    assert between([3.0], 0.9) == (3.0, 3.0)
+    assert between([1.0, 2.0], 0.9) == (1.0, 2.0)
+
+
+def test_a_bounded_rate_is_predicted_as_a_range_without_an_upper_end(tmp_path: Path) -> None:
+    """UDP at a tenth of the rate: the truth is beyond the four times that are run."""
+    file = tmp_path / "events.csv"
+    cf.runs.write_events(
+        file, LINK, set={"tcp": None, "flows": {"probe": {"traffic": "udp", "rate": "0.4 Mbit/s"}}}
+    )
+    fit = cf.fit.link(file)
+    assert fit.rate.verdict == "bounded"
+    assert fit.rate.value < 0.5e6
+    goodput, delay = fit.predict(["cubic"], runs=6, cache=False)
+    assert goodput.is_range
+    assert delay.is_range
+    assert goodput.high == math.inf
+    truth = cf.run(LINK, cache=False).points[0]
+    assert goodput.low < truth.value("goodput_bps") < goodput.high
+    assert delay.low < delay.high < math.inf
+
+
+def test_what_is_assumed_goes_through_its_range_however_few_runs_there_are(tmp_path: Path) -> None:
+    file = tmp_path / "events.csv"
+    cf.runs.write_events(
+        file, LINK, set={"tcp": None, "flows": {"probe": {"traffic": "udp", "rate": "2 Mbit/s"}}}
+    )
+    fit = cf.fit.link(file)
+    first = fit.found["draws"][:10]
+    for values, low, high in (
+        ([row[0] / fit.rate.value for row in first], 1.0, 4.0),
+        ([row[2] * 8 / row[0] / row[1] for row in first], 0.2, 5.0),
+    ):
+        parts = {math.floor(5 * math.log(value / low) / math.log(high / low)) for value in values}
+        assert parts == set(range(5))
+
+
+def test_other_flows_of_a_capture_react(tmp_path: Path, cli: Cli) -> None:
+    """Two CUBIC flows share the link: one has half of it, another control would take more or less."""
+    file = tmp_path / "two.pcap"
+    flows = {"two": {"traffic": "bulk", "count": 2, "stagger": "0.1 s"}}
+    cf.runs.write_pcap(file, LINK, set={"flows": flows}, snaplen=100)
+    fit = cf.fit.link(file)
+    assert fit.found["share"] < 0.9
+    assert fit.has_others
+    goodput, delay = fit.predict(["bbr-v1"], runs=3, cache=False)
+    assert goodput.reacting is not None
+    assert delay.reacting is not None
+    assert 0 < goodput.reacting < 4e6
+    done = cli("fit", str(file), "--predict", "quic", "--report", str(tmp_path / "two.html"))
+    assert done.code == 0, done.err
+    assert "if others react" in done.out
+    assert "If other flows react" in (tmp_path / "two.html").read_text()
+
+
+def test_a_capture_of_a_queue_that_was_never_empty_bounds_the_delay(tmp_path: Path, cli: Cli) -> None:
+    """Five bandwidth-delay products: CUBIC leaves more than one of them in the queue at all times."""
+    whole, late = tmp_path / "whole.pcap", tmp_path / "late.pcap"
+    whole.write_bytes(cf.runs.pcap(LINK, snaplen=100))
+    data = whole.read_bytes()
+    late.write_bytes(joined(data, frames(data)[2000:]))
+    fit = cf.fit.link(whole)
+    assert fit.delay.verdict == "identified"
+    assert fit.delay.value == pytest.approx(30e-3, rel=0.02)
+    fit = cf.fit.link(late)
+    assert fit.rate.value == pytest.approx(4e6, rel=5e-3)
+    assert (fit.delay.verdict, fit.queue.verdict) == ("bounded", "bounded")
+    assert fit.delay.low <= 30e-3 < fit.delay.value
+    assert any("never seen empty" in warning for warning in fit.warnings)
+    assert "at most " in fit._repr_html_()
+    link = tmp_path / "link.toml"
+    done = cli("fit", str(late), "--to", str(link))
+    assert "<=" in done.out
+    assert "# delay, there and back: at most" in link.read_text()
+    assert cli("check", str(link)).code == 0
+
+
+def test_iperf_of_an_overload_has_the_rate_over_time(tmp_path: Path) -> None:
+    """20 and 8 Mbit/s in turns of 10 s, nothing in three seconds, also the last, of 30 that were offered."""
+    rates = [0 if second in (31, 32, 59) else 20 if second // 10 % 2 == 0 else 8 for second in range(60)]
+    sent = 30e6 / 8 / 1472
+    intervals = [
+        {
+            "streams": [],
+            "sum": {
+                "start": second,
+                "end": second + 1,
+                "bytes": sent * 1472,
+                "packets": sent,
+                "lost_packets": sent * (1 - rate / 30),
+            },
+        }
+        for second, rate in enumerate(rates)
+    ]
+    start = {"test_start": {"protocol": "UDP", "blksize": 1472, "num_streams": 1, "reverse": 0}}
+    file = tmp_path / "udp.json"
+    file.write_text(json.dumps({"start": start, "intervals": intervals, "end": {}}))
+    fit = cf.fit.link(file, rtt="40 ms")
+    assert (fit.model, fit.rate.verdict, fit.loss.verdict) == ("M2", "identified", "not identified")
+    rows = fit.found["rates"]
+    for at, rate in ((5, 20), (15, 8), (25, 20), (31.5, 0), (36, 8)):
+        found = next(rate for from_s, rate in reversed(rows) if from_s <= at)
+        assert found == pytest.approx(rate * 1e6 * 1500 / 1472, rel=1e-3)
+    goodput, _ = fit.predict(["cubic"], runs=8, cache=False)
+    assert goodput.value < 16e6
+    assert not goodput.is_range
