@@ -15,11 +15,9 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.longest_first import LIVE, group_of
+from tests.longest_first import KEPT, LIVE, group_of
 
 MOST, MOST_OF_CLOCK = 0.2, 1.0
-# Where pytest keeps the times between its runs (.pytest_cache).
-KEPT = "crossfade/seconds"
 
 # Of the processor and of the clock, in seconds.
 Spent = tuple[float, float]
