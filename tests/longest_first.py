@@ -21,6 +21,12 @@ USUAL_SECONDS = 0.1
 KEPT = "crossfade/seconds"
 
 
+def kept(config: pytest.Config) -> dict[str, list[tuple[float, float]]]:
+    """What each test took in its last two runs; nothing where pytest keeps nothing between runs."""
+    cache = getattr(config, "cache", None)
+    return cache.get(KEPT, {}) if cache else {}
+
+
 @cache
 def group_of(file: str) -> str:
     """The group of the tests of ``file``: those of a file stay with one worker, for what they share.
@@ -44,8 +50,7 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
-        kept = config.cache.get(KEPT, {}) if config.cache else {}
-        self.known = {test: last[-1][0] for test, last in kept.items() if last}
+        self.known = {test: last[-1][0] for test, last in kept(config).items() if last}
 
     def _seconds(self, group: str) -> float:
         """What the tests of a group took when they ran last."""

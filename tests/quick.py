@@ -15,7 +15,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.longest_first import KEPT, LIVE, group_of
+from tests.longest_first import KEPT, LIVE, group_of, kept
 
 MOST, MOST_OF_CLOCK = 0.2, 1.0
 
@@ -47,7 +47,7 @@ class Quick:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.known: dict[str, list[Spent]] = config.cache.get(KEPT, {}) if config.cache else {}
+        self.known = kept(config)
         self.now: dict[str, Spent] = {}
         self.failed: set[str] = set()
         self.began = NOTHING
@@ -99,9 +99,10 @@ class Quick:
             self.now[report.nodeid] = vars(report)["spent"]
 
     def pytest_sessionfinish(self) -> None:
-        if self.config.cache is None or hasattr(self.config, "workerinput"):
+        cache = getattr(self.config, "cache", None)
+        if cache is None or hasattr(self.config, "workerinput"):
             return
         for test, took in self.now.items():
             last = [] if test in self.failed else [*self.known.get(test, [])[-1:], took]
             self.known[test] = [(round(cpu, 3), round(clock, 3)) for cpu, clock in last]
-        self.config.cache.set(KEPT, self.known)
+        cache.set(KEPT, self.known)
