@@ -2,8 +2,8 @@
 
 A test is quick if in one of its last two runs on this machine it took at most ``MOST`` seconds of processor
 time, with the programs that it started, and ``MOST_OF_CLOCK`` seconds of the clock (one of two, since the
-first test that needs a module loads it for all others). A fixture that tests share counts in full for each
-of them. A test that is new, or failed when it ran last, is quick. A test that needs network namespaces or a
+first test that needs a module loads it for all others). What a shared fixture takes is divided among its
+tests. A test that is new, or failed when it ran last, is quick. A test that needs network namespaces or a
 browser never is.
 """
 
@@ -55,10 +55,14 @@ class Quick:
         self.shared: dict[tuple[str, str], Spent] = {}
         # What those that were set up in this test have taken.
         self.set_up = NOTHING
+        # The tests that need a fixture, by its name.
+        self.needed: dict[str, list[str]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
+            for name in getattr(item, "fixturenames", ()):
+                self.needed.setdefault(name, []).append(item.nodeid)
             if is_quick(item.nodeid, self.known):
                 item.add_marker(pytest.mark.quick)
 
@@ -87,7 +91,8 @@ class Quick:
             took = plus(plus(spent(), self.began, -1.0), self.set_up, -1.0)
             for (name, whose), fixture in self.shared.items():
                 if name in getattr(item, "fixturenames", ()) and item.nodeid.startswith(whose):
-                    took = plus(took, fixture)
+                    sharing = sum(test.startswith(whose) for test in self.needed.get(name, []))
+                    took = plus(took, fixture, 1.0 / max(sharing, 1))
             # Goes to the process that keeps the times, along with the report.
             vars(report)["spent"] = took
         return report
