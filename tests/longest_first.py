@@ -6,15 +6,25 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 # The group of all live tests.
 LIVE = "live"
-# The groups that decide how long all take, with rough seconds on two cores. Of others a test counts a tenth.
-SECONDS = {
-    LIVE: 300,
-}
+# What it takes on two cores, in rough seconds of the clock: it waits for its links most of the time.
+LIVE_SECONDS = 300.0
+# What a test takes that has not run here.
+USUAL_SECONDS = 0.1
+# Where pytest keeps what tests took, in seconds of the processor and of the clock (tests/quick.py).
+KEPT = "crossfade/seconds"
+
+
+def kept(config: pytest.Config) -> dict[str, list[tuple[float, float]]]:
+    """What each test took in its last two runs; nothing where pytest keeps nothing between runs."""
+    cache = getattr(config, "cache", None)
+    return cache.get(KEPT, {}) if cache else {}
 
 
 @cache
@@ -38,12 +48,21 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
     left: a long group may wait behind long tests while another worker has nothing to do.
     """
 
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
+        super().__init__(config, log)
+        self.known = {test: last[-1][0] for test, last in kept(config).items() if last}
+
+    def _seconds(self, group: str) -> float:
+        """What the tests of a group took when they ran last."""
+        if group == LIVE:
+            return LIVE_SECONDS
+        return sum(self.known.get(test, USUAL_SECONDS) for test in self.workqueue[group])
+
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid.split("::")[0])
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        longest = max(self.workqueue, key=lambda group: SECONDS.get(group, 0.1 * len(self.workqueue[group])))
-        self.workqueue.move_to_end(longest, last=False)
+        self.workqueue.move_to_end(max(self.workqueue, key=self._seconds), last=False)
         super()._assign_work_unit(node)
 
     def _reschedule(self, node: WorkerController) -> None:

@@ -2,8 +2,8 @@
 
 A test is quick if in one of its last two runs on this machine it took at most ``MOST`` seconds of processor
 time, with the programs that it started, and ``MOST_OF_CLOCK`` seconds of the clock (one of two, since the
-first test that needs a module loads it for all others). A fixture that tests share counts in full for each
-of them. A test that is new, or failed when it ran last, is quick. A test that needs network namespaces or a
+first test that needs a module loads it for all others). What a shared fixture takes is divided among its
+tests. A test that is new, or failed when it ran last, is quick. A test that needs network namespaces or a
 browser never is.
 """
 
@@ -15,11 +15,9 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.longest_first import LIVE, group_of
+from tests.longest_first import KEPT, LIVE, group_of, kept
 
 MOST, MOST_OF_CLOCK = 0.2, 1.0
-# Where pytest keeps the times between its runs (.pytest_cache).
-KEPT = "crossfade/seconds"
 
 # Of the processor and of the clock, in seconds.
 Spent = tuple[float, float]
@@ -49,7 +47,7 @@ class Quick:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.known: dict[str, list[Spent]] = config.cache.get(KEPT, {}) if config.cache else {}
+        self.known = kept(config)
         self.now: dict[str, Spent] = {}
         self.failed: set[str] = set()
         self.began = NOTHING
@@ -57,10 +55,14 @@ class Quick:
         self.shared: dict[tuple[str, str], Spent] = {}
         # What those that were set up in this test have taken.
         self.set_up = NOTHING
+        # The tests that need a fixture, by its name.
+        self.needed: dict[str, list[str]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
+            for name in getattr(item, "fixturenames", ()):
+                self.needed.setdefault(name, []).append(item.nodeid)
             if is_quick(item.nodeid, self.known):
                 item.add_marker(pytest.mark.quick)
 
@@ -89,7 +91,8 @@ class Quick:
             took = plus(plus(spent(), self.began, -1.0), self.set_up, -1.0)
             for (name, whose), fixture in self.shared.items():
                 if name in getattr(item, "fixturenames", ()) and item.nodeid.startswith(whose):
-                    took = plus(took, fixture)
+                    sharing = sum(test.startswith(whose) for test in self.needed.get(name, []))
+                    took = plus(took, fixture, 1.0 / max(sharing, 1))
             # Goes to the process that keeps the times, along with the report.
             vars(report)["spent"] = took
         return report
@@ -101,9 +104,10 @@ class Quick:
             self.now[report.nodeid] = vars(report)["spent"]
 
     def pytest_sessionfinish(self) -> None:
-        if self.config.cache is None or hasattr(self.config, "workerinput"):
+        cache = getattr(self.config, "cache", None)
+        if cache is None or hasattr(self.config, "workerinput"):
             return
         for test, took in self.now.items():
             last = [] if test in self.failed else [*self.known.get(test, [])[-1:], took]
             self.known[test] = [(round(cpu, 3), round(clock, 3)) for cpu, clock in last]
-        self.config.cache.set(KEPT, self.known)
+        cache.set(KEPT, self.known)

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import crossfade as cf
-from crossfade import pictures
+from crossfade.pictures import drawing
 from tests.conftest import Cli, svg_words
 
 CELL = """\
@@ -195,7 +195,7 @@ def test_how_users_differ_is_drawn(cli: Cli, tmp_path: Path) -> None:
     words = svg_words(figure)
     assert {"far", "near"} <= set(words)
     assert "Share (cumulative)" in words
-    table = pictures._users(cf.store.load(file), "user_goodput_bps")
+    table = drawing._users(cf.store.load(file), "user_goodput_bps")
     assert table.columns == ["run", "flow", "user", "user_goodput_bps"]
     assert [(row[1], row[2]) for row in table.rows[::2]] == [("far", 0), ("far", 1), ("near", 2), ("near", 3)]
     outcome = cli("plot", file, "--cdf", "goodput_bps")

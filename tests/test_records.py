@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -19,17 +20,28 @@ from tests.conftest import SMALL, Cli, expect_one_line
 TWO_CURVES = '[sweep]\n"tcp.variant" = ["tahoe", "reno"]\n"channel.p_e" = [0.01, 0.03, 0.1]\n'
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scenario that names a file, results, other results, and a CSV table."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        Path("lost.txt").write_text("".join("00000110" for _ in range(200)))
+        text = SMALL.replace('{ model = "iid", p_e = 0.01 }', '{ model = "trace", file = "lost.txt" }')
+        Path("my.toml").write_text(text)
+        Path("sweep.toml").write_text(SMALL + TWO_CURVES)
+        cf.sweep("sweep.toml", out="my.sqlite")
+        cf.sweep("sweep.toml", out="other.sqlite")
+        Path("table.csv").write_text(cf.store.load("my.sqlite").to_csv())
+    return folder
+
+
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with a scenario that names a file, results, other results, and a CSV table."""
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with what was made and other names of the results."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    Path("lost.txt").write_text("".join("00000110" for _ in range(200)))
-    text = SMALL.replace('{ model = "iid", p_e = 0.01 }', '{ model = "trace", file = "lost.txt" }')
-    Path("my.toml").write_text(text)
-    Path("sweep.toml").write_text(SMALL + TWO_CURVES)
-    cf.sweep("sweep.toml", out="my.sqlite")
-    cf.sweep("sweep.toml", out="other.sqlite")
-    Path("table.csv").write_text(cf.store.load("my.sqlite").to_csv())
     Path("link.csv").symlink_to("my.sqlite")
     os.link("my.sqlite", "hard.csv")
     return tmp_path

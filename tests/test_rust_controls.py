@@ -29,6 +29,23 @@ BBR = (EXAMPLES / "bbr.rs").read_text()
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
 
 
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples, compiled once."""
+    folder = tmp_path_factory.mktemp("controls")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        for source in (RENO, BBR):
+            assert CompiledControl("mine.rs", source).build()[1]
+    return folder / "crossfade" / "controls"
+
+
+@pytest.fixture(autouse=True)
+def examples_are_compiled(cache_folder: Path, libraries: Path) -> None:
+    """What only runs an example finds its library: each test has a cache of its own."""
+    shutil.copytree(libraries, cache_folder / "crossfade" / "controls")
+
+
 def run(
     folder: Path, source: str, text: str = FADING, values: Mapping[str, object] | None = None
 ) -> cf.store.Results:

@@ -36,6 +36,9 @@ fn of_part(result: &PointResult, part: &str, name: &str) -> f64 {
 }
 
 /// Of one station, of stations that contend, and of those that are sent to: formula and simulation within 1 %.
+///
+/// Of ten runs the 95 % interval is 0.36 % wide on either side for five stations and 10 s, and at most 0.1 % in all
+/// other cases: a simulation that is 1.4 % off fails in all but one case of a hundred, and one that is right never.
 #[test]
 fn formula_and_simulation_agree() {
     let both = ["methods", "[\"formula\", \"simulation\"]"];
@@ -44,11 +47,11 @@ fn formula_and_simulation_agree() {
         (json!([["wlan.mcs", 4]]), 0.006),
         (json!([["wlan.standard", "n"], ["wlan.mcs", 7]]), 0.006),
         (
-            json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["run.duration", "40 s"]]),
+            json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["run.duration", "10 s"]]),
             0.01,
         ),
         (
-            json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["wlan.rts", true], ["run.duration", "20 s"]]),
+            json!([["flows.full", { "traffic": "saturated", "direction": "up", "count": 5 }], ["wlan.rts", true]]),
             0.01,
         ),
         (json!([["flows.full", { "traffic": "saturated", "count": 3 }]]), 0.01),
