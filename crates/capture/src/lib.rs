@@ -25,6 +25,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod air;
+mod block_ack;
 mod capture;
 mod error;
 mod flow;

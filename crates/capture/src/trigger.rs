@@ -1,6 +1,6 @@
 //! Bodies of control frames for several stations: triggers, and block acknowledgements (IEEE 802.11ax-2021 clauses 9.3.1.8.7 and 9.3.1.22).
 
-use crate::wlan::{bitmap, bitmap_length, block};
+use crate::block_ack::{bitmap, bitmap_length, block};
 use crossfade_core::SimTime;
 use crossfade_link::{PpduBlock, PpduRate, PpduTrigger, PpduTriggered};
 

@@ -1,6 +1,7 @@
 //! What a radio that hears everything would have heard of a Wi-Fi network, as a pcap file with radiotap headers.
 
 use crate::air::address;
+use crate::block_ack::{bitmap, bitmap_length, block};
 use crate::capture::CaptureConfig;
 use crate::error::CaptureError;
 use crate::flow::Connection;
@@ -35,9 +36,6 @@ const QOS_DATA: u8 = 0x88;
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
-
-/// The variant of block acknowledgements and requests, in bits 1 to 4 of their control field (table 9-30).
-const COMPRESSED: u16 = 2 << 1;
 
 /// The `EtherType` for experiments (IEEE 802), of packets that nobody described.
 const EXPERIMENT: u16 = 0x88b5;
@@ -232,28 +230,6 @@ impl WlanCapture {
         let spoilt = if ppdu.collided { u32::MAX } else { 0 };
         self.pcap.push_with(ppdu.at, bytes, zeros, |all| (crc32(&all[begin..]) ^ spoilt).to_le_bytes());
     }
-}
-
-/// The fragment number of a block acknowledgement, which tells how long its bitmap is (table 9-31 of IEEE 802.11ax-2021, and 802.11be).
-pub(crate) const fn bitmap_length(bits: usize) -> u16 {
-    match bits {
-        0..=64 => 0,
-        65..=256 => 4,
-        257..=512 => 8,
-        _ => 10,
-    }
-}
-
-/// Bits as bytes, the first bit the lowest.
-pub(crate) fn bitmap(has: &[bool]) -> impl Iterator<Item = u8> {
-    has.chunks(8).map(|bits| (0..).zip(bits).fold(0, |byte, (place, &bit)| byte | u8::from(bit) << place))
-}
-
-/// The control field and the starting sequence control of a block acknowledgement or request.
-pub(crate) fn block(tid: u8, start: u64, fragment: u16) -> [u8; 4] {
-    let [control, start] = [COMPRESSED | u16::from(tid) << 12, ((start % 4096) as u16) << 4 | fragment];
-    let ([a, b], [c, d]) = (control.to_le_bytes(), start.to_le_bytes());
-    [a, b, c, d]
 }
 
 /// A duration field, rounded up.

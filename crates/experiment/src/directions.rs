@@ -66,6 +66,8 @@ impl Direction {
             | "airtime_share"
             | "mpdus_per_ampdu"
             | "uplink_mpdus_per_ampdu"
+            | "stations_per_ppdu"
+            | "uplink_stations_per_ppdu"
             | "mcs_mean"
             | "uplink_mcs_mean"
             | "window_limited_share" => None,

@@ -163,6 +163,8 @@ const ELSEWHERE: &[&str] = &[
     "jain_airtime",
     "mpdus_per_ampdu",
     "uplink_mpdus_per_ampdu",
+    "stations_per_ppdu",
+    "uplink_stations_per_ppdu",
     "mpdu_error_rate",
     "uplink_mpdu_error_rate",
     "retries_per_mpdu",

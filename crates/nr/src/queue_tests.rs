@@ -80,7 +80,9 @@ fn terminals_have_queues_of_their_own() {
         let first_ms = first.unwrap().0.as_secs_f64() * 1e3;
         assert!((100.0..140.0).contains(&first_ms), "{mode:?}: {first_ms}");
         let carried = |run: &Run| run.report.statistics.arrived_bytes as f64;
-        assert!((carried(&dropped) / carried(&plain) - 1.0).abs() < 0.1, "{mode:?}");
+        // Without a limit all arrives in the end, of which the other carries what the uplink does in that time.
+        let share = carried(&dropped) / carried(&plain);
+        assert!((share / 0.75 - 1.0).abs() < 0.1, "{mode:?}: {share}");
         let waits = [&plain, &dropped].map(|run| run.report.statistics.waiting_s / carried(run));
         assert!(waits[1] < 0.5 * waits[0], "{mode:?}: {waits:?}");
     }

@@ -3,7 +3,7 @@
 use super::ampdu::AmpduLimits;
 use super::edca::Category;
 use super::modes::{Mode, Standard};
-use super::mu::OfdmaConfig;
+use super::ofdma::OfdmaConfig;
 use crate::error::{MeshError, out_of_range};
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::SimTime;

@@ -17,6 +17,7 @@ mod neighbour;
 mod network;
 #[cfg(test)]
 mod network_tests;
+mod ofdma;
 mod originator;
 mod path_loss;
 mod rate;
@@ -37,8 +38,9 @@ pub use config::{
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
 pub use exchange::{Exchange, rates_in_turns};
 pub use modes::{Band, Durations, Mode, Standard};
-pub use mu::{MuAck, MuExchange, MuPpdu, MuWay, OfdmaConfig, RuMode, USUAL_USERS, saturated_in_one_ppdu};
+pub use mu::{MuExchange, MuPpdu, MuWay, RuMode, saturated_in_one_ppdu};
 pub use network::Wlan;
+pub use ofdma::{MuAck, OfdmaConfig, USUAL_USERS};
 pub use originator::{Originator, Settled, Transmit, expand, on_air};
 pub use path_loss::{ACCESS_POINT_DBM, STATION_DBM, snr_at_db};
 pub use reception::{STEP, required_snr_db};

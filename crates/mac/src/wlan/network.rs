@@ -5,6 +5,7 @@
 //! collide, and nothing of either is read.
 
 mod compose;
+mod flight;
 mod hearing;
 mod outcome;
 mod report;
@@ -12,6 +13,7 @@ mod shared;
 mod shared_air;
 mod trace;
 
+use self::flight::{Flight, Mpdu, Phase};
 use super::access_point::Turns;
 use super::ampdu::AmpduLimits;
 use super::config::{AccessPointQueues, WlanConfig, mpdu_overhead};
@@ -35,44 +37,6 @@ use std::collections::VecDeque;
 const BARS: u32 = 7;
 
 const BAR_BYTES: u32 = 24;
-
-/// An MPDU in the air.
-struct Mpdu {
-    number: u64,
-    parcel: Parcel,
-    attempt: u32,
-    is_read: bool,
-    snr_db: Option<f64>,
-}
-
-/// A frame, or an aggregate, in the air.
-struct Flight {
-    contender: usize,
-    /// None of a neighbour's, and of one of several stations.
-    way: Option<usize>,
-    /// The place of its mode among those of the station.
-    rate: usize,
-    /// None of a BAR.
-    mpdus: Vec<Mpdu>,
-    /// The number in a BAR.
-    bar: Option<u64>,
-    /// When it begins, after RTS and CTS, and how long it lasts.
-    begins: SimTime,
-    lasts: SimTime,
-    /// Whether it is the first exchange of its opportunity.
-    is_first: bool,
-    /// Whether the window ended it, though more waited.
-    is_limited: bool,
-    /// What several stations send or receive in it, in place of MPDUs of its own.
-    shared: Option<Box<shared::Shared>>,
-}
-
-enum Phase {
-    Idle,
-    Data(SimTime, Flight),
-    Answer(SimTime, Flight),
-    Missed(SimTime, Vec<Flight>),
-}
 
 /// What both ends of a station have in common.
 struct Station {

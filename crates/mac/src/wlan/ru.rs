@@ -37,12 +37,12 @@ impl Ru {
         Self::Tones3984,
     ];
 
-    /// Its tones.
+    /// Tones of the unit, those that carry no data included.
     pub const fn tones(self) -> u16 {
         [26, 52, 106, 242, 484, 996, 1992, 3984][self as usize]
     }
 
-    /// Its tones with data.
+    /// Tones of the unit that carry data.
     pub const fn subcarriers(self) -> u64 {
         [24, 48, 102, 234, 468, 980, 1960, 3920][self as usize]
     }
@@ -80,7 +80,7 @@ const MIDDLE_OF_80: u8 = 9;
 /// An RU of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuPlace {
-    /// Its size.
+    /// The size of the unit.
     pub ru: Ru,
     /// The first 20 MHz in which it lies, from 0.
     pub channel: u8,

@@ -1,6 +1,7 @@
 //! What goes into the air next: the driver takes from the queues, and an aggregate is made of what it has.
 
-use super::{ACCESS_POINT, BAR_BYTES, DOWN, Flight, Mpdu, UP, Wlan, ahead};
+use super::flight::{Flight, Mpdu};
+use super::{ACCESS_POINT, BAR_BYTES, DOWN, UP, Wlan, ahead};
 use crate::wlan::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
 use crate::wlan::config::{AccessPointQueues, Aql, DRIVER_PACKETS};
 use crate::wlan::modes::Durations;

@@ -1,6 +1,7 @@
 //! What a radio that hears everything hears of the air: each PPDU, for captures. Neighbours are not among them.
 
-use super::{BAR_BYTES, Flight, Wlan};
+use super::flight::Flight;
+use super::{BAR_BYTES, Wlan};
 use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::{Band, Durations, Mode, Standard};
 use crossfade_core::SimTime;

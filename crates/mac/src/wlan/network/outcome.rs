@@ -1,7 +1,8 @@
 //! What becomes of an exchange: which MPDUs are read, who answers, and what collided.
 
+use super::flight::{Flight, Phase};
 use super::trace::kind_of;
-use super::{BAR_BYTES, BARS, DOWN, Flight, Phase, Wlan, ahead};
+use super::{BAR_BYTES, BARS, DOWN, Wlan, ahead};
 use crate::wlan::edca::{BlockAckFrame, SLOT};
 use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::Durations;

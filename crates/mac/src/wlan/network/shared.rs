@@ -1,31 +1,16 @@
 //! Exchanges with several stations: who takes part, what they send, and what becomes of it.
 
 use super::compose::Meeting;
-use super::{BAR_BYTES, DOWN, Flight, Phase, UP, Wlan};
+use super::flight::{Flight, Phase, Shared};
+use super::{BAR_BYTES, DOWN, UP, Wlan};
 use crate::wlan::ampdu::subframe_bytes;
 use crate::wlan::edca::SLOT;
 use crate::wlan::modes::{Durations, Standard};
-use crate::wlan::mu::{MuAck, MuExchange, MuWay, OfdmaConfig};
+use crate::wlan::mu::{MuExchange, MuWay};
+use crate::wlan::ofdma::{MuAck, OfdmaConfig};
 use crate::wlan::originator::Transmit;
 use crossfade_core::SimTime;
 use rand::RngExt;
-
-/// What goes to several stations, or comes from them.
-pub(super) struct Shared {
-    pub(super) direction: usize,
-    pub(super) exchange: MuExchange,
-    /// When the exchange begins.
-    pub(super) at: SimTime,
-    /// The ways, that with the largest RU first, and the place of the mode of each with whether it is a probe.
-    pub(super) ways: Vec<usize>,
-    rates: Vec<(usize, bool)>,
-    /// Symbols of the data, at most.
-    symbols: u64,
-    /// What goes each way; a flight without MPDUs and BAR is none.
-    pub(super) parts: Vec<Flight>,
-    /// Of each way, whether its acknowledgement has been read.
-    answered: Vec<bool>,
-}
 
 impl Shared {
     /// The share of the air that a part counts: its RU of all.

@@ -1,9 +1,9 @@
 //! Events and captures of exchanges with several stations. A frame for all of them is one record of a capture, and an event for each.
 
+use super::flight::{Flight, Shared};
 use super::hearing::rate;
-use super::shared::Shared;
 use super::trace::kind_of;
-use super::{ACCESS_POINT, Flight, UP, Wlan};
+use super::{ACCESS_POINT, UP, Wlan};
 use crate::wlan::mu::RuMode;
 use crossfade_core::SimTime;
 use crossfade_link::{EVERYBODY, Ppdu, PpduContent, PpduRate, PpduTrigger, PpduTriggered};

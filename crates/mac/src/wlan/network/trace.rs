@@ -1,6 +1,7 @@
 //! Events of the air: frames, RTS and CTS, and the verdict on each MPDU.
 
-use super::{ACCESS_POINT, DOWN, Flight, Wlan};
+use super::flight::Flight;
+use super::{ACCESS_POINT, DOWN, Wlan};
 use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::Durations;
 use crossfade_core::SimTime;

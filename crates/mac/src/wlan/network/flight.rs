@@ -1,0 +1,60 @@
+//! What is in the air: frames and aggregates of one station, and what several have in one PPDU.
+
+use crate::wlan::mu::MuExchange;
+use crossfade_core::SimTime;
+use crossfade_link::Parcel;
+
+/// An MPDU in the air.
+pub(super) struct Mpdu {
+    pub(super) number: u64,
+    pub(super) parcel: Parcel,
+    pub(super) attempt: u32,
+    pub(super) is_read: bool,
+    pub(super) snr_db: Option<f64>,
+}
+
+/// A frame, or an aggregate, in the air.
+pub(super) struct Flight {
+    pub(super) contender: usize,
+    /// None of a neighbour's, and of one of several stations.
+    pub(super) way: Option<usize>,
+    /// The place of its mode among those of the station.
+    pub(super) rate: usize,
+    /// None of a BAR.
+    pub(super) mpdus: Vec<Mpdu>,
+    /// The number in a BAR.
+    pub(super) bar: Option<u64>,
+    /// When it begins, after RTS and CTS, and how long it lasts.
+    pub(super) begins: SimTime,
+    pub(super) lasts: SimTime,
+    /// Whether it is the first exchange of its opportunity.
+    pub(super) is_first: bool,
+    /// Whether the window ended it, though more waited.
+    pub(super) is_limited: bool,
+    /// What several stations send or receive in it, in place of MPDUs of its own.
+    pub(super) shared: Option<Box<Shared>>,
+}
+
+pub(super) enum Phase {
+    Idle,
+    Data(SimTime, Flight),
+    Answer(SimTime, Flight),
+    Missed(SimTime, Vec<Flight>),
+}
+
+/// What goes to several stations, or comes from them.
+pub(super) struct Shared {
+    pub(super) direction: usize,
+    pub(super) exchange: MuExchange,
+    /// When the exchange begins.
+    pub(super) at: SimTime,
+    /// The ways, that with the largest RU first, and the place of the mode of each with whether it is a probe.
+    pub(super) ways: Vec<usize>,
+    pub(super) rates: Vec<(usize, bool)>,
+    /// Symbols of the data, at most.
+    pub(super) symbols: u64,
+    /// What goes each way; a flight without MPDUs and BAR is none.
+    pub(super) parts: Vec<Flight>,
+    /// Of each way, whether its acknowledgement has been read.
+    pub(super) answered: Vec<bool>,
+}
