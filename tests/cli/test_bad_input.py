@@ -18,7 +18,7 @@ COMMAND_LINES = [
     (["run", "nowhere.toml"], ["nowhere.toml", "no such file", "quickstart"]),
     (["run", "slow-start"], ["slow-start", "did you mean classics/slow-start?"]),
     (["run", "quickstrat"], ["quickstrat", "did you mean quickstart?"]),
-    (["run", "xyz"], ["xyz", "quickstart", "papers/tcp-markov/{fig1,", "classics/{ack-path,"]),
+    (["run", "xyz"], ["xyz", "quickstart", "crossfade list names all"]),
     (["run", "quickstart", "--runs", "0"], ["run.runs", "0"]),
     (["run", "quickstart", "--runs", "-3"], ["run.runs", "-3"]),
     (["run", "quickstart", "--runs", "many"], ["--runs", "many"]),

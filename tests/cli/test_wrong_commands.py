@@ -60,7 +60,7 @@ WRONG: list[tuple[list[str], list[str]]] = [
     (["check", "run.pcap"], ["run.pcap: is a packet capture: fit, Wireshark and tshark take it"]),
     (["plot", "run.pcap"], ["run.pcap: is a packet capture"]),
     (["plot", "fake.sqlite"], ["fake.sqlite: not a results file, as its name says: it holds text"]),
-    (["report", "fake.sqlite"], ["fake.sqlite: not a results file (crossfade sweep writes them)"]),
+    (["report", "fake.sqlite"], ["fake.sqlite: not a results file, as its name says: it holds text"]),
     (["export", "empty.sqlite"], ["empty.sqlite: not a results file, as its name says: it holds nothing"]),
     (["compare", "fake.sqlite", "--by", "x"], ["fake.sqlite: not a results file"]),
     (

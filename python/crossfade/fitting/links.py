@@ -63,6 +63,8 @@ REACTING = """
 mine = { traffic = "bulk" }
 others = { traffic = "bulk" }
 """
+# A slower link is none that a scenario can have.
+SLOWEST_BPS = 100.0
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
@@ -639,6 +641,10 @@ def fit_link(
     found["profile"] = profile or PROFILES[about["is_of_linux"]]
     found["captured_whole"] = not (about["is_cut"] or about["ends_early"])
     of = {name: LinkParameter(**found[name]) for name in ("rate", "delay", "queue", "loss")}
+    if not of["rate"].value >= SLOWEST_BPS and not about["are_probes"]:
+        raise TraceError(
+            f"{source}: {of['rate'].value:.3g} bit/s in {found['lasts_s']:.3g} s are too little for a fit"
+        )
     queue, packet = of["queue"], found["packet_bytes"]
     value, low, high = (float(_packets(end, packet)) for end in (queue.value, queue.low, queue.high))
     of["queue"] = LinkParameter(value, low, high, queue.verdict)
