@@ -289,7 +289,7 @@ def test_a_single_point_has_a_table(small: Path, tmp_path: Path) -> None:
     ("arguments", "parts"),
     [
         (["nowhere.sqlite"], ["nowhere.sqlite", "no such file"]),
-        (["sweep.toml"], ["sweep.toml", "not a results file"]),
+        (["sweep.toml"], ["sweep.toml", "is a scenario"]),
         (["sweep.sqlite", "--out", "."], ["cannot be written", "folder"]),
         (["sweep.sqlite", "--out", "page.pdf"], ["page.pdf", "ends in .html"]),
         (["sweep.sqlite", "--y", "godput_bps"], ["godput_bps", "did you mean goodput_bps"]),

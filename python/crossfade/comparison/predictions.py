@@ -138,7 +138,7 @@ def _run(scenario: str | PathLike[str], control: str, options: RunOptions | Mapp
     return api.run(scenario, **{**options, "set": keys})
 
 
-def _mine(scenario: str | PathLike[str], control: str, options: RunOptions) -> Results:
+def _mine(scenario: str | PathLike[str], control: str, options: RunOptions | Mapping[str, Any]) -> Results:
     """Runs in which one flow of two has the control."""
     keys: dict[str, Any] = dict(options.get("set") or {})
     if control == "quic":

@@ -77,7 +77,8 @@ def expect(
 
 def refuse(path: str | os.PathLike[str], kinds: Sequence[str], error: type[CrossfadeError]) -> None:
     """Raise ``error`` for a file that is surely of one of ``kinds``, with what it is and what takes it."""
-    if (found := kind_of(path)) in kinds:
+    found = kind_of(path)
+    if found is not None and found in kinds:
         raise error(f"{shortened(path)}: is {TAKEN_BY[found]}")
 
 

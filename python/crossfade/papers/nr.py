@@ -18,7 +18,7 @@ from crossfade.papers.figure import Along, Figure
 from crossfade.papers.figures import Axis, Figures, find, real
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome
-from crossfade.results.results import Point
+from crossfade.results.points import Point
 from crossfade.tables import Cell, Table
 
 KEY = "nr"
