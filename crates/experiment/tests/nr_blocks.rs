@@ -85,7 +85,7 @@ fn a_table_with_copies_moves_copies_alone() {
 fn what_is_no_block_is_refused_by_its_key() {
     for (set, said) in [
         (json!([["nr.block.mcs", 28]]), "nr.block.mcs = 28: must be between 0 and 27"),
-        (json!([["nr.block.bits", 7]]), "nr.block.bits = 7: must be a multiple of 8"),
+        (json!([["nr.block.bits", 7]]), "nr.block.bits = 7: must be between 24 and"),
         (json!([["nr.block.iterations", 0]]), "nr.block.iterations = 0: must be between 1 and 200"),
     ] {
         let mut all = at(6.0, "phy", &json!([]));

@@ -98,8 +98,7 @@ pub struct Nr {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_loss_db: Option<f64>,
 
-    /// Table of error rates: `simulated` (of NR's codes, as shipped), `simulated-copies` (with curves of 2 to 4
-    /// transmissions) or a file of these columns.
+    /// Error rates: `simulated`, `simulated-copies` (of 2 to 4 transmissions too) or a file.
     #[schemars(extend("x-default" = "none: the normal approximation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_table: Option<FileName>,

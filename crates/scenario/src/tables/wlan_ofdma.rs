@@ -30,7 +30,7 @@ pub struct WlanOfdma {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ru: Option<u32>,
 
-    /// Request for the block acknowledgements of a downlink PPDU: a frame after the data, or one in each aggregate.
+    /// Request for the block acknowledgements of a downlink PPDU.
     #[schemars(extend("x-default" = "mu-bar"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack: Option<WlanMuAck>,
