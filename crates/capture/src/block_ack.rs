@@ -1,4 +1,4 @@
-//! Fields of block acknowledgements and requests, which those of one station and of several have alike (IEEE 802.11ax-2021 clause 9.3.1).
+//! Fields of block acknowledgements and requests (IEEE 802.11ax-2021 clause 9.3.1): a file of its own, since frames of one station and of several have them alike.
 
 /// The variant of block acknowledgements and requests, in bits 1 to 4 of their control field (table 9-30).
 const COMPRESSED: u16 = 2 << 1;

@@ -64,7 +64,7 @@ mine = { traffic = "bulk" }
 others = { traffic = "bulk" }
 """
 # A slower link is none that a scenario can have.
-SLOWEST_BPS = 100.0
+SLOWEST_BPS = 1.0
 UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
 
 
