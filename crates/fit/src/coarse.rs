@@ -93,6 +93,7 @@ impl CoarseFit {
     ///
     /// # Errors
     /// Too few stretches.
+    #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
     pub fn new(of: &Stretches, seed: u64) -> Result<Self, CoarseError> {
         let carried: Vec<Carried> = of.carried.iter().copied().filter(is_whole).collect();
         if carried.len() < FEWEST {

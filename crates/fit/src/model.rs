@@ -250,6 +250,7 @@ fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
 
 impl Fit {
     /// Fits a link to a record; `seed` is that of the bootstrap.
+    #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
     pub fn new(record: &Record, seed: u64) -> Self {
         let stream = |name: &str| RunSeed { seed, run: 0 }.stream(&format!("fit.{name}"));
         let clock = (!record.is_round_trip()).then(|| skew(record));

@@ -137,7 +137,7 @@ pub enum PpduTrigger {
 /// A station that a trigger frame asks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PpduTriggered {
-    /// Its node.
+    /// Number of its node.
     pub node: u16,
     /// The RU allocation field of 8 bits.
     pub ru_allocation: u8,

@@ -179,6 +179,7 @@ fn varint(data: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// The header of a segment.
+#[expect(clippy::struct_excessive_bools, reason = "flags of a header")]
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Tcp {
     /// Number of the first byte.

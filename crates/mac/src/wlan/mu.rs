@@ -295,7 +295,7 @@ mod tests {
         time.as_nanos()
     }
 
-    /// Bits of a symbol, N_SD x bits x R, by hand: MCS 0 of 26 tones 24 / 2, MCS 7 of 52 48 x 6 x 5 / 6, MCS 11 of 106 102 x 10 x 5 / 6,
+    /// Bits of a symbol, `N_SD` x bits x R, by hand: MCS 0 of 26 tones 24 / 2, MCS 7 of 52 48 x 6 x 5 / 6, MCS 11 of 106 102 x 10 x 5 / 6,
     /// MCS 5 of 242 234 x 6 x 2 / 3, MCS 9 of 484 468 x 8 x 5 / 6, and MCS 4 of 996 980 x 4 x 3 / 4.
     #[test]
     fn symbols_are_those_of_the_data_subcarriers() {

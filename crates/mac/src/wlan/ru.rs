@@ -125,7 +125,7 @@ impl RuPlace {
             Ru::Tones996 => 67,
             Ru::Tones1992 | Ru::Tones3984 => 68,
         };
-        index << 1 | (self.channel / 4) % 2
+        (index << 1) | ((self.channel / 4) % 2)
     }
 }
 

@@ -278,6 +278,7 @@ impl Nr {
 
     /// Fills in the defaults of a cell whose users are those of flows with these radios, each with the key of its table
     /// and how many there are.
+    #[expect(clippy::too_many_lines, reason = "key by key")]
     pub(crate) fn resolve(
         &mut self,
         numerology: Numerology,

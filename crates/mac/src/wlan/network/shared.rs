@@ -109,7 +109,7 @@ impl Wlan {
             }
         }
         let shared = self.plan(DOWN, &stations, category, now, left, is_first)?;
-        let flight = self.flight(contender, shared, is_first);
+        let flight = flight(contender, shared, is_first);
         let flight = self.fill(now, flight);
         flight.has_data().then_some(flight)
     }
@@ -143,22 +143,7 @@ impl Wlan {
             .map(|&way| self.place(way).1)
             .max_by_key(|&station| (station + count - self.asked[category]) % count);
         self.asked[category] = last.map_or(0, |last| (last + 1) % count);
-        Some(self.flight(contender, shared, is_first))
-    }
-
-    fn flight(&self, contender: usize, shared: Shared, is_first: bool) -> Flight {
-        Flight {
-            contender,
-            way: None,
-            rate: 0,
-            mpdus: Vec::new(),
-            bar: None,
-            begins: shared.at + shared.exchange.before,
-            lasts: shared.exchange.ppdu.lasts(shared.symbols),
-            is_first,
-            is_limited: false,
-            shared: Some(Box::new(shared)),
-        }
+        Some(flight(contender, shared, is_first))
     }
 
     /// Bytes that wait on a way to be sent in one aggregate.
@@ -342,7 +327,7 @@ impl Wlan {
         let (direction, count) = (shared.direction, shared.ways.len());
         let before = flight.begins - shared.at;
         let mut heard = vec![false; count];
-        for place in 0..count {
+        for (place, heard) in heard.iter_mut().enumerate() {
             let part = &shared.parts[place];
             let Some(number) = part.way.filter(|_| !part.is_empty()) else { continue };
             let mut is_heard = self.arrive(now, number, part);
@@ -360,7 +345,7 @@ impl Wlan {
                 let lost = of.reception.answer(part.rate, now, of.answer_bytes, direction);
                 lost <= 0.0 || way.errors.random::<f64>() >= lost
             };
-            heard[place] = is_heard;
+            *heard = is_heard;
             shared.answered[place] = is_answered;
             is_any |= is_answered;
         }
@@ -410,5 +395,21 @@ impl Wlan {
     pub(super) fn has_downlink(&self, category: usize) -> bool {
         let has = |station: usize| self.ways[self.way(DOWN, station, category)].transmit().is_some();
         self.turns[category].any(has)
+    }
+}
+
+/// What is in the air of an exchange with several stations.
+fn flight(contender: usize, shared: Shared, is_first: bool) -> Flight {
+    Flight {
+        contender,
+        way: None,
+        rate: 0,
+        mpdus: Vec::new(),
+        bar: None,
+        begins: shared.at + shared.exchange.before,
+        lasts: shared.exchange.ppdu.lasts(shared.symbols),
+        is_first,
+        is_limited: false,
+        shared: Some(Box::new(shared)),
     }
 }
