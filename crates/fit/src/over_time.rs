@@ -386,8 +386,14 @@ mod tests {
             Changes::new(&series(&windows, 0.109, 8.0), &windows).unwrap().varies()
         };
         assert!(!series_of(5e-3, &|_| 2.2e6), "steps");
-        assert!(series_of(0.0, &|at| if (at * 0.5) as u64 % 2 == 0 { 2.2e6 } else { 2.33e6 }), "levels");
-        assert!(series_of(5e-3, &|at| if (at * 0.5) as u64 % 2 == 0 { 2.2e6 } else { 4e6 }), "both");
+        assert!(
+            series_of(0.0, &|at| if ((at * 0.5) as u64).is_multiple_of(2) { 2.2e6 } else { 2.33e6 }),
+            "levels"
+        );
+        assert!(
+            series_of(5e-3, &|at| if ((at * 0.5) as u64).is_multiple_of(2) { 2.2e6 } else { 4e6 }),
+            "both"
+        );
     }
 
     #[test]
