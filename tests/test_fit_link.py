@@ -61,6 +61,10 @@ def test_tcp_of_linux_predicts_tcp_of_linux(fitted: cf.fit.LinkFit, record: Path
     truth = cf.run(TRUTH, set={"tcp.rfc.profile": "linux"}, runs=8, cache=False).points[0]
     assert rows["cubic", "goodput_bps"].value == pytest.approx(truth.value("goodput_bps"), rel=0.1)
     assert ("quic", "goodput_bps") in rows
+    reacting = by_word.write_reacting(tmp_path / "reacting.toml")
+    for row in predict(link, ["bbr-v1", "quic"], reacting=reacting, runs=2, cache=False):
+        assert row.reacting is not None
+        assert row.reacting > 0
     with pytest.raises(TraceError, match=r"^profile = reno: must be one of recommended, linux$"):
         cf.fit.link(record, profile="reno")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Unpack
 
@@ -143,6 +145,9 @@ def _mine(scenario: str | PathLike[str], control: str, options: RunOptions | Map
     keys: dict[str, Any] = dict(options.get("set") or {})
     if control == "quic":
         keys |= {"flows.mine.tcp": {"flavour": "quic"}}
+        # The rules of TCP are then those of the other flow alone: QUIC takes none.
+        if rules := tomllib.loads(Path(scenario).read_text(encoding="utf-8"))["tcp"].get("rfc"):
+            keys |= {"tcp.rfc": None, "flows.others.tcp": {"rfc": rules}}
     else:
         keys["flows.mine.tcp.congestion"] = control
     return api.run(scenario, **{**options, "set": keys, "runs": REACTING_RUNS})
