@@ -157,6 +157,8 @@ struct OverTime {
 const MOST_STEPS: usize = 1200;
 /// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
 const MOSTLY: f64 = 0.3;
+/// Errors of what is in a queue add up where at least this share of the link is used: else it is empty again and again.
+const USED: f64 = 0.3;
 
 impl OverTime {
     /// Of a record whose packets left at these times.
@@ -285,7 +287,7 @@ impl Fit {
         }
         let packet_s = 8.0 * full / rate.rate_bps;
         let is_too_long = rate.base_s + packet_s - least_s > 1.5 * packet_s + 2.0 * rate.deviation_s;
-        let is_used = record.arrived_bps() > MOSTLY * rate.rate_bps;
+        let is_used = record.arrived_bps() > USED * rate.rate_bps;
         let adds_up = is_used && (rate.deviation_s > packet_s || is_too_long);
         let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
         let by_windows = over.varies || is_seen;

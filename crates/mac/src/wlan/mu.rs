@@ -23,7 +23,7 @@ use crossfade_core::SimTime;
 pub struct RuMode {
     /// The mode, whose width is that of the PPDU.
     pub mode: Mode,
-    /// Where.
+    /// The RU, and where in the band it lies.
     pub place: RuPlace,
 }
 
@@ -270,21 +270,10 @@ pub fn saturated_in_one_ppdu(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wlan::network_tests::he;
     use crate::wlan::ru::Ru;
+    use crate::wlan::shared_tests::OFDMA;
     use crate::wlan::{Band, BlockAckFrame};
-
-    const OFDMA: OfdmaConfig = OfdmaConfig {
-        downlink: true,
-        uplink: true,
-        users: 16,
-        ru: None,
-        ack: MuAck::MuBar,
-        stations_contend: false,
-    };
-
-    fn he(mcs: u8, width: u16) -> Mode {
-        Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, width, 800).unwrap()
-    }
 
     fn exchange(way: MuWay, mcs: u8, width: u16, stations: usize, window: u32) -> MuExchange {
         let bytes = BlockAckFrame::of_window(window).bytes;

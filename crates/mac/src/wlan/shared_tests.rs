@@ -5,7 +5,7 @@ use super::*;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, LinkEvent, Parcel, Port};
 
-const OFDMA: OfdmaConfig = OfdmaConfig {
+pub(super) const OFDMA: OfdmaConfig = OfdmaConfig {
     downlink: true,
     uplink: true,
     users: 16,
