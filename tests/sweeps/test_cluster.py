@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -276,6 +277,25 @@ def test_a_scheduler_without_workers(two_workers: cf.store.Cluster, monkeypatch:
     monkeypatch.setattr(worker, "WORKER", "import time; time.sleep(100)")
     with pytest.raises(cf.errors.ClusterError, match=r"^cluster local: no worker within 0 s"):
         cf.store.Cluster("local", 1).__enter__()
+
+
+def test_a_client_that_is_stopped_while_it_connects_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client
+
+    clients: list[Client] = []
+
+    async def connect(client: Client, **_: object) -> None:
+        clients.append(client)
+        await asyncio.sleep(100)
+
+    async def stop() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1), connection._client("local", 1, None):
+                pass
+
+    monkeypatch.setattr(Client, "_ensure_connected", connect)
+    asyncio.run(stop())
+    assert [client.status for client in clients] == ["closed"]
 
 
 def test_without_dask_it_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

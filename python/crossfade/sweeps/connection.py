@@ -187,6 +187,8 @@ async def _client(address: str, jobs: int | None, security: Security | None) -> 
         client = Client(
             address, security=security, asynchronous=True, set_as_default=False, timeout=CONNECT_S
         )
+        # Also if the client is cancelled while it connects: dropped half open, it would tell of that on standard error.
+        stack.push_async_callback(client.close)
         yield await stack.enter_async_context(client)
 
 
