@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import ssl
 import sys
 from pathlib import Path
@@ -45,7 +46,10 @@ async def main(verb: str) -> None:
             task.add_done_callback(running.discard)
 
         await serve("0.0.0.0", port, configuration=configuration, stream_handler=on_stream)
-        await asyncio.Event().wait()
+        # Between two steps of the loop: a qlog that is being written is written whole.
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        await ended.wait()
         return
     # The certificate is made for the run: nobody else is in these two namespaces.
     configuration.verify_mode = ssl.CERT_NONE

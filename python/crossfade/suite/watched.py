@@ -18,8 +18,13 @@ from typing import Any
 
 STARTS_S = 30.0
 """A server that does not listen so long after its start never will."""
-GRACE_S = 1.0
+GRACE_S = 4.0
+"""How long a program may take to write its logs once it is to end: less than ``live`` gives the far host."""
 LOOK_S = 0.005
+
+
+class StoppedError(Exception):
+    """A server is to end."""
 
 
 def tell(status: str, **found: Any) -> None:
@@ -66,22 +71,25 @@ def serve(status: str, command: str) -> int:
     process = start(command)
 
     def stop(*_: object) -> None:
-        end(process)
-        os._exit(0)
+        raise StoppedError
 
     signal.signal(signal.SIGTERM, stop)
     until = time.monotonic() + STARTS_S
-    while True:
-        code, there = process.poll(), listening()
-        if port in there:
-            tell(status, ready=True)
-            break
-        if code is not None or time.monotonic() > until:
-            tell(status, ready=False, code=code, listening=there)
-            end(process)
-            return 1
-        time.sleep(LOOK_S)
-    code = process.wait()
+    try:
+        while port not in (there := listening()):
+            code = process.poll()
+            if code is not None or time.monotonic() > until:
+                tell(status, ready=False, code=code, listening=there)
+                end(process)
+                return 1
+            time.sleep(LOOK_S)
+        tell(status, ready=True)
+        code = process.wait()
+    except StoppedError:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # Not in the handler: what waits for a process keeps it from being asked whether it has ended.
+        end(process)
+        return 0
     tell(status, ready=True, code=code)
     return code
 

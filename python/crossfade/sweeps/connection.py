@@ -187,7 +187,7 @@ async def _client(address: str, jobs: int | None, security: Security | None) -> 
         client = Client(
             address, security=security, asynchronous=True, set_as_default=False, timeout=CONNECT_S
         )
-        # Also if the client is cancelled while it connects: dropped half open, it would tell of that on standard error.
+        # Also one that is cancelled while it connects: dropped half open, it would tell of that at length.
         stack.push_async_callback(client.close)
         yield await stack.enter_async_context(client)
 

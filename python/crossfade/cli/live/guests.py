@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 FAR, NEAR = 0, 1
 FAR_IPV6 = "fd77::1"  # as crates/live/src/host.rs has it
 NOT_STARTED, NOT_FOUND = 126, 127
-# How long COMMAND waits for the far program to listen, and how long that one may take to say goodbye.
+# How long COMMAND waits for the far program to listen, and how long that one may take to end: it may write
+# logs then.
 LISTEN_S = 2.0
-GOODBYE_S = 0.5
+GOODBYE_S = 5.0
 # From when a program has left its host to when its end is known.
 REAPED_S = 0.1
 # The words of the helper.
