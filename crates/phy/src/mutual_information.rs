@@ -39,6 +39,8 @@ pub struct MutualInformation {
     /// Where its grid ends, in dB: above, every bit is known.
     highest_db: f64,
     grid: OnceLock<Vec<f64>>,
+    /// Between each two neighbours of the grid.
+    polynomials: OnceLock<Vec<[f64; POINTS]>>,
 }
 
 /// Each of those that there are: BPSK and the squares.
@@ -56,7 +58,7 @@ impl MutualInformation {
     const fn new(name: &'static str, dimensions: u32, bits: u32) -> Self {
         // Four times the points of a constellation need 6 dB more.
         let highest_db = if bits > 5 { 51.0 } else { 45.0 };
-        Self { name, dimensions, bits, highest_db, grid: OnceLock::new() }
+        Self { name, dimensions, bits, highest_db, grid: OnceLock::new(), polynomials: OnceLock::new() }
     }
 
     /// That of the constellation called `name`.
@@ -103,28 +105,23 @@ impl MutualInformation {
         }
         let place = |entry: usize| LOWEST_DB + entry as f64 / PER_DB;
         let ends = [(place(above - 1), grid[above - 1]), (place(above), grid[above])];
-        // Halving asks on which side of the crossing a place lies: far from where the secant finds it that needs no evaluation.
-        let crossing = self.crossing(ends, information);
+        if let Some(db) = self.crossing(ends, information) {
+            return from_db(db);
+        }
         let (mut low, mut high) = (ends[0].0, ends[1].0);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
-            let is_below = match crossing {
-                Some((db, margin)) if (middle - db).abs() > margin => middle < db,
-                _ => self.at_db(middle) < information,
-            };
-            if is_below { low = middle } else { high = middle }
+            if self.at_db(middle) < information { low = middle } else { high = middle }
         }
         from_db(f64::midpoint(low, high))
     }
 
-    /// Where, between two neighbours of the grid, `information` is crossed, and how far from there rounding may matter, both in dB;
-    /// `None` where the curve is so flat that rounding matters everywhere.
-    fn crossing(&self, ends: [(f64, f64); 2], information: f64) -> Option<(f64, f64)> {
+    /// Where, between two neighbours of the grid, `information` is crossed, in dB; `None` where the curve is so flat that rounding matters.
+    fn crossing(&self, ends: [(f64, f64); 2], information: f64) -> Option<f64> {
         /// Far more than sums of eight terms of some bits are rounded by.
         const ROUNDING: f64 = 1e-13;
         let [mut low, mut high] = ends.map(|(db, bits)| (db, bits - information));
-        let slope = (high.1 - low.1) / (high.0 - low.0);
-        if slope < 1e-4 {
+        if (high.1 - low.1) / (high.0 - low.0) < 1e-4 {
             return None;
         }
         // Regula falsi, with the Illinois rule: an end that stays counts half.
@@ -132,7 +129,7 @@ impl MutualInformation {
             let db = high.0 - high.1 * (high.0 - low.0) / (high.1 - low.1);
             let beyond = self.at_db(db) - information;
             if beyond.abs() <= ROUNDING {
-                return Some((db, 16.0 * ROUNDING / slope));
+                return Some(db);
             }
             if (beyond < 0.0) == (low.1 < 0.0) {
                 (low, high.1) = ((db, beyond), high.1 / 2.0);
@@ -163,32 +160,16 @@ impl MutualInformation {
     }
 
     fn at_db(&self, db: f64) -> f64 {
-        let grid = self.grid();
+        let polynomials = self.polynomials.get_or_init(|| polynomials(self.grid()));
         let place = (db - LOWEST_DB) * PER_DB;
         if place <= 0.0 {
-            return grid[0] * from_db(db - LOWEST_DB);
+            return self.grid()[0] * from_db(db - LOWEST_DB);
         }
-        let whole = place as usize;
-        let last = grid.len() - 1;
-        if whole >= last {
-            return grid[last];
-        }
-        if place == whole as f64 {
-            return grid[whole];
-        }
-        // Lagrange, with as many points on either side as there are.
-        let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
-        let t = place - first as f64;
-        // All weights at a time, each by the others in order: processors do several at once.
-        let mut weights = [1.0; POINTS];
-        for step in 0..POINTS - 1 {
-            for (i, weight) in weights.iter_mut().enumerate() {
-                let j = (step + usize::from(step >= i)) as f64;
-                *weight = *weight * (t - j) / (i as f64 - j);
-            }
-        }
-        let sum: f64 =
-            weights.iter().zip(&grid[first..]).fold(0.0, |sum, (weight, bits)| sum + weight * bits);
+        let Some(polynomial) = polynomials.get(place as usize) else {
+            return self.grid()[polynomials.len()];
+        };
+        let x = place - (place as usize as f64 + 0.5);
+        let sum = polynomial.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient);
         sum.clamp(0.0, f64::from(self.bits_per_symbol()))
     }
 
@@ -227,6 +208,31 @@ impl MutualInformation {
         let lacking = lacking / std::f64::consts::LN_2 / (levels / 2) as f64;
         f64::from(self.dimensions) * (f64::from(self.bits) - lacking).max(0.0)
     }
+}
+
+/// The polynomial between each two neighbours of a grid, by powers of the distance from their middle in steps: through as many points on
+/// either side as there are (Lagrange).
+fn polynomials(grid: &[f64]) -> Vec<[f64; POINTS]> {
+    let between = |whole: usize| {
+        let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
+        let middle = whole as f64 + 0.5;
+        let mut sum = [0.0; POINTS];
+        for i in first..first + POINTS {
+            // What is 1 at this point and 0 at the others, a factor for each of them.
+            let mut basis = [0.0; POINTS];
+            basis[0] = 1.0;
+            for j in (first..first + POINTS).filter(|&j| j != i) {
+                let (zero, scale) = (j as f64 - middle, i as f64 - j as f64);
+                for power in (0..POINTS).rev() {
+                    let lower = if power > 0 { basis[power - 1] } else { 0.0 };
+                    basis[power] = (lower - zero * basis[power]) / scale;
+                }
+            }
+            sum.iter_mut().zip(basis).for_each(|(sum, part)| *sum += grid[i] * part);
+        }
+        sum
+    };
+    (0..grid.len() - 1).map(between).collect()
 }
 
 /// The label of a level.
@@ -269,54 +275,33 @@ mod tests {
         assert!(inverses > 80, "{inverses}");
     }
 
-    /// As the formulas stand, without a shortcut.
-    mod plain {
-        use super::super::*;
-
-        pub(super) fn at_db(of: &MutualInformation, db: f64) -> f64 {
-            let (grid, place) = (of.grid(), (db - LOWEST_DB) * PER_DB);
-            let (whole, last) = (place as usize, grid.len() - 1);
-            if place <= 0.0 || whole >= last || place == whole as f64 {
-                return of.at_db(db);
-            }
-            let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
-            let t = place - first as f64;
-            let mut sum = 0.0;
-            for i in 0..POINTS {
-                let others = (0..POINTS).filter(|&j| j != i);
-                let weight = others.fold(1.0, |weight, j| weight * (t - j as f64) / (i as f64 - j as f64));
-                sum += weight * grid[first + i];
-            }
-            sum.clamp(0.0, f64::from(of.bits_per_symbol()))
-        }
-
-        pub(super) fn inverse(of: &MutualInformation, information: f64) -> f64 {
-            let grid = of.grid();
-            let above = grid.partition_point(|known| *known < information);
-            if information <= grid[0] || above == grid.len() {
-                return of.inverse(information);
-            }
-            let place = |entry: usize| LOWEST_DB + entry as f64 / PER_DB;
-            let (mut low, mut high) = (place(above - 1), place(above));
-            for _ in 0..HALVINGS {
-                let middle = f64::midpoint(low, high);
-                if at_db(of, middle) < information { low = middle } else { high = middle }
-            }
-            from_db(f64::midpoint(low, high))
-        }
-    }
-
     #[test]
-    fn shortcuts_change_no_bit() {
+    fn polynomials_are_those_of_lagrange_and_inverses_those_of_halving() {
         for modulation in &ALL {
+            let (grid, most) = (modulation.grid(), f64::from(modulation.bits_per_symbol()));
             for step in 0..1500_u32 {
-                let db = -35.0 + f64::from(step) * 0.057_3;
-                assert_eq!(modulation.at_db(db), plain::at_db(modulation, db), "{} {db} dB", modulation.name);
-                let bits = f64::from(modulation.bits_per_symbol()) * f64::from(step) / 1500.0;
-                for bits in [bits, modulation.at_db(db)] {
-                    let (found, exact) = (modulation.inverse(bits), plain::inverse(modulation, bits));
-                    assert_eq!(found, exact, "{} {bits} bits", modulation.name);
+                let db = -29.9 + f64::from(step) * 0.053_3;
+                let place = (db - LOWEST_DB) * PER_DB;
+                if place as usize + 1 >= grid.len() {
+                    break;
                 }
+                let first = (place as usize + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
+                let bits = (first..first + POINTS).fold(0.0, |sum, i| {
+                    let others = (first..first + POINTS).filter(|&j| j != i);
+                    let weight = |weight, j| weight * (place - j as f64) / (i as f64 - j as f64);
+                    sum + others.fold(1.0, weight) * grid[i]
+                });
+                let found = modulation.at_db(db);
+                assert!((found - bits.clamp(0.0, most)).abs() < 1e-12, "{} {db} dB: {found}", modulation.name);
+                let (mut low, mut high) = (LOWEST_DB, modulation.highest_db);
+                for _ in 0..60 {
+                    let middle = f64::midpoint(low, high);
+                    if modulation.at_db(middle) < found { low = middle } else { high = middle }
+                }
+                let inverse = to_db(modulation.inverse(found));
+                // Where a hundredth of a dB is a billionth of a bit or less, rounding decides.
+                let is_flat = modulation.at_db(db + 0.01) - modulation.at_db(db - 0.01) < 1e-9;
+                assert!(is_flat || (inverse - low).abs() < 1e-6, "{} {db} dB: {inverse}", modulation.name);
             }
         }
     }

@@ -163,7 +163,8 @@ class _First:
                     os.kill(pid, signal.SIGTERM)
             until = time.monotonic() + GOODBYE_S
             while far and time.monotonic() < until:
-                far = [pid for pid in far if pid not in [ended for ended, _ in _ended()]]
+                gone = [pid for pid, _ in _ended()]
+                far = [pid for pid in far if pid not in gone]
                 time.sleep(0.005)
             os._exit(0)
         else:  # the helper is gone
