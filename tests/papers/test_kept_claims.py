@@ -64,7 +64,7 @@ def test_scores_count_the_verdicts_of_each_seed() -> None:
 
 
 # Claims that take no time, of each paper.
-QUICK = {"tcp-markov": "states-x-and-y", "tcp-rlp": "overhead", "wipemu": "always-retransmissions"}
+QUICK = {"tcp-markov": "states-x-and-y", "tcp-rlp": "overhead", "wipemu": "spike-shifts-right"}
 
 
 def test_a_kept_row_comes_out_again() -> None:

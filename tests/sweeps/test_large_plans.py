@@ -76,15 +76,19 @@ def test_the_first_line_comes_before_the_points_are_read() -> None:
     assert said == ["reading 10,000 points"]
 
 
-def test_a_run_of_many_points_says_so_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_many_points_says_so_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(cf.errors.ScenarioError, match="jobs = 0"):
         cf.run(LARGE, jobs=0, progress=True)
     with pytest.raises(cf.errors.ScenarioError, match="memory"):
         cf.run(LARGE, set={"run.memory": "1 kB"}, progress=True)
     # What is wrong without the points is told without them.
     assert capsys.readouterr().err == ""
-    cf.run(LARGE, set={"run.duration": "2 slots"}, runs=1, cache=False, progress=True)
-    assert capsys.readouterr().err.startswith("reading 10,000 points\n")
+    monkeypatch.setattr(plans, "MANY_POINTS", 100)
+    few = {"channel.p_e": [0.01]}
+    cf.run(LARGE, over=few, set={"run.duration": "2 slots"}, runs=1, cache=False, progress=True)
+    assert capsys.readouterr().err.startswith("reading 100 points\n")
 
 
 def test_of_many_points_a_run_prints_the_range_of_each_metric(cli: Cli, small: Path) -> None:
