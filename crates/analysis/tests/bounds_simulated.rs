@@ -47,7 +47,7 @@ fn check_family(fd_t: Option<f64>) {
     let (mut tight, mut printed, mut close, mut sent) = (vec![], vec![], vec![], vec![]);
     let mut seed = 1;
     for p_e in LOSS_RATES {
-        let slots = if p_e < 0.01 { 200_000 } else { 40_000 };
+        let slots = if p_e < 0.01 { 100_000 } else { 20_000 };
         let channel = channel(fd_t, p_e);
         for (w_max, dupthresh) in [(6, 1), (6, 3), (24, 1), (24, 3)] {
             for variant in VARIANTS {

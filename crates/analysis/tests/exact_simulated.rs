@@ -102,7 +102,7 @@ fn backoff() {
                     let model =
                         Model { variant, w_max, dupthresh, timeout_slots, backoff_max_slots, channel };
                     seed += 1;
-                    compare(&model, 200_000, seed, &mut deviations);
+                    compare(&model, 100_000, seed, &mut deviations);
                 }
             }
         }

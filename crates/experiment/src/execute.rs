@@ -361,8 +361,9 @@ mod tests {
         for (result, point) in results.iter().zip(plan.points.iter()) {
             // By hand: the first number of runs, from 20, whose interval is narrow enough.
             let value = |run| fake(&point, RunSeed { seed: 1, run })["goodput_bps"];
-            let enough = (20..1000).find(|&n| {
-                let values: Vec<f64> = (0..n).map(value).collect();
+            let all: Vec<f64> = (0..1000).map(value).collect();
+            let enough = (20..1000_u64).find(|&n| {
+                let values = &all[..n as usize];
                 let mean = values.iter().sum::<f64>() / n as f64;
                 let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0);
                 let t = crossfade_core::student_t_quantile(0.975, n as f64 - 1.0);
