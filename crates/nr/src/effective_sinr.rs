@@ -47,6 +47,8 @@ pub(crate) struct Reported {
     ratios: Vec<f64>,
     /// The information that Gaussian symbols would carry at each.
     gaussian: Vec<f64>,
+    /// What a scheduler takes for the rate at each, in bits a symbol.
+    rough_rates: Vec<f64>,
     /// The information that each constellation would carry at each ratio, by half its bits less 1; empty until somebody asks.
     information: [Vec<f64>; 5],
     /// The groups that were asked for last, and what was found.
@@ -72,6 +74,7 @@ impl Reported {
         self.ratios.clear();
         self.ratios.extend(ratios);
         self.gaussian.clear();
+        self.rough_rates.clear();
         self.information.iter_mut().for_each(Vec::clear);
         self.forget();
     }
@@ -91,6 +94,14 @@ impl Reported {
     /// One of all groups, or each.
     pub(crate) fn ratios(&self) -> &[f64] {
         &self.ratios
+    }
+
+    /// What a scheduler takes for the rate at each ratio, in bits a symbol: that of Gaussian symbols 1.5 dB below it, and at most 10.
+    pub(crate) fn rough_rates(&mut self) -> &[f64] {
+        if self.rough_rates.is_empty() {
+            self.rough_rates.extend(self.ratios.iter().map(|ratio| libm::log2(1.0 + ratio * 0.7).min(10.0)));
+        }
+        &self.rough_rates
     }
 
     /// The ratio in dB at which Gaussian symbols carry as much as on these groups.
@@ -159,7 +170,7 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
 fn of_mean(mean: f64, ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
     let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
     let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);
-    to_db(modulation.inverse(mean).clamp(least, greatest).max(from_db(-60.0)))
+    modulation.inverse_db(mean).clamp(to_db(least), to_db(greatest)).max(-60.0)
 }
 
 #[cfg(test)]

@@ -92,49 +92,51 @@ impl MutualInformation {
     ///
     /// Within 1e-6 dB where a symbol lacks at least 0.001 of its bits and has 0.001 of them.
     pub fn inverse(&self, information: f64) -> f64 {
+        from_db(self.inverse_db(information))
+    }
+
+    /// [`inverse`](Self::inverse) in dB, minus infinity where that is 0.
+    pub fn inverse_db(&self, information: f64) -> f64 {
         let grid = self.grid();
         if information.is_nan() || information <= 0.0 {
-            return 0.0;
+            return f64::NEG_INFINITY;
         }
         if information <= grid[0] {
-            return from_db(LOWEST_DB) * information / grid[0];
+            return LOWEST_DB + to_db(information / grid[0]);
         }
         let above = grid.partition_point(|known| *known < information);
         if above == grid.len() {
-            return from_db(self.highest_db);
+            return self.highest_db;
         }
-        let place = |entry: usize| LOWEST_DB + entry as f64 / PER_DB;
-        let ends = [(place(above - 1), grid[above - 1]), (place(above), grid[above])];
-        if let Some(db) = self.crossing(ends, information) {
-            return from_db(db);
+        if let Some(place) = self.crossing(above - 1, information) {
+            return LOWEST_DB + place / PER_DB;
         }
-        let (mut low, mut high) = (ends[0].0, ends[1].0);
+        let [mut low, mut high] = [above - 1, above].map(|entry| LOWEST_DB + entry as f64 / PER_DB);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
             if self.at_db(middle) < information { low = middle } else { high = middle }
         }
-        from_db(f64::midpoint(low, high))
+        f64::midpoint(low, high)
     }
 
-    /// Where, between two neighbours of the grid, `information` is crossed, in dB; `None` where the curve is so flat that rounding matters.
-    fn crossing(&self, ends: [(f64, f64); 2], information: f64) -> Option<f64> {
-        /// Far more than sums of eight terms of some bits are rounded by.
-        const ROUNDING: f64 = 1e-13;
-        let [mut low, mut high] = ends.map(|(db, bits)| (db, bits - information));
-        if (high.1 - low.1) / (high.0 - low.0) < 1e-4 {
+    /// Where behind a point of the grid `information` is crossed, in steps of the grid from its beginning, by Newton's method; `None` where the
+    /// curve is so flat that rounding matters.
+    fn crossing(&self, whole: usize, information: f64) -> Option<f64> {
+        let (grid, polynomial) = (self.grid(), &self.polynomials()[whole]);
+        let rise = grid[whole + 1] - grid[whole];
+        if rise < 1e-5 {
             return None;
         }
-        // Regula falsi, with the Illinois rule: an end that stays counts half.
-        for _ in 0..12 {
-            let db = high.0 - high.1 * (high.0 - low.0) / (high.1 - low.1);
-            let beyond = self.at_db(db) - information;
-            if beyond.abs() <= ROUNDING {
-                return Some(db);
-            }
-            if (beyond < 0.0) == (low.1 < 0.0) {
-                (low, high.1) = ((db, beyond), high.1 / 2.0);
-            } else {
-                (high, low.1) = ((db, beyond), low.1 / 2.0);
+        let mut x = (information - grid[whole]) / rise - 0.5;
+        for _ in 0..6 {
+            let (value, slope) = polynomial.iter().rev().fold((0.0, 0.0), |(value, slope), coefficient| {
+                (value * x + coefficient, slope * x + value)
+            });
+            let step = (value - information) / slope;
+            x -= step;
+            if step.abs() < 1e-9 {
+                // The error after a step goes by the square of the step.
+                return (x.abs() <= 0.5 + 1e-9).then_some(whole as f64 + 0.5 + x);
             }
         }
         None
@@ -159,8 +161,12 @@ impl MutualInformation {
         })
     }
 
+    fn polynomials(&self) -> &[[f64; POINTS]] {
+        self.polynomials.get_or_init(|| polynomials(self.grid()))
+    }
+
     fn at_db(&self, db: f64) -> f64 {
-        let polynomials = self.polynomials.get_or_init(|| polynomials(self.grid()));
+        let polynomials = self.polynomials();
         let place = (db - LOWEST_DB) * PER_DB;
         if place <= 0.0 {
             return self.grid()[0] * from_db(db - LOWEST_DB);
@@ -178,22 +184,18 @@ impl MutualInformation {
         let levels = 1_usize << self.bits;
         // Levels at +-1, +-3, ... have the mean energy (4^bits - 1) / 3.
         let energy = (libm::pow(4.0, f64::from(self.bits)) - 1.0) / 3.0 * f64::from(self.dimensions);
-        // In standard deviations of the noise, 1 / (2 snr) in each dimension.
-        let unit = (2.0 * snr / energy).sqrt();
-        let level = |i: usize| (2.0 * i as f64 - (levels as f64 - 1.0)) * unit;
+        // The distance of two levels in standard deviations of the noise, 1 / (2 snr) in each dimension.
+        let spacing = 2.0 * (2.0 * snr / energy).sqrt();
         let mut likelihoods = vec![0.0; levels];
         let mut lacking = 0.0;
-        // Levels are symmetric: half of them are all.
-        for sent in 0..levels / 2 {
-            for step in -STEPS..=STEPS {
-                let noise = f64::from(step) * STEP;
-                let weight = STEP * libm::exp(-noise * noise / 2.0) / (2.0 * std::f64::consts::PI).sqrt();
-                for (i, likelihood) in likelihoods.iter_mut().enumerate() {
-                    let distance = level(sent) - level(i) + noise;
-                    // Relative to that of what was sent; what can be neglected is.
-                    let exponent = (noise * noise - distance * distance) / 2.0;
-                    *likelihood = if exponent < -60.0 { 0.0 } else { libm::exp(exponent) };
-                }
+        for step in -STEPS..=STEPS {
+            let noise = f64::from(step) * STEP;
+            let weight = STEP * libm::exp(-noise * noise / 2.0) / (2.0 * std::f64::consts::PI).sqrt();
+            let next = [1.0, -1.0].map(|way| libm::exp((way * noise - spacing / 2.0) * spacing));
+            let after = libm::exp(-spacing * spacing);
+            // Levels are symmetric: half of them are all.
+            for sent in 0..levels / 2 {
+                relative_likelihoods(&mut likelihoods, sent, next, after);
                 for bit in 0..self.bits {
                     // In this order: a difference of sums would lose what is small beside them.
                     let (mut same, mut other) = (0.0, 0.0);
@@ -208,6 +210,28 @@ impl MutualInformation {
         let lacking = lacking / std::f64::consts::LN_2 / (levels / 2) as f64;
         f64::from(self.dimensions) * (f64::from(self.bits) - lacking).max(0.0)
     }
+}
+
+/// The likelihood of each level over that of the one that was sent: Gaussian, so the ratio of two neighbours is `next` above and below that
+/// one, and falls by the factor `after` from each to the next. What can be neglected is 0.
+fn relative_likelihoods(likelihoods: &mut [f64], sent: usize, next: [f64; 2], after: f64) {
+    const NEGLIGIBLE: f64 = 1e-26;
+    likelihoods.fill(0.0);
+    likelihoods[sent] = 1.0;
+    let (below, above) = likelihoods.split_at_mut(sent);
+    let fill = |levels: &mut dyn Iterator<Item = &mut f64>, mut ratio: f64| {
+        let mut likelihood = 1.0;
+        for level in levels {
+            likelihood *= ratio;
+            if likelihood < NEGLIGIBLE && ratio < 1.0 {
+                return;
+            }
+            *level = likelihood;
+            ratio *= after;
+        }
+    };
+    fill(&mut above[1..].iter_mut(), next[0]);
+    fill(&mut below.iter_mut().rev(), next[1]);
 }
 
 /// The polynomial between each two neighbours of a grid, by powers of the distance from their middle in steps: through as many points on
