@@ -110,7 +110,7 @@ fn cpu_s() -> f64 {
 }
 
 fn main() {
-    for (users, seconds, packets) in [(1_u32, 20_u64, 14), (20, 4, 1)] {
+    for (users, seconds, packets) in [(1_u32, 100_u64, 14), (20, 10, 1)] {
         let mut cell = NrCell::new(config(users as usize), RunSeed { seed: 1, run: 0 }).expect("it can be");
         let (start, mut id) = (cpu_s(), 0);
         for milli in 0..seconds * 1000 {

@@ -174,9 +174,6 @@ impl Direction {
         let config = &self.config;
         let elements =
             f64::from(12 * symbols - config.dmrs_re - config.overhead_re) * f64::from(config.layers);
-        // A rough rate of a group, in bits.
-        let rate =
-            |ratio: f64, prbs: u32| libm::log2(1.0 + ratio * 0.7).min(10.0) * elements * f64::from(prbs);
         if active.len() == 1 {
             groups[0].append(free);
         } else {
@@ -184,9 +181,10 @@ impl Direction {
             for group in free.drain(..) {
                 let prbs = config.group_prbs.min(config.prbs - group as u32 * config.group_prbs);
                 let users = &mut self.users;
-                let mut ratio = |number: usize| {
-                    let reported = users[number].reported(slot, config);
-                    reported[group.min(reported.len() - 1)]
+                let at_group = |reported: &[f64]| reported[group.min(reported.len() - 1)];
+                // A rough rate of the group, in bits.
+                let rate = |users: &mut [User], number: usize| {
+                    at_group(users[number].rough_rates(slot, config)) * elements * f64::from(prbs)
                 };
                 // Users of a lower number have all they want first.
                 let priority = |place: &usize| config.users[active[*place].0].priority;
@@ -200,20 +198,22 @@ impl Direction {
                         in_turn.find(|place| wants(place) && Some(priority(place)) == first)
                     }
                     Scheduler::MaxSinr => {
-                        let scored = open.map(|place| (place, ratio(active[place].0)));
+                        let mut ratio =
+                            |place: usize| at_group(users[active[place].0].reported_ratios(slot, config));
+                        let scored = open.map(|place| (place, ratio(place)));
                         scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
                     }
                     Scheduler::ProportionalFair { .. } => {
                         let scored = open.map(|place| {
                             let number = active[place].0;
-                            (place, rate(ratio(number), prbs) / self.had[number])
+                            (place, rate(users, number) / self.had[number])
                         });
                         scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
                     }
                 };
                 let Some(place) = chosen else { break };
                 next = place + 1;
-                active[place].1 -= rate(ratio(active[place].0), prbs);
+                active[place].1 -= rate(users, active[place].0);
                 groups[place].push(group);
             }
         }

@@ -305,15 +305,25 @@ impl User {
         }
     }
 
-    /// The ratios that were reported last, one of all groups or each.
-    pub(crate) fn reported(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
+    /// What was reported last of the ratios.
+    fn reported(&mut self, slot: u64, config: &NrConfig) -> &mut Reported {
         let feedback = &config.feedback;
         let age = feedback.delay_slots + config.report_lag_slots();
         let known = slot.saturating_sub(age) / feedback.period_slots * feedback.period_slots;
         if !self.reported.is_of(known) {
             self.reported.renew(known, self.reporter.at(known));
         }
-        self.reported.ratios()
+        &mut self.reported
+    }
+
+    /// The ratios that were reported last, one of all groups or each.
+    pub(crate) fn reported_ratios(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
+        self.reported(slot, config).ratios()
+    }
+
+    /// The rates that a scheduler expects of these, in bits a symbol.
+    pub(crate) fn rough_rates(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
+        self.reported(slot, config).rough_rates()
     }
 
     /// The index of the scheme for a new block on these groups.
