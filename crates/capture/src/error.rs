@@ -35,7 +35,7 @@ pub enum CaptureError {
     /// A connection described after its first packet.
     #[error("flow {flow} has begun: its connection cannot change any more")]
     HasBegun {
-        /// Which flow.
+        /// Number of the flow.
         flow: u32,
     },
 }

@@ -90,7 +90,7 @@ pub(crate) fn greatest(scores: &[f32]) -> Option<usize> {
     if greatest == f32::NEG_INFINITY { None } else { scores.iter().position(|&score| score == greatest) }
 }
 
-/// Who has the highest score in each bin, the first where several have.
+/// User with the highest score in each bin, the first of several with that score.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     scores: Vec<f32>,

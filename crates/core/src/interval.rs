@@ -157,7 +157,7 @@ fn skewness_error(n: f64) -> f64 {
 struct Moments {
     n: f64,
     mean: f64,
-    /// Of the values, not of their mean.
+    /// Standard deviation of the values, not of their mean.
     deviation: f64,
     /// Without bias in the third moment.
     skewness: f64,

@@ -111,9 +111,9 @@ impl Runs for RowsOf<'_, '_> {
 pub struct PartResult {
     /// Which part; a flow without a name has the metrics of the whole.
     pub part: Part,
-    /// Of a flow, how many there are; 1 also where they arrive at random.
+    /// How many flows of this kind there are; 1 also where they arrive at random.
     pub count: Option<u32>,
-    /// Of a flow by method live, whose TCP ran: its congestion control and its kernel.
+    /// For a flow by method live, the TCP that ran: its congestion control and its kernel.
     pub tcp: Option<String>,
     /// By name.
     pub metrics: Vec<(&'static str, Metric)>,

@@ -66,7 +66,7 @@ pub enum LinkEvent {
         at: SimTime,
         /// Until when.
         end: SimTime,
-        /// Who.
+        /// Node that sends.
         node: u16,
         /// The number of the frame, among those of the node.
         frame: u64,
@@ -81,7 +81,7 @@ pub enum LinkEvent {
     Defer {
         /// When.
         at: SimTime,
-        /// Who.
+        /// Node that defers.
         node: u16,
         /// Whom it would call.
         to: u16,
@@ -117,11 +117,11 @@ pub enum LinkEvent {
 /// What a channel made of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It passes its check.
+    /// The frame passes its check.
     Good,
-    /// It passes its check together with earlier copies of the same payload.
+    /// The frame passes its check together with earlier copies of the same payload.
     Combined,
-    /// It fails its check, and the receiver knows which frame it was.
+    /// The frame fails its check, and the receiver knows which frame it was.
     Corrupt,
     /// Nothing of it can be read.
     Lost,

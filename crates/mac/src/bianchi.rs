@@ -33,7 +33,7 @@ pub struct Saturation {
     pub collision_probability: f64,
     /// Packets delivered a second, of all stations together.
     pub packets_per_s: f64,
-    /// Of these, the bits of the packets, in bit/s.
+    /// Bits of the delivered packets, in bit/s.
     pub throughput_bps: f64,
 }
 

@@ -156,7 +156,7 @@ impl Station {
         }
     }
 
-    /// There is a packet to send. Only without one before.
+    /// Begins to send a packet; only while there is no other.
     pub(crate) fn begin(&mut self, now: SimTime, job: Job) {
         self.job = Some(job);
         if self.contention.backoff.is_none() {

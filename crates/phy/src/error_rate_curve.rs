@@ -61,9 +61,9 @@ pub enum TableError {
         line: usize,
         /// And where before.
         first: usize,
-        /// Of the point.
+        /// SNR of the point, in dB.
         snr_db: f64,
-        /// Of the point.
+        /// Transmissions of the point.
         transmissions: u32,
     },
     /// More transmissions fail than fewer.
@@ -74,7 +74,7 @@ pub enum TableError {
     Grows {
         /// Where.
         line: usize,
-        /// Of the point.
+        /// Transmissions of the point.
         transmissions: u32,
         /// After them.
         residual: f64,
@@ -84,9 +84,9 @@ pub enum TableError {
     /// A ratio that has not all numbers of transmissions.
     #[error("snr_db = {snr_db:?} lacks transmissions = {transmissions}: every ratio needs 1 to {most}")]
     Lacks {
-        /// Of the point.
+        /// SNR of the point, in dB.
         snr_db: f64,
-        /// Of the point.
+        /// Transmissions of the point.
         transmissions: u32,
         /// What other ratios have.
         most: u32,

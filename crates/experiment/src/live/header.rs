@@ -46,7 +46,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of a run that is about to begin.
+    /// The header of a run that is about to begin.
     pub(super) fn new(
         scenario: Source,
         point: usize,

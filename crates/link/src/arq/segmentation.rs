@@ -78,7 +78,7 @@ impl SegmentationConfig {
 /// The queue of packets, and the one that is being cut into frames.
 pub(super) struct Segmenter {
     config: SegmentationConfig,
-    /// Of a drop-tail queue, which takes what finds the link idle whatever its limit.
+    /// Limit of a drop-tail queue, which takes what finds the link idle whatever its limit.
     limit: Option<QueueLimit>,
     queue: ByteQueue,
     /// What the queue dropped of what it had taken.

@@ -32,7 +32,7 @@ pub struct SatelliteConfig {
 pub enum BaseDelay {
     /// Uniform between two values, drawn anew as the satellite changes.
     Uniform([SimTime; 2]),
-    /// That of the satellites of a shell, over two ground stations.
+    /// Delay of the satellites of a shell, over two ground stations.
     Orbit(Box<Orbit>),
 }
 
@@ -45,7 +45,7 @@ pub struct Spike {
     pub beyond: SimTime,
     /// The most.
     pub most: SimTime,
-    /// It ends so long after the boundary.
+    /// How long after the boundary the spike ends.
     pub after: SimTime,
 }
 

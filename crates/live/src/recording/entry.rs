@@ -9,7 +9,7 @@ pub(super) const ENTRY: usize = 24;
 /// What became of a packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It came out.
+    /// The packet came out.
     Arrived,
     /// The channel lost it.
     Lost,
@@ -34,7 +34,7 @@ pub enum Entry {
     Arrival {
         /// When.
         at: SimTime,
-        /// Where.
+        /// Port at which it entered.
         port: u8,
         /// What.
         parcel: Parcel,
@@ -47,9 +47,9 @@ pub enum Entry {
         at: SimTime,
         /// When it was handed to the host; the same as `at` where it was not.
         handed_over: SimTime,
-        /// Where.
+        /// Port at which it left.
         port: u8,
-        /// Which: the id of its parcel.
+        /// Id of its parcel.
         id: u32,
         /// How.
         fate: Fate,

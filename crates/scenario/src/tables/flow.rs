@@ -1,4 +1,4 @@
-//! Who sends, and how much.
+//! Which flows send, and how much.
 
 use super::base::{json, positive_time, time};
 use super::mesh::MeshSetup;

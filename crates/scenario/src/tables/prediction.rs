@@ -172,7 +172,7 @@ pub(super) struct LevelsByError {
 }
 
 impl LevelsByError {
-    /// Those for predictions of this error.
+    /// Levels for predictions of this error.
     pub(super) fn of(&mut self, nmse: f64) -> Result<Arc<Levels>, ScenarioError> {
         let LevelKeys { target_nmse, target_fer, custom_db, .. } = &self.keys;
         let target_nmse = target_nmse.unwrap_or(nmse);

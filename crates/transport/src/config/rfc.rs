@@ -144,8 +144,8 @@ pub struct RfcConfig {
     pub ecn: bool,
     /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
     pub accurate_ecn: bool,
-    /// They also count bytes (the AccECN option, RFC 9768 section 3.2.3), where there is room beside reports; the bytes of a
-    /// segment.
+    /// Whether acknowledgements also count bytes (the AccECN option, RFC 9768 section 3.2.3), where there is room
+    /// beside reports; the bytes of a segment.
     pub accurate_ecn_option: Option<u32>,
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     pub restart_after_idle: bool,

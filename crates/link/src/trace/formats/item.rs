@@ -247,9 +247,9 @@ pub enum AtEnd {
     /// The format does not say.
     #[default]
     Unsaid,
-    /// It begins again.
+    /// The trace begins again.
     Loop,
-    /// It is played so many times, 2 or more.
+    /// The trace is played so many times, 2 or more.
     Rounds(u64),
     /// What held last holds for ever.
     Hold,
