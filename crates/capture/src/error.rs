@@ -29,7 +29,7 @@ pub enum CaptureError {
         w_max: u32,
         /// Bytes of a segment.
         mss: u32,
-        /// The product.
+        /// Bytes of the window.
         bytes: u64,
     },
     /// A connection described after its first packet.

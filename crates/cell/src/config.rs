@@ -66,7 +66,7 @@ pub struct UplinkConfig {
     pub queue: Option<QueueLimit>,
 }
 
-/// A user.
+/// A user of a cell.
 #[derive(Clone, Debug)]
 pub struct UserConfig {
     /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.

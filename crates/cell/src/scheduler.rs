@@ -17,7 +17,7 @@ pub enum Allocation {
     /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had in the mean, over a
     /// window of so many slots.
     ProportionalFair {
-        /// The window.
+        /// Slots over which the rate of a user is averaged.
         window_slots: f64,
     },
 }

@@ -169,7 +169,7 @@ fn advanced(stream: &Stream, by: u128) -> Stream {
 #[derive(Clone, Debug)]
 pub struct FadingRatio {
     snr_db: f64,
-    /// And the time of a part.
+    /// Gains of the antennas, and the time of a part of a transmission.
     gains: Option<(MatrixFading, SimTime)>,
     shadowing: Option<ShadowingProcess>,
     ratios: Vec<f64>,

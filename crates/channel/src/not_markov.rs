@@ -15,7 +15,7 @@ pub enum NotMarkov {
         "assumes a chain of a good and a bad state, and this one is of {states} states that lose in part: simulate it"
     )]
     States {
-        /// How many.
+        /// Number of states.
         states: usize,
     },
     /// The losses are a list.

@@ -164,7 +164,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// `None` of fewer than two values.
+    /// Moments of `values`; `None` for fewer than two.
     fn of(values: &[f64]) -> Option<Self> {
         if values.len() < 2 {
             return None;

@@ -64,7 +64,7 @@ pub struct PointResult {
 /// The estimate of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// The mean.
+    /// Mean of the metric over runs.
     pub value: f64,
     /// Half-width of the two-sided 95 % Student interval; none from a single run or of rare events.
     pub ci95: Option<f64>,

@@ -21,11 +21,11 @@ use crossfade_core::RunSeed;
 pub enum Model {
     /// A constant rate, a base delay, a queue that drops what it cannot hold, independent losses.
     M0,
-    /// As M0, with losses in bursts: a two-state chain.
+    /// Like [`M0`](Self::M0), with losses in bursts: a two-state chain.
     M1,
     /// A rate that changes: constant between change points.
     M2,
-    /// As M2, with a period.
+    /// Like [`M2`](Self::M2), with changes that repeat after a period.
     M3,
 }
 

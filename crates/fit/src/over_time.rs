@@ -256,8 +256,9 @@ pub(crate) fn quiet(
     ((0..windows.len()).map(&mut is_quiet).collect(), most)
 }
 
-/// The series with the rates of quiet windows, which carried so much: as long as a window is quiet the link is no slower than that, so the rate
-/// seen before goes on, or the one seen next held already, whichever is as fast; if neither is, what was carried.
+/// The series with rates for quiet windows, in which the link had spare capacity: it is no slower than what such a
+/// window carried, so the rate seen before goes on, or the one seen next held already, whichever is as fast; if neither
+/// is, what was carried.
 pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut after = vec![None; series.len()];
     let mut next = None;

@@ -64,7 +64,7 @@ pub enum LinkEvent {
     Air {
         /// From when on.
         at: SimTime,
-        /// Until when.
+        /// End of the occupation.
         end: SimTime,
         /// Node that sends.
         node: u16,
@@ -72,14 +72,14 @@ pub enum LinkEvent {
         frame: u64,
         /// Which frame of an exchange.
         kind: &'static str,
-        /// For whom.
+        /// Node that the frame is for.
         to: u16,
         /// Whom the node nulls meanwhile.
         nulls: Vec<u16>,
     },
     /// A node learned of an exchange nearby that keeps it from calling the node that its packet is for.
     Defer {
-        /// When.
+        /// Time at which the node learned of it.
         at: SimTime,
         /// Node that defers.
         node: u16,
@@ -90,7 +90,7 @@ pub enum LinkEvent {
     },
     /// A queue changed.
     Queue {
-        /// When.
+        /// Time of the event.
         at: SimTime,
         /// Node of the event, on a medium with nodes.
         node: Option<u16>,

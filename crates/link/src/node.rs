@@ -45,7 +45,7 @@ pub struct NodeStatistics {
     pub receive: SimTime,
     /// Time in which something else was on the air.
     pub busy: SimTime,
-    /// The rest.
+    /// Time in which the node did none of these.
     pub idle: SimTime,
 }
 

@@ -18,9 +18,9 @@ use crate::timing::DcfConfig;
 /// How many times a station tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
-    /// For ever: the form of 2000.
+    /// Without a limit, as in the formula of 2000.
     Unlimited,
-    /// As often as the configuration says, then the packet is given up.
+    /// Up to the retry limit of the configuration, after which the packet is given up.
     Finite,
 }
 

@@ -97,7 +97,7 @@ pub enum Scheduler {
     MaxSinr,
     /// The user with the highest rate relative to what the user had, over a window of so many slots with data.
     ProportionalFair {
-        /// The window.
+        /// Slots over which the rate of a user is averaged.
         window_slots: f64,
     },
 }
@@ -148,7 +148,7 @@ pub enum Fidelity {
 /// The priority of users that say nothing of it: that of the class of most traffic (5QI 9).
 pub const USUAL_PRIORITY: u32 = 90;
 
-/// A user.
+/// A user of an NR cell.
 #[derive(Clone, Debug)]
 pub struct NrUser {
     /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.

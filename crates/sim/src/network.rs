@@ -133,7 +133,7 @@ impl Default for FlowPath {
     }
 }
 
-/// One flow.
+/// Configuration of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// Names the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with one name do

@@ -183,7 +183,7 @@ pub struct Snapshot {
     pub links: Vec<LinkReport>,
 }
 
-/// One flow.
+/// Snapshot of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowSnapshot {
     /// What was counted of it.

@@ -26,9 +26,9 @@ pub struct Header {
     pub scenario: Source,
     /// The point, the seed and the run, of which the links draw.
     pub point: usize,
-    /// See `point`.
+    /// Seed of the run.
     pub seed: u64,
-    /// See `point`.
+    /// Number of the run.
     pub run: u64,
     /// The largest packet in bytes.
     pub mtu: u32,

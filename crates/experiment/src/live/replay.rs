@@ -32,9 +32,9 @@ pub struct LaneReplay {
     pub packets: u64,
     /// Packets that came out, were lost, and were dropped by its queue.
     pub arrived: u64,
-    /// See `arrived`.
+    /// Packets that the channel lost.
     pub lost: u64,
-    /// See `arrived`.
+    /// Packets that the queue dropped.
     pub dropped: u64,
     /// Where the simulation first does something else.
     pub difference: Option<String>,

@@ -193,7 +193,7 @@ pub(super) struct CellFlowFacts {
     round_trip_s: f64,
 }
 
-/// A user.
+/// Facts of a user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct UserFacts {
     /// The mean signal-to-noise ratio in dB.

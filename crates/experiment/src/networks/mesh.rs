@@ -168,7 +168,7 @@ impl NodesMeasured {
     }
 }
 
-/// The nodes that there are, and all of them together; nothing of a path of links.
+/// What each node of a mesh counted, and all nodes together; `None` for a path of links.
 fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
     let nodes = &run.link(MESH)?.nodes;
     let seconds = run.duration.as_secs_f64();

@@ -139,7 +139,7 @@ pub(super) struct CategoryFacts {
 pub(super) struct GroupFacts {
     /// Their name; empty where the scenario names none.
     name: String,
-    /// How many.
+    /// Number of stations.
     count: usize,
     /// Letters of the stations' standard, such as `ax`.
     standard: &'static str,

@@ -135,7 +135,7 @@ pub enum Delivery {
         /// The number of the first, as far as the receiver knows: a receiver that counts modulo 256 does not
         /// notice when it misses 256 frames at once.
         first: Sdu,
-        /// How many.
+        /// Number of payloads.
         frames: u64,
     },
 }

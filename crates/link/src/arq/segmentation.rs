@@ -23,7 +23,7 @@ pub enum Packing {
 pub struct HeaderCompression {
     /// Bytes of the header in the packets that the link is given.
     pub header: u32,
-    /// Bytes that it takes on the link.
+    /// Bytes that the compressed header takes on the link.
     pub compressed: u32,
 }
 

@@ -15,7 +15,8 @@ pub struct SatelliteConfig {
     pub gate: Gate,
     /// The probability that the satellite changes at a boundary. An [`Orbit`] decides by itself.
     pub handover: f64,
-    /// The mean of how much longer the outage lasts where it changes: exponential, at most a quarter of the slot.
+    /// Mean time by which the outage lasts longer where the satellite changes: exponential, at most a quarter of the
+    /// slot.
     pub longer_outage: SimTime,
     /// Propagation.
     pub base_delay: BaseDelay,
@@ -39,7 +40,7 @@ pub enum BaseDelay {
 /// What is added to the one-way delay from the beginning of the outage before a boundary on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spike {
-    /// The least.
+    /// Least height of a spike.
     pub least: SimTime,
     /// The mean of what comes on top, exponential.
     pub beyond: SimTime,

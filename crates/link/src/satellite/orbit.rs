@@ -54,7 +54,7 @@ pub struct Orbit {
     pub shell: Shell,
     /// One end.
     pub terminal: Place,
-    /// The other.
+    /// Place of the gateway.
     pub gateway: Place,
     /// How high a satellite must stand over both.
     pub min_elevation_deg: f64,

@@ -32,11 +32,11 @@ impl From<Departure> for Fate {
 pub enum Entry {
     /// A packet was pushed.
     Arrival {
-        /// When.
+        /// Time at which the packet was pushed.
         at: SimTime,
         /// Port at which it entered.
         port: u8,
-        /// What.
+        /// The packet.
         parcel: Parcel,
         /// What the medium said.
         fate: Push,
@@ -51,14 +51,14 @@ pub enum Entry {
         port: u8,
         /// Id of its parcel.
         id: u32,
-        /// How.
+        /// Whether it came out, or was lost.
         fate: Fate,
         /// Whether it was marked "congestion experienced".
         is_ce: bool,
     },
     /// The pump has stopped.
     End {
-        /// When.
+        /// Time of the end.
         at: SimTime,
     },
 }

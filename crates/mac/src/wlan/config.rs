@@ -153,7 +153,7 @@ impl Aql {
 /// Networks that share the channel, each of which contends as one station of best effort.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbours {
-    /// How many.
+    /// Number of neighbours.
     pub count: usize,
     /// The share of time that their aggregates would take together if nothing else were sent; 1 is without end.
     pub busy: f64,

@@ -71,7 +71,7 @@ pub enum Eight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SinrWord {
-    /// Right in the mean.
+    /// Predicted gain corrected to be right in the mean.
     Unbiased,
     /// Predicted gain without correction: too low by the power of its error.
     Raw,

@@ -55,7 +55,7 @@ impl CongestionControlKind {
 pub enum Rules {
     /// Rules of the RFC.
     Rfc,
-    /// Linux's.
+    /// Rules of Linux.
     Linux,
 }
 
@@ -71,7 +71,7 @@ pub struct Pacing {
 }
 
 impl Default for Pacing {
-    /// Linux's.
+    /// Pacing as Linux has it by default.
     fn default() -> Self {
         Self { slow_start_ratio: 2.0, ratio: 1.2, quantum: None }
     }

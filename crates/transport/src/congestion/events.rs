@@ -25,7 +25,7 @@ pub struct Needs {
 /// A segment is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct SendEvent {
-    /// When.
+    /// Time of the transmission.
     pub now: SimTime,
     /// How many segments are thought to be in the network without it.
     pub in_flight: u64,

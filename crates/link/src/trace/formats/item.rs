@@ -184,9 +184,9 @@ impl Step {
 pub enum Item {
     /// So many bytes may leave at some time.
     Opportunity {
-        /// When.
+        /// Time of the opportunity.
         time: SimTime,
-        /// Bytes.
+        /// Bytes that may leave.
         bytes: u32,
     },
     /// What holds from some time on.
@@ -202,18 +202,18 @@ pub enum Item {
     },
     /// A packet went into the link.
     Sent {
-        /// When.
+        /// Time at which the packet was sent.
         time: SimTime,
-        /// Bytes.
+        /// Bytes of the packet.
         bytes: u32,
         /// Number of the packet, or of its flow.
         id: Option<u64>,
     },
     /// A packet came out of the link.
     Arrived {
-        /// When.
+        /// Time at which the packet arrived.
         time: SimTime,
-        /// Bytes.
+        /// Bytes of the packet.
         bytes: u32,
         /// Number of the packet, or of its flow.
         id: Option<u64>,

@@ -37,7 +37,7 @@ enum State {
 }
 
 impl State {
-    /// Pacing and window (section 5.1's table). The window's gain in UP holds there alone.
+    /// Gains of pacing and of the window (section 5.1's table). The window's gain in UP holds there alone.
     fn gains(self, profile: &Profile) -> (f64, f64) {
         match self {
             Self::Startup => (profile.startup_gain, 2.0),
