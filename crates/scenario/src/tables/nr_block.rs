@@ -31,7 +31,7 @@ pub struct NrBlock {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 
-    /// Channel of the block's copies: that of the cell, or Rayleigh fading of a copy or of a symbol.
+    /// Channel of the copies: that of the cell, or Rayleigh fading of a copy or of a symbol.
     #[schemars(extend("x-default" = "cell, with block"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<NrBlockChannel>,
