@@ -96,14 +96,20 @@ def test_what_the_page_of_stability_names_is_there() -> None:
 
 
 def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
-    text = (ROOT / "packaging" / "conda" / "meta.yaml").read_text()
-    run = re.search(r"  run:\n((?:    - .*\n)+)", text)
-    assert run is not None
-    listed = {line.strip("- \n").replace(" ", "").replace("-base", "") for line in run[1].splitlines()}
+    recipe = read(ROOT / "packaging" / "conda" / "recipe.yaml")
+    requirements = recipe["requirements"]
     wanted = {*PROJECT["project"]["dependencies"], f"python{PROJECT['project']['requires-python']}"}
-    assert listed == wanted
+    assert {line.replace(" ", "").replace("-base", "") for line in requirements["run"]} == wanted
     (build,) = PROJECT["build-system"]["requires"]
-    assert build in text.replace("maturin ", "maturin")
-    assert f'"{_crossfade.__version__}"' in text
-    (script,) = PROJECT["project"]["scripts"].items()
-    assert " = ".join(script) in text
+    assert {line.replace(" ", "") for line in requirements["host"]} == {"python", "pip", build}
+    assert f'"{_crossfade.__version__}"' in recipe["context"]["version"]
+    assert recipe["build"]["python"]["entry_points"] == [
+        " = ".join(script) for script in PROJECT["project"]["scripts"].items()
+    ]
+    assert recipe["about"]["license"] == PROJECT["project"]["license"]
+    assert all((ROOT / name).exists() for name in recipe["about"]["license_file"])
+
+
+def test_the_image_of_suites_has_the_aioquic_that_was_tested() -> None:
+    (asked,) = re.findall(r"aioquic==\S+", (ROOT / "packaging" / "suite.Containerfile").read_text())
+    assert asked in (ROOT / "constraints.txt").read_text().splitlines()

@@ -194,7 +194,7 @@ class SharedCongestionControl:
     """
 
     shared: bool = True
-    """There is one object for all flows."""
+    """Whether one object serves all flows."""
     period: float
     """Seconds, at least 1e-9, of at most 1,048,576 acknowledgements."""
     cwnd: np.ndarray | Sequence[float] = ()

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// A connection of the paper flavour over a two-state channel that steps every slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// Which loss recovery. SACK is `NewReno` here: feedback is instant.
+    /// Loss recovery of the sender. SACK is `NewReno` here: feedback is instant.
     pub variant: Variant,
     /// The receiver's window in segments.
     pub w_max: u32,

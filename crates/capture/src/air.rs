@@ -14,7 +14,7 @@ pub struct AirFrame {
     pub end: SimTime,
     /// Kind of the frame: RTS, CTS, DATA or ACK.
     pub kind: AirKind,
-    /// Who sent it.
+    /// Node that sent the frame.
     pub from: u16,
     /// Whom it was for.
     pub to: u16,

@@ -29,13 +29,13 @@ pub enum CaptureError {
         w_max: u32,
         /// Bytes of a segment.
         mss: u32,
-        /// The product.
+        /// Bytes of the window.
         bytes: u64,
     },
     /// A connection described after its first packet.
     #[error("flow {flow} has begun: its connection cannot change any more")]
     HasBegun {
-        /// Which flow.
+        /// Number of the flow.
         flow: u32,
     },
 }

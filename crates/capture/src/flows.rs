@@ -12,7 +12,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub(crate) struct Flows {
     ip: IpVersion,
-    /// Of flows that nobody described.
+    /// Connection of every flow without a description of its own.
     usual: Connection,
     tcp: HashMap<u32, Flow>,
     quic: HashMap<u32, QuicFlow>,

@@ -22,9 +22,10 @@ pub(crate) const BAD_FCS: u8 = 0x40;
 
 /// Whether an MPDU is the last of its aggregate is known.
 pub(crate) const LAST_KNOWN: u16 = 0x0004;
-/// It is the last.
+/// Bit of an A-MPDU's radiotap flags: this MPDU is the last of the aggregate.
 pub(crate) const IS_LAST: u16 = 0x0008;
-/// It is alone and acknowledged so: the end-of-frame bit of its delimiter is set, which is known.
+/// Bits of an A-MPDU's radiotap flags: the end-of-frame bit of the delimiter is set, and known to be. So an MPDU is
+/// marked that is alone and acknowledged alone.
 pub(crate) const IS_ALONE: u16 = 0x0040 | 0x0080;
 
 impl Radiotap {

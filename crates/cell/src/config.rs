@@ -33,9 +33,9 @@ pub struct CellConfig {
     pub profile: DelayProfile,
     /// Their shadowing; `None` has none.
     pub shadowing: Option<ShadowingConfig>,
-    /// Who is there.
+    /// Users of the cell.
     pub users: Vec<UserConfig>,
-    /// Who gets which bin.
+    /// Which user gets which bin.
     pub allocation: Allocation,
     /// How the base station learns of channels; `None` has a prediction of every slot.
     pub feedback: Option<FeedbackConfig>,
@@ -54,7 +54,7 @@ pub struct CellConfig {
 /// [`CellConfig::arq`] and [`CellConfig::outer_loop`] do. A frame has the same symbols.
 #[derive(Clone, Debug)]
 pub struct UplinkConfig {
-    /// Which slots it has; all others are the downlink's.
+    /// Slots of the uplink; all others are the downlink's.
     pub pattern: TddPattern,
     /// From when a packet comes to a user until the first slot in which it may be sent: a scheduling request, and its grant.
     pub grant_delay: SimTime,
@@ -66,7 +66,7 @@ pub struct UplinkConfig {
     pub queue: Option<QueueLimit>,
 }
 
-/// A user.
+/// A user of a cell.
 #[derive(Clone, Debug)]
 pub struct UserConfig {
     /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.

@@ -25,7 +25,7 @@ pub struct Quantiser {
     pub lowest_db: f64,
     /// From index to index, in dB.
     pub step_db: f64,
-    /// Of an index: there are 2^bits of them.
+    /// Bits of an index: there are 2^bits indices.
     pub bits: u32,
 }
 

@@ -27,21 +27,22 @@ pub struct FrameSuccess {
 /// What a table of error rates says of each modulation.
 #[derive(Clone, Debug)]
 struct Measured {
-    /// Of 1 bit a symbol, 2, ...; `None` where the table does not have it.
+    /// Error rates with 1 bit a symbol, 2, ...; `None` where the table does not have it.
     rates: [Option<Arc<ErrorRates>>; MOST_BITS],
     sizes: BlockSizes,
 }
 
 impl FrameSuccess {
-    /// Of frames of `symbols` symbols; `eight` is the constellation of 3 bits.
+    /// Success of frames of `symbols` symbols; `eight` is the constellation of 3 bits.
     pub fn new(symbols: u32, eight: Modulation) -> Self {
         use Modulation::{Bpsk, Cross32, Cross128, Qam16, Qam64, Qam256, Qpsk};
         let modulations = [Bpsk, Qpsk, eight, Qam16, Cross32, Qam64, Cross128, Qam256];
         Self { symbols, modulations, measured: None, table: Arc::default() }
     }
 
-    /// Of frames of `symbols` symbols whose error rates are those of a table: its modes are modulations by name, and a frame
-    /// is a block of as many bytes as its bits fill, sent once. A modulation that is not in the table is not used.
+    /// Success of frames of `symbols` symbols whose error rates are those of a table: its modes are modulations by
+    /// name, and a frame is a block of as many bytes as its bits fill, sent once. A modulation that is not in the table
+    /// is not used.
     ///
     /// # Errors
     /// No mode of the table is one of the cell's modulations, or they are told apart by other columns than `mode`.

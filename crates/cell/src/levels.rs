@@ -21,14 +21,14 @@ use std::sync::OnceLock;
 pub enum LevelRule {
     /// The most expected bits for predictions of this normalised mean square error, whatever error they have.
     Optimal {
-        /// The error.
+        /// Normalised mean-square error of the prediction.
         target_nmse: f64,
     },
     /// The most bits whose frames fail at most so often in the mean, for predictions of that error.
     TargetFer {
         /// The share of frames.
         target: f64,
-        /// The error.
+        /// Normalised mean-square error of the prediction.
         target_nmse: f64,
     },
     /// From these levels on, in dB: those of 2 to 8 bits, or of 1 to 8.

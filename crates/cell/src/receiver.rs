@@ -24,7 +24,7 @@ pub struct Packet {
 pub struct Receiver {
     /// All before here.
     until: u64,
-    /// And these, in order, with gaps before each.
+    /// Ranges received beyond a gap, in order, with a gap before each.
     islands: Vec<(u64, u64)>,
 }
 

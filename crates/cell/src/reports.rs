@@ -6,7 +6,7 @@ use crate::user_channel::UserChannel;
 /// The last report of a user that has come.
 pub(crate) struct Reports {
     config: FeedbackConfig,
-    /// Where it was made: behind the channel that frames meet.
+    /// Channel in which the report was made: behind the channel that frames meet.
     channel: UserChannel,
     slot: Option<u64>,
     /// The reported ratio of each bin.

@@ -17,7 +17,7 @@ pub enum Allocation {
     /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had in the mean, over a
     /// window of so many slots.
     ProportionalFair {
-        /// The window.
+        /// Slots over which the rate of a user is averaged.
         window_slots: f64,
     },
 }
@@ -90,7 +90,7 @@ pub(crate) fn greatest(scores: &[f32]) -> Option<usize> {
     if greatest == f32::NEG_INFINITY { None } else { scores.iter().position(|&score| score == greatest) }
 }
 
-/// Who has the highest score in each bin, the first where several have.
+/// User with the highest score in each bin, the first of several with that score.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best {
     scores: Vec<f32>,

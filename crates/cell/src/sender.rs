@@ -43,7 +43,7 @@ pub struct Piece {
 /// A piece that is sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// What.
+    /// Piece that is sent.
     pub piece: Piece,
     /// Whether its bits were never sent before.
     pub is_new: bool,

@@ -19,21 +19,21 @@ pub enum LossConfig {
         /// The probability.
         p_e: f64,
     },
-    /// Those in the bad state of a Markov chain.
+    /// Packets in the bad state of a Markov chain.
     Markov {
         /// The chain.
         chain: TwoStateMarkov,
         /// What makes it step.
         clock: Clock,
     },
-    /// Those that a finite-state Markov channel loses.
+    /// Packets that a finite-state Markov channel loses.
     FiniteState {
         /// The states.
         channel: FiniteStateChannel,
         /// What makes it step.
         clock: Clock,
     },
-    /// Those that meet the sampled Rayleigh process below its threshold.
+    /// Packets that meet the sampled Rayleigh process below its threshold.
     Rayleigh {
         /// The share of time below the threshold.
         p_e: f64,
@@ -42,11 +42,11 @@ pub enum LossConfig {
         /// What makes the process step.
         clock: Clock,
     },
-    /// Those that an error rate loses at a ratio that fades.
+    /// Packets that an error rate loses at a ratio that fades.
     ErrorRate(Box<ErrorRateLoss>),
     /// The transmissions listed.
     DropList(DropList),
-    /// Those that a record lost.
+    /// Packets that a record lost.
     Trace {
         /// The record.
         losses: RecordedLosses,

@@ -47,7 +47,7 @@ impl CorrelatedShadowing {
 #[derive(Clone, Debug)]
 pub struct ShadowingProcess {
     shadowing: CorrelatedShadowing,
-    /// Of standard deviation 1.
+    /// Process of standard deviation 1, before it is scaled.
     steps: Autoregressive,
 }
 

@@ -48,7 +48,7 @@ pub struct ErrorRateLoss {
 /// Parts of a step at most.
 pub const MOST_PARTS: u32 = 64;
 
-/// Of the sum over shadowing, on either side, over 6 standard deviations.
+/// Steps of the sum over shadowing on either side of its mean, which spans 6 standard deviations.
 const STEPS: i32 = 48;
 
 /// Where in the stream of the channel shadowing and verdicts are drawn: far from the gains, and from each other.
@@ -169,14 +169,14 @@ fn advanced(stream: &Stream, by: u128) -> Stream {
 #[derive(Clone, Debug)]
 pub struct FadingRatio {
     snr_db: f64,
-    /// And the time of a part.
+    /// Gains of the antennas, and the time of a part of a transmission.
     gains: Option<(MatrixFading, SimTime)>,
     shadowing: Option<ShadowingProcess>,
     ratios: Vec<f64>,
 }
 
 impl FadingRatio {
-    /// Those of the parts of transmission number `transmission`, which starts at `now`; no decibels.
+    /// Ratios of the parts of transmission number `transmission`, which starts at `now`; no decibels.
     pub fn at(&mut self, now: SimTime, transmission: u64) -> &[f64] {
         let moving = self.shadowing.as_mut().map(|shadowing| shadowing.db_at(now));
         let mean = from_db(self.snr_db + moving.unwrap_or_default());

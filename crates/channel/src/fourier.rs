@@ -34,7 +34,7 @@ pub(crate) struct Transform<'a> {
 }
 
 impl<'a> Transform<'a> {
-    /// Of [`BLOCK`] rows of `width` real parts and as many imaginary ones: from amplitudes in the order of
+    /// A transform of [`BLOCK`] rows of `width` real parts and as many imaginary ones: from amplitudes in the order of
     /// [`frequency_at`] to samples in the order of time.
     pub(crate) fn new(rows: &'a mut [f32], width: usize) -> Self {
         Self { rows, width, twiddles: &TWIDDLES }

@@ -23,7 +23,7 @@ pub struct FrequencyResponse {
 }
 
 impl FrequencyResponse {
-    /// Of `bins` bins of `width_hz` side by side, the middle one at frequency 0.
+    /// A response of `bins` bins of `width_hz` side by side, the middle one at frequency 0.
     pub fn new(profile: &DelayProfile, bins: usize, width_hz: f64, simd: Simd) -> Self {
         let padded = bins.next_multiple_of(LANES);
         let taps = profile.taps().len();

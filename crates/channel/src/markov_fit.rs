@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct MarkovFit {
     /// Packets of the trace.
     pub packets: u64,
-    /// Those that were lost.
+    /// Packets that were lost.
     pub losses: u64,
     /// Probability that a delivered packet follows a delivered one.
     pub p_gg: Interval,
@@ -56,7 +56,7 @@ pub struct Interval {
 pub struct FitError {
     /// Packets of the trace.
     pub packets: u64,
-    /// Those that were lost.
+    /// Packets that were lost.
     pub losses: u64,
     /// How often a lost packet followed a delivered one or the other way round.
     pub changes: u64,
@@ -249,9 +249,9 @@ fn log_likelihood(first: u64, second: u64) -> f64 {
 /// What tests and estimates need of traces. Index 0 is good (delivered), 1 bad (lost).
 #[derive(Default)]
 struct Counts {
-    /// Of two packets in a row: by the first, then the second.
+    /// Counts of two packets in a row: by the first, then the second.
     pairs: [[u64; 2]; 2],
-    /// Of three in a row: by the second, then the first, then the third.
+    /// Counts of three packets in a row: by the second, then the first, then the third.
     triples: [[[u64; 2]; 2]; 2],
     complete_runs: [Vec<u64>; 2],
 }
@@ -379,8 +379,8 @@ mod tests {
         (covered.map(|count| count / fitted), rejected.map(|count| count / fitted))
     }
 
-    /// Of `TRACES` traces a share: whether its probability can be in `claimed`, at 1e-5 (4.42 standard errors; there are some
-    /// fifty of them).
+    /// Given the share of `TRACES` traces, whether the probability can be in `claimed`, at 1e-5 (4.42 standard errors;
+    /// there are some fifty of them).
     fn can_be(share: f64, claimed: std::ops::RangeInclusive<f64>) -> bool {
         let error = |p: f64| (p * (1.0 - p) / TRACES as f64).sqrt();
         let (low, high) = (*claimed.start(), *claimed.end());

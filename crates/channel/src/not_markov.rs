@@ -7,27 +7,27 @@ use thiserror::Error;
 /// Which assumption of the analysis a channel breaks. One line, to follow "the analysis".
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NotMarkov {
-    /// It steps with each transmission.
+    /// The channel steps with each transmission.
     #[error("assumes a channel that steps every slot, and this one steps once a transmission: simulate it")]
     StepsPerTransmission,
-    /// It has more states than two, or they lose in part.
+    /// The channel has more states than two, or a state loses some packets and not others.
     #[error(
         "assumes a chain of a good and a bad state, and this one is of {states} states that lose in part: simulate it"
     )]
     States {
-        /// How many.
+        /// Number of states.
         states: usize,
     },
-    /// It is a list.
+    /// The losses are a list.
     #[error("assumes random losses that go on for ever, and a drop list is fixed and ends: simulate it")]
     DropList,
-    /// It is an error rate at a ratio that moves in time.
+    /// The loss is by an error rate at a ratio that moves in time.
     #[error(
         "assumes a chain of a good and a bad state, and this channel loses by an error-rate table at a ratio that moves \
          in time: simulate it"
     )]
     ErrorRate,
-    /// It changes too rarely for a fit.
+    /// The channel changes too rarely for a fit.
     #[error("assumes a two-state chain, and none can be fitted to this channel ({0}): simulate it")]
     NoFit(FitError),
     /// Bursts of losses are too rare to sample enough of them.
@@ -39,7 +39,7 @@ pub enum NotMarkov {
         /// Mean time from burst to burst.
         slots_per_burst: f64,
     },
-    /// It cannot be.
+    /// The channel itself is not a valid one.
     #[error("cannot take this channel: {0}")]
     Channel(#[from] ChannelError),
 }

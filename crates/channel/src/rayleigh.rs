@@ -133,9 +133,9 @@ impl TwoStateMarkov {
 
 /// Means over d in [0, pi] of what the transition probabilities need.
 struct Means {
-    /// Of 1 - exp(-v).
+    /// Mean of 1 - exp(-v).
     saturation: f64,
-    /// Of (exp(-v) - 1 + v) / u.
+    /// Mean of (exp(-v) - 1 + v) / u.
     excess: f64,
 }
 

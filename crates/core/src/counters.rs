@@ -75,7 +75,7 @@ impl<C: Counter> Counter for Box<C> {
     }
 }
 
-/// Of what is counted only where it is asked for; nothing counted is a count of nothing.
+/// A counter that runs only where it is asked for; where it does not, it counts nothing.
 impl<C: Counter + Clone> Counter for Option<C> {
     fn since(&self, earlier: &Self) -> Self {
         match (self, earlier) {

@@ -263,8 +263,8 @@ mod tests {
     /// A name, a time from two uniform numbers, and the mean.
     type Kind = (&'static str, fn(f64, f64) -> f64, f64);
 
-    /// Of times that some runs did not see the end of: in how many experiments the interval has the mean of what was seen, and
-    /// in how many the mean of the times is not below the bound.
+    /// Experiments with times that some runs did not see the end of: in how many the interval has the mean of what was
+    /// seen, and in how many the mean of the times is not below the bound.
     fn coverage_of_bounds(experiments: u32) -> Vec<(String, u32, u32)> {
         use rand::Rng;
         let mut stream = crate::RunSeed { seed: 1, run: 0 }.stream("bounds");

@@ -157,14 +157,14 @@ fn skewness_error(n: f64) -> f64 {
 struct Moments {
     n: f64,
     mean: f64,
-    /// Of the values, not of their mean.
+    /// Standard deviation of the values, not of their mean.
     deviation: f64,
     /// Without bias in the third moment.
     skewness: f64,
 }
 
 impl Moments {
-    /// `None` of fewer than two values.
+    /// Moments of `values`; `None` for fewer than two.
     fn of(values: &[f64]) -> Option<Self> {
         if values.len() < 2 {
             return None;

@@ -79,9 +79,9 @@ pub struct TcpSnapshot {
 /// One event of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventRecord {
-    /// When.
+    /// Time of the event.
     pub time: SimTime,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
     /// Which flow, counted from 0.
     pub flow: u32,

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// The times of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTimes {
-    /// Those that ended.
+    /// Times that ended.
     pub ended: DelayHistogram,
     /// So long had lasted those that had not ended; none, of delays.
     pub unended: DelayHistogram,
@@ -73,7 +73,7 @@ impl RunTimes {
 
 /// Times of several runs, the longest of which may have no end.
 struct Times<'a> {
-    /// Of each run those with an end, and how many there are with the others.
+    /// The times of each run that have an end, and how many times the run has in all.
     runs: Vec<(Cow<'a, DelayHistogram>, u64)>,
     /// The times with an end, of all runs together.
     all: DelayHistogram,
@@ -81,7 +81,7 @@ struct Times<'a> {
 }
 
 impl<'a> Times<'a> {
-    /// Of each run those that `known` gives have an end.
+    /// Times of runs, in which those that `known` gives have an end.
     fn of(runs: &'a [RunTimes], known: impl Fn(&'a RunTimes) -> Cow<'a, DelayHistogram>) -> Self {
         let runs: Vec<_> = runs.iter().map(|run| (known(run), run.count())).collect();
         let mut all = DelayHistogram::default();
@@ -118,8 +118,8 @@ impl<'a> Times<'a> {
         (below.and_then(|level| self.quantile(level)), above.and_then(|level| self.quantile(level)))
     }
 
-    /// Of how many independent times the share up to the quantile `p` (up to the longest time with an end, where that is
-    /// longer) would vary as it does over the runs; not more than there are.
+    /// How many independent times would make the share up to the quantile `p` (up to the longest time with an
+    /// end, where that is longer) would vary as it does over the runs; not more than there are.
     fn independent_times(&self, p: f64) -> f64 {
         let count = self.count as f64;
         if self.runs.iter().all(|(_, count)| *count <= 1) {

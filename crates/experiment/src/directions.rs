@@ -13,7 +13,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// That of a published metric; `None` where neither side is the better one for everybody.
+    /// Direction of a published metric; `None` where neither side is the better one for everybody.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         match metric {
             "goodput_bps"

@@ -1,4 +1,4 @@
-//! Of which kind each metric is, and the estimate of its mean that follows from it.
+//! The kind of each metric, and the estimate of its mean that follows from it.
 
 use crate::metrics::{COMPLETION, INDEPENDENT, POOLED, UNFINISHED};
 use crate::ratios::Ratio;

@@ -75,7 +75,7 @@ impl Known {
 pub struct PointNumbers(HashMap<u128, u32>);
 
 impl PointNumbers {
-    /// Those of the points of `experiment`.
+    /// Numbers of the points of `experiment`.
     pub fn of(experiment: &Experiment) -> Self {
         let mut numbers = HashMap::with_capacity(experiment.points.len());
         for index in 0..experiment.points.len() {
@@ -84,7 +84,7 @@ impl PointNumbers {
         Self(numbers)
     }
 
-    /// That of the point with this id; `None` without such a point.
+    /// Number of the point with this id; `None` without such a point.
     pub fn get(&self, id: &str) -> Option<u32> {
         self.0.get(&read(id)?).copied()
     }

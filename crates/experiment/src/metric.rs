@@ -73,7 +73,7 @@ pub(crate) struct MetricOf<M> {
 }
 
 impl<M> MetricOf<M> {
-    /// That of each part of a kind, and of all of them together.
+    /// A metric of each part of a kind, and of all of them together.
     pub(crate) const fn each(
         kind: PartKind,
         name: &'static str,
@@ -86,7 +86,7 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose }, of }
     }
 
-    /// That of all of them together alone.
+    /// A metric of all parts of a kind together, and of none alone.
     pub(crate) const fn whole(
         name: &'static str,
         unit: &'static str,

@@ -67,13 +67,13 @@ pub(crate) struct Metric {
 
 /// How a metric is computed; NaN where it is undefined.
 enum Of {
-    /// Of flows, alone and all together.
+    /// A metric of each flow, and of all flows together.
     Flows(fn(&FlowTotals, &Scale) -> f64),
-    /// Of links. That of the wireless link on the way of the data is the metric of the whole.
+    /// A metric of each link. The wireless link's, on the path of the data, is the metric of the whole.
     Link(fn(&LinkMeasured<'_>) -> f64),
-    /// Of links, and of the whole there is none.
+    /// A metric of each link; the whole has none.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
-    /// Of a solution, or of method phy.
+    /// A metric of a solution, or of method phy.
     Solution,
 }
 
@@ -118,7 +118,7 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("segments_delivered", "segments", "Segments delivered", "Segments that reached the receiver for the first time.", Of::Flows(|flows, _| count(flows.total.segments_delivered))),
     metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
     metric("retransmissions", "segments", "Retransmissions", "Data segments that were retransmitted.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
-    metric("segment_loss_rate", "1", "Segment loss rate", "Of the data segments whose fate is decided by the end of the run, the share that a channel lost or a queue dropped on the way. What waits or is under way then counts on neither side.", Of::Flows(|flows, _| flows.segment_loss_rate())),
+    metric("segment_loss_rate", "1", "Segment loss rate", "Share of the data segments with a fate by the end of the run that a channel lost or a queue dropped on the way. Segments that wait or are under way then are left out.", Of::Flows(|flows, _| flows.segment_loss_rate())),
     metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers; in flavour quic, probe timeouts.", Of::Flows(|flows, _| count(flows.total.timeouts))),
     metric("spurious_timeouts", "1", "Spurious timeouts", "Timeouts whose segment was not lost but late, or only its acknowledgements were lost.", Of::Flows(|flows, _| count(flows.total.spurious_timeouts))),
     metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),
@@ -141,7 +141,7 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("idle_wait_s", "s", "Idle wait", "By analysis of a satellite link: how long a packet waits for a grant in the mean on an idle link, away from boundaries and obstructions.", Of::Solution),
     metric("frame_errors", "1", "Frame errors", "How many packets sent on the link the channel lost; on links with frames, how many frames with payload. Each counts as its transmission ends.", Of::Link(|link| link.frame_errors())),
     metric("frame_transmissions", "1", "Frame transmissions", "How many packets the link has sent to their end; on links with frames, how many frames with payload, retransmissions included: frame_error_rate is frame_errors out of these.", Of::Link(|link| link.frame_transmissions())),
-    metric("residual_frame_error_rate", "1", "Residual frame error rate", "Of the payloads of frames whose fate is known, the share that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| arq.residual_frame_error_rate()))),
+    metric("residual_frame_error_rate", "1", "Residual frame error rate", "Share of the payloads of frames with a known fate that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| arq.residual_frame_error_rate()))),
     metric("frames_given_up", "1", "Frames given up", "The payloads of frames that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| count(arq.frames_lost)))),
     metric("frames_delivered", "1", "Frames delivered", "The payloads of frames that the link protocol passed up.", Of::Link(|link| link.of_frames(|arq| count(arq.frames_delivered)))),
     metric("frame_transmissions_per_frame", "transmissions/frame", "Frame transmissions per frame", "How often a frame with payload was sent, in the mean.", Of::Link(|link| link.of_frames(|arq| arq.frame_transmissions_per_frame()))),
@@ -149,30 +149,30 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("hol_delay_mean_s", "s", "Mean head-of-line delay", "How long received payloads of frames waited for earlier ones.", Of::Link(|link| link.of_frames(|arq| arq.head_of_line_delay_s / count(arq.frames_delivered)))),
     metric("hol_delay_p50_s", "s", "Head-of-line delay, median", "The median of the time that received payloads of frames waited for earlier ones.", Of::Link(|link| link.head_of_line_delay_s(0.5))),
     metric("hol_delay_p95_s", "s", "Head-of-line delay, 95th percentile", "The 95th percentile of the time that received payloads of frames waited for earlier ones.", Of::Link(|link| link.head_of_line_delay_s(0.95))),
-    metric("hol_delay_p99_s", "s", "Head-of-line delay, 99th percentile", "The 99th percentile of the time that received payloads of frames waited for earlier ones. It is that of a run, and so depends on the length of a run.", Of::Link(|link| link.head_of_line_delay_s(0.99))),
+    metric("hol_delay_p99_s", "s", "Head-of-line delay, 99th percentile", "The 99th percentile of the time that received payloads of frames waited for earlier ones. It is the quantile within one run, and so depends on the length of a run.", Of::Link(|link| link.head_of_line_delay_s(0.99))),
     metric("packets_lost", "packets", "Packets lost", "Packets of which the link protocol gave up a frame.", Of::Link(|link| link.of_frames(|_| count(link.report.counts.losses)))),
     metric("rtt_mean_s", "s", "Mean round-trip time", "Round trips that the senders measured.", Of::Flows(|flows, _| flows.total.rtt_sum_s / count(flows.total.rtt_samples))),
     metric("rtt_p50_s", "s", "Round-trip time, median", "The median of the round trips that the senders measured.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.5))),
-    metric("rtt_p95_s", "s", "Round-trip time, 95th percentile", "The 95th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run; rtt_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
-    metric("rtt_p99_s", "s", "Round-trip time, 99th percentile", "The 99th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run; rtt_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
+    metric("rtt_p95_s", "s", "Round-trip time, 95th percentile", "The 95th percentile of the round trips that the senders measured. It is the quantile within one run, and so depends on the length of a run; rtt_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
+    metric("rtt_p99_s", "s", "Round-trip time, 99th percentile", "The 99th percentile of the round trips that the senders measured. It is the quantile within one run, and so depends on the length of a run; rtt_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
     metric("rtt_pooled_p95_s", "s", "Round-trip time, 95th percentile of all runs together", "The 95th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
     metric("rtt_pooled_p99_s", "s", "Round-trip time, 99th percentile of all runs together", "The 99th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
     metric("one_way_delay_mean_s", "s", "Mean one-way delay", "From the sender's network interface to the receiver, lost packets left out.", Of::Flows(|flows, _| flows.total.one_way_delay_sum_s / count(flows.total.segments_received))),
     metric("one_way_delay_p50_s", "s", "One-way delay, median", "The median of the delays from the sender's network interface to the receiver.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.5))),
-    metric("one_way_delay_p95_s", "s", "One-way delay, 95th percentile", "The 95th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run; one_way_delay_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
-    metric("one_way_delay_p99_s", "s", "One-way delay, 99th percentile", "The 99th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run; one_way_delay_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
+    metric("one_way_delay_p95_s", "s", "One-way delay, 95th percentile", "The 95th percentile of the delays from the sender's network interface to the receiver. It is the quantile within one run, and so depends on the length of a run; one_way_delay_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
+    metric("one_way_delay_p99_s", "s", "One-way delay, 99th percentile", "The 99th percentile of the delays from the sender's network interface to the receiver. It is the quantile within one run, and so depends on the length of a run; one_way_delay_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
     metric("one_way_delay_pooled_p95_s", "s", "One-way delay, 95th percentile of all runs together", "The 95th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
     metric("one_way_delay_pooled_p99_s", "s", "One-way delay, 99th percentile of all runs together", "The 99th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
-    metric("completion_time_s", "s", "Completion time", "Of flows that have an end: the mean time from the start until all is delivered, with the handshake and the request where the flow has them. A flow that is unfinished at the end of the run counts with the time that it has had, and the mean is a lower bound.", Of::Flows(|flows, _| flows.completion_mean_s())),
+    metric("completion_time_s", "s", "Completion time", "Mean time of flows that have an end, from the start until all is delivered, with the handshake and the request where the flow has them. A flow that is unfinished at the end of the run counts with the time that it has had, and the mean is a lower bound.", Of::Flows(|flows, _| flows.completion_mean_s())),
     metric("completion_time_p95_s", "s", "Completion time, 95th percentile", "The 95th percentile of the completion times of all runs together, each counting once, within 1.6 %. A lower bound where more than 5 % of the flows are unfinished; with fewer by the estimate of Kaplan and Meier.", Of::Flows(|flows, _| flows.completion_quantile_s(0.95))),
     metric("flows_completed", "1", "Flows completed", "How many flows had an end and reached it.", Of::Flows(|flows, _| flows.of_ends(count(flows.completion_times.len() as u64)))),
     metric("flows_unfinished", "1", "Flows unfinished", "How many flows had an end, had begun, and had not reached their end when the run ended.", Of::Flows(|flows, _| flows.of_ends(count(flows.unfinished_times.len() as u64)))),
-    metric("jain_fairness", "1", "Jain's index of fairness", "Of the goodputs of bulk flows that were there all the time: 1 is equal shares (Jain, Chiu and Hawe 1984). It depends on the length of a run: the longer, the closer to its limit.", Of::Flows(|flows, _| flows.jain_fairness())),
+    metric("jain_fairness", "1", "Jain's index of fairness", "Jain's index of the goodputs of bulk flows that were there all the time: 1 is equal shares (Jain, Chiu and Hawe 1984). It depends on the length of a run: the longer, the closer to its limit.", Of::Flows(|flows, _| flows.jain_fairness())),
     metric("queue_mean_packets", "packets", "Mean queue", "The mean over the measured time of the number of packets in the queue, whatever becomes of them later. The packet that is being sent is not in it, nor is one of which a frame was sent.", Of::Link(|link| link.report.queue_mean_packets)),
     metric("queue_drops", "packets", "Packets dropped by the queue", "Packets that the queue dropped, for want of room or early.", Of::Link(|link| count(link.report.counts.queue_drops))),
     metric("ecn_marks", "packets", "ECN marks", "Packets that the queue marked instead of dropping them (RFC 3168).", Of::Link(|link| count(link.report.counts.ecn_marks))),
     metric("link_utilisation", "1", "Link utilisation", "The share of the time in which the link was sending.", Of::Link(|link| link.report.utilisation.unwrap_or(f64::NAN))),
-    metric("truncation_error", "packets/slot", "Truncation error", "What an exact solution may be off by.", Of::Solution),
+    metric("truncation_error", "packets/slot", "Truncation error", "Largest error that truncating the chain leaves in an exact solution.", Of::Solution),
     metric("states", "1", "States of the chain", "How many states an exact solution took.", Of::Solution),
     metric("lateness_p50_s", "s", "Lateness, median", "Live: how much later than the link said packets were handed to their host; the worse of the two directions.", Of::Solution),
     metric("lateness_p99_s", "s", "Lateness, 99th percentile", "Live: the 99th percentile of how much later than the link said packets were handed to their host; the worse of the two directions.", Of::Solution),
@@ -181,7 +181,7 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("queueing_delay_mean_s", "s", "Mean queueing delay", "How long the packets waited that the link has sent: those that are dropped or still wait at the end are left out.", Of::LinkAlone(|link| link.report.counts.queueing_delay_s / count(link.report.counts.transmissions))),
     metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of the time that packets waited which the link has sent.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
     metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of the time that packets waited which the link has sent.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),
-    metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of the time that packets waited which the link has sent. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
+    metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of the time that packets waited which the link has sent. It is the quantile within one run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
 ];
 
 /// What rows keep beside the published metrics, for the estimates of these.
@@ -251,7 +251,7 @@ pub(crate) const POOLED: [(&str, &str, f64); 5] = [
 
 /// The distribution of completion times.
 pub(crate) const COMPLETION: &str = "completion_time";
-/// That of the times which flows have had that are unfinished at the end of the run.
+/// Name of the metric of unfinished flows: how long each has lasted at the end of the run.
 pub(crate) const UNFINISHED: &str = "unfinished_time";
 
 /// What a row keeps of the distributions of flows, by name.

@@ -15,7 +15,7 @@ pub(crate) struct OpportunityLog {
 }
 
 impl OpportunityLog {
-    /// These came out at `at`, not before those of earlier calls.
+    /// Adds `bytes` that came out at `at`, not before those of earlier calls.
     pub(crate) fn add(&mut self, at: SimTime, bytes: u32) {
         let before = self.bytes / OPPORTUNITY;
         self.bytes += u64::from(bytes);

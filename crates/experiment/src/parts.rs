@@ -92,7 +92,7 @@ const CARRIERS: [&str; 2] = [PATH[1], MESH];
 /// A part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Of which kind.
+    /// Kind of the part.
     pub kind: PartKind,
     /// Name of the part, or its number as text.
     pub name: String,

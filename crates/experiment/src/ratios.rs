@@ -15,7 +15,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// That of a metric; `None` of what is none, or over the same in all runs.
+    /// Ratio of which a metric is the value; `None` of a metric that is no ratio, or has a constant denominator.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         let quotient = |of, over| Some(Self { of: Some(of), over });
         let mean = |over| Some(Self { of: None, over });

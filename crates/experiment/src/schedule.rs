@@ -48,7 +48,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of work that is done before other work.
+    /// Progress of two pieces of work, of which this one is done first.
     pub(crate) fn and(self, later: Self) -> Self {
         Self { done: self.done + later.done, expected: self.expected + later.expected }
     }

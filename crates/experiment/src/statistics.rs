@@ -43,9 +43,9 @@ pub(crate) struct FlowTotals {
     pub(crate) total: FlowStatistics,
     /// Application data that arrived for the first time, in bits.
     pub(crate) goodput_bits: f64,
-    /// There are flows that have an end.
+    /// Whether some of the flows have an end.
     have_ends: bool,
-    /// Of each flow that had an end and reached it.
+    /// Completion time of each flow that had an end and reached it.
     pub(crate) completion_times: Vec<SimTime>,
     /// So long had those that had begun and not reached it at the end of the run.
     pub(crate) unfinished_times: Vec<SimTime>,
@@ -105,7 +105,7 @@ impl FlowTotals {
         if self.knows_losses { self.total.spurious_losses as f64 } else { f64::NAN }
     }
 
-    /// Of the segments whose fate is known, the share that was lost or dropped; NaN of none.
+    /// Share of the segments whose fate is known that was lost or dropped; NaN without such segments.
     pub(crate) fn segment_loss_rate(&self) -> f64 {
         let lost = self.total.segments_lost + self.total.queue_drops;
         lost as f64 / self.segments_with_fate() as f64
@@ -121,7 +121,7 @@ impl FlowTotals {
         self.total.segments_transmitted as f64
     }
 
-    /// Of the goodputs of several bulk flows that were there all the time; NaN without them.
+    /// Jain's index of the goodputs of several bulk flows that were there all the time; NaN without them.
     pub(crate) fn jain_fairness(&self) -> f64 {
         let shares = Some(&self.shares).filter(|shares| shares.len() > 1);
         shares.and_then(|shares| jain_fairness(shares)).unwrap_or(f64::NAN)
@@ -210,19 +210,19 @@ impl LinkMeasured<'_> {
         self.report.arq.as_ref().map_or(f64::NAN, of)
     }
 
-    /// Of frames where there are any, otherwise of packets.
+    /// Frames that the channel lost; packets where the link has no frames.
     pub(crate) fn frame_errors(&self) -> f64 {
         let of_frames = self.of_frames(|arq| arq.frame_errors as f64);
         if of_frames.is_finite() { of_frames } else { self.report.counts.losses as f64 }
     }
 
-    /// Of frames where there are any, otherwise of packets.
+    /// Frames transmitted, retransmissions included; packets where the link has no frames.
     pub(crate) fn frame_transmissions(&self) -> f64 {
         let of_frames = self.of_frames(|arq| (arq.frames + arq.retransmissions) as f64);
         if of_frames.is_finite() { of_frames } else { self.report.counts.transmissions as f64 }
     }
 
-    /// Of frames where there are any, otherwise of packets.
+    /// Share of frames that the channel lost; of packets where the link has no frames.
     pub(crate) fn frame_error_rate(&self) -> f64 {
         let of_frames = self.of_frames(ArqStatistics::frame_error_rate);
         let counts = &self.report.counts;

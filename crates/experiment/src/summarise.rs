@@ -64,7 +64,7 @@ pub struct PointResult {
 /// The estimate of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// The mean.
+    /// Mean of the metric over runs.
     pub value: f64,
     /// Half-width of the two-sided 95 % Student interval; none from a single run or of rare events.
     pub ci95: Option<f64>,
@@ -111,9 +111,9 @@ impl Runs for RowsOf<'_, '_> {
 pub struct PartResult {
     /// Which part; a flow without a name has the metrics of the whole.
     pub part: Part,
-    /// Of a flow, how many there are; 1 also where they arrive at random.
+    /// How many flows of this kind there are; 1 also where they arrive at random.
     pub count: Option<u32>,
-    /// Of a flow by method live, whose TCP ran: its congestion control and its kernel.
+    /// For a flow by method live, the TCP that ran: its congestion control and its kernel.
     pub tcp: Option<String>,
     /// By name.
     pub metrics: Vec<(&'static str, Metric)>,

@@ -61,7 +61,7 @@ pub struct CoarseFit {
     pub levels: Vec<RateLevel>,
     /// By how much change points predict held-out stretches better than a constant: the ratio of mean squared errors.
     pub held_out: Option<f64>,
-    /// Of each stretch that was given, whether it tells the rate.
+    /// Whether each stretch that was given tells the rate.
     pub tells: Vec<bool>,
     /// Packets in all.
     pub packets: f64,
@@ -225,7 +225,7 @@ struct OverTime {
 }
 
 impl OverTime {
-    /// Of stretches of one length, of which those tell the rate in which a queue stood.
+    /// Rates over stretches of one length, of which those tell the rate in which a queue stood.
     fn new(of: &Stretches, stood: impl Fn(&Carried) -> bool, arrived: impl Fn(&Carried) -> f64) -> Self {
         let (Some(first), Some(last)) = (of.carried.first(), of.carried.last()) else {
             return Self::default();

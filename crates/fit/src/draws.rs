@@ -38,7 +38,7 @@ pub(crate) struct QueueEnds {
 }
 
 impl QueueEnds {
-    /// Of a queue of which the record says this.
+    /// Ends of the limit of a queue of which the record says this.
     pub(crate) fn new(limit: &QueueLimit, full: f64) -> Self {
         // A packet that came through found the one being sent and all others within the limit, itself too: what it found is at
         // most the limit. One that was dropped found more than the limit beside the one being sent, of which a part was left.
@@ -49,7 +49,8 @@ impl QueueEnds {
         }
     }
 
-    /// Of a queue that was never full, the ends where so much is under way: those of usual queues, if it held less.
+    /// Ends of the limit of a queue that was never full, with so much under way: those of usual queues, if it held
+    /// less.
     fn usual(&self, under_way: f64) -> (f64, f64) {
         (self.low.max(USUAL[0] * under_way), self.high.max(USUAL[1] * under_way))
     }

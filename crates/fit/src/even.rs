@@ -32,7 +32,8 @@ mod tests {
     use super::*;
     use crossfade_core::RunSeed;
 
-    /// Of ten points in a row none of five parts of a side is without one; of independent ones one is in 48 % of the cases.
+    /// Ten points in a row leave none of five parts of a side empty; ten independent points leave one empty in 48 % of
+    /// the cases.
     #[test]
     fn few_points_span_each_side() {
         for seed in 0..100 {

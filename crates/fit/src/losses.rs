@@ -10,7 +10,7 @@ use crossfade_core::Stream;
 pub struct Losses {
     /// Packets whose fate is known and which no full queue dropped.
     pub packets: u64,
-    /// Those of them that were lost.
+    /// Packets that were lost.
     pub lost: u64,
     /// By how much the numbers of losses of stretches of the record vary more than those of independent losses.
     pub dispersion: f64,

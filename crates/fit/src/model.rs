@@ -21,11 +21,11 @@ use crossfade_core::RunSeed;
 pub enum Model {
     /// A constant rate, a base delay, a queue that drops what it cannot hold, independent losses.
     M0,
-    /// As M0, with losses in bursts: a two-state chain.
+    /// Like [`M0`](Self::M0), with losses in bursts: a two-state chain.
     M1,
     /// A rate that changes: constant between change points.
     M2,
-    /// As M2, with a period.
+    /// Like [`M2`](Self::M2), with changes that repeat after a period.
     M3,
 }
 
@@ -45,7 +45,7 @@ impl Model {
 pub enum Verdict {
     /// The record identifies the parameter, within its interval.
     Identified,
-    /// That it is at least the value.
+    /// The record tells only that the parameter is at least the value.
     Bounded,
     /// Nothing.
     NotIdentified,
@@ -149,7 +149,7 @@ struct OverTime {
     varies: bool,
     /// Whether change points predict the windows that were held out.
     is_predicted: bool,
-    /// Of a link that was faster than what was sent for most of the time: at least this fast.
+    /// Least rate of a link that was faster than what was sent for most of the time.
     bound_bps: Option<f64>,
 }
 
@@ -161,7 +161,7 @@ const MOSTLY: f64 = 0.3;
 const USED: f64 = 0.3;
 
 impl OverTime {
-    /// Of a record whose packets left at these times.
+    /// The rate over time of a record whose packets left at these times.
     fn new(record: &Record, left: &[f64], window_s: f64, margin_s: f64) -> Self {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
         let gaps = busy(record, left, margin_s);

@@ -29,7 +29,7 @@ const PRECISE: f64 = 0.05;
 const SEEN: f64 = 0.3;
 /// A window in which fewer of the packets waited was quiet.
 const QUIET: f64 = 0.25;
-/// It carried this share of what a window nearby did.
+/// Share of what a window nearby carried that a window has to carry.
 const NEARLY: f64 = 1.0;
 /// So many windows in which the link was seen tell whether the rate changes.
 pub(crate) const FEWEST_WINDOWS: usize = 20;
@@ -167,8 +167,8 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Of a series; none of one with too few windows. Every second window is held out, and predicted by the level of those
-    /// beside it.
+    /// Changes of a series of rates; `None` with too few windows. Every second window is held out, and predicted by the
+    /// level of those beside it.
     pub(crate) fn new(series: &[Option<f64>], windows: &[Window]) -> Option<Self> {
         let there: Vec<(usize, f64)> =
             series.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
@@ -256,8 +256,9 @@ pub(crate) fn quiet(
     ((0..windows.len()).map(&mut is_quiet).collect(), most)
 }
 
-/// The series with the rates of quiet windows, which carried so much: as long as a window is quiet the link is no slower than that, so the rate
-/// seen before goes on, or the one seen next held already, whichever is as fast; if neither is, what was carried.
+/// The series with rates for quiet windows, in which the link had spare capacity: it is no slower than what such a
+/// window carried, so the rate seen before goes on, or the one seen next held already, whichever is as fast; if neither
+/// is, what was carried.
 pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut after = vec![None; series.len()];
     let mut next = None;

@@ -19,7 +19,7 @@ pub struct RateFit {
     pub base_s: f64,
     /// The mean absolute deviation from it.
     pub deviation_s: f64,
-    /// That of a link that delays all packets alike.
+    /// Mean absolute deviation, in seconds, from a link that delays all packets alike.
     pub without_queue_s: f64,
     /// Rates that were tried, from low to high: each with the sum of its deviations in each block, and its base delay.
     tried: Vec<Tried>,

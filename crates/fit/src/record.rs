@@ -5,9 +5,9 @@ use thiserror::Error;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived.
+    /// The packet arrived.
     Arrived,
-    /// It did not.
+    /// The packet did not arrive.
     Lost,
     /// The record does not say.
     Unknown,
@@ -44,7 +44,7 @@ pub enum FitError {
     /// Too few packets.
     #[error("{seen} packets whose delay is known: a fit needs at least {}", Record::FEWEST)]
     TooFew {
-        /// Those whose delay is known.
+        /// Packets whose delay is known.
         seen: usize,
     },
     /// A packet that was sent before the one in front of it, or at no time, or has no size.

@@ -31,7 +31,8 @@ struct Between {
     lost: Vec<usize>,
 }
 
-/// Of each packet that was lost whether the link sent it; none where the times do not tell, and of packets that arrived. Delays are at least
+/// Whether the link sent each packet that was lost; `None` where the times do not tell, and for packets that arrived.
+/// Delays are at least
 /// `least_s`, with the transmission of a packet.
 pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
     let mut found = vec![None; record.packets().len()];

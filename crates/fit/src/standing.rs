@@ -10,9 +10,9 @@ use crate::record::Record;
 /// The queue was empty at the beginning if one of so many packets waited for fewer than so many.
 const BEGINNING: usize = 20;
 const EMPTY: f64 = 3.0;
-/// Of one acknowledgement for two packets a departure is known to so many packets.
+/// Packets by which a departure is uncertain where one acknowledgement answers two packets.
 const DOUBT: f64 = 2.0;
-/// It was empty at times if the link was idle for this share of the shortest delay.
+/// A queue was empty at times if the link was idle for this share of the shortest delay.
 const IDLE: f64 = 0.5;
 
 /// Whether the queue may never have been empty: the link was hardly ever idle, and the record does not begin at the shortest delay. Then a shorter

@@ -72,10 +72,10 @@ impl FrameChannel for ErrorRateFrames {
 pub struct ErrorRateCopies {
     rates: Arc<dyn ErrorRate>,
     bytes: u32,
-    /// Of the ratios of its copies.
+    /// Sum of the ratios of the frame's copies.
     sum: f64,
     copies: u32,
-    /// Of as many copies or fewer.
+    /// Least error rate of as many copies or fewer.
     least_rate: f64,
     /// The draw that the rate is held against.
     needs: f64,

@@ -64,24 +64,24 @@ pub enum LinkEvent {
     Air {
         /// From when on.
         at: SimTime,
-        /// Until when.
+        /// End of the occupation.
         end: SimTime,
-        /// Who.
+        /// Node that sends.
         node: u16,
         /// The number of the frame, among those of the node.
         frame: u64,
         /// Which frame of an exchange.
         kind: &'static str,
-        /// For whom.
+        /// Node that the frame is for.
         to: u16,
         /// Whom the node nulls meanwhile.
         nulls: Vec<u16>,
     },
     /// A node learned of an exchange nearby that keeps it from calling the node that its packet is for.
     Defer {
-        /// When.
+        /// Time at which the node learned of it.
         at: SimTime,
-        /// Who.
+        /// Node that defers.
         node: u16,
         /// Whom it would call.
         to: u16,
@@ -90,7 +90,7 @@ pub enum LinkEvent {
     },
     /// A queue changed.
     Queue {
-        /// When.
+        /// Time of the event.
         at: SimTime,
         /// Node of the event, on a medium with nodes.
         node: Option<u16>,
@@ -117,11 +117,11 @@ pub enum LinkEvent {
 /// What a channel made of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It passes its check.
+    /// The frame passes its check.
     Good,
-    /// It passes its check together with earlier copies of the same payload.
+    /// The frame passes its check together with earlier copies of the same payload.
     Combined,
-    /// It fails its check, and the receiver knows which frame it was.
+    /// The frame fails its check, and the receiver knows which frame it was.
     Corrupt,
     /// Nothing of it can be read.
     Lost,

@@ -67,7 +67,7 @@ pub struct PointToPoint<L>(pub L);
 impl<L> PointToPoint<L> {
     /// Where packets enter.
     pub const IN: Port = 0;
-    /// Where they leave.
+    /// Where packets leave.
     pub const OUT: Port = 1;
 }
 

@@ -44,9 +44,9 @@ pub trait Link {
 /// What became of a packet that was pushed, as far as it is known at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
-    /// It is under way: [`Link::advance`] will tell its fate.
+    /// The packet is under way: [`Link::advance`] will tell its fate.
     Accepted,
-    /// It takes its turn on the link, and the channel loses it.
+    /// The packet takes its turn on the link, and the channel loses it.
     Lost,
     /// The queue turned it away.
     QueueDrop,
@@ -55,7 +55,7 @@ pub enum Push {
 /// How a packet left a link that had accepted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It came out at the far end.
+    /// The packet came out at the far end.
     Arrived(Parcel),
     /// The channel lost it.
     Lost(Parcel),

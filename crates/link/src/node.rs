@@ -7,13 +7,13 @@ use crossfade_core::{SimTime, counters};
 pub struct NodeStatistics {
     /// RTS frames sent.
     pub rts_sent: u64,
-    /// Of these, the ones without a CTS in answer.
+    /// RTS frames without a CTS in answer.
     pub rts_losses: u64,
     /// CTS frames sent.
     pub cts_sent: u64,
     /// DATA frames sent.
     pub data_sent: u64,
-    /// Of these, the ones without an ACK in answer.
+    /// DATA frames without an ACK in answer.
     pub data_losses: u64,
     /// ACK frames sent.
     pub acks_sent: u64,
@@ -29,7 +29,7 @@ pub struct NodeStatistics {
     pub rts_drops: u64,
     /// Packets given up after too many DATA frames without an ACK.
     pub data_drops: u64,
-    /// Of those given up, the ones that the next node has nonetheless: only the answers were lost.
+    /// Packets given up that the next node has nonetheless: only the answers were lost.
     pub forwarded_after_all: u64,
     /// Nulls that this node made, one for each neighbour and exchange.
     pub nulls_spent: u64,
@@ -45,7 +45,7 @@ pub struct NodeStatistics {
     pub receive: SimTime,
     /// Time in which something else was on the air.
     pub busy: SimTime,
-    /// The rest.
+    /// Time in which the node did none of these.
     pub idle: SimTime,
 }
 

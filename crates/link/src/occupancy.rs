@@ -52,7 +52,7 @@ pub enum Occupancy {
 }
 
 impl Occupancy {
-    /// Of a link of this capacity, where a packet is `under_way` at `now`.
+    /// The occupancy of a link of this capacity, where a packet is `under_way` at `now`.
     pub fn of_capacity(capacity: impl Capacity + 'static, now: SimTime, under_way: Option<UnderWay>) -> Self {
         let under_way_bits = under_way.map_or(0.0, |packet| {
             capacity.capacity_bits(packet.start, now.max(packet.start)).min(f64::from(packet.bytes) * 8.0)

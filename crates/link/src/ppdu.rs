@@ -51,7 +51,7 @@ pub struct PpduRate {
 /// Formats of the preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpduFormat {
-    /// Of 802.11a and g.
+    /// The OFDM format of 802.11a and g.
     Ofdm,
     /// High throughput, 802.11n.
     Ht,

@@ -21,7 +21,7 @@ pub struct SideBySide<L> {
 }
 
 impl<L: Link> SideBySide<L> {
-    /// These links.
+    /// A fabric of these links.
     pub fn new(links: Vec<L>) -> Self {
         let next = links.iter().map(|link| link.next_event().unwrap_or(SimTime::MAX)).collect();
         Self { links, next, log: EventLog::default() }

@@ -15,11 +15,11 @@ pub struct StationStatistics {
     pub airtime: SimTime,
     /// PPDUs with MPDUs that were sent.
     pub ppdus: u64,
-    /// Of these, how many collided.
+    /// PPDUs that collided.
     pub collisions: u64,
-    /// Of these, how many got no answer, collisions included.
+    /// PPDUs that got no answer, collisions included.
     pub unanswered: u64,
-    /// Of these, how many ended where the block acknowledgement window did, though more packets waited.
+    /// PPDUs that ended where the block acknowledgement window did, though more packets waited.
     pub window_limited: u64,
     /// Block acknowledgement requests that were sent.
     pub requests: u64,

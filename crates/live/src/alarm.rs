@@ -7,7 +7,7 @@ use crossfade_core::SimTime;
 /// there on. Where it loses its processor to others meanwhile, which is worse than to be woken late, it does so less.
 #[derive(Debug)]
 pub(crate) struct Alarm {
-    /// It may stay awake for so long before each event; never at zero.
+    /// How long the process may stay awake before each event; at zero it never does.
     limit: SimTime,
     /// The share of what it may that it does, as things are.
     allowed: f64,
@@ -22,7 +22,7 @@ impl Alarm {
     /// One alarm that is later than the estimate weighs as much as fifty that are not: it settles where 2 % are.
     const UP: SimTime = SimTime::from_micros(5);
     const DOWN: SimTime = SimTime::from_nanos(100);
-    /// Who is awake looks at the clock each microsecond: after this time others had the processor.
+    /// A process that is awake looks at the clock each microsecond: after a gap this long others had the processor.
     const AWAY: SimTime = SimTime::from_micros(50);
     /// So long has it to sleep in all until it stays awake again as if nothing had been.
     const REST: SimTime = SimTime::from_millis(100);
@@ -39,7 +39,7 @@ impl Alarm {
         ahead.saturating_sub(self.lateness.min(most))
     }
 
-    /// It looked at the clock while awake, so long after the look before.
+    /// Records that the clock was looked at while awake, `after` the look before.
     pub(crate) fn looked(&mut self, after: SimTime) {
         if after > Self::AWAY {
             self.allowed /= 2.0;

@@ -11,7 +11,7 @@ pub struct TcpCounters {
     pub retransmissions: u64,
     /// Expiries of retransmission timers (`TCPTimeouts`).
     pub timeouts: u64,
-    /// Of these, found to be spurious by F-RTO (`TCPSpuriousRTOs`).
+    /// Timeouts that F-RTO found to be spurious (`TCPSpuriousRTOs`).
     pub spurious_timeouts: u64,
     /// Recoveries that began without a timeout (`TCPSackRecovery`, `TCPRenoRecovery`).
     pub recoveries: u64,
@@ -22,7 +22,7 @@ pub struct TcpCounters {
 }
 
 impl TcpCounters {
-    /// Those of a host.
+    /// Counters of a host.
     ///
     /// # Errors
     /// The system does not tell.

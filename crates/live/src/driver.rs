@@ -32,7 +32,7 @@ pub(crate) struct Driver {
     pumps: Vec<Pump>,
     /// What they read: at most two.
     devices: Vec<Arc<Tun>>,
-    /// Which of them had a packet when it last waited.
+    /// Which of the devices had a packet when the driver last waited.
     ready: [bool; 2],
     /// Has an end of file when it is time to stop.
     stop: PipeReader,
@@ -47,7 +47,7 @@ pub(crate) enum Ready {
     Pumps,
     /// What others have to say.
     Others,
-    /// It is time to stop.
+    /// The driver has to stop.
     Stop,
 }
 

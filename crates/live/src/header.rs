@@ -55,7 +55,7 @@ pub fn parcel(id: u32, packet: &[u8]) -> Parcel {
 /// What a packet is to a TCP whose handshake and bare acknowledgements a simulation does not send as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It opens a connection.
+    /// The packet opens a connection.
     Handshake,
     /// TCP without data: an acknowledgement, the end of a connection.
     WithoutData,

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Passed {
     /// Read from the device.
     pub packets: u64,
-    /// Of these, come out of the link.
+    /// Packets that came out of the link.
     pub arrived: u64,
     /// The bytes of those that came out.
     pub arrived_bytes: u64,
-    /// Of these, lost by the channel.
+    /// Packets that the channel lost.
     pub lost: u64,
-    /// Of these, dropped by a queue, or turned away because too many were inside.
+    /// Packets dropped by a queue, or turned away because too many were inside.
     pub dropped: u64,
 }
 

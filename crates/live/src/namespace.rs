@@ -51,7 +51,7 @@ impl Namespace {
             .trying_to("enter a network namespace")
     }
 
-    /// Where another process finds it, as long as this one lasts.
+    /// Path at which another process finds the namespace, as long as this process lasts.
     pub(crate) fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd())
     }

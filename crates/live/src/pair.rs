@@ -34,7 +34,7 @@ enum Level {
 
 impl Load {
     const PERIOD: SimTime = SimTime::from_millis(100);
-    /// Of a period's nanoseconds.
+    /// Nanoseconds of a period up to which the load is little.
     const LITTLE: u64 = 2_000_000;
     const MUCH: u64 = 5_000_000;
 

@@ -13,13 +13,13 @@ pub struct PumpReport {
     pub cpu: SimTime,
     /// Packets read from the device.
     pub packets: u64,
-    /// Of these, turned away because [`PumpConfig::capacity`](crate::PumpConfig::capacity) were inside the link.
+    /// Packets turned away because [`PumpConfig::capacity`](crate::PumpConfig::capacity) were inside the link.
     pub refused: u64,
-    /// Of these, still inside the link at the end.
+    /// Packets still inside the link at the end.
     pub left: u64,
-    /// Of these, lost by the channel so far.
+    /// Packets that the channel has lost so far.
     pub lost: u64,
-    /// Of these, dropped by a queue so far.
+    /// Packets that a queue has dropped so far.
     pub dropped: u64,
     /// Bytes of those that came out.
     pub arrived_bytes: u64,
@@ -33,7 +33,7 @@ pub struct PumpReport {
     pub arq: Option<ArqStatistics>,
     /// How much later than the link said packets were handed to the host at the far end.
     pub lateness: DelayHistogram,
-    /// Of these, later than [`PumpConfig::late`](crate::PumpConfig::late).
+    /// Packets handed over later than [`PumpConfig::late`](crate::PumpConfig::late).
     pub late: u64,
     /// The time from one host to the other of those that arrived after the warm-up.
     pub transit: DelayHistogram,

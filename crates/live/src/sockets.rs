@@ -41,11 +41,11 @@ pub struct TcpSample {
     pub ssthresh: u32,
     /// Segments sent and not acknowledged.
     pub unacked: u32,
-    /// Of these, acknowledged selectively.
+    /// Unacknowledged segments that SACK has reported.
     pub sacked: u32,
-    /// Of these, taken for lost.
+    /// Unacknowledged segments that are taken for lost.
     pub lost: u32,
-    /// Of these, retransmitted and on their way.
+    /// Unacknowledged segments that were retransmitted and are on their way.
     pub retransmitted: u32,
     /// The retransmission timeout.
     pub rto_us: u32,
@@ -81,7 +81,7 @@ pub struct SocketWatch {
 }
 
 impl SocketWatch {
-    /// Those of `host`.
+    /// A watch over the sockets of `host`.
     ///
     /// # Errors
     /// The system does not allow it.
@@ -146,7 +146,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 impl TcpSample {
-    /// Of a `struct inet_diag_msg` (72 bytes) and its attributes.
+    /// The sample in a `struct inet_diag_msg` (72 bytes) and its attributes.
     fn parse(message: &[u8]) -> Option<Self> {
         let mut sample = Self {
             port: u16::from_be_bytes([*message.get(4)?, *message.get(5)?]),

@@ -20,7 +20,7 @@ pub(crate) struct Store {
 pub(crate) struct Place {
     /// As what it was read.
     pub(crate) read: u32,
-    /// Which segment of that it is.
+    /// Which segment of the read the packet is.
     pub(crate) segment: u32,
 }
 
@@ -68,7 +68,7 @@ impl Store {
         Some(self.places.insert(place))
     }
 
-    /// There are no more packets of what was read.
+    /// Notes that a read has no more packets.
     pub(crate) fn close(&mut self, read: u32) {
         let kept = self.segments.get_mut(read);
         kept.used -= 1;

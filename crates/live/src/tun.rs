@@ -13,7 +13,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: OwnedFd,
-    /// It reads and takes large segments, with a header in front of each packet that says how they are to be cut.
+    /// Whether the device reads and takes large segments, with a header in front of each packet that says how they are
+    /// to be cut.
     cuts: bool,
 }
 

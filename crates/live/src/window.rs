@@ -26,7 +26,7 @@ impl ReceiveWindow {
     /// RFC 7323 section 2.3: no shift is larger.
     const LARGEST_SHIFT: u8 = 14;
 
-    /// Of at most so many bytes.
+    /// A receive window of at most so many bytes.
     pub fn new(bytes: u32) -> Self {
         Self { bytes, scales: HashMap::new() }
     }
@@ -63,7 +63,7 @@ impl ReceiveWindow {
     }
 }
 
-/// Of a packet whose header of TCP begins at `at`.
+/// The connection of a packet whose TCP header begins at `at`.
 fn connection(packet: &[u8], at: usize) -> Connection {
     let version = packet[0] >> 4;
     let addresses = if version == 4 { &packet[12..20] } else { &packet[8..40] };

@@ -1,4 +1,4 @@
-//! Who hears whom, and how loud.
+//! Which node hears which, and how loud.
 
 use crate::config::{MeshConfig, Reception};
 use crate::topology::within;
@@ -27,7 +27,7 @@ pub(crate) struct Arrival {
     pub(crate) power: f64,
     /// Carrier sense would count it.
     pub(crate) sensed: bool,
-    /// It could be understood but for interference and what antennas make of it.
+    /// Whether the frame could be decoded but for interference and what antennas make of it.
     pub(crate) decodable: bool,
 }
 
@@ -96,7 +96,7 @@ impl Air {
         air
     }
 
-    /// Those whom the frames of `node` reach.
+    /// Nodes that the frames of `node` reach.
     #[inline]
     pub(crate) fn neighbours(&self, node: u32) -> &[Neighbour] {
         &self.neighbours[node as usize]

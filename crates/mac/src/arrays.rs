@@ -11,7 +11,8 @@ use crossfade_core::{RunSeed, SimTime, Stream, from_db};
 pub(crate) struct Arrays {
     pub(crate) config: NullingConfig,
     seed: RunSeed,
-    /// Of each pair of nodes that reach each other: which of its coherence times it was drawn for, and itself.
+    /// The channel of each pair of nodes that reach each other, after the number of the coherence time that it was
+    /// drawn for.
     channels: Vec<Option<(u64, Channel)>>,
     /// The weights of each node in its exchange.
     weights: Vec<Vector>,

@@ -18,9 +18,9 @@ use crate::timing::DcfConfig;
 /// How many times a station tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
-    /// For ever: the form of 2000.
+    /// Without a limit, as in the formula of 2000.
     Unlimited,
-    /// As often as the configuration says, then the packet is given up.
+    /// Up to the retry limit of the configuration, after which the packet is given up.
     Finite,
 }
 
@@ -33,7 +33,7 @@ pub struct Saturation {
     pub collision_probability: f64,
     /// Packets delivered a second, of all stations together.
     pub packets_per_s: f64,
-    /// Of these, the bits of the packets, in bit/s.
+    /// Bits of the delivered packets, in bit/s.
     pub throughput_bps: f64,
 }
 

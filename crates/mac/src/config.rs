@@ -62,7 +62,7 @@ pub enum Mac {
 pub struct NullingConfig {
     /// Antennas of every node; all but one can null.
     pub antennas: usize,
-    /// Who is nulled.
+    /// Rule for which neighbours are nulled.
     pub rule: NullingRule,
     /// What a node does that would have to null too many.
     pub overload: Overload,

@@ -22,7 +22,7 @@ pub enum MeshError {
     SamePlace {
         /// The one.
         first: usize,
-        /// The other.
+        /// The second of the nodes.
         second: usize,
         /// Coordinate of the place that two nodes share, in metres.
         x_m: f64,

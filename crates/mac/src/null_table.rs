@@ -7,9 +7,9 @@ use crossfade_core::SimTime;
 /// Which end of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It has sent an RTS.
+    /// The node has sent an RTS.
     Sender,
-    /// It has sent a CTS.
+    /// The node has sent a CTS.
     Receiver,
 }
 

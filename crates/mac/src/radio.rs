@@ -12,9 +12,9 @@ enum Activity {
     Idle,
     /// Something is on the air, but it has not locked on it.
     Busy,
-    /// It has locked on a frame, for itself or others.
+    /// The radio has locked on a frame, for itself or others.
     Receive,
-    /// It sends.
+    /// The radio sends.
     Transmit,
 }
 

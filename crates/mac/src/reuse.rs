@@ -127,7 +127,7 @@ struct Search<'a> {
     steps: u64,
 }
 
-/// Who nulls whom among the links chosen.
+/// Which node nulls which among the links chosen.
 #[derive(Clone)]
 struct Nulls {
     /// The node that nulls, and the one nulled.

@@ -156,7 +156,7 @@ impl Station {
         }
     }
 
-    /// There is a packet to send. Only without one before.
+    /// Begins to send a packet; only while there is no other.
     pub(crate) fn begin(&mut self, now: SimTime, job: Job) {
         self.job = Some(job);
         if self.contention.backoff.is_none() {
@@ -180,7 +180,7 @@ impl Station {
         }
     }
 
-    /// Something is on the air.
+    /// Notes that the medium has become busy.
     pub(crate) fn on_busy(&mut self, now: SimTime) {
         self.contention.on_busy(now);
     }
@@ -300,7 +300,7 @@ impl Station {
         self.contention.reset();
     }
 
-    /// A frame for this station was understood.
+    /// Takes in a frame for this station that was decoded.
     pub(crate) fn on_frame(&mut self, now: SimTime, frame: &Frame) -> Heard {
         let Timing { sifs, .. } = self.rules.timing;
         match (frame.kind, self.phase) {

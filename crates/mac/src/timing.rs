@@ -52,7 +52,7 @@ impl Default for DcfConfig {
 const RTS_BYTES: u32 = 20;
 const CTS_BYTES: u32 = 14;
 const ACK_BYTES: u32 = 14;
-/// Of DATA: a MAC header with four addresses, and the FCS.
+/// Header of DATA: a MAC header with four addresses, and the FCS.
 const DATA_HEADER_BYTES: u32 = 34;
 
 /// The largest packet that fits into a DATA frame, in bytes (IEEE 802.11-1999, 7.1.2).

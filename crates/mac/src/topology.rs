@@ -37,7 +37,7 @@ pub enum Topology {
     Chain {
         /// How many hops; one node more.
         hops: usize,
-        /// Between neighbours.
+        /// Distance between neighbours, in metres.
         spacing_m: f64,
     },
     /// `rows` lines of `columns` nodes, numbered along the lines.
@@ -46,7 +46,7 @@ pub enum Topology {
         rows: usize,
         /// How many nodes in each.
         columns: usize,
-        /// Between neighbours.
+        /// Distance between neighbours, in metres.
         spacing_m: f64,
     },
     /// Nodes 1 to `stations` evenly on a circle around node 0.
@@ -58,7 +58,7 @@ pub enum Topology {
     },
     /// Nodes anywhere, uniformly, in a square with `spacing_m` squared of room for each.
     Random {
-        /// How many.
+        /// Number of nodes.
         nodes: usize,
         /// The side of the square over the square root of their number.
         spacing_m: f64,

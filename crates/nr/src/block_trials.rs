@@ -168,7 +168,7 @@ struct Selective {
 pub struct BlockTrials {
     block: SimulatedBlock,
     snr_db: f64,
-    /// Of each copy the slot and the redundancy version.
+    /// Slot and redundancy version of each copy.
     copies: Vec<(u64, u32)>,
     prbs: u32,
     selective: Option<Selective>,

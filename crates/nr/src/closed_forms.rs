@@ -84,7 +84,7 @@ pub struct ClosedForms {
 }
 
 impl ClosedForms {
-    /// Those of `config`.
+    /// Closed forms of `config`.
     ///
     /// # Errors
     /// The first assumption that it does not meet: one user, a constant channel, no outer loop, nothing that interrupts.

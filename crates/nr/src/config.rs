@@ -21,7 +21,7 @@ const MOST_BLOCKS: u32 = 275;
 /// How ratios of many resource blocks become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveSinr {
-    /// That with the mean mutual information of the constellation, bit-interleaved. Nothing is calibrated.
+    /// Effective SINR with the mean mutual information of the constellation, bit-interleaved. Nothing is calibrated.
     MutualInformation,
     /// Exponential effective SINR mapping, -b ln(mean of exp(-ratio / b)), with a b of each scheme.
     Exponential,
@@ -42,7 +42,7 @@ pub struct NrConfig {
     pub control_symbols: u32,
     /// Resource elements of a resource block and slot that reference signals take.
     pub dmrs_re: u32,
-    /// Those of other overhead.
+    /// Resource elements of other overhead.
     pub overhead_re: u32,
     /// Layers, each with the signal-to-noise ratio of the user.
     pub layers: u32,
@@ -62,9 +62,9 @@ pub struct NrConfig {
     pub shadowing: Option<ShadowingConfig>,
     /// What stands in the way now and then; `None` is nothing.
     pub blockage: Option<Blockage>,
-    /// Who is there.
+    /// Users of the cell.
     pub users: Vec<NrUser>,
-    /// Who gets which group of resource blocks.
+    /// Rule for which user gets which group of resource blocks.
     pub scheduler: Scheduler,
     /// How the base station learns of channels.
     pub feedback: QualityReports,
@@ -88,7 +88,7 @@ pub struct NrConfig {
     pub stack: Option<StackConfig>,
 }
 
-/// Who gets which group of resource blocks of a slot. Retransmissions come first.
+/// Which user gets which group of resource blocks of a slot. Retransmissions come first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheduler {
     /// Users with data in turns.
@@ -97,7 +97,7 @@ pub enum Scheduler {
     MaxSinr,
     /// The user with the highest rate relative to what the user had, over a window of so many slots with data.
     ProportionalFair {
-        /// The window.
+        /// Slots over which the rate of a user is averaged.
         window_slots: f64,
     },
 }
@@ -148,7 +148,7 @@ pub enum Fidelity {
 /// The priority of users that say nothing of it: that of the class of most traffic (5QI 9).
 pub const USUAL_PRIORITY: u32 = 90;
 
-/// A user.
+/// A user of an NR cell.
 #[derive(Clone, Debug)]
 pub struct NrUser {
     /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
@@ -159,7 +159,7 @@ pub struct NrUser {
     pub fd_t: f64,
     /// What was recorded in place of a channel.
     pub trace: Option<SinrTrace>,
-    /// Of users with new data those with the least number go first.
+    /// Priority of the user: among users with new data the least number goes first.
     pub priority: u32,
     /// How its packets wait on the downlink, with a limit of their own; `None` is first in, first out, within that of the cell.
     pub queue: Option<QueueConfig>,

@@ -11,7 +11,7 @@ pub(crate) struct Dimension {
 }
 
 impl Dimension {
-    /// Of a constellation with so many bits a symbol: 2, 4, 6, 8 or 10.
+    /// One dimension of a constellation with so many bits a symbol: 2, 4, 6, 8 or 10.
     pub(crate) fn of(bits_per_symbol: u32) -> Self {
         let bits = bits_per_symbol / 2;
         let scale = (2.0 * (libm::pow(4.0, f64::from(bits)) - 1.0) / 3.0).sqrt();

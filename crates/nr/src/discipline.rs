@@ -13,7 +13,7 @@ pub(crate) struct Discipline {
 }
 
 impl Discipline {
-    /// Of user `number`, without packets. Its stream is called `queue.nr.N`, on the uplink `queue.nr.up.N`.
+    /// The queue of user `number`, without packets. Its stream is called `queue.nr.N`, on the uplink `queue.nr.up.N`.
     pub(crate) fn new(
         config: QueueConfig,
         way: Way,

@@ -43,7 +43,7 @@ impl Mapping {
 pub(crate) struct Reported {
     /// The slot that they are of.
     slot: Option<u64>,
-    /// One of all groups, or each.
+    /// One ratio of all groups, or one of each.
     ratios: Vec<f64>,
     /// The information that Gaussian symbols would carry at each.
     gaussian: Vec<f64>,
@@ -91,7 +91,7 @@ impl Reported {
         }
     }
 
-    /// One of all groups, or each.
+    /// One ratio of all groups, or one of each.
     pub(crate) fn ratios(&self) -> &[f64] {
         &self.ratios
     }

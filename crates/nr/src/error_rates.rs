@@ -27,7 +27,7 @@ impl ErrorRates {
         Self { implementation_loss_db, ..Self::default() }
     }
 
-    /// Of a cell with this configuration.
+    /// Error rates of a cell with this configuration.
     pub(crate) fn of_config(config: &NrConfig) -> Self {
         let one = CodeBlocks { base_graph: BaseGraph::One, count: 1, bits: 0 };
         Self {

@@ -99,7 +99,7 @@ pub(crate) enum Process {
     Idle,
     /// Its acknowledgement acts in slot `due`; `is_acknowledged` is what the base station reads then.
     Waiting { block: Block, due: u64, is_acknowledged: bool },
-    /// It has to be retransmitted.
+    /// The block has to be retransmitted.
     Failed { block: Block },
 }
 

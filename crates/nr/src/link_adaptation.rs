@@ -12,7 +12,8 @@ pub(crate) struct Adaptation {
     schemes: &'static [CodedModulation],
     /// In dB, by index, for the error rate that is aimed at; in slots with so many symbols for data.
     from_db: Vec<(u32, Vec<f64>)>,
-    /// Of quality indicators from 1 on, for the error rate that they promise; none where ratios are reported.
+    /// Ratios in dB from which each quality indicator from 1 on keeps the error rate it promises; `None` where ratios
+    /// are reported.
     indicators_db: Option<Vec<f64>>,
     process_share: f64,
     mapping: Mapping,

@@ -123,7 +123,7 @@ impl McsTable {
         MCS[self.0]
     }
 
-    /// Those that channel quality indicators from 1 on promise; 0 promises nothing.
+    /// Schemes that channel quality indicators from 1 on promise; 0 promises nothing.
     pub fn quality_indicators(self) -> &'static [CodedModulation] {
         CQI[self.0]
     }

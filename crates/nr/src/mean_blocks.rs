@@ -35,7 +35,7 @@ struct Outstanding {
     /// If it had, the probability that the block is still retransmitted, and that it never arrives.
     missing: f64,
     lost: f64,
-    /// It is lost once that exceeds this; infinite behind that.
+    /// Draw of the block: the block is lost once the sum exceeds it; infinite behind that.
     draw: f64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct MeanBlocks {
 pub(crate) struct Retransmissions {
     /// The probability that something is.
     pub(crate) share: f64,
-    /// Of the masses, the part that is.
+    /// Part of the masses that is sent.
     part: f64,
     /// Resource blocks in the mean.
     pub(crate) prbs: f64,

@@ -85,7 +85,7 @@ fn information_density(bits_per_symbol: u32, snr_db: f64) -> (f64, f64) {
     (found.0 * below, found.1.max(1e-12) * below)
 }
 
-/// Of two pulse-amplitude modulations with so many bits each.
+/// Mean and variance of the information density of two pulse-amplitude modulations with so many bits each.
 fn moments(bits: u32, snr: f64) -> (f64, f64) {
     let levels = 1_usize << bits;
     let energy = 2.0 * (libm::pow(4.0, f64::from(bits)) - 1.0) / 3.0;

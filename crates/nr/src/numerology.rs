@@ -120,7 +120,7 @@ impl Duplex {
         (!self.pattern.is_empty()).then(|| self.pattern[(slot % self.pattern.len() as u64) as usize])
     }
 
-    /// How many slots until it repeats.
+    /// Slots after which the pattern repeats.
     pub fn period(&self) -> u64 {
         self.pattern.len().max(1) as u64
     }

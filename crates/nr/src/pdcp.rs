@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// What came of an SDU, in the order of their counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
-    /// It arrived; it has been there since then.
+    /// The packet arrived, and has been there since then.
     Arrived {
         /// PDCP COUNT of the packet.
         count: u64,
         /// When it came.
         since: SimTime,
     },
-    /// It is given up.
+    /// The packet is given up.
     Lost {
         /// PDCP COUNT of the packet.
         count: u64,

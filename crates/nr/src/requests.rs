@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 /// What the base station learns of a user.
 #[derive(Clone, Copy, Debug)]
 enum News {
-    /// It has something to send.
+    /// The user has something to send.
     Request,
-    /// It had so many bytes behind the block of a slot.
+    /// The user had so many bytes behind the block of a slot.
     Report { bytes: u64, slot: u64 },
 }
 

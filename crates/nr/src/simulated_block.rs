@@ -62,11 +62,11 @@ struct Link {
 /// The power gains that the symbols of a transmission meet.
 #[derive(Clone, Copy)]
 enum Gains<'a> {
-    /// One of all.
+    /// One gain of all symbols.
     Of(f64),
     /// A Rayleigh gain of its own for each.
     Drawn,
-    /// Those of resource blocks, in whose subcarriers symbols are one after the other, OFDM symbol by OFDM symbol.
+    /// Gains of resource blocks, in whose subcarriers symbols are one after the other, OFDM symbol by OFDM symbol.
     OfResourceBlocks(&'a [f64]),
 }
 
@@ -78,8 +78,8 @@ struct Part {
     symbols: usize,
     block: Vec<u8>,
     word: Vec<u8>,
-    /// Of each redundancy version that was sent: sums over its copies of gain times what was received, real and imaginary parts, and of
-    /// gains.
+    /// For each redundancy version that was sent: sums over its copies of gain times what was received, real and
+    /// imaginary parts, and of gains.
     received: [Option<Received>; 4],
     is_decoded: bool,
 }

@@ -95,7 +95,7 @@ pub struct UplinkConfig {
 /// How users come by grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grants {
-    /// They send scheduling requests and buffer status reports.
+    /// Users send scheduling requests and buffer status reports.
     Requested,
     /// Everybody has a grant in every slot of the uplink.
     Proactive,

@@ -19,7 +19,7 @@ pub struct Allocation {
     pub symbols: u32,
     /// Resource elements that demodulation reference signals take of each resource block.
     pub dmrs_re: u32,
-    /// Those that other overhead takes: 0, 6, 12 or 18.
+    /// Resource elements that other overhead takes: 0, 6, 12 or 18.
     pub overhead_re: u32,
     /// Resource blocks.
     pub prbs: u32,
@@ -85,7 +85,7 @@ pub struct CodeBlocks {
 }
 
 impl CodeBlocks {
-    /// Those of a transport block of `bits` at code rate `rate` (38.212 sections 6.2.2, 7.2.2 and 5.2.2).
+    /// Code blocks of a transport block of `bits` at code rate `rate` (38.212 sections 6.2.2, 7.2.2 and 5.2.2).
     pub fn of(bits: u32, rate: f64) -> Self {
         let base_graph = BaseGraph::of_block(bits, rate);
         let with_checksum = bits + if bits > 3824 { 24 } else { 16 };

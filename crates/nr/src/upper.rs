@@ -162,7 +162,7 @@ impl Upper {
         stack.expire(now, &mut leave);
     }
 
-    /// Changes of the cell, failures, and their ends.
+    /// Carries out handovers, radio link failures and their ends.
     fn interrupt(&mut self, now: SimTime, number: usize, downlink: &mut Direction) {
         let user = &mut self.users[number];
         let mut next = None;

@@ -20,7 +20,7 @@ pub struct Diversity {
 }
 
 impl Diversity {
-    /// Of a physical layer at `rho` (a ratio).
+    /// Diversity of a physical layer at `rho` (a ratio).
     ///
     /// # Errors
     /// A scheme whose symbols interfere.

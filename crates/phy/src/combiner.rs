@@ -157,7 +157,7 @@ mod tests {
     use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
     use crossfade_core::{RunSeed, SimTime};
 
-    /// Of 40 receptions the joint stage keeps, and detects, the last 32; sums hold all 40.
+    /// The joint stage keeps, and detects, the last 32 of 40 receptions; sums hold all 40.
     #[test]
     fn what_is_kept_of_more_than_thirty_two_receptions() {
         let seed = RunSeed { seed: 1, run: 0 };

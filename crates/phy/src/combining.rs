@@ -14,7 +14,7 @@ use crate::scheme::Scheme;
 /// How receptions of the same frame are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combining {
-    /// Where.
+    /// Stage of the receiver that combines.
     pub stage: Stage,
     /// What a reception counts, at the stages that weigh.
     pub weights: Weights,

@@ -74,7 +74,7 @@ pub enum PhyError {
         first: &'static str,
         /// Value of that key in dB.
         first_db: f64,
-        /// The other.
+        /// Key of the second ratio.
         second: &'static str,
         /// Value of that key in dB.
         second_db: f64,

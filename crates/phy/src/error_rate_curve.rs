@@ -27,7 +27,7 @@ pub enum TableError {
     /// A column that is there twice.
     #[error("line {line}: column {column} is there twice")]
     ColumnTwice {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
         /// Which.
         column: &'static str,
@@ -35,19 +35,19 @@ pub enum TableError {
     /// A line with more or fewer fields than there are columns.
     #[error("line {line}: {found} fields, but there are {columns} columns")]
     Fields {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// Fields.
+        /// Fields found in the line.
         found: usize,
-        /// Columns.
+        /// Columns of the header.
         columns: usize,
     },
     /// A field that is not what it should be.
     #[error("line {line}: {column} = {}: must be {allowed}", crossfade_core::excerpt(value))]
     Value {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// Which column.
+        /// Column of the value.
         column: &'static str,
         /// What is there.
         value: String,
@@ -57,13 +57,13 @@ pub enum TableError {
     /// A point occurs twice.
     #[error("line {line}: snr_db = {snr_db:?}, transmissions = {transmissions} is on line {first} already")]
     Twice {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// And where before.
+        /// Line on which the point occurred first.
         first: usize,
-        /// Of the point.
+        /// SNR of the point, in dB.
         snr_db: f64,
-        /// Of the point.
+        /// Transmissions of the point.
         transmissions: u32,
     },
     /// More transmissions fail than fewer.
@@ -72,21 +72,21 @@ pub enum TableError {
          one less"
     )]
     Grows {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// Of the point.
+        /// Transmissions of the point.
         transmissions: u32,
-        /// After them.
+        /// Error rate after these transmissions.
         residual: f64,
-        /// After one less.
+        /// Error rate after one transmission less.
         before: f64,
     },
     /// A ratio that has not all numbers of transmissions.
     #[error("snr_db = {snr_db:?} lacks transmissions = {transmissions}: every ratio needs 1 to {most}")]
     Lacks {
-        /// Of the point.
+        /// SNR of the point, in dB.
         snr_db: f64,
-        /// Of the point.
+        /// Transmissions of the point.
         transmissions: u32,
         /// What other ratios have.
         most: u32,
@@ -105,7 +105,7 @@ pub enum TableError {
     /// Two columns for one thing.
     #[error("line {line}: columns error_rate and residual are one thing: give one of them")]
     TwoRates {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
     },
     /// A ratio that the table does not reach.
@@ -113,7 +113,7 @@ pub enum TableError {
     Outside {
         /// What was asked for.
         snr_db: f64,
-        /// The least.
+        /// Least ratio of the curve.
         from: f64,
         /// The greatest.
         to: f64,

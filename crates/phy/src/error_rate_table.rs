@@ -79,13 +79,13 @@ pub enum NoCurve {
     Mode {
         /// What was asked for.
         mode: String,
-        /// Those that there are.
+        /// Modes that the table has.
         modes: String,
     },
     /// Nothing says which.
     #[error("has several modes, and none was named: must be one of {modes}")]
     Unnamed {
-        /// Those that there are.
+        /// Modes that the table has.
         modes: String,
     },
     /// Told apart by what a mode does not say.

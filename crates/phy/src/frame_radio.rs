@@ -21,11 +21,11 @@ pub struct FrameRadio {
 /// What became of a frame.
 #[derive(Clone, Debug)]
 pub enum Received {
-    /// It passes its check.
+    /// The frame passes its check.
     Good,
-    /// It fails its check and is of no use: nothing is combined.
+    /// The frame fails its check and is of no use: nothing is combined.
     Corrupt,
-    /// It has to be combined with earlier copies, if there are any, to know.
+    /// The frame has to be combined with earlier copies, if there are any, to know.
     Soft(SoftFrame),
 }
 

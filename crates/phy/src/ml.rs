@@ -75,7 +75,7 @@ pub(crate) struct Ml<'a, const K: usize, const QPSK: bool> {
     pub(crate) candidates: &'a Candidates,
     pub(crate) statistic: &'a [f32],
     pub(crate) stride: usize,
-    /// The labels are added to what these hold of other groups.
+    /// Words that hold the labels of other groups, to which those of this group are added.
     pub(crate) words: &'a mut [u32],
 }
 

@@ -43,7 +43,7 @@ pub struct MutualInformation {
     polynomials: OnceLock<Vec<[f64; POINTS]>>,
 }
 
-/// Each of those that there are: BPSK and the squares.
+/// All constellations: BPSK and the squares.
 static ALL: [MutualInformation; 7] = [
     MutualInformation::new("bpsk", 1, 1),
     MutualInformation::new("qpsk", 2, 1),
@@ -61,7 +61,7 @@ impl MutualInformation {
         Self { name, dimensions, bits, highest_db, grid: OnceLock::new(), polynomials: OnceLock::new() }
     }
 
-    /// That of the constellation called `name`.
+    /// Mutual information of the constellation called `name`.
     ///
     /// # Errors
     /// There is none of that name, or it is not Gray labelled.

@@ -9,7 +9,7 @@ use crate::layout::{MOST_SYMBOLS, Packing};
 use crossfade_channel::Matrix;
 use num_complex::Complex64;
 
-/// Of a Gram matrix without full rank (antennas that fade alike), rounding leaves a root of some columns. Outputs
+/// Rounding leaves a root of some columns of a Gram matrix without full rank (antennas that fade alike). Outputs
 /// are of single precision: divided by less than this part of the greatest entry, what is rounded off them
 /// would outweigh the noise.
 const PRECISION: f64 = 1e-6;

@@ -24,19 +24,19 @@ pub enum SwitchingError {
     /// A line with more or fewer fields than there are columns.
     #[error("line {line}: {found} fields, but there are {columns} columns")]
     Fields {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// Fields.
+        /// Fields found in the line.
         found: usize,
-        /// Columns.
+        /// Columns of the header.
         columns: usize,
     },
     /// A field that is not what it should be.
     #[error("line {line}: {column} = {}: must be {allowed}", crossfade_core::excerpt(value))]
     Value {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
-        /// Which column.
+        /// Column of the value.
         column: String,
         /// What is there.
         value: String,
@@ -51,7 +51,7 @@ pub enum SwitchingError {
         crossfade_core::excerpt(first)
     )]
     Foreign {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
         /// Which key.
         column: String,
@@ -59,13 +59,13 @@ pub enum SwitchingError {
         value: String,
         /// The first value.
         first: String,
-        /// And where.
+        /// Line of the first of the two.
         first_line: usize,
     },
     /// Ranges that overlap, are out of order or leave a gap.
     #[error("line {line}: from = {from:?}: must be {to:?}, where line {before} ends")]
     Apart {
-        /// Where.
+        /// Line of the file, counted from 1.
         line: usize,
         /// The line before it.
         before: usize,

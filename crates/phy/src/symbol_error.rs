@@ -38,7 +38,8 @@ pub fn symbol_error(modulation: Modulation, g: f64) -> f64 {
     }
 }
 
-/// Of M phases (Craig 1991): the integral of exp(-g sin^2(pi/M) / sin^2 t) over t in (0, pi - pi/M), over pi.
+/// Error rate of M phases (Craig 1991): the integral of exp(-g sin^2(pi/M) / sin^2 t) over t in (0, pi - pi/M), over
+/// pi.
 fn phase_error(points: f64, g: f64) -> f64 {
     let (step, steps) = (std::f64::consts::PI * (1.0 - 1.0 / points), 2000);
     let sin = libm::sin(std::f64::consts::PI / points);

@@ -50,11 +50,11 @@ pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
     Ok(student_t_quantile(f64::midpoint(1.0, coverage), f64::from(degrees)))
 }
 
-/// Of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval, lower and
-/// upper end of the interval that also covers rare events, number of runs in which it is defined and whether it is a lower
-/// bound; number of runs of each group and whether they suffice: `precision` or `count` of the plan, with the column of the
-/// metric that it is about. `distributions` are those of each row, packed; `most` is the largest mean that each metric
-/// of each group can have ([`crossfade_experiment::Support`]), by default infinite.
+/// Estimates of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval,
+/// lower and upper end of the interval that also covers rare events, number of runs in which it is defined and whether
+/// it is a lower bound; number of runs of each group and whether they suffice: `precision` or `count` of the plan, with
+/// the column of the metric that it is about. `distributions` are those of each row, packed; `most` is the largest mean
+/// that each metric of each group can have ([`crossfade_experiment::Support`]), by default infinite.
 #[pyfunction]
 #[pyo3(signature = (values, starts, names, columns, precision = None, count = None, distributions = None, most = None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

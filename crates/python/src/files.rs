@@ -17,7 +17,7 @@ pub(crate) struct GivenFiles {
     controls: Failure,
 }
 
-/// Of a scenario that came alone.
+/// Message for a scenario that came alone.
 const NONE: &str = "this scenario was given without files";
 
 impl GivenFiles {

@@ -20,7 +20,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// That there is none.
+    /// No known rows.
     pub(crate) fn none(experiment: Arc<Experiment>) -> Self {
         let numbers = PointNumbers::of(&experiment);
         Self { experiment, numbers, known: Arc::default(), sets: NameSets::default() }

@@ -1,4 +1,4 @@
-//! Who sends over a network, whatever carries the packets.
+//! Flows over a network, whatever carries the packets.
 
 use crate::error::ScenarioError;
 use crate::files::Files;

@@ -13,9 +13,9 @@ pub enum PerUser<T> {
     One(T),
     /// The first has one end, the last the other.
     Range {
-        /// Of the first.
+        /// Value of the first user.
         from: T,
-        /// Of the last.
+        /// Value of the last user.
         to: T,
     },
 }

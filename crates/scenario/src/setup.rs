@@ -15,7 +15,7 @@ pub struct Setup {
     pub slot: SimTime,
     /// Bytes of the packet that a slot is of: `link.packet_size`. Flows may have others.
     pub packet_size: u32,
-    /// Who sends: at least one, or none where the physical layer is looked at alone.
+    /// The flows: at least one, or none where the physical layer is looked at alone.
     pub flows: Vec<FlowSetup>,
     /// What carries their packets.
     pub network: NetworkSetup,

@@ -22,12 +22,12 @@ enum DatagramSource {
 }
 
 impl Datagrams {
-    /// Of a source that switches on and off.
+    /// Datagrams of a source that switches on and off.
     pub(crate) fn on_off(source: OnOffSource) -> Self {
         Self { source: DatagramSource::OnOff(Box::new(source)), next_seq: 0 }
     }
 
-    /// Of a record.
+    /// Datagrams of a record.
     pub(crate) fn recorded(record: SendRecord) -> Self {
         Self { source: DatagramSource::Recorded { record, start: SimTime::ZERO }, next_seq: 0 }
     }

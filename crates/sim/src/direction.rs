@@ -44,7 +44,7 @@ pub(crate) trait Direction: Sized {
     /// Where a loss or a drop is counted, and what observers call it.
     fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind);
 
-    /// Which segment it is, or which is expected next.
+    /// Number of the segment, or of the one expected next.
     fn seq(&self) -> u64;
 
     /// Whether this is the first time that a mark of a queue is seen on it.

@@ -115,7 +115,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.snapshot(now))
     }
 
-    /// Who watches.
+    /// The observer of the run.
     pub fn observer(&mut self) -> &mut O {
         either!(mut self, event_loop => event_loop.observer())
     }

@@ -10,10 +10,10 @@ pub struct Interrupted;
 /// Why a simulation has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimulationError {
-    /// It was cancelled before its end.
+    /// The simulation was cancelled before its end.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// There is no such network.
+    /// The network is not a valid one.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }

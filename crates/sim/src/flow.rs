@@ -75,7 +75,7 @@ pub(crate) struct AccessLines {
 pub(crate) struct FlowRoute {
     /// Index of the flow's route among the routes of the network.
     pub(crate) route: u32,
-    /// Where it begins.
+    /// Where the route begins.
     pub(crate) first: Step,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Flow {
     /// By how many bytes the last packet is shorter.
     pub(crate) last_short_by: u32,
     pub(crate) sack_block_size: u32,
-    /// Of its segments when links were looked at last, how many the last link of the route had yet to send.
+    /// Segments of the flow that the last link of the route had yet to send when links were looked at last.
     pub(crate) unsent: u32,
     /// Between its start and its first packet.
     pub(crate) opening: SimTime,
@@ -169,7 +169,7 @@ impl Flow {
         }
     }
 
-    /// Where its packets go.
+    /// Where the flow's packets go.
     pub(crate) fn ways(&self) -> FlowWays {
         FlowWays { lines: self.lines, data: self.data, acks: self.acks }
     }

@@ -54,7 +54,8 @@ impl Tcp {
         }
     }
 
-    /// Of a connection whose handshake begins at `start`, or seems to have: what that measures counts its wait.
+    /// The settings of a connection whose handshake begins at `start`, or seems to have: what that measures counts its
+    /// wait.
     pub(crate) fn opened(&self, opening: &Opening, start: SimTime) -> Self {
         let mut tcp = self.clone();
         let handshake_rtt = tcp.config.handshake_rtt();
@@ -114,8 +115,8 @@ pub struct FlowPath {
 }
 
 impl Default for FlowPath {
-    /// Of user 0, 1000 bytes and 40 with 8 a SACK block, over the two routes of a [`Topology::path`] at whose
-    /// ends the hosts stand.
+    /// The path of user 0, with segments of 1000 bytes and ACKs of 40 with 8 a SACK block, over the two routes of a
+    /// [`Topology::path`] at whose ends the hosts stand.
     fn default() -> Self {
         Self {
             packet_size: 1000,
@@ -132,7 +133,7 @@ impl Default for FlowPath {
     }
 }
 
-/// One flow.
+/// Configuration of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
     /// Names the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with one name do
@@ -184,7 +185,7 @@ pub struct Network {
     pub warmup: SimTime,
     /// When to stop.
     pub stop: StopRule,
-    /// Of the random streams of the workloads, which have the names of the flows: one flow more shifts
+    /// Seed of the random streams of the workloads, which have the names of the flows: one flow more shifts
     /// nobody's draws.
     pub seed: RunSeed,
     /// What is left out where no result depends on it: all that can be, but in tests.

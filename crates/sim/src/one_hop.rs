@@ -39,11 +39,11 @@ pub struct OneHop {
 pub struct RunStatistics {
     /// The time that was measured.
     pub duration: SimTime,
-    /// Of the connection.
+    /// Statistics of the connection.
     pub flow: FlowStatistics,
-    /// Of the way of the data.
+    /// Statistics of the link of the data.
     pub forward: LinkSummary,
-    /// Of the way of the acknowledgements.
+    /// Statistics of the link of the ACKs.
     pub reverse: LinkSummary,
     /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
     pub stalled: bool,

@@ -14,7 +14,7 @@ pub(crate) struct Path<P, L: Layout> {
     pub(crate) packets: Packets<P>,
     /// From the hosts to the first link.
     pub(crate) entries: L::Lines,
-    /// That no other direction uses.
+    /// Links that no other direction uses.
     pub(crate) links: L::Links,
     /// From the last link to the hosts.
     pub(crate) exits: L::Lines,

@@ -45,7 +45,7 @@ pub(crate) enum Place {
     Fabric(u32),
 }
 
-/// Who takes a route.
+/// What takes a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Data,
@@ -60,7 +60,7 @@ pub(crate) struct Routing {
     pub(crate) names: Vec<String>,
     /// Whether each medium has one.
     pub(crate) have_back: Vec<bool>,
-    /// Of each medium.
+    /// Place of each medium.
     pub(crate) places: Vec<Place>,
     routes: Vec<Vec<Step>>,
     legs: Vec<FabricLeg>,

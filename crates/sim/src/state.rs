@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     ReverseEntry,
     ReverseLink,
     ReverseExit,
-    /// Of a flow.
+    /// A timer of a flow.
     Timer,
     /// An acknowledgement held back is due: of a flow.
     DelayedAck,

@@ -32,7 +32,7 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
-    /// Of the segments sent, those that the last link of the route has sent to their end, or an earlier one has lost: not those
+    /// Segments sent that the last link of the route has sent to their end, or an earlier one has lost: not those
     /// that were dropped, or that wait or are under way before that. A mesh has sent what has come out of it or is lost.
     pub segments_transmitted: u64,
     /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have
@@ -40,14 +40,14 @@ pub struct FlowStatistics {
     pub ecn_marks: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Of these, the ones whose segment was not lost: a copy of it that was sent before has reached the
+    /// Timeouts whose segment was not lost: a copy of it that was sent before has reached the
     /// receiver, or did so later. (Perhaps all its acknowledgements were lost.)
     pub spurious_timeouts: u64,
     /// The timeouts that the sender found to be spurious. Flavour `rfc` alone looks.
     pub spurious_timeouts_detected: u64,
     /// Fast retransmits, one for each fast recovery that begins, by an acknowledgement or by a timer for reordering.
     pub fast_retransmits: u64,
-    /// Of these, the ones that the sender found to be spurious.
+    /// Fast retransmits that the sender found to be spurious.
     pub spurious_fast_retransmits: u64,
     /// Probes at the tail of a flight (RFC 8985 section 7).
     pub tail_loss_probes: u64,
@@ -132,7 +132,7 @@ pub struct Completion {
 pub struct ArrivalStatistics {
     /// Flows that began after the warm-up.
     pub started: u64,
-    /// Those of them that delivered everything, in the order in which they did.
+    /// Arrivals that delivered everything, in the order in which they did.
     pub completions: Vec<Completion>,
     /// When those of them began that had not delivered everything at the end of the run, counted from its start.
     pub unfinished: Vec<SimTime>,
@@ -147,11 +147,11 @@ pub struct NetworkStatistics {
     pub duration: SimTime,
     /// When the run ended, counted from its start.
     pub end: SimTime,
-    /// Of each flow of [`crate::Network::flows`].
+    /// Statistics of each flow of [`crate::Network::flows`].
     pub flows: Vec<FlowStatistics>,
-    /// Of each of [`crate::Network::arrivals`].
+    /// Statistics of each of [`crate::Network::arrivals`].
     pub arrivals: Vec<ArrivalStatistics>,
-    /// Of each link and fabric, in the order of [`crate::Topology::media`].
+    /// Statistics of each link and fabric, in the order of [`crate::Topology::media`].
     pub links: Vec<LinkSummary>,
     /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
     pub stalled: bool,
@@ -177,13 +177,13 @@ impl NetworkStatistics {
 /// What was counted since the start of a run, its warm-up included.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Of each flow of [`crate::Network::flows`].
+    /// Snapshot of each flow of [`crate::Network::flows`].
     pub flows: Vec<FlowSnapshot>,
-    /// Of each link and fabric, in the order of [`crate::Engine::link_names`].
+    /// Report of each link and fabric, in the order of [`crate::Engine::link_names`].
     pub links: Vec<LinkReport>,
 }
 
-/// One flow.
+/// Snapshot of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowSnapshot {
     /// What was counted of it.

@@ -17,7 +17,7 @@ pub enum Distribution {
     },
     /// Exponential.
     Exponential {
-        /// The mean.
+        /// Mean of the distribution.
         mean: f64,
     },
     /// Pareto's law cut at both ends: `P[X > x]` is (`min`/x)^`shape` up to a constant, for x from `min` to
@@ -48,7 +48,7 @@ impl Distribution {
         }
     }
 
-    /// The mean.
+    /// Mean of the distribution.
     pub fn mean(self) -> f64 {
         match self {
             Self::Fixed(mean) | Self::Exponential { mean } => mean,

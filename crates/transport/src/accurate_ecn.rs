@@ -24,7 +24,7 @@ pub struct ByteCounters {
     pub ce: u32,
     /// Bytes that came with the sender's codepoint; 1 at first.
     pub ect: u32,
-    /// That codepoint is ECT(1), not ECT(0).
+    /// Whether the codepoint of the sender is ECT(1), not ECT(0).
     pub is_ect_1: bool,
 }
 
@@ -63,7 +63,7 @@ impl AccEcn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksReceived {
     packets: u32,
-    /// Of a connection with the option: bytes of a segment, and of what came.
+    /// With the option: bytes of a segment, and the bytes that came.
     counted: Option<(u32, ByteCounters)>,
     /// Marks that no acknowledgement has told of.
     pub(crate) untold: u32,

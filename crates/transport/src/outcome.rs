@@ -3,15 +3,15 @@
 /// What an acknowledgement meant to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckOutcome {
-    /// It covered new data.
+    /// The acknowledgement covered new data.
     New,
-    /// It covered nothing new.
+    /// The acknowledgement covered nothing new.
     Duplicate,
-    /// It was the duplicate that triggered a fast retransmit.
+    /// The acknowledgement was the duplicate that triggered a fast retransmit.
     FastRetransmit,
-    /// It covered everything that recovery waited for.
+    /// The acknowledgement covered everything that recovery waited for.
     RecoveryEnd,
-    /// It was older than another one.
+    /// The acknowledgement was older than another one.
     Stale,
 }
 
@@ -36,13 +36,13 @@ pub struct SenderStatistics {
     pub retransmissions: u64,
     /// Expiries of the retransmission timer, or probe timeouts of flavour `quic`.
     pub timeouts: u64,
-    /// Of these, the ones that F-RTO or Eifel found to be spurious. Flavour `rfc` alone looks.
+    /// Timeouts that F-RTO or Eifel found to be spurious. Flavour `rfc` alone looks.
     pub spurious_timeouts: u64,
     /// Fast retransmits, one for each fast recovery that begins, by an acknowledgement or by a timer for reordering. A persistent
     /// congestion is none.
     pub fast_retransmits: u64,
-    /// Of these, the ones that Eifel or D-SACK found to be spurious, or in flavour `quic` the arrival of all that was taken
-    /// for lost. Flavours `rfc` and `quic` alone look.
+    /// Fast retransmits that Eifel or D-SACK found to be spurious, or in flavour `quic` the arrival of all that was
+    /// taken for lost. Flavours `rfc` and `quic` alone look.
     pub spurious_fast_retransmits: u64,
     /// Probes at the tail of a flight.
     pub tail_loss_probes: u64,

@@ -23,7 +23,8 @@ pub struct Segment {
     pub l4s: bool,
     /// The sender has reduced its window: the receiver stops echoing congestion (RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// It ends what was sent at once: the PSH flag (RFC 9293 section 3.9.1.2). The receiver may acknowledge it at once.
+    /// The segment ends what was sent at once: the PSH flag (RFC 9293 section 3.9.1.2). The receiver may acknowledge it
+    /// at once.
     pub push: bool,
 }
 

@@ -192,7 +192,7 @@ mod tests {
         );
     }
 
-    /// Of the loss patterns of the ns-2 traces.
+    /// Shortcuts move no send under the loss patterns of the ns-2 traces.
     #[test]
     fn shortcuts_move_no_send() {
         let patterns = include_str!("../../../tests/data/golden/ns2/patterns.json");

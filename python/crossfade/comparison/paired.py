@@ -146,7 +146,7 @@ class Sample:
         return "equal" if self.mean == half == 0.0 else "too close to call"
 
     def within(self, runs: Container[int]) -> Sample:
-        """These samples, of some runs alone."""
+        """The samples of some runs alone."""
         if self.is_exact:
             return self
         values = {run: value for run, value in self.values.items() if run in runs}

@@ -104,8 +104,7 @@ class LoopbackServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Who has gone away before the answer is told nothing, and nobody needs to know; nor who came when no
-        thread was left."""
+        """Say nothing of a client that left before the answer, or came when no thread was left."""
         if not isinstance(sys.exc_info()[1], OSError | RuntimeError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 

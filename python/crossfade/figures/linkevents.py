@@ -203,7 +203,7 @@ def _slots(axes: Axes, panel: Panel) -> float:
 
 
 def _air(axes: Axes, panel: Panel) -> float:
-    """Who was on the air from when to when, whom it nulled meanwhile, and who put off a call until when."""
+    """Which node sent from when to when and nulled which others, and which put off an RTS until when."""
     nodes = sorted(set(panel.of("node")))
     rows = {node: row for row, node in enumerate(nodes)}
     frames = [event for event in panel.events if event["event"] == "air"]

@@ -235,7 +235,7 @@ def moves(curves: Curves, pairs: Sequence[tuple[Curve, Curve]]) -> list[Outcome]
 
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of what a link carries, where a shift is looked at that the paper states of no level."""
+"""Levels at which a shift is looked at where the paper names none, as shares of what a link carries."""
 
 
 def _levels(check: Mapping[str, Any], curves: Curves, reference: Curve) -> list[tuple[float, str]]:

@@ -51,7 +51,7 @@ class WorkerDiedError(Exception):
 
 
 class Workers(Protocol):
-    """Who makes chunks."""
+    """Workers that make chunks."""
 
     def threads(self) -> Mapping[str, int]:
         """How many threads each worker has, by its address."""
@@ -76,7 +76,7 @@ class Chunk:
     """Whether nothing else may be under way meanwhile."""
     began: float = 0.0
     workers: list[str] = field(default_factory=list)
-    """Who is making it: the second one and so on since it was late."""
+    """Workers that are making the chunk: the second and later ones since it was late."""
     lost: int = 0
     """How many workers were lost with it."""
 

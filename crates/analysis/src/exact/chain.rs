@@ -110,7 +110,7 @@ impl Weights {
 pub(super) struct Sums {
     weight: f64,
     pub(super) slots: f64,
-    /// Of each cycle squared.
+    /// Sum of the squares of the cycles' slots.
     pub(super) slots_squared: f64,
     pub(super) sent: f64,
     pub(super) new: f64,

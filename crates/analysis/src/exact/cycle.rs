@@ -39,7 +39,7 @@ pub(super) enum End {
     Restart,
     /// All holes were filled.
     Recovered,
-    /// That of a hole that could not be filled, after so many others.
+    /// Recovery ends by a timeout of a hole that could not be filled, after `arrived` others were.
     TimeoutInRecovery { arrived: u32 },
 }
 

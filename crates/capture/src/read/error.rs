@@ -14,7 +14,7 @@ pub enum ReadError {
     Length {
         /// What has it.
         what: &'static str,
-        /// Where it begins.
+        /// Where the block begins.
         at: u64,
         /// The length.
         length: u64,
@@ -100,7 +100,7 @@ pub enum ReadError {
     Alike {
         /// How many have a twin.
         alike: usize,
-        /// Of how many.
+        /// Packets compared.
         packets: usize,
     },
     /// Two captures of which almost nothing is in both.

@@ -22,7 +22,7 @@ struct Flow {
 /// A file that is read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events {
-    /// Where the columns time, event, flow and seq are.
+    /// Places of the columns time, event, flow and seq are.
     columns: Option<[usize; 4]>,
     flows: BTreeMap<u32, Flow>,
     packets: usize,

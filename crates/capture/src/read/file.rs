@@ -51,7 +51,7 @@ enum Format {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     packets: u64,
-    /// Those of interfaces whose packets are not read, and the link type of the first.
+    /// Packets of interfaces that are not read, and the link type of the first.
     foreign: u64,
     link_type: Option<u32>,
 }

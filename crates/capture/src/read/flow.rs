@@ -67,7 +67,7 @@ impl FlowReader {
         Ok(())
     }
 
-    /// Which flow.
+    /// Key of the flow.
     pub fn key(&self) -> FlowKey {
         self.key
     }

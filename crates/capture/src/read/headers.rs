@@ -22,9 +22,9 @@ pub struct Address(pub [u8; 16]);
 /// Which packets are of one direction of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey {
-    /// Where they come from.
+    /// Address and port that the packets come from.
     pub source: (Address, u16),
-    /// Where they go to.
+    /// Address and port that the packets go to.
     pub destination: (Address, u16),
     /// TCP; otherwise UDP.
     pub is_tcp: bool,
@@ -72,7 +72,7 @@ pub enum Kind {
     Tcp(Tcp),
     /// A datagram, with a number that another one hardly has: of its first bytes, its length and its identification.
     Udp {
-        /// That number.
+        /// Fingerprint of the datagram.
         fingerprint: u64,
         /// Whether it may be one of QUIC.
         begins: Begins,

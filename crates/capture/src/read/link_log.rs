@@ -26,7 +26,7 @@ const MILLISECOND_NS: i64 = 1_000_000;
 struct Flow {
     packets: Vec<Observed>,
     bytes: u64,
-    /// Those that came and have not left, by when they came and their size.
+    /// Packets that came and have not left, by when they came and their size.
     open: BTreeMap<(i64, u32), VecDeque<u32>>,
     last_arrived: Option<u32>,
 }

@@ -111,7 +111,7 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Of a log of that kind.
+    /// A reader of logs of this kind.
     pub fn new(kind: LogKind) -> Self {
         let (parser, names) = match kind {
             LogKind::Qlog => (Parser::Qlog(Qlog::default()), Some(qlog::NAMES)),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbered {
     packets: Vec<Observed>,
-    /// Those whose fate is not known, by their numbers.
+    /// Packets whose fate is not known, by their numbers.
     open: BTreeMap<u64, u32>,
     largest: Option<u64>,
 }

@@ -5,9 +5,9 @@ use super::headers::{FlowKey, Packet};
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived.
+    /// The packet arrived.
     Arrived,
-    /// It did not.
+    /// The packet did not arrive.
     Lost,
     /// The capture does not say.
     Unknown,
@@ -41,7 +41,7 @@ pub enum Vantage {
 /// All packets of a flow, in the order of sending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// Which flow.
+    /// Key of the flow.
     pub flow: FlowKey,
     /// Clocks of the times.
     pub vantage: Vantage,
@@ -53,8 +53,8 @@ pub struct FlowRecord {
     pub offloads: bool,
     /// The tick of the clock that tells when packets were sent, if that is not the capture's.
     pub tick_ns: i64,
-    /// Of both ends: when packets of the other direction were sent, by the receiver's clock, and how long they took to the
-    /// sender; the shortest of each second.
+    /// From captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
+    /// they took to the sender; the shortest of each second.
     pub reverse: Vec<(i64, i64)>,
     /// Whether the sender's SYN is one of Linux.
     pub is_of_linux: bool,

@@ -10,7 +10,7 @@ use crossfade_core::Carried;
 const STRETCH_S: f64 = 0.5;
 /// At most so many stretches.
 const MOST: f64 = 10_000.0;
-/// Of the packets of QUIC at least this share begins as QUIC's do.
+/// Least share of a flow's packets that begin as QUIC's do, for the flow to be taken for QUIC.
 const NEARLY_ALL: f64 = 0.99;
 /// Header protection makes so many different values of five random bits of as many packets as this, and constant content does not.
 const DIFFERENT: u32 = 16;

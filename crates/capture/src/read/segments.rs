@@ -237,7 +237,8 @@ impl Segments {
 enum Which {
     /// By its timestamp.
     This(usize),
-    /// Of those that were sent a round trip ago the one whose delay is nearest to that of a range that was sent once; without one the last.
+    /// The transmission, sent at least a round trip ago, whose delay is nearest to that of a range that was sent once;
+    /// without such a range the last.
     Likeliest { now: i64, shortest_ns: i64, recent_ns: Option<i64> },
 }
 

@@ -184,8 +184,8 @@ fn quantile_of(above: impl Fn(f64) -> f64, p: f64) -> f64 {
     narrowed.1
 }
 
-/// Of runs of delays whose mean differs from run to run, by 0.5 to 1.5: the truth of 95 % is where the mean of exp(-x / m) over m
-/// is 0.05.
+/// Experiments that the interval covers, for runs of delays whose mean differs from run to run, by 0.5 to 1.5: the
+/// truth of 95 % is where the mean of exp(-x / m) over m is 0.05.
 fn coverage_of_delays(experiments: usize) -> usize {
     let above =
         |x: f64| (0..2000).map(|i| (-x / (0.50025 + 0.0005 * f64::from(i))).exp()).sum::<f64>() / 2000.0;
@@ -204,7 +204,7 @@ fn coverage_of_delays(experiments: usize) -> usize {
 /// A name, the share above a time, and a time from two uniform numbers.
 type Kind = (&'static str, fn(f64) -> f64, fn(f64, f64) -> f64);
 
-/// Of times that some runs did not see the end of, by what they are: the experiments that the interval covered.
+/// Experiments that the interval covers, for times that some runs did not see the end of, by what the times are.
 fn coverage_of_unended_times(experiments: usize) -> Vec<(String, usize)> {
     let mut draw = uniform("censored");
     let mut found = Vec::new();

@@ -26,9 +26,9 @@ pub struct Header {
     pub scenario: Source,
     /// The point, the seed and the run, of which the links draw.
     pub point: usize,
-    /// See `point`.
+    /// Seed of the run.
     pub seed: u64,
-    /// See `point`.
+    /// Number of the run.
     pub run: u64,
     /// The largest packet in bytes.
     pub mtu: u32,
@@ -46,7 +46,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Of a run that is about to begin.
+    /// The header of a run that is about to begin.
     pub(super) fn new(
         scenario: Source,
         point: usize,

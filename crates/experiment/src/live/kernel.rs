@@ -12,9 +12,9 @@ type Sysctl = (&'static str, &'static str, String);
 /// What a scenario asks of TCP: what a host has once is set on the host and on its route, the congestion control on each socket.
 pub(super) struct KernelTcp {
     host: HostTcp,
-    /// Of each entry of the scenario's flows, by the kernel's name.
+    /// The congestion control of each entry of the scenario's flows, by the kernel's name.
     congestion: Vec<String>,
-    /// Who says so: a key or an option.
+    /// What asks for it: a key or an option.
     asked_by: &'static str,
 }
 

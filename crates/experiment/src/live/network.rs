@@ -107,7 +107,7 @@ pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
     network
 }
 
-/// Of three reports, the one of the end of the warm-up and the last are kept.
+/// Keeps two reports: the one of the end of the warm-up, and the last.
 fn keep(reports: &Mutex<Vec<LinkReport>>, report: LinkReport) {
     let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
     if reports.len() == 2 {

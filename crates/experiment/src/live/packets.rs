@@ -6,7 +6,7 @@ use crossfade_live::{Entry, Fate};
 use crossfade_scenario::ScenarioError;
 use std::collections::{BTreeMap, HashMap};
 
-/// Of the other direction the shortest delay of each of these times counts.
+/// Windows of the other direction, in nanoseconds: the shortest delay of each counts.
 const WINDOW_NS: i64 = 1_000_000_000;
 
 /// A packet of a recorded run.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Replay {
     /// What the journal says of its run.
     pub header: Header,
-    /// Of each link, or of what both directions share.
+    /// Replay of each link, or of what both directions share.
     pub lanes: Vec<LaneReplay>,
     /// What may be the reason of differences, if there are any.
     pub warnings: Vec<String>,
@@ -30,11 +30,11 @@ pub struct LaneReplay {
     pub link: &'static str,
     /// Packets that entered it.
     pub packets: u64,
-    /// Those that came out, were lost, and were dropped by its queue.
+    /// Packets that came out, were lost, and were dropped by its queue.
     pub arrived: u64,
-    /// See `arrived`.
+    /// Packets that the channel lost.
     pub lost: u64,
-    /// See `arrived`.
+    /// Packets that the queue dropped.
     pub dropped: u64,
     /// Where the simulation first does something else.
     pub difference: Option<String>,

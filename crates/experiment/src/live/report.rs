@@ -11,7 +11,7 @@ pub struct Direction {
     pub name: &'static str,
     /// Packets that the host sent.
     pub packets: u64,
-    /// Those that came out at the other host.
+    /// Packets that came out at the other host.
     pub arrived: u64,
     /// Bytes of the packets that arrived.
     pub arrived_bytes: u64,
@@ -43,7 +43,7 @@ pub struct Direction {
     pub late_share: f64,
     /// The share of a processor that it took.
     pub cpu_share: f64,
-    /// Of frames with payload, the share that the channel lost; absent without frames.
+    /// Share of frames with payload that the channel lost; absent without frames.
     pub frame_error_rate: Option<f64>,
     /// How often a frame with payload was sent, in the mean; absent without frames.
     pub frame_transmissions_per_frame: Option<f64>,

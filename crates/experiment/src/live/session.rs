@@ -24,7 +24,7 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StayAwake {
-    /// They may sleep.
+    /// The pumps may sleep.
     Never,
     /// For a second after each packet.
     #[default]
@@ -96,7 +96,7 @@ pub(super) struct Ended {
     pub(super) links: Vec<WatchedLink>,
     pub(super) bulk: Vec<BulkReport>,
     pub(super) samples: Vec<Sample>,
-    /// Of the far host.
+    /// TCP's counters of the far host.
     pub(super) counters: TcpCounters,
 }
 
@@ -331,7 +331,7 @@ fn flows(setup: &Setup, congestion: &[String]) -> Vec<BulkFlow> {
     setup.flows.iter().zip(congestion).flat_map(of_entry).collect()
 }
 
-/// Those of sockets that sent data.
+/// Congestion controls of sockets that sent data.
 fn congestion(bulk: &[BulkReport], samples: &[Sample]) -> Vec<String> {
     let of_bulk = bulk.iter().map(|flow| &flow.congestion);
     let of_samples = samples.iter().filter(|sample| sample.tcp.data_segments_out > 0);

@@ -38,7 +38,7 @@ pub struct BlockFacts {
 }
 
 impl BlockFacts {
-    /// Of the block of a scenario, if it has one.
+    /// Facts of the block of a scenario, if it has one.
     pub(crate) fn of(setup: &Setup) -> Option<Self> {
         let model = &setup.nr()?.model;
         let block = model.block.as_ref()?;
@@ -159,7 +159,7 @@ pub(super) fn expected(nr: &NrSetup) -> Result<Metrics, ScenarioError> {
 /// Blocks of one kind at one ratio of signal to noise.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct CountedBlocks {
-    /// Which block.
+    /// The block that was counted.
     pub block: BlockFacts,
     /// How often it was sent at most.
     pub transmissions: u32,

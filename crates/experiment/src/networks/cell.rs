@@ -40,7 +40,7 @@ impl NetworkKind for CellSetup {
         ("cell", json!(facts(self, setup)))
     }
 
-    /// Of the users blocks of two fading processes, and a queue; with an uplink twice.
+    /// Bytes that the users take: blocks of two fading processes, and a queue; with an uplink twice.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
         let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
@@ -174,7 +174,7 @@ pub(super) struct CellFacts {
 /// An uplink.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct UplinkFacts {
-    /// Which slots it has.
+    /// Slots of the uplink.
     pattern: String,
     /// From a packet's arrival at its user to the first slot that may carry it, in seconds.
     grant_delay_s: f64,
@@ -193,7 +193,7 @@ pub(super) struct CellFlowFacts {
     round_trip_s: f64,
 }
 
-/// A user.
+/// Facts of a user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct UserFacts {
     /// The mean signal-to-noise ratio in dB.
@@ -371,7 +371,7 @@ fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
 /// What users of a cell did, alone or together.
 pub(crate) struct UsersMeasured {
     pub(super) counts: UserStatistics,
-    /// Of each of them, the bit/s of packets that came through.
+    /// Goodput of each user: the bit/s of packets that came through.
     goodputs_bps: Vec<f64>,
     /// The time that was measured, in slots.
     slots: f64,
@@ -407,7 +407,7 @@ impl UsersMeasured {
         of_some(self.counts.arq.frame_errors, self.counts.arq.frames)
     }
 
-    /// Of the frames of bits that were not sent before, the share that failed.
+    /// Share of the frames with bits that were not sent before that failed.
     fn initial_frame_error_rate(&self) -> f64 {
         of_some(self.counts.first_errors, self.counts.arq.frames)
     }
@@ -417,12 +417,12 @@ impl UsersMeasured {
         of_some(self.counts.failures_before, self.counts.arq.frames_delivered)
     }
 
-    /// Of the frames sent, the share with so many bits a symbol.
+    /// Share of the frames sent that had so many bits a symbol.
     fn modulation_share(&self, bits: usize) -> f64 {
         self.counts.frames_by_bits[bits - 1] as f64 / self.counts.sent() as f64
     }
 
-    /// Of the frames sent, the share for which less than the lowest level was predicted.
+    /// Share of the frames sent for which less than the lowest level was predicted.
     fn below_levels_share(&self) -> f64 {
         self.counts.below_levels as f64 / self.counts.sent() as f64
     }
@@ -470,16 +470,16 @@ pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "bins_per_slot", "1", "Bins per slot", "Bins that a user of a cell had in a slot, in the mean.", |users| users.bins_per_slot()),
     MetricOf::each(USER, "retransmissions_per_frame", "1", "Retransmissions per frame", "Frames of a cell that failed, for each frame of bits that were not sent before.", |users| users.retransmissions_per_frame()),
     MetricOf::each(USER, "retransmissions_per_piece", "1", "Retransmissions per piece", "How often the bits of a frame that arrives, or of a part of one that was split, had failed before, in the mean.", |users| users.retransmissions_per_piece()),
-    MetricOf::each(USER, "initial_frame_error_rate", "1", "Initial frame error rate", "Of the frames of a cell whose bits were not sent before, the share that failed: what outer-loop adaptation aims at.", |users| users.initial_frame_error_rate()),
-    MetricOf::each(USER, "below_levels_share", "1", "Frames below the lowest level", "Of the frames of a cell, the share for which a channel below the lowest switch level was predicted.", |users| users.below_levels_share()),
-    MetricOf::each(USER, "modulation_share_1", "1", "Frames of 1 bit a symbol", "Of the frames of a cell, the share sent with 1 bit a symbol.", |users| users.modulation_share(1)),
-    MetricOf::each(USER, "modulation_share_2", "1", "Frames of 2 bits a symbol", "Of the frames of a cell, the share sent with 2 bits a symbol.", |users| users.modulation_share(2)),
-    MetricOf::each(USER, "modulation_share_3", "1", "Frames of 3 bits a symbol", "Of the frames of a cell, the share sent with 3 bits a symbol.", |users| users.modulation_share(3)),
-    MetricOf::each(USER, "modulation_share_4", "1", "Frames of 4 bits a symbol", "Of the frames of a cell, the share sent with 4 bits a symbol.", |users| users.modulation_share(4)),
-    MetricOf::each(USER, "modulation_share_5", "1", "Frames of 5 bits a symbol", "Of the frames of a cell, the share sent with 5 bits a symbol.", |users| users.modulation_share(5)),
-    MetricOf::each(USER, "modulation_share_6", "1", "Frames of 6 bits a symbol", "Of the frames of a cell, the share sent with 6 bits a symbol.", |users| users.modulation_share(6)),
-    MetricOf::each(USER, "modulation_share_7", "1", "Frames of 7 bits a symbol", "Of the frames of a cell, the share sent with 7 bits a symbol.", |users| users.modulation_share(7)),
-    MetricOf::each(USER, "modulation_share_8", "1", "Frames of 8 bits a symbol", "Of the frames of a cell, the share sent with 8 bits a symbol.", |users| users.modulation_share(8)),
+    MetricOf::each(USER, "initial_frame_error_rate", "1", "Initial frame error rate", "Share of the frames of a cell with bits that were not sent before which failed: what outer-loop adaptation aims at.", |users| users.initial_frame_error_rate()),
+    MetricOf::each(USER, "below_levels_share", "1", "Frames below the lowest level", "Share of the frames of a cell for which a channel below the lowest switch level was predicted.", |users| users.below_levels_share()),
+    MetricOf::each(USER, "modulation_share_1", "1", "Frames of 1 bit a symbol", "Share of the frames of a cell that were sent with 1 bit a symbol.", |users| users.modulation_share(1)),
+    MetricOf::each(USER, "modulation_share_2", "1", "Frames of 2 bits a symbol", "Share of the frames of a cell that were sent with 2 bits a symbol.", |users| users.modulation_share(2)),
+    MetricOf::each(USER, "modulation_share_3", "1", "Frames of 3 bits a symbol", "Share of the frames of a cell that were sent with 3 bits a symbol.", |users| users.modulation_share(3)),
+    MetricOf::each(USER, "modulation_share_4", "1", "Frames of 4 bits a symbol", "Share of the frames of a cell that were sent with 4 bits a symbol.", |users| users.modulation_share(4)),
+    MetricOf::each(USER, "modulation_share_5", "1", "Frames of 5 bits a symbol", "Share of the frames of a cell that were sent with 5 bits a symbol.", |users| users.modulation_share(5)),
+    MetricOf::each(USER, "modulation_share_6", "1", "Frames of 6 bits a symbol", "Share of the frames of a cell that were sent with 6 bits a symbol.", |users| users.modulation_share(6)),
+    MetricOf::each(USER, "modulation_share_7", "1", "Frames of 7 bits a symbol", "Share of the frames of a cell that were sent with 7 bits a symbol.", |users| users.modulation_share(7)),
+    MetricOf::each(USER, "modulation_share_8", "1", "Frames of 8 bits a symbol", "Share of the frames of a cell that were sent with 8 bits a symbol.", |users| users.modulation_share(8)),
 ];
 
 /// What rows keep beside them, for the quotients of all runs together.
@@ -496,7 +496,7 @@ pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
 pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_goodput_bps", "bit/s", "Goodput of a user's uplink", "Whole packets, headers included, that came through the uplink of a cell from a user; of the whole the mean over users.", |users| users.goodput_bps()),
     MetricOf::each(USER, "uplink_bins_per_slot", "1", "Uplink bins per slot", "Bins of the uplink that a user of a cell had, over all slots, in the mean.", |users| users.bins_per_slot()),
-    MetricOf::each(USER, "uplink_initial_frame_error_rate", "1", "Initial frame error rate of the uplink", "Of the frames of the uplink of a cell whose bits were not sent before, the share that failed.", |users| users.initial_frame_error_rate()),
+    MetricOf::each(USER, "uplink_initial_frame_error_rate", "1", "Initial frame error rate of the uplink", "Share of the frames of a cell's uplink with bits that were not sent before which failed.", |users| users.initial_frame_error_rate()),
     MetricOf::each(USER, "uplink_queueing_delay_mean_s", "s", "Mean queueing delay of the uplink", "How long packets waited at their user from their arrival to their first frame: for a scheduling request and its grant, for a slot of the uplink, and for bins. Those that still wait at the end are left out.", |users| users.queueing_delay_mean_s()),
 ];
 

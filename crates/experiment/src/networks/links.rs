@@ -112,11 +112,11 @@ pub(super) struct PathFacts {
     packet_bytes: u32,
     /// In the order in which packets take them, there and back.
     links: Vec<LinkFacts>,
-    /// Of each entry of the flows.
+    /// Facts of each entry of the flows.
     flows: Vec<PathFlowFacts>,
 }
 
-/// Of one link.
+/// Facts of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct LinkFacts {
     /// What it is called.
@@ -161,7 +161,7 @@ pub(super) struct HeldFacts {
     delay_s: f64,
 }
 
-/// Of one direction of a satellite link, in the long run.
+/// Facts of one direction of a satellite link, in the long run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct SatelliteFacts {
     /// Down or up.
@@ -178,7 +178,7 @@ pub(super) struct SatelliteFacts {
     mean_delay_s: f64,
 }
 
-/// Of flows that are alike.
+/// Facts of flows that are alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PathFlowFacts {
     /// Their name; empty where the scenario names no flows.

@@ -33,7 +33,7 @@ impl NetworkKind for MeshSetup {
         ("mesh", json!(facts(self, setup)))
     }
 
-    /// Of the nodes, their queues, and what there is between each two of them.
+    /// Bytes that the nodes take, with their queues and the channel between each two nodes.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.config;
         let antennas = if let Mac::Nulling(nulling) = config.mac { nulling.antennas as f64 } else { 0.0 };
@@ -63,7 +63,7 @@ impl NetworkKind for MeshSetup {
 pub(super) struct MeshFacts {
     /// How many nodes there are.
     nodes: usize,
-    /// Where they stand, in metres.
+    /// Places of the nodes, in metres.
     positions: Vec<[f64; 2]>,
     /// Up to here a frame can be understood, in metres.
     range_m: f64,
@@ -75,16 +75,16 @@ pub(super) struct MeshFacts {
     exchange_s: f64,
     /// An exchange with DIFS and the mean backoff before it, in seconds.
     slot_s: f64,
-    /// Of each entry of the flows.
+    /// Facts of each entry of the flows.
     flows: Vec<FlowFacts>,
 }
 
-/// Of flows between two nodes.
+/// Facts of flows between two nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct FlowFacts {
     /// Their name; empty where the scenario names no flows.
     name: String,
-    /// Where they begin and end; of several the longest.
+    /// Nodes at which the flows begin and end; of several flows the pair with the longest route.
     ends: [u32; 2],
     /// How many hops there are there and back.
     round_trip_hops: u32,
@@ -168,7 +168,7 @@ impl NodesMeasured {
     }
 }
 
-/// The nodes that there are, and all of them together; nothing of a path of links.
+/// What each node of a mesh counted, and all nodes together; `None` for a path of links.
 fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
     let nodes = &run.link(MESH)?.nodes;
     let seconds = run.duration.as_secs_f64();
@@ -183,7 +183,7 @@ fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)>
 /// The published metrics of its nodes, in the order of tables.
 #[rustfmt::skip]
 pub(super) static METRICS: &[MetricOf<NodesMeasured>] = &[
-    MetricOf::each(NODE, "exchanges_mean", "1", "Mean exchanges at one time", "Of a mesh: how many exchanges that succeeded were under way at one time, in the mean: the spatial reuse. Of a node, those that it called.", |nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds),
+    MetricOf::each(NODE, "exchanges_mean", "1", "Mean exchanges at one time", "Mean number of successful exchanges under way at one time, which is the spatial reuse of a mesh; for a node, of the exchanges that it began.", |nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds),
     MetricOf::each(NODE, "rts_sent", "frames", "RTS sent", "RTS frames sent.", |nodes| count(nodes.counts.rts_sent)),
     MetricOf::each(NODE, "rts_losses", "frames", "RTS lost", "RTS frames without a CTS in answer.", |nodes| count(nodes.counts.rts_losses)),
     MetricOf::each(NODE, "data_sent", "frames", "DATA sent", "DATA frames sent.", |nodes| count(nodes.counts.data_sent)),
@@ -195,7 +195,7 @@ pub(super) static METRICS: &[MetricOf<NodesMeasured>] = &[
     MetricOf::each(NODE, "data_drops", "packets", "Packets dropped for DATA", "Packets given up after too many DATA frames without an ACK.", |nodes| count(nodes.counts.data_drops)),
     MetricOf::each(NODE, "interface_drops", "packets", "Packets dropped at interfaces", "Packets that found the queue of a node full.", |nodes| count(nodes.counts.queue_drops)),
     MetricOf::each(NODE, "nulls_spent", "1", "Nulls spent", "Nulls made, one for each neighbour and exchange.", |nodes| count(nodes.counts.nulls_spent)),
-    MetricOf::each(NODE, "deferrals", "1", "Deferrals", "How often a call was put off for the sake of an exchange nearby.", |nodes| count(nodes.counts.deferrals)),
+    MetricOf::each(NODE, "deferrals", "1", "Deferrals", "How often a node put off an RTS for the sake of an exchange nearby.", |nodes| count(nodes.counts.deferrals)),
     MetricOf::each(NODE, "transmit_share", "1", "Time sending", "The share of its time that a node was sending, in the mean.", |nodes| nodes.share(nodes.counts.transmit)),
     MetricOf::each(NODE, "receive_share", "1", "Time receiving", "The share of its time that a node was locked on a frame, in the mean.", |nodes| nodes.share(nodes.counts.receive)),
     MetricOf::each(NODE, "busy_share", "1", "Time of a busy medium", "The share of its time in which a node neither sent nor received, and something else was on the air, in the mean.", |nodes| nodes.share(nodes.counts.busy)),

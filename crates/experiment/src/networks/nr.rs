@@ -36,7 +36,7 @@ impl NetworkKind for NrSetup {
         ("nr", json!(NrFacts { block: BlockFacts::of(setup), ..facts(&self.model.config) }))
     }
 
-    /// Of the users blocks of two fading processes, and a queue; with an uplink twice.
+    /// Bytes that the users take: blocks of two fading processes, and a queue; with an uplink twice.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
         let path = Path::around(&self.around, self.way_of_data() + self.way_of_acks());
@@ -89,7 +89,7 @@ impl NetworkKind for NrSetup {
 struct NrFacts {
     /// How long a slot is, in seconds.
     slot_s: f64,
-    /// Which slots carry what.
+    /// Pattern of downlink, special and uplink slots.
     pattern: String,
     /// Resource blocks of the carrier.
     resource_blocks: u32,
@@ -467,7 +467,7 @@ mod tests {
         assert!(of(&set, "rlc_status_pdus") > 10.0 && of(&set, "scheduling_requests") > 10.0);
     }
 
-    /// Of a user by formula and by simulation.
+    /// A user's metric by formula and by simulation.
     fn both(set: &Value, metric: &str) -> [f64; 2] {
         let mut set = set.as_array().unwrap().clone();
         set.push(json!(["methods", ["formula", "simulation"]]));

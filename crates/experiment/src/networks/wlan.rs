@@ -54,7 +54,7 @@ impl NetworkKind for WlanSetup {
         ("wlan", json!(facts(self, setup.packet_size)))
     }
 
-    /// Of the stations fading processes, and queues in both directions.
+    /// Bytes that the stations take: fading processes, and queues in both directions.
     fn memory(&self, setup: &Setup) -> f64 {
         let config = &self.model.config;
         let path = Path::around(&self.around, self.way(setup.packet_size));
@@ -97,7 +97,7 @@ pub(super) struct WlanFacts {
     band: &'static str,
     /// How many stations there are.
     stations: usize,
-    /// Of each group.
+    /// Facts of each group of stations.
     groups: Vec<GroupFacts>,
     /// Interframe space, slot of the backoff, smallest and largest contention window of each category, in seconds.
     categories: Vec<CategoryFacts>,
@@ -139,7 +139,7 @@ pub(super) struct CategoryFacts {
 pub(super) struct GroupFacts {
     /// Their name; empty where the scenario names none.
     name: String,
-    /// How many.
+    /// Number of stations.
     count: usize,
     /// Letters of the stations' standard, such as `ax`.
     standard: &'static str,
@@ -151,7 +151,7 @@ pub(super) struct GroupFacts {
     rate: &'static str,
     /// The lowest and the highest bit rate.
     rates_bps: [f64; 2],
-    /// Of the highest: MPDUs of a whole aggregate, and how long it lasts, in seconds.
+    /// In the highest mode: MPDUs of a whole aggregate, and how long it lasts, in seconds.
     mpdus: u32,
     /// How long it lasts.
     aggregate_s: f64,
@@ -262,7 +262,7 @@ fn wide_old_box(setup: &WlanSetup, packet_size: u32) -> Option<String> {
 pub(crate) struct StationsMeasured {
     down: StationStatistics,
     up: StationStatistics,
-    /// Of each of them, the share of time in which it sent or was sent to.
+    /// Share of time in which each station sent or was sent to.
     airtimes: Vec<f64>,
     seconds: f64,
 }
@@ -321,7 +321,7 @@ pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "station_goodput_bps", "bit/s", "Goodput of a station", "Whole packets, headers included, that came through the air to a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.down)),
     MetricOf::each(STATION, "station_uplink_goodput_bps", "bit/s", "Uplink goodput of a station", "Whole packets, headers included, that came through the air from a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.up)),
     MetricOf::each(STATION, "airtime_share", "1", "Airtime share", "The share of the time in which a station sent or was sent to, RTS, CTS, answers and collisions included; of the whole the mean over stations.", |all| all.airtimes.iter().sum::<f64>() / all.stations()),
-    MetricOf::whole("jain_airtime", "1", "Jain's index of airtime", "Of the airtimes of stations: 1 is equal shares (Jain, Chiu and Hawe 1984).", |all| jain_fairness(&all.airtimes).unwrap_or(f64::NAN)),
+    MetricOf::whole("jain_airtime", "1", "Jain's index of airtime", "Jain's index of the airtimes of stations: 1 is equal shares (Jain, Chiu and Hawe 1984).", |all| jain_fairness(&all.airtimes).unwrap_or(f64::NAN)),
     MetricOf::each(STATION, "mpdus_per_ampdu", "1", "MPDUs per aggregate", "MPDUs of an aggregate to a station, in the mean; single MPDUs count as aggregates of one.", |all| of_some(all.down.sent(), all.down.ppdus)),
     MetricOf::each(STATION, "uplink_mpdus_per_ampdu", "1", "MPDUs per aggregate of the uplink", "MPDUs of an aggregate from a station, in the mean; single MPDUs count as aggregates of one.", |all| of_some(all.up.sent(), all.up.ppdus)),
     MetricOf::each(STATION, "mpdu_error_rate", "1", "MPDU error rate", "The share that the channel lost of the MPDUs sent to a station without a collision.", |all| of_some(all.down.channel_errors, all.down.uncollided)),

@@ -11,11 +11,11 @@ const SAMPLE_COLUMNS: &str = ",link,goodput_bps,rtt_mean_s,queue_packets,capacit
 /// Which lines there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// Of events.
+    /// Lines of events alone.
     Events,
     /// The columns of samples.
     Samples,
-    /// Of both, in order of time.
+    /// Lines of both, in order of time.
     Both,
 }
 
@@ -23,9 +23,9 @@ pub(crate) enum Lines {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample<'a> {
     pub(crate) time_s: f64,
-    /// Of a flow: its number and its sender's state.
+    /// A flow's number and its sender's state; `None` in a sample of a link.
     pub(crate) flow: Option<(usize, TcpSnapshot)>,
-    /// Of a link: its name.
+    /// A link's name; `None` in a sample of a flow.
     pub(crate) link: Option<&'a str>,
     pub(crate) goodput_bps: Option<f64>,
     pub(crate) rtt_mean_s: Option<f64>,

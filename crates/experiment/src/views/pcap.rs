@@ -18,7 +18,7 @@ pub(crate) struct Pcap<'a> {
     recorded: Vec<Range<u32>>,
 }
 
-/// Of a capture without TCP.
+/// Connection of a capture without TCP.
 const NO_CONNECTION: Connection =
     Connection { mss: 1, w_max: 1, timestamps: false, sack: false, ecn: Ecn::Off, linux: false, bytes: None };
 
@@ -61,11 +61,11 @@ impl<'a> Pcap<'a> {
 
 /// The flows of a scenario by their numbers.
 pub(super) struct Numbered {
-    /// Those of TCP and QUIC's recovery, and how many bytes of data they have to send, if they end.
+    /// Flows of TCP and QUIC's recovery, and how many bytes of data they have to send, if they end.
     pub(super) tcp: Vec<(u32, TcpSetup, Option<u64>)>,
     /// What flows that arrive at random are like.
     pub(super) arrivals: Option<TcpSetup>,
-    /// Those of recorded packets.
+    /// Flows of recorded packets.
     recorded: Vec<Range<u32>>,
     /// Datagrams without feedback, recorded ones among them.
     pub(super) datagrams: Vec<Range<u32>>,

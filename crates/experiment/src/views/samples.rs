@@ -57,7 +57,7 @@ pub(super) fn sampled(
 struct Sampled<'a> {
     /// Bytes of a packet of each flow that are no data.
     headers: Vec<u32>,
-    /// Of each link.
+    /// Hop of each link.
     hops: Vec<Option<&'a HopSetup>>,
 }
 

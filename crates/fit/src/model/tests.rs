@@ -220,7 +220,7 @@ fn white_noise_has_no_period() {
     assert!(wrong <= 1 && found >= all as usize - 2, "{wrong} wrongly, {found} found, of {all}");
 }
 
-/// Of each parameter the ends between which 95 % of its draws are.
+/// Whether a truth is between the ends that hold 95 % of a parameter's draws.
 fn holds(draws: &[f64], truth: f64) -> usize {
     let (low, high) = interval(draws, 0.95);
     usize::from(low <= truth && truth <= high)

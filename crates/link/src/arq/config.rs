@@ -31,7 +31,7 @@ pub struct ArqLinkConfig {
     pub soft_buffer: SoftBufferConfig,
     /// The reverse path for acknowledgements and requests.
     pub reverse: ReverseConfig,
-    /// Who repeats lost frames.
+    /// Protocol that retransmits lost frames.
     pub protocol: ArqProtocol,
 }
 

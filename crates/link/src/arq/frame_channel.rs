@@ -20,11 +20,11 @@ pub struct Transmission {
 /// What a channel makes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception<S = Hard> {
-    /// It passes its check, whatever was received before.
+    /// The frame passes its check, whatever was received before.
     Good,
-    /// It fails its check and is of no use.
+    /// The frame fails its check and is of no use.
     Corrupt,
-    /// It passes its check or fails it, and can be combined with other copies of the same frame.
+    /// The frame passes its check or fails it, and can be combined with other copies of the same frame.
     Soft(S),
 }
 
@@ -98,7 +98,7 @@ pub enum FrameHeader {
 
 /// Frames that a loss process loses.
 pub struct LossyFrames {
-    /// Which.
+    /// Process that decides which frames are lost.
     pub loss: Box<dyn LossProcess>,
 }
 

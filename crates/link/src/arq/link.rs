@@ -86,7 +86,7 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     departures: VecDeque<(SimTime, Departure)>,
     statistics: LinkStatistics,
     arq_statistics: ArqStatistics,
-    /// Where somebody watches.
+    /// Watch over the link, if it is observed.
     watch: Option<Box<Watch>>,
     log: EventLog,
 }

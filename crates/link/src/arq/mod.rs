@@ -95,7 +95,7 @@ pub enum Content {
 /// What a receiver hears of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It passes its check, by itself or together with earlier copies.
+    /// The frame passes its check, by itself or together with earlier copies.
     Good(Pdu),
     /// Its header was read, and its payload fails its check.
     Corrupt(Pdu),
@@ -108,7 +108,7 @@ pub enum Outcome {
 pub enum Feedback {
     /// Asks once more for a frame.
     Nak {
-        /// Which.
+        /// Sequence number of the missing frame.
         seq: u64,
     },
     /// All frames before one, and another, need not be retransmitted.
@@ -125,7 +125,7 @@ pub enum Feedback {
 pub enum Delivery {
     /// A payload.
     Frame {
-        /// Which.
+        /// Payload of the frame.
         sdu: Sdu,
         /// When it was received; it may have waited for others since.
         received_at: SimTime,
@@ -135,7 +135,7 @@ pub enum Delivery {
         /// The number of the first, as far as the receiver knows: a receiver that counts modulo 256 does not
         /// notice when it misses 256 frames at once.
         first: Sdu,
-        /// How many.
+        /// Number of payloads.
         frames: u64,
     },
 }

@@ -162,7 +162,7 @@ struct Missing {
 pub struct RlpNackReceiver {
     config: RlpNackConfig,
     frames: Resequencer,
-    /// By position.
+    /// Missing frames by their position.
     missing: Vec<Missing>,
     next_deadline: SimTime,
     frames_since_ack: u32,

@@ -23,7 +23,7 @@ pub enum Packing {
 pub struct HeaderCompression {
     /// Bytes of the header in the packets that the link is given.
     pub header: u32,
-    /// Bytes that it takes on the link.
+    /// Bytes that the compressed header takes on the link.
     pub compressed: u32,
 }
 
@@ -78,7 +78,7 @@ impl SegmentationConfig {
 /// The queue of packets, and the one that is being cut into frames.
 pub(super) struct Segmenter {
     config: SegmentationConfig,
-    /// Of a drop-tail queue, which takes what finds the link idle whatever its limit.
+    /// Limit of a drop-tail queue, which takes what finds the link idle whatever its limit.
     limit: Option<QueueLimit>,
     queue: ByteQueue,
     /// What the queue dropped of what it had taken.

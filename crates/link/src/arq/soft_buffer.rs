@@ -7,7 +7,7 @@ use std::ops::Range;
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftBufferConfig {
-    /// Of how many frames at most. When one more comes, that one is forgotten of which the last copy came
+    /// Most frames of which copies are kept. When one more comes, the frame is forgotten whose last copy came
     /// longest ago.
     pub frames: u32,
     /// How many copies of a frame are added up at most. Later ones are combined with what these have left, each
@@ -88,7 +88,7 @@ impl<S: SoftValue> SoftBuffer<S> {
         }
     }
 
-    /// These frames are not waited for any more.
+    /// Forgets frames that are not waited for any more.
     #[inline]
     pub(super) fn forget(&mut self, frames: Range<Sdu>) {
         if !self.kept.is_empty() {

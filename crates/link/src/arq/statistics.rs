@@ -22,7 +22,7 @@ pub struct ArqStatistics {
     pub stray_frames: u64,
     /// Acknowledgements and requests sent back.
     pub feedback_sent: u64,
-    /// Of these, lost.
+    /// Acknowledgements and requests that were lost.
     pub feedback_lost: u64,
     /// How long payloads that were received waited for earlier ones (head-of-line blocking).
     pub head_of_line_delay: DelayHistogram,
@@ -82,7 +82,7 @@ impl ArqStatistics {
 mod tests {
     use super::*;
 
-    /// Of 100 payloads 60 were passed up and 20 given up; the fate of 20 is not known.
+    /// 60 of 100 payloads were passed up and 20 given up; the fate of the other 20 is not known.
     #[test]
     fn shares_are_of_what_is_known() {
         let counts = ArqStatistics {

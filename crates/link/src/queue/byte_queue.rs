@@ -34,7 +34,7 @@ pub struct ByteQueue {
     length: u32,
     /// How many of them are left; 0 without a head.
     left: u32,
-    /// Of all packets behind the head, on the link.
+    /// Bytes of all packets behind the head, as they are on the link.
     bytes_behind: u64,
 }
 
@@ -192,7 +192,7 @@ impl ByteQueue {
         u64::from((self.link_bytes)(packet.bytes()))
     }
 
-    /// These packets have been dropped.
+    /// Forgets packets that have been dropped.
     fn forget(&mut self, dropped: &[Waiting]) {
         for waiting in dropped {
             self.bytes_behind -= self.length(waiting.packet);

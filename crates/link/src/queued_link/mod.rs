@@ -39,7 +39,7 @@ pub struct QueuedLink<Q, S = Transmitter> {
     spared: u64,
     /// When the transmitter takes the next packet.
     starts_at: SimTime,
-    /// It has nothing to send and knows it.
+    /// Whether the link has nothing to send and knows it.
     is_idle: bool,
     /// The packet taken last, until it has been sent and is counted.
     sending: Option<Sending>,

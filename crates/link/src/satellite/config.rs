@@ -15,7 +15,8 @@ pub struct SatelliteConfig {
     pub gate: Gate,
     /// The probability that the satellite changes at a boundary. An [`Orbit`] decides by itself.
     pub handover: f64,
-    /// The mean of how much longer the outage lasts where it changes: exponential, at most a quarter of the slot.
+    /// Mean time by which the outage lasts longer where the satellite changes: exponential, at most a quarter of the
+    /// slot.
     pub longer_outage: SimTime,
     /// Propagation.
     pub base_delay: BaseDelay,
@@ -32,20 +33,20 @@ pub struct SatelliteConfig {
 pub enum BaseDelay {
     /// Uniform between two values, drawn anew as the satellite changes.
     Uniform([SimTime; 2]),
-    /// That of the satellites of a shell, over two ground stations.
+    /// Delay of the satellites of a shell, over two ground stations.
     Orbit(Box<Orbit>),
 }
 
 /// What is added to the one-way delay from the beginning of the outage before a boundary on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spike {
-    /// The least.
+    /// Least height of a spike.
     pub least: SimTime,
     /// The mean of what comes on top, exponential.
     pub beyond: SimTime,
     /// The most.
     pub most: SimTime,
-    /// It ends so long after the boundary.
+    /// How long after the boundary the spike ends.
     pub after: SimTime,
 }
 

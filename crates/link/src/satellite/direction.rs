@@ -46,7 +46,7 @@ pub(super) struct Grant {
     /// How far into its slot.
     pub(super) into: SimTime,
     pub(super) bytes: u64,
-    /// Those of all grants of the slot before it.
+    /// Bytes of all grants of the slot before it.
     pub(super) bytes_before: u64,
 }
 

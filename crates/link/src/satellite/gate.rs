@@ -35,7 +35,7 @@ impl Gate {
         self.outage + longer + SimTime::from_secs_f64(self.ramp.as_secs_f64() * of_ramp.sum::<f64>())
     }
 
-    /// Of a slot whose first outage lasts `longer` beyond its beginning.
+    /// Levels of a slot whose first outage lasts `longer` beyond its beginning.
     pub(super) fn levels(self, slot: SimTime, longer: SimTime) -> Levels {
         let end = |step: usize| longer + SimTime::from_secs_f64(self.ramp.as_secs_f64() * Self::RAMP[step].0);
         let level = |step: usize| Self::RAMP[step].1;

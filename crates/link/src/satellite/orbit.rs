@@ -37,7 +37,7 @@ impl Place {
 pub struct Shell {
     /// Above the ground.
     pub altitude_km: f64,
-    /// Of the planes against the equator.
+    /// Inclination of the planes against the equator, in degrees.
     pub inclination_deg: f64,
     /// How many planes.
     pub planes: u32,
@@ -54,7 +54,7 @@ pub struct Orbit {
     pub shell: Shell,
     /// One end.
     pub terminal: Place,
-    /// The other.
+    /// Place of the gateway.
     pub gateway: Place,
     /// How high a satellite must stand over both.
     pub min_elevation_deg: f64,

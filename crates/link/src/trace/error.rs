@@ -14,12 +14,12 @@ pub struct TraceError {
 }
 
 impl TraceError {
-    /// Of one line.
+    /// An error in one line.
     pub fn at(line: usize, problem: impl Into<String>) -> Self {
         Self { line: Some(line), problem: problem.into() }
     }
 
-    /// Of the whole text.
+    /// An error of the whole text.
     pub fn nowhere(problem: impl Into<String>) -> Self {
         Self { line: None, problem: problem.into() }
     }

@@ -9,7 +9,7 @@ pub(super) const ENTRY: usize = 24;
 /// What became of a packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It came out.
+    /// The packet came out.
     Arrived,
     /// The channel lost it.
     Lost,
@@ -32,11 +32,11 @@ impl From<Departure> for Fate {
 pub enum Entry {
     /// A packet was pushed.
     Arrival {
-        /// When.
+        /// Time at which the packet was pushed.
         at: SimTime,
-        /// Where.
+        /// Port at which it entered.
         port: u8,
-        /// What.
+        /// The packet.
         parcel: Parcel,
         /// What the medium said.
         fate: Push,
@@ -47,18 +47,18 @@ pub enum Entry {
         at: SimTime,
         /// When it was handed to the host; the same as `at` where it was not.
         handed_over: SimTime,
-        /// Where.
+        /// Port at which it left.
         port: u8,
-        /// Which: the id of its parcel.
+        /// Id of its parcel.
         id: u32,
-        /// How.
+        /// Whether it came out, or was lost.
         fate: Fate,
         /// Whether it was marked "congestion experienced".
         is_ce: bool,
     },
     /// The pump has stopped.
     End {
-        /// When.
+        /// Time of the end.
         at: SimTime,
     },
 }

@@ -11,13 +11,13 @@ const LATEST: SimTime = SimTime::from_millis(100 * 366 * 86_400_000);
 /// What is wrong with a journal.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum JournalError {
-    /// It does not begin as one.
+    /// The file does not begin as a journal does.
     #[error("not a journal of crossfade live")]
     NotAJournal,
     /// A block whose checksum is wrong: the bytes of the journal were changed.
     #[error("damaged: the block at byte {0} is not what was written")]
     Damaged(usize),
-    /// It has no end: the run was killed, or the disk was full.
+    /// The journal has no end: the run was killed, or the disk was full.
     #[error("cut short at byte {0}: the run did not come to its end")]
     CutShort(usize),
 }

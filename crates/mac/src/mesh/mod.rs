@@ -59,7 +59,7 @@ pub struct Mesh {
     departures: VecDeque<(Port, Departure)>,
     /// Packets that have entered and not left, by name.
     inside: BTreeMap<u32, Parcel>,
-    /// Of all nodes: a transmission is a packet's on one hop, whatever retransmissions it takes.
+    /// Statistics of all nodes: a transmission is a packet's on one hop, whatever retransmissions it takes.
     statistics: LinkStatistics,
     log: EventLog,
     /// Empty between uses; kept for its memory.

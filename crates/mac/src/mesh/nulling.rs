@@ -1,4 +1,4 @@
-//! Who in a mesh with arrays must wait for whom, and which weights a call gets.
+//! Which node of a mesh with arrays must wait for which, and which weights a call gets.
 
 use super::{Mesh, Node};
 use crate::config::Overload;

@@ -46,7 +46,7 @@ impl AirtimeUser {
     }
 }
 
-/// Of each user the share of the transmission time, and its rate in bit/s.
+/// Each user's share of the transmission time, and its rate in bit/s.
 pub fn shares(users: &[AirtimeUser], overhead: Overhead, sharing: Sharing) -> Vec<(f64, f64)> {
     let total: f64 = users.iter().map(|user| user.transmission_s(overhead)).sum();
     let share = |user: &AirtimeUser| match sharing {

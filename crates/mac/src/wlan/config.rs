@@ -133,11 +133,11 @@ pub const DRIVER_PACKETS: usize = 128;
 /// Airtime queue limits: what a driver holds of each station, by how long it takes to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aql {
-    /// Of each station, in any case.
+    /// Airtime that each station may have queued in any case.
     pub low: SimTime,
-    /// Of each station, while all together have less than the threshold.
+    /// Airtime that each station may have queued while all stations together have less than the threshold.
     pub high: SimTime,
-    /// Of all stations.
+    /// Queued airtime of all stations together from which `low` holds.
     pub threshold: SimTime,
 }
 
@@ -153,7 +153,7 @@ impl Aql {
 /// Networks that share the channel, each of which contends as one station of best effort.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbours {
-    /// How many.
+    /// Number of neighbours.
     pub count: usize,
     /// The share of time that their aggregates would take together if nothing else were sent; 1 is without end.
     pub busy: f64,

@@ -30,7 +30,7 @@ const SLOW_SAMPLES: u32 = 2;
 /// Samples of an interval, and MPDUs from one to the next beside twice the mean aggregate.
 const SAMPLES: u32 = 8;
 const BETWEEN: f64 = 16.0;
-/// Of a mode that has lost more than the rest of this in a chain without an answer the past does not count.
+/// A mode that has delivered less than this share, in a chain without an answer, loses its past.
 const DEAD: f64 = 0.2;
 /// Tries of a mode take so long together.
 const SEGMENT: SimTime = SimTime::from_millis(6);
@@ -39,7 +39,7 @@ const MOST_TRIES: u32 = 7;
 
 #[derive(Clone, Debug)]
 struct OfMode {
-    /// Of an aggregate of one MPDU what is not the MPDU, and an MPDU, in seconds.
+    /// Seconds of an aggregate of one MPDU without the MPDU itself; `mpdu_s` is that of the MPDU.
     overhead_s: f64,
     mpdu_s: f64,
     attempts: u32,

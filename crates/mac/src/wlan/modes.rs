@@ -38,10 +38,10 @@ pub enum Band {
 /// Which durations are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durations {
-    /// Those of the standard.
+    /// Durations of the standard.
     Standard,
-    /// Those of ns-3: a VHT preamble of one user without its SIG-B, 4 us shorter, and a short guard interval whose end is
-    /// not rounded up to a symbol of 4 us.
+    /// Durations of ns-3: a VHT preamble of one user without its SIG-B, 4 us shorter, and a short guard interval whose
+    /// end is not rounded up to a symbol of 4 us.
     Ns3,
 }
 
@@ -575,7 +575,7 @@ mod tests {
         }
     }
 
-    /// Of 802.11ac, a symbol of every other mode has a whole number of bits.
+    /// A symbol of every other mode of 802.11ac has a whole number of bits.
     #[test]
     fn modes_that_do_not_fill_symbols_are_refused() {
         let mut missing = 0;

@@ -44,7 +44,7 @@ struct Station {
     overhead: u32,
     limits: AmpduLimits,
     reception: Reception,
-    /// Of the access point for it, and its own.
+    /// Rate control of the access point for this station, and the station's own.
     rates: [RateControl; 2],
     answer_bytes: u32,
     /// How long its answers last, by the place of the mode of the data.

@@ -76,7 +76,8 @@ impl RateControl {
         }
     }
 
-    /// Of the MPDUs of an aggregate in the mode at `place`, so many were acknowledged; without an answer none.
+    /// Learns that `acknowledged` of an aggregate's `sent` MPDUs, in the mode at `place`, were acknowledged; without an
+    /// answer none.
     pub(super) fn on_exchange(&mut self, place: usize, sent: u32, acknowledged: u32) {
         if let Self::Minstrel(minstrel) = self {
             minstrel.on_exchange(place, sent, acknowledged);

@@ -25,11 +25,11 @@ pub struct Recipient<T> {
 /// What became of an MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// It was new.
+    /// The MPDU is new.
     New,
-    /// It comes after its place was passed: it is acknowledged and dropped.
+    /// The MPDU comes after its place was passed: it is acknowledged and dropped.
     Late,
-    /// It had come before.
+    /// The MPDU had come before.
     Duplicate,
 }
 

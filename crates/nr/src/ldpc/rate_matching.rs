@@ -14,8 +14,8 @@ pub struct RateMatching {
 }
 
 impl RateMatching {
-    /// Of a code, with `sent` bits a transmission, a multiple of `bits_per_symbol`. A receiver that keeps `limit` bits has a buffer
-    /// of no more (limited-buffer rate matching).
+    /// Rate matching of a code, with `sent` bits a transmission, a multiple of `bits_per_symbol`. A receiver that keeps
+    /// `limit` bits has a buffer of no more (limited-buffer rate matching).
     pub fn new(code: &Code, sent: usize, bits_per_symbol: usize, limit: Option<usize>) -> Self {
         let z = code.lifting();
         let length = (code.word() - 2 * z).min(limit.unwrap_or(usize::MAX));

@@ -96,7 +96,7 @@ pub struct Nack {
     pub sn: u32,
     /// How many it is about.
     pub count: u32,
-    /// Of a single SDU the bytes that are missing; the end is `u32::MAX` where the last byte is.
+    /// Missing bytes of a single SDU; the end is `u32::MAX` where the last byte is.
     pub bytes: Option<(u32, u32)>,
 }
 

@@ -62,7 +62,7 @@ pub struct UmReceiver {
     config: RlcConfig,
     /// SDUs of which something is missing, by their numbers counted on.
     partial: BTreeMap<u64, Partial>,
-    /// Those that were handed up, from `reassembled` on.
+    /// SDUs that were handed up, from `reassembled` on.
     complete: BTreeSet<u64>,
     /// `RX_Next_Reassembly`.
     reassembled: u64,

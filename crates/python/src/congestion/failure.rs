@@ -30,7 +30,7 @@ impl Failure {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// That nothing has failed yet.
+    /// Forgets earlier failures.
     pub(crate) fn forget(&self) {
         drop(self.take());
         self.cancel.store(false, Ordering::Relaxed);

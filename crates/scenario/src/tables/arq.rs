@@ -1,4 +1,4 @@
-//! Who repeats lost frames.
+//! Protocol that retransmits lost frames.
 
 use super::base::{LONGEST, absent, json};
 use super::tagged::{refuse_foreign, tag, taken_by};

@@ -144,7 +144,7 @@ pub struct CellArq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
 
-    /// Largest number of retransmissions of bits, or "unlimited"; then their packets are lost.
+    /// Largest number of retransmissions of bits, or "unlimited". After the last their packets are lost.
     #[schemars(extend("x-default" = "infinity"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,

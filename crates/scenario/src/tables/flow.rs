@@ -1,4 +1,4 @@
-//! Who sends, and how much.
+//! Which flows send, and how much.
 
 use super::base::{json, positive_time, time};
 use super::mesh::MeshSetup;
@@ -138,7 +138,7 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Queue::is_absent")]
     pub queue: Queue,
 
-    /// Quality class (5QI) of its bearer in an NR cell with an uplink, of TS 23.501. It gives RLC, PDCP and the
+    /// Quality class (5QI, TS 23.501) of the flow's bearer in an NR cell with an uplink. It gives RLC, PDCP and the
     /// priority of its user.
     #[schemars(extend("x-default" = "none: nr.rlc, nr.reordering and nr.discard"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -356,7 +356,7 @@ impl FlowSetup {
 pub struct Distribution {
     /// Around the mean.
     pub shape: Shape,
-    /// The mean.
+    /// Mean of the distribution.
     pub mean: f64,
 }
 

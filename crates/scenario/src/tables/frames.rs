@@ -91,7 +91,7 @@ pub struct FrameSetup {
     pub segmentation: SegmentationConfig,
     /// What is left of a frame that is spoiled.
     pub header: arq::FrameHeader,
-    /// Who repeats it.
+    /// Protocol that retransmits a lost frame.
     pub protocol: ArqProtocol,
     /// The reverse path for acknowledgements and NAKs.
     pub feedback: FeedbackSetup,

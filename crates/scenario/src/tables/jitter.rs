@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Jitter {
-    /// Standard deviation of the Gaussian, such as "5 ms".
+    /// Standard deviation of the Gaussian delay, such as "5 ms".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub std: Option<Span>,
 

@@ -134,7 +134,7 @@ pub struct Mesh {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<bool>,
 
-    /// Power of the channel estimation error over the mean channel power, in dB. Not of plain.
+    /// Power of the channel estimation error over the mean channel power, in dB. Not taken by plain.
     #[schemars(range(min = -200, max = 20), extend("x-default" = "none: estimates are exact"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimation_error_db: Option<f64>,

@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBlock {
-    /// Index of its scheme in the MCS table of nr.mcs_table. Required unless there is a cqi.
+    /// Index of the block's scheme in the MCS table of nr.mcs_table. Required unless there is a cqi.
     #[schemars(range(min = 0, max = 28))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcs: Option<u32>,
 
-    /// Channel quality indicator (CQI) of its scheme, in place of mcs.
+    /// Channel quality indicator (CQI) of the block's scheme, in place of mcs.
     #[schemars(range(min = 1, max = 15))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cqi: Option<u32>,
 
-    /// Number of resource blocks that it takes of a slot with the most symbols for data. They give its size.
+    /// Number of resource blocks of the block, in a slot with the most symbols for data. They give its size.
     #[schemars(range(min = 1, max = 275), extend("x-default" = "all of the carrier, with block and without bits"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prbs: Option<u32>,
@@ -31,7 +31,7 @@ pub struct NrBlock {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 
-    /// Channel of its copies: that of the cell, or Rayleigh fading of a copy or of a symbol.
+    /// Channel of the copies: that of the cell, or Rayleigh fading of a copy or of a symbol.
     #[schemars(extend("x-default" = "cell, with block"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<NrBlockChannel>,

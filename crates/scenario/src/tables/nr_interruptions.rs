@@ -33,9 +33,9 @@ pub struct NrHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrHandoverMode {
-    /// What was not confirmed is forwarded and retransmitted.
+    /// Packets that were not confirmed are forwarded and retransmitted.
     Lossless,
-    /// What was begun is lost; what waits is forwarded.
+    /// Packets sent in part are lost; those that wait are forwarded.
     Seamless,
 }
 

@@ -71,7 +71,7 @@ pub enum Eight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SinrWord {
-    /// Right in the mean.
+    /// Predicted gain corrected to be right in the mean.
     Unbiased,
     /// Predicted gain without correction: too low by the power of its error.
     Raw,
@@ -172,7 +172,7 @@ pub(super) struct LevelsByError {
 }
 
 impl LevelsByError {
-    /// Those for predictions of this error.
+    /// Levels for predictions of this error.
     pub(super) fn of(&mut self, nmse: f64) -> Result<Arc<Levels>, ScenarioError> {
         let LevelKeys { target_nmse, target_fer, custom_db, .. } = &self.keys;
         let target_nmse = target_nmse.unwrap_or(nmse);

@@ -104,7 +104,7 @@ impl Radio {
 }
 
 impl Modelled {
-    /// Of user `i` of `count`: the mean ratio in dB, the speed in m/s, the maximum Doppler shift in cycles a slot.
+    /// User `i` of `count`: the mean ratio in dB, the speed in m/s, the maximum Doppler shift in cycles a slot.
     pub(crate) fn user(
         &self,
         table: &str,

@@ -239,7 +239,7 @@ pub enum DataWay {
 pub struct SatelliteSetup {
     /// What both directions share.
     pub shared: SatelliteConfig,
-    /// Which direction it is.
+    /// Name of the direction.
     pub name: DirectionName,
     /// What it has of its own.
     pub direction: DirectionConfig,

@@ -314,7 +314,7 @@ impl Trace {
         Ok(Some(DelaySetup { series, file_ends, key }))
     }
 
-    /// Which of the three it is.
+    /// Which of the three kinds of trace is given.
     fn kind(&self, table: &str) -> Result<&'static str, ScenarioError> {
         let given = given(self);
         let is_given = |(kind, _): &(&str, _)| given.iter().any(|key| key == kind);

@@ -174,7 +174,7 @@ pub struct WlanModel {
 
 /// An exponential profile is cut where its power has fallen by so much.
 const WEAKEST_DB: f64 = 20.0;
-/// It has so many paths.
+/// Paths of an exponential delay profile.
 const PATHS: usize = 8;
 
 impl Wlan {

@@ -94,7 +94,7 @@ pub struct WlanCategory {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
 
-    /// Largest contention window, one below a power of two.
+    /// Largest contention window of the category, one below a power of two.
     #[schemars(range(min = 1, max = 32_767), extend("x-default" = "7 (voice), 15 (video), 1023"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_max: Option<u32>,

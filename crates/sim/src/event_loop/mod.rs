@@ -330,7 +330,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &mut self.net.capture
     }
 
-    /// Who watches.
+    /// The observer of the run.
     pub(crate) fn observer(&mut self) -> &mut O {
         &mut self.net.observer
     }

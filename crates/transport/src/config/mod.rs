@@ -85,7 +85,7 @@ impl RtoConfig {
 pub struct TcpConfig {
     /// Rule book of the connection.
     pub flavour: Flavour,
-    /// Which loss recovery.
+    /// Loss recovery of the sender.
     pub variant: Variant,
     /// Receiver window in segments; at least 1.
     pub w_max: u32,

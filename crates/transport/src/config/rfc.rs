@@ -55,7 +55,7 @@ impl CongestionControlKind {
 pub enum Rules {
     /// Rules of the RFC.
     Rfc,
-    /// Linux's.
+    /// Rules of Linux.
     Linux,
 }
 
@@ -71,7 +71,7 @@ pub struct Pacing {
 }
 
 impl Default for Pacing {
-    /// Linux's.
+    /// Pacing as Linux has it by default.
     fn default() -> Self {
         Self { slow_start_ratio: 2.0, ratio: 1.2, quantum: None }
     }
@@ -144,8 +144,8 @@ pub struct RfcConfig {
     pub ecn: bool,
     /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
     pub accurate_ecn: bool,
-    /// They also count bytes (the AccECN option, RFC 9768 section 3.2.3), where there is room beside reports; the bytes of a
-    /// segment.
+    /// Whether acknowledgements also count bytes (the AccECN option, RFC 9768 section 3.2.3), where there is room
+    /// beside reports; the bytes of a segment.
     pub accurate_ecn_option: Option<u32>,
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     pub restart_after_idle: bool,

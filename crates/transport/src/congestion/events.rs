@@ -25,7 +25,7 @@ pub struct Needs {
 /// A segment is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct SendEvent {
-    /// When.
+    /// Time of the transmission.
     pub now: SimTime,
     /// How many segments are thought to be in the network without it.
     pub in_flight: u64,
@@ -105,7 +105,8 @@ pub struct RateSample {
     pub ce: u64,
     /// How many of these it and others have told of since the newest segment left.
     pub ce_since_sent: u64,
-    /// It covers a segment that a tail loss probe has repeated, and nothing beyond: the original may be lost.
+    /// The acknowledgement covers a segment that a tail loss probe has retransmitted, and nothing beyond: the original
+    /// may be lost.
     pub answers_probe: bool,
     /// What the sender does about losses after it.
     pub phase: Phase,

@@ -113,7 +113,8 @@ pub trait CongestionControl: Send {
         Needs::default()
     }
 
-    /// Where its random numbers come from. Once, before anything else, if it [needs](Needs::random) any.
+    /// Takes the stream of random numbers. Called once, before anything else, if the congestion control
+    /// [needs](Needs::random) any.
     fn seed(&mut self, _stream: Stream) {}
 
     /// The pacing rate in segments a second; `None` leaves it to the sender: a multiple of the window a round trip, where

@@ -24,7 +24,7 @@ pub(crate) struct Answers {
     /// When the last segment in order came, and its timeout: after more than that, more are.
     last_in_order: Option<SimTime>,
     longest_gap: SimTime,
-    /// That of Linux, if it is; without SACK what comes beyond a hole does not let it grow.
+    /// The receive window of Linux, if that is modelled; without SACK what comes beyond a hole does not let it grow.
     window: Option<ReceiveWindow>,
     /// Acknowledgements at once since `rcv_nxt` moved last while there were holes, and what it was.
     dupacks: (u64, u32),
@@ -224,11 +224,11 @@ fn timeout_of(handshake: Option<SimTime>) -> SimTime {
 /// Where a segment belongs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// It had not arrived before.
+    /// The segment had not arrived before.
     pub(crate) is_new: bool,
-    /// It was the next, and there were no holes.
+    /// The segment was the next, and there were no holes.
     pub(crate) in_order: bool,
-    /// There are holes now.
+    /// Whether there are holes now.
     pub(crate) has_holes: bool,
     pub(crate) rcv_nxt: u64,
 }

@@ -33,9 +33,9 @@ pub(crate) struct Deliveries {
     /// The value of `delivered` up to which the application, and not the path, limits samples.
     app_limited_until: u64,
     min_rtt: Option<SimTime>,
-    /// Of what the acknowledgement under way has shown to have arrived: the transmission that left last, and its number.
+    /// The transmission that left last of those that the ACK being processed has shown to have arrived, and its number.
     newest: Option<(Departure, u64)>,
-    /// Of these, when the last original left.
+    /// When the last original left of those that the ACK being processed has shown to have arrived.
     newest_original: Option<SimTime>,
     newly_acked: u64,
     /// Found lost and not yet told.
@@ -198,8 +198,8 @@ mod tests {
         assert_eq!(deliveries.delivered, 4, "it counts as delivered");
     }
 
-    /// Of what one acknowledgement covers the transmission that left last is the sample's, and of those that left together the one with
-    /// the highest number.
+    /// The sample is of the transmission that left last among those that one ACK covers, and among those that left
+    /// together of the one with the highest number.
     #[test]
     fn the_newest_transmission_is_the_sample() {
         let mut deliveries = Deliveries::default();

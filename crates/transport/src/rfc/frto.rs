@@ -45,7 +45,7 @@ pub(super) struct Sent {
     /// One past the highest segment sent before the timeout.
     pub(super) recover: u64,
     pub(super) uses_sack: bool,
-    /// There is new data that the receiver's window allows.
+    /// Whether there is new data that the receiver's window allows.
     pub(super) has_new: bool,
 }
 

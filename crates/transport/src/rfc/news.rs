@@ -43,17 +43,17 @@ pub(super) struct News {
     pub(super) sacked: u64,
     /// How many segments are known to have arrived that were not before: RFC 6937's `DeliveredData`.
     pub(super) delivered: u64,
-    /// One of these was never repeated.
+    /// Whether a segment newly known to have arrived was never retransmitted.
     pub(super) original_arrived: bool,
-    /// Of these, the lowest that was never repeated. This and what follows down to `sacked_sent` only where
-    /// [`Evidence::wants_times`].
+    /// The lowest segment newly known to have arrived that was never retransmitted. This and what follows down to
+    /// `sacked_sent` only where [`Evidence::wants_times`].
     pub(super) lowest_original: Option<u64>,
-    /// Of these, the highest.
+    /// The highest segment newly known to have arrived.
     pub(super) highest: Option<u64>,
-    /// Of these, the transmission that left last.
+    /// The transmission that left last, of the segments newly known to have arrived.
     pub(super) latest: Option<Arrival>,
-    /// Of these, the highest that was acknowledged cumulatively, or the highest reported if there is none: the one
-    /// that a walk over reports and then acknowledgements meets last.
+    /// The highest newly arrived segment that was acknowledged cumulatively, or the highest reported if there is none:
+    /// the one that a walk over reports and then acknowledgements meets last.
     pub(super) last: Option<Arrival>,
     /// When the first and the last original were sent that were acknowledged cumulatively and not reported before.
     pub(super) acked_sent: Option<(SimTime, SimTime)>,
@@ -61,7 +61,7 @@ pub(super) struct News {
     pub(super) sacked_sent: Option<(SimTime, SimTime)>,
     /// A repeated segment was acknowledged cumulatively.
     pub(super) repetition_acked: bool,
-    /// It reported a duplicate (RFC 2883).
+    /// The duplicate that the acknowledgement reported (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 

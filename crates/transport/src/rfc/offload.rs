@@ -22,12 +22,12 @@ impl Packet {
         self.at == now && self.left > 0
     }
 
-    /// It leaves now, with so many segments.
+    /// A packet that leaves now, with `size` segments.
     pub(super) fn begin(now: SimTime, size: u64) -> Self {
         Self { at: now, size, left: size }
     }
 
-    /// One of its segments leaves. Whether it is the last of two or more.
+    /// Notes that a segment of the packet leaves; returns whether it is the last of two or more.
     pub(super) fn on_sent(&mut self) -> bool {
         self.left -= 1;
         self.size > 1 && self.left == 0

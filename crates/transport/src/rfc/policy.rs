@@ -16,7 +16,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Those that the keys of `config` choose.
+    /// The policy that the keys of `config` choose.
     pub(crate) fn of(config: &RfcConfig) -> Self {
         Self {
             window: WindowPolicy::of(config.windows),
@@ -151,7 +151,7 @@ policy! {
     }
 }
 
-/// Of a kernel with 250 a second.
+/// The tick of a kernel with 250 ticks a second.
 const TICK: SimTime = SimTime::from_millis(4);
 
 impl TimerPolicy {

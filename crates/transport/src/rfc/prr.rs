@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
     }
 
-    /// Of ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937
+    /// With ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937
     /// section 6.1: what was reported before will not be delivered), 7 of 20 and 6 of 20 + 2 (RFC 6937
     /// section 3), 5 of a window of 30 (Linux).
     #[test]

@@ -21,7 +21,7 @@ pub(super) struct ReceiveWindow {
     mss: u64,
     /// What a segment takes of the buffer (`truesize`).
     segment_memory: u64,
-    /// Of 256 bytes of the buffer so many count as window (`scaling_ratio`).
+    /// How many of 256 bytes of the buffer count as window (`scaling_ratio`).
     ratio: u64,
     /// The scenario's limit.
     w_max: u64,

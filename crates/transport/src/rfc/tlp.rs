@@ -12,7 +12,7 @@ const MAX_ACK_DELAY: SimTime = SimTime::from_millis(200);
 struct Probe {
     /// `TLP.end_seq`: one past the highest segment sent then.
     end_seq: u64,
-    /// It repeats a segment, whose original left while the application had nothing to send, or not.
+    /// The segment that the probe retransmits, whose original left while the application had nothing to send, or not.
     repeats: Option<Original>,
 }
 
@@ -27,7 +27,8 @@ pub(super) struct Original {
 pub(super) enum Answer {
     /// Nothing, or that nothing was lost.
     Nothing,
-    /// It covers the segment that was repeated and nothing beyond: the original may have arrived, or the probe.
+    /// The acknowledgement covers the segment that was retransmitted and nothing beyond: the original may have arrived,
+    /// or the probe.
     Ambiguous,
     /// The probe has repaired a loss that congestion control is to hear of.
     Repaired(Original),

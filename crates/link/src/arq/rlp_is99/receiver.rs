@@ -23,7 +23,7 @@ struct Missing {
 pub struct RlpIs99Receiver {
     config: RlpIs99Config,
     frames: Resequencer,
-    /// By position.
+    /// Missing frames by their position.
     missing: Vec<Missing>,
     ticks: u64,
     /// No timer expires before.

@@ -155,7 +155,7 @@ impl Control {
 
 /// The index of the classic queue in [`DualPi2`]'s arrays.
 const C: usize = 0;
-/// That of the scalable queue.
+/// Index of the scalable queue.
 const L: usize = 1;
 
 /// What becomes of a packet whose turn it is.

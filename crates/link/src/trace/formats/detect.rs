@@ -64,9 +64,9 @@ struct Numbers {
     ascending: bool,
     /// How often one was above the one before it.
     rises: usize,
-    /// Of the only column.
+    /// Last number of the only column.
     before: f64,
-    /// Of the second column.
+    /// Largest number of the second column.
     most_second: f64,
 }
 

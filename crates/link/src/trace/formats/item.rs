@@ -184,9 +184,9 @@ impl Step {
 pub enum Item {
     /// So many bytes may leave at some time.
     Opportunity {
-        /// When.
+        /// Time of the opportunity.
         time: SimTime,
-        /// Bytes.
+        /// Bytes that may leave.
         bytes: u32,
     },
     /// What holds from some time on.
@@ -202,18 +202,18 @@ pub enum Item {
     },
     /// A packet went into the link.
     Sent {
-        /// When.
+        /// Time at which the packet was sent.
         time: SimTime,
-        /// Bytes.
+        /// Bytes of the packet.
         bytes: u32,
         /// Number of the packet, or of its flow.
         id: Option<u64>,
     },
     /// A packet came out of the link.
     Arrived {
-        /// When.
+        /// Time at which the packet arrived.
         time: SimTime,
-        /// Bytes.
+        /// Bytes of the packet.
         bytes: u32,
         /// Number of the packet, or of its flow.
         id: Option<u64>,
@@ -247,9 +247,9 @@ pub enum AtEnd {
     /// The format does not say.
     #[default]
     Unsaid,
-    /// It begins again.
+    /// The trace begins again.
     Loop,
-    /// It is played so many times, 2 or more.
+    /// The trace is played so many times, 2 or more.
     Rounds(u64),
     /// What held last holds for ever.
     Hold,

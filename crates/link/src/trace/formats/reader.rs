@@ -55,12 +55,12 @@ where
     B: AsRef<[u8]>,
     E: From<TraceError>,
 {
-    /// Of a text of that format.
+    /// A reader of a text of this format.
     pub fn new(format: Format, chunks: C) -> Self {
         Self::assuming(format, Assumed::default(), chunks)
     }
 
-    /// Of a text of that format that does not say what is assumed.
+    /// A reader of a text of this format that does not itself say what is assumed.
     pub fn assuming(format: Format, assumed: Assumed, chunks: C) -> Self {
         Self { chunks, parser: parser(format, assumed), found: Found::new(), whole: None, failed: false }
     }

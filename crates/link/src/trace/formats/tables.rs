@@ -29,11 +29,11 @@ pub(super) struct Reader {
     before: Option<SimTime>,
     /// The row that lasts until the next begins.
     waiting: Option<Step>,
-    /// Of a comment: the table begins again after this time.
+    /// Time after which the table begins again, from a comment.
     period: Option<SimTime>,
 }
 
-/// Of the comment that says when a table begins again.
+/// Beginning of the comment that says when a table begins again.
 const PERIOD: &str = "# period_s ";
 
 impl Reader {

@@ -10,9 +10,9 @@ use crossfade_core::{SimTime, excerpt};
 /// A line of either log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Of one end.
+    /// The log of one end.
     Half,
-    /// Of both.
+    /// The merged log of both ends.
     Merged,
 }
 

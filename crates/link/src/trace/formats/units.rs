@@ -10,7 +10,7 @@ const FASTEST_BPS: f64 = 1e15;
 /// How a tool writes times: units in ns.
 pub(super) type Units = &'static [(&'static str, f64)];
 
-/// Of `tc`; a number alone is in microseconds.
+/// Units of time of `tc`; a number alone is in microseconds.
 pub(super) const TC_TIMES: Units = &[
     ("", 1e3),
     ("s", 1e9),
@@ -27,7 +27,7 @@ pub(super) const TC_TIMES: Units = &[
     ("nsecs", 1.0),
 ];
 
-/// Of `tc`: `bps` is bytes per second there; a number alone is in bit/s.
+/// Units of rate of `tc`: `bps` is bytes per second there; a number alone is in bit/s.
 pub(super) const TC_RATES: Units = &[
     ("", 1.0),
     ("bit", 1.0),
@@ -46,10 +46,10 @@ pub(super) const TC_RATES: Units = &[
     ("mibps", 8_388_608.0),
 ];
 
-/// Of `sleep`.
+/// Units of time of `sleep`.
 pub(super) const SLEEPS: Units = &[("", 1e9), ("s", 1e9), ("m", 60e9), ("h", 3600e9), ("d", 86_400e9)];
 
-/// Of ns-3; a number alone is in seconds.
+/// Units of time of ns-3; a number alone is in seconds.
 pub(super) const NS3_TIMES: Units =
     &[("", 1e9), ("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9)];
 
@@ -75,7 +75,7 @@ pub(super) const NS3_RATES: Units = &[
     ("GB/s", 8e9),
 ];
 
-/// Of the crate humantime.
+/// Units of time of the crate humantime.
 pub(super) const HUMAN_TIMES: Units = &[
     ("nsec", 1.0),
     ("ns", 1.0),
@@ -102,7 +102,7 @@ pub(super) const HUMAN_TIMES: Units = &[
     ("d", 86_400e9),
 ];
 
-/// Of the crate human-bandwidth.
+/// Units of rate of the crate human-bandwidth.
 pub(super) const HUMAN_RATES: Units = &[
     ("bps", 1.0),
     ("bit/s", 1.0),

@@ -35,7 +35,7 @@ pub struct Curve {
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     width: SimTime,
-    /// Of each window.
+    /// Sum of each window.
     sums: Vec<Sum>,
 }
 

@@ -55,6 +55,6 @@ pub(super) struct Shared {
     pub(super) symbols: u64,
     /// What goes each way; a flight without MPDUs and BAR is none.
     pub(super) parts: Vec<Flight>,
-    /// Of each way, whether its acknowledgement has been read.
+    /// Whether the acknowledgement of each way has been read.
     pub(super) answered: Vec<bool>,
 }

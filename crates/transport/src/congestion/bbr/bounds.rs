@@ -67,7 +67,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Of a connection that begins.
+    /// Bounds of a connection that begins.
     pub(super) fn new(losses: LossRules) -> Self {
         Self {
             losses,

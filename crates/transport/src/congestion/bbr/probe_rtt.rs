@@ -16,7 +16,7 @@ pub(super) struct ProbeRtt {
 }
 
 impl ProbeRtt {
-    /// It begins.
+    /// Begins `ProbeRTT`.
     pub(super) fn begin(&mut self) {
         self.until = None;
     }

@@ -65,7 +65,7 @@ pub(super) struct Flight {
     /// Lost and not yet repeated, lowest first; entries that are no longer so are skipped.
     lost: BinaryHeap<Reverse<u64>>,
     lost_count: u64,
-    /// Of these, retransmissions.
+    /// Retransmissions among the `lost_count` lost transmissions.
     lost_repetitions: u64,
     /// How many transmissions there have been.
     turns: u64,

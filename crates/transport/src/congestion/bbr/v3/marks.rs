@@ -20,7 +20,7 @@ const STARTUP_ROUNDS: u32 = 2;
 pub(super) struct Marks {
     /// The longest round trip at which marks count; 0 has no limit.
     max_rtt: SimTime,
-    /// It was that short once.
+    /// Whether the RTT was that short once.
     pub(super) is_eligible: bool,
     /// The average share.
     alpha: u64,

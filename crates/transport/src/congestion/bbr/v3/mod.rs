@@ -37,7 +37,7 @@ enum State {
 }
 
 impl State {
-    /// Pacing and window (section 5.1's table). The window's gain in UP holds there alone.
+    /// Gains of pacing and of the window (section 5.1's table). The window's gain in UP holds there alone.
     fn gains(self, profile: &Profile) -> (f64, f64) {
         match self {
             Self::Startup => (profile.startup_gain, 2.0),
@@ -62,7 +62,7 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     None,
-    /// Of what was sent in UP: not yet, and from the second round on.
+    /// ACKs of what was sent in UP have not come yet; `Coming` from the second round on.
     Starting,
     Coming,
     /// The last of it.
@@ -92,7 +92,7 @@ pub struct BbrV3 {
     rounds: Rounds,
     full_pipe: FullPipe,
     bounds: Bounds,
-    /// Where marks count.
+    /// State of marks, where they count.
     marks: Option<Marks>,
     drain_began: u64,
     cycle_at: SimTime,
