@@ -156,7 +156,7 @@ class Plan:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
 
     def ranges(self, points: list[int], names: list[str]) -> list[list[list[float]]]:
-        """The least and the largest means that metrics can have, by their names in rows, at each of these points.
+        """The least and largest means that metrics can have at each point, by their names in rows.
 
         0 and infinite where nothing is certain.
         """

@@ -130,10 +130,10 @@ def test_no_interval_goes_beyond_what_the_link_carries(tmp_path: Path) -> None:
 
 
 def test_no_interval_of_a_round_trip_goes_below_the_propagation(tmp_path: Path) -> None:
-    """30 ms there and 20 ms back. Runs of 60, 60, 60, 60 and 300 ms: 108 on average, with 133 ms of Student's on each side.
+    """30 ms there and 20 ms back. Runs of 60 ms four times and 300 ms: 108 ± 133 ms, and no less than 50.
 
-    One way 32 ms four times and 270 ms: 79.6 ms on average, and no less than the 20 ms of the shorter way, since data may go
-    either way.
+    One way 32 ms four times and 270 ms: 80 ± 132 ms, and no less than the 20 ms of the shorter way: data may
+    go either way.
     """
     values = {"one_way_delay_p95_s": [0.032] * 4 + [0.27], "rtt_p95_s": [0.06] * 4 + [0.3]}
     away = {"link.delay": "30 ms", "reverse.delay": "20 ms"}

@@ -124,7 +124,7 @@ class PlanRows:
         return Estimates(means, ci95, low, high, defined, at_least, rows, precise, finished)
 
     def _ranges(self, columns: Sequence[int], low: Floats, high: Floats, rows: Integers) -> Floats | None:
-        """The least and largest means that metrics of groups can have, where their intervals reach beyond every run.
+        """The least and largest means that metrics can have, where their intervals reach beyond every run.
 
         None where no interval does, or the scenario cannot be read any more: then nothing is certain.
         """
