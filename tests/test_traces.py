@@ -235,3 +235,15 @@ def test_delays_of_another_tool_stand_beside_a_capacity(folder: Path) -> None:
     changes = {"link.trace": trace, "tcp": None, "flows": {"load": {"traffic": "udp", "rate": "1 Mbit/s"}}}
     (point,) = cf.run(folder / "cell.toml", set=changes, cache=False).points
     assert point.value("one_way_delay_mean_s") == pytest.approx(0.032, abs=0.003)
+
+
+def test_a_figure_of_a_recording_has_megabits_and_milliseconds(tmp_path: Path) -> None:
+    """12 Mbit/s and 30 ms, later 6 Mbit/s and 45 ms: the axes say so, not 1.2e7 and 0.03."""
+    table = tmp_path / "link.csv"
+    table.write_text("time_s,rate_bps,delay_s,loss\n0,12e6,0.03,0\n5,6e6,0.045,0\n9,6e6,0.045,0\n")
+    rate, delay = cf.fit.trace(table).plot().axes[:2]
+    assert (rate.get_ylabel(), delay.get_ylabel()) == ("Capacity (Mbit/s)", "Delay (ms)")
+    for axes, least, most in ((rate, 6.0, 12.0), (delay, 30.0, 45.0)):
+        (line,) = axes.lines
+        drawn = [float(value) for value in line.get_ydata()]
+        assert (min(drawn), max(drawn)) == pytest.approx((least, most))

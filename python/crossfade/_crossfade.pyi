@@ -155,10 +155,10 @@ class Plan:
     def keys(self) -> list[str]:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
 
-    def most(self, points: list[int], names: list[str]) -> list[list[float]]:
-        """The largest means that metrics can have, by their names in rows, at each of these points.
+    def ranges(self, points: list[int], names: list[str]) -> list[list[list[float]]]:
+        """The least and largest means that metrics can have at each point, by their names in rows.
 
-        Infinite where nothing is certain.
+        0 and infinite where nothing is certain.
         """
 
     def rows(self) -> int:
@@ -642,7 +642,7 @@ def estimates(
     precision: tuple[float, int] | None = None,
     count: tuple[int, int] | None = None,
     distributions: list[bytes] | None = None,
-    most: NDArray[np.float64] | None = None,
+    ranges: NDArray[np.float64] | None = None,
 ) -> tuple[
     NDArray[np.float64],
     NDArray[np.float64],

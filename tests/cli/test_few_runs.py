@@ -29,3 +29,7 @@ def test_from_five_runs_on_there_are_intervals(cli: Cli, small: Path, sweep: Pat
             table = cli("run", scenario, "--runs", str(runs)).out
             assert (NOTE.format(runs) in table) is few, table
             assert ("(each run)" in table) is few, table
+
+
+def test_one_run_is_no_runs(cli: Cli, small: Path) -> None:
+    assert "(1 run, simulation)" in cli("run", small, "--runs", "1").out

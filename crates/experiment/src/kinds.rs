@@ -87,9 +87,9 @@ fn defined(column: Vec<f64>) -> Vec<f64> {
     column.into_iter().filter(|value| !value.is_nan()).collect()
 }
 
-/// The estimate of the metric `key` of a row from the runs of a point. Its mean is at most `most`
-/// ([`Support::most`](crate::Support::most)).
-pub fn estimate(key: &str, runs: &impl Runs, most: f64) -> Option<Estimate> {
+/// The estimate of the metric `key` of a row from the runs of a point. Its mean is at least and at most in
+/// `range` ([`Support::range`](crate::Support::range)).
+pub fn estimate(key: &str, runs: &impl Runs, [least, most]: [f64; 2]) -> Option<Estimate> {
     let (part, metric) = key.rsplit_once('.').map_or(("", key), |(part, metric)| (part, metric));
     let of_part = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}.{name}") };
     if let Some((_, of, p)) = POOLED.iter().find(|(name, ..)| *name == metric) {
@@ -105,7 +105,10 @@ pub fn estimate(key: &str, runs: &impl Runs, most: f64) -> Option<Estimate> {
     let column = |name: &str| runs.column(&of_part(name));
     let total = |name: &str| -> f64 { defined(column(name)).iter().sum() };
     let own = runs.column(key);
-    let largest = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let [smallest, largest] = [
+        own.iter().copied().fold(f64::INFINITY, f64::min),
+        own.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    ];
     let ratio = Ratio::of(metric).and_then(|ratio| ratio.values(&own, column));
     let values = ratio.unwrap_or_else(|| defined(own));
     let (kind, count, out_of) = kind_of(metric);
@@ -139,7 +142,7 @@ pub fn estimate(key: &str, runs: &impl Runs, most: f64) -> Option<Estimate> {
     let found = Estimate::of(kind, &values, events, MethodKind::Simulation)?;
     // No metric is negative, and no share above 1 (impossible.rs refuses a run in which one is).
     let most = if is_share(metric) { 1.0 } else { most.max(largest) };
-    let found = found.within(0.0, most);
+    let found = found.within(least.min(smallest), most);
     let is_bound = metric == "completion_time_s" && total("flows_unfinished") > 0.0;
     Some(if is_bound { found.as_lower_bound() } else { found })
 }
@@ -163,6 +166,9 @@ pub(crate) fn share_of_frames(count: &str, runs: &impl Runs) -> Option<Estimate>
 mod tests {
     use super::*;
     use crossfade_core::SimTime;
+
+    /// The range of a metric of which nothing is certain.
+    const OPEN: [f64; 2] = [0.0, f64::INFINITY];
 
     /// Columns and distributions by name.
     struct Held<'a> {
@@ -211,41 +217,41 @@ mod tests {
                 ("unfinished_time", &[None, None, None, Some(10)]),
             ],
         };
-        let mean = estimate("completion_time_s", &held, f64::INFINITY).unwrap();
+        let mean = estimate("completion_time_s", &held, OPEN).unwrap();
         assert_eq!((mean.value, mean.ci95, mean.high, mean.n, mean.at_least), (7.0, None, None, 4, true));
         // Student: a variance of 20/3, t(0.975, 3) = 3.182446.
         let half = 3.182_446 * (20.0_f64 / 3.0 / 4.0).sqrt();
         assert!((mean.low.unwrap() - (7.0 - half)).abs() < 1e-5, "{mean:?}");
-        let p95 = estimate("completion_time_p95_s", &held, f64::INFINITY).unwrap();
+        let p95 = estimate("completion_time_p95_s", &held, OPEN).unwrap();
         assert!(p95.at_least && p95.value > 9.8 && p95.value <= 10.0 && p95.n == 4, "{p95:?}");
     }
 
     #[test]
     fn no_interval_reaches_where_no_metric_can() {
         let of = runs(&[]);
-        assert!(estimate("goodput_bps", &of, f64::INFINITY).is_none());
+        assert!(estimate("goodput_bps", &of, OPEN).is_none());
         let held = Held {
             runs: 3,
             columns: &[("goodput_bps", &[0.0, 1e6, 9e6]), ("link_utilisation", &[0.1, 0.5, 0.99])],
             distributions: &[],
         };
         // Student's ends are -8.9e6 and 15.6e6, -0.58 and 1.64.
-        let goodput = estimate("goodput_bps", &held, f64::INFINITY).unwrap();
+        let goodput = estimate("goodput_bps", &held, OPEN).unwrap();
         assert_eq!(goodput.low, Some(0.0));
         assert!(goodput.high.unwrap() > 15e6);
-        let share = estimate("link_utilisation", &held, f64::INFINITY).unwrap();
+        let share = estimate("link_utilisation", &held, OPEN).unwrap();
         assert_eq!((share.low, share.high), (Some(0.0), Some(1.0)));
         // The link carries 10 Mbit/s; of one that carried more in a run than it can, the interval ends there.
-        assert_eq!(estimate("goodput_bps", &held, 1e7).unwrap().high, Some(1e7));
-        assert_eq!(estimate("goodput_bps", &held, 8e6).unwrap().high, Some(9e6));
-        assert_eq!(estimate("goodput_bps", &held, 1e7).unwrap().ci95, goodput.ci95);
+        assert_eq!(estimate("goodput_bps", &held, [0.0, 1e7]).unwrap().high, Some(1e7));
+        assert_eq!(estimate("goodput_bps", &held, [0.0, 8e6]).unwrap().high, Some(9e6));
+        assert_eq!(estimate("goodput_bps", &held, [0.0, 1e7]).unwrap().ci95, goodput.ci95);
     }
 
     #[test]
     fn an_estimate_tells_over_how_many_runs_it_is() {
         let held =
             Held { runs: 4, columns: &[("rtt_p95_s", &[0.1, f64::NAN, 0.3, f64::NAN])], distributions: &[] };
-        let found = estimate("rtt_p95_s", &held, f64::INFINITY).unwrap();
+        let found = estimate("rtt_p95_s", &held, OPEN).unwrap();
         assert_eq!((found.value, found.n), (0.2, 2));
     }
 
@@ -258,10 +264,10 @@ mod tests {
             // Of another link.
             ("frame_errors", &[7.0]),
         ]);
-        let rate = estimate("reverse.frame_error_rate", &of, f64::INFINITY).unwrap();
+        let rate = estimate("reverse.frame_error_rate", &of, OPEN).unwrap();
         assert_eq!((rate.value, rate.ci95, rate.low), (0.0, None, Some(0.0)));
         assert!((rate.high.unwrap() - 2.995_732_273_554e-6).abs() < 1e-15);
-        let count = estimate("reverse.frame_errors", &of, f64::INFINITY).unwrap();
+        let count = estimate("reverse.frame_errors", &of, OPEN).unwrap();
         assert!((count.high.unwrap() - 0.299_573_227).abs() < 1e-9);
     }
 
@@ -273,7 +279,7 @@ mod tests {
             ("flow:a.segments_sent", &[400.0]),
             ("flow:a.transmissions_per_slot", &[0.8]),
         ]);
-        let rate = estimate("flow:a.timeouts_per_slot", &of, f64::INFINITY).unwrap();
+        let rate = estimate("flow:a.timeouts_per_slot", &of, OPEN).unwrap();
         assert!((rate.high.unwrap() - 2.995_732_273_554 / 5000.0).abs() < 1e-12);
     }
 
@@ -281,18 +287,18 @@ mod tests {
     #[test]
     fn no_loss_of_many_segments_is_known_to_be_rare() {
         let none = [("segment_loss_rate", &[0.0][..]), ("segments_with_fate", &[1000.0])];
-        let rate = estimate("segment_loss_rate", &runs(&none), f64::INFINITY).unwrap();
+        let rate = estimate("segment_loss_rate", &runs(&none), OPEN).unwrap();
         assert_eq!((rate.value, rate.ci95, rate.low), (0.0, None, Some(0.0)));
         assert!((rate.high.unwrap() - 2.995_732_273_554e-4).abs() < 1e-13);
         // Of how many is not known: that of a share, 1 - 0.05^(1/10).
-        let share = estimate("segment_loss_rate", &runs(&none[..1]), f64::INFINITY).unwrap();
+        let share = estimate("segment_loss_rate", &runs(&none[..1]), OPEN).unwrap();
         assert!((share.high.unwrap() - 0.258_866).abs() < 1e-5, "{share:?}");
     }
 
     #[test]
     fn without_counts_nothing_is_said_of_a_rate_of_zero() {
         let of = runs(&[("frame_error_rate", &[0.0])]);
-        let rate = estimate("frame_error_rate", &of, f64::INFINITY).unwrap();
+        let rate = estimate("frame_error_rate", &of, OPEN).unwrap();
         assert_eq!((rate.ci95, rate.low, rate.high), (None, None, None));
     }
 }

@@ -334,7 +334,7 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
     rows.truncate(experiment.stop.runs_that_count(rows.iter().map(|row| row.of_stop(&experiment.stop))));
     let runs = RowsOf(&rows);
     let support = Support::of_point(experiment, point);
-    let mean = |in_row: &str, unit| Some(Metric::new(estimate(in_row, &runs, support.most(in_row))?, unit));
+    let mean = |in_row: &str, unit| Some(Metric::new(estimate(in_row, &runs, support.range(in_row))?, unit));
     let of_frames = |count: &str| -> Vec<Metric> {
         let shares = (1..).map_while(|n| share_of_frames(&format!("{count}{n}"), &runs));
         shares.map(|found| Metric::new(found, "1")).collect()

@@ -1,16 +1,19 @@
-//! The largest mean that a metric of a path of links can have, where its rate and its queues make that certain.
+//! What the mean of a metric of a path of links can be at least and at most, where delays, rates and queues make that certain.
 
 use crate::experiment::Experiment;
 use crate::impossible::{most_of_queues, packet_ns};
 use crate::parts::{FLOW, Part};
 use crossfade_scenario::{Carrier, FlowSetup, HopSetup, LinksSetup, Point, Setup};
 
-/// The largest means of metrics, by their keys in rows.
+/// The least and the largest means of metrics, by their keys in rows.
 ///
-/// The upper end of an interval is never above such a bound, or above the largest run, if that is larger: what waited at
-/// the receiver when the measured time began may lift a short run a little above the rate of the link.
+/// No end of an interval is beyond such a bound, or beyond the runs, if one of them is: what waited at the receiver when the
+/// measured time began may lift a short run a little above the rate of the link.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Support(Vec<(String, f64)>);
+pub struct Support {
+    least: Vec<(String, f64)>,
+    most: Vec<(String, f64)>,
+}
 
 impl Support {
     /// The bounds of a point of an experiment: none where each run has a link of its own.
@@ -21,13 +24,44 @@ impl Support {
     /// Links whose rate changes, and networks of other kinds, have no bound on what they carry.
     fn of(setup: &Setup) -> Self {
         let queues = most_of_queues(setup).into_iter().map(|(metric, most, _)| (metric.to_owned(), most));
-        Self(carried(setup).into_iter().chain(queues).collect())
+        Self { least: delays(setup), most: carried(setup).into_iter().chain(queues).collect() }
     }
 
-    /// The largest mean of the metric `key`; infinite where nothing is certain.
-    pub fn most(&self, key: &str) -> f64 {
-        self.0.iter().find(|(known, _)| known == key).map_or(f64::INFINITY, |(_, most)| *most)
+    /// What the mean of the metric `key` is at least and at most: 0 and infinite where nothing is certain.
+    pub fn range(&self, key: &str) -> [f64; 2] {
+        let of =
+            |bounds: &[(String, f64)]| bounds.iter().find(|(known, _)| known == key).map(|(_, bound)| *bound);
+        [of(&self.least).unwrap_or(0.0), of(&self.most).unwrap_or(f64::INFINITY)]
     }
+}
+
+/// Round trips and one-way delays of flows, alone and together: no less than the propagation on their way.
+fn delays(setup: &Setup) -> Vec<(String, f64)> {
+    const ENDS: [&str; 4] = ["mean_s", "p50_s", "p95_s", "p99_s"];
+    let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
+    let [there, back] = [forward, &around.reverse].map(|hop| hop.delay.as_secs_f64());
+    let wired =
+        around.wired.as_ref().map_or([0.0; 2], |hops| [0, 1].map(|way: usize| hops[way].delay.as_secs_f64()));
+    let [there, back] = [there + wired[0], back + wired[1]];
+    let of_flow = |flow: &FlowSetup| {
+        let access = flow.access_delay.as_secs_f64();
+        // Data may go either way.
+        [("rtt", there + back + 2.0 * access), ("one_way_delay", there.min(back) + access)]
+    };
+    let named = |[rtt, one_way]: [(&'static str, f64); 2]| {
+        [rtt, one_way]
+            .into_iter()
+            .flat_map(move |(name, least)| ENDS.map(|end| (format!("{name}_{end}"), least)))
+    };
+    let each = setup.flows.iter().filter(|flow| !flow.name.is_empty()).flat_map(|flow| {
+        let part = Part::new(FLOW, &flow.name);
+        named(of_flow(flow)).map(move |(name, least)| (part.key(&name), least))
+    });
+    let all =
+        setup.flows.iter().map(of_flow).reduce(|one, other| {
+            std::array::from_fn(|i| if one[i].1 <= other[i].1 { one[i] } else { other[i] })
+        });
+    each.chain(all.into_iter().flat_map(named)).collect()
 }
 
 /// Bounds of a rate, per packet of one size: `goodput_bps`, `ip_goodput_bps`, `throughput_per_slot`.
@@ -112,31 +146,50 @@ mod tests {
             ("link_goodput_bps", 1e6),
             ("throughput_per_slot", 1.0),
         ] {
-            assert!(close(found.most(key), most), "{key}: {}", found.most(key));
+            assert!(close(found.range(key)[1], most), "{key}: {}", found.range(key)[1]);
         }
-        assert_eq!(found.most("rtt_mean_s"), f64::INFINITY);
-        assert_eq!(found.most("reverse.link_goodput_bps"), f64::INFINITY);
+        assert_eq!(found.range("rtt_mean_s")[1], f64::INFINITY);
+        assert_eq!(found.range("reverse.link_goodput_bps")[1], f64::INFINITY);
+    }
+
+    /// 30 ms there and 10 ms back, 2 ms on the wire each way, and for one of the flows 5 ms more each way.
+    #[test]
+    fn no_delay_is_below_the_propagation() {
+        let links = "rate = \"1 Mbit/s\"\ndelay = \"30 ms\"\n[reverse]\ndelay = \"10 ms\"\n[wired]\none_way_delay = \"2 ms\"\n\
+                     [tcp]\nvariant = \"sack\"\n[flows.near]\n[flows.far]\naccess_delay = \"5 ms\"\n";
+        let found = support(links);
+        for (key, least) in [
+            ("rtt_mean_s", 0.044),
+            ("rtt_p95_s", 0.044),
+            ("flow:near.rtt_p99_s", 0.044),
+            ("flow:far.rtt_mean_s", 0.054),
+            ("one_way_delay_p50_s", 0.012),
+            ("flow:far.one_way_delay_mean_s", 0.017),
+        ] {
+            assert!(close(found.range(key)[0], least), "{key}: {}", found.range(key)[0]);
+        }
+        assert_eq!(found.range("goodput_bps")[0], 0.0);
     }
 
     /// The wired segment is the slower one; packets of 150 bytes fill no more of it.
     #[test]
     fn the_slowest_link_decides() {
         let wired = "rate = \"1 Mbit/s\"\n[wired]\nrate = \"400 kbit/s\"\n[flows.f]\ntraffic = \"udp\"\nrate = \"2 Mbit/s\"\n";
-        assert!(close(support(wired).most("flow:f.goodput_bps"), 4e5));
+        assert!(close(support(wired).range("flow:f.goodput_bps")[1], 4e5));
     }
 
     #[test]
     fn a_queue_holds_what_fits_into_it() {
         let found = support("rate = \"1 Mbit/s\"\nqueue.limit = \"10 packets\"\n[tcp]\nvariant = \"sack\"\n");
-        assert_eq!(found.most("queue_mean_packets"), 10.0);
+        assert_eq!(found.range("queue_mean_packets")[1], 10.0);
         // Ten packets of 12 ms.
-        assert!(close(found.most("forward.queueing_delay_mean_s"), 0.12));
+        assert!(close(found.range("forward.queueing_delay_mean_s")[1], 0.12));
     }
 
     /// Bursts of a shaper take no time.
     #[test]
     fn what_is_not_certain_is_left_open() {
         let shaped = "rate = \"10 Mbit/s\"\nshaper = { rate = \"1 Mbit/s\", burst = \"20000 B\" }\n[tcp]\nvariant = \"sack\"\n";
-        assert_eq!(support(shaped).most("goodput_bps"), f64::INFINITY);
+        assert_eq!(support(shaped).range("goodput_bps")[1], f64::INFINITY);
     }
 }

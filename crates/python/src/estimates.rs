@@ -5,7 +5,7 @@ use crossfade_core::{DelayHistogram, student_t_quantile};
 use crossfade_experiment::{Runs, distribution, estimate};
 use crossfade_scenario::StopRule;
 use numpy::ndarray::{Array1, Array2, ArrayView2, s};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -53,10 +53,10 @@ pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
 /// Estimates of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval,
 /// lower and upper end of the interval that also covers rare events, number of runs in which it is defined and whether
 /// it is a lower bound; number of runs of each group and whether they suffice: `precision` or `count` of the plan, with
-/// the column of the metric that it is about. `distributions` are those of each row, packed; `most` is the largest mean
-/// that each metric of each group can have ([`crossfade_experiment::Support`]), by default infinite.
+/// the column of the metric that it is about. `distributions` are those of each row, packed; `ranges` are the least and
+/// the largest mean that each metric of each group can have ([`crossfade_experiment::Support`]), by default 0 and infinite.
 #[pyfunction]
-#[pyo3(signature = (values, starts, names, columns, precision = None, count = None, distributions = None, most = None))]
+#[pyo3(signature = (values, starts, names, columns, precision = None, count = None, distributions = None, ranges = None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn estimates<'py>(
     py: Python<'py>,
@@ -67,7 +67,7 @@ pub(crate) fn estimates<'py>(
     precision: Option<(f64, usize)>,
     count: Option<(u64, usize)>,
     distributions: Option<Vec<Bound<'py, PyBytes>>>,
-    most: Option<PyReadonlyArray2<'py, f64>>,
+    ranges: Option<PyReadonlyArray3<'py, f64>>,
 ) -> PyResult<Arrays<'py>> {
     let (values, starts) = (values.as_array(), starts.as_array());
     let ends = starts.iter().skip(1).copied().chain([values.nrows() as i64]);
@@ -81,9 +81,9 @@ pub(crate) fn estimates<'py>(
     if distributions.as_ref().is_some_and(|packed| packed.len() != values.nrows()) {
         return Err(PyIndexError::new_err("distributions: must be one for each row"));
     }
-    let most = most.as_ref().map(PyReadonlyArray2::as_array);
-    if most.is_some_and(|most| most.dim() != (groups.len(), columns.len())) {
-        return Err(PyIndexError::new_err("most: must be one for each group and metric"));
+    let ranges = ranges.as_ref().map(PyReadonlyArray3::as_array);
+    if ranges.is_some_and(|ranges| ranges.dim() != (groups.len(), columns.len(), 2)) {
+        return Err(PyIndexError::new_err("ranges: must be two ends for each group and metric"));
     }
     let distributions: Vec<&[u8]> = match &distributions {
         Some(packed) => packed.iter().map(|packed| packed.as_bytes()).collect(),
@@ -118,8 +118,9 @@ pub(crate) fn estimates<'py>(
             let distributions = &distributions[group][..count];
             let group = Group { rows, column_of: &column_of, distributions };
             for (metric, &column) in columns.iter().enumerate() {
-                let most = most.map_or(f64::INFINITY, |most| most[[index, metric]]);
-                if let Some(found) = estimate(&names[column], &group, most) {
+                let range =
+                    ranges.map_or([0.0, f64::INFINITY], |ends| [0, 1].map(|end| ends[[index, metric, end]]));
+                if let Some(found) = estimate(&names[column], &group, range) {
                     means[[index, metric]] = found.value;
                     ci95[[index, metric]] = found.ci95.unwrap_or(f64::NAN);
                     low[[index, metric]] = found.low.unwrap_or(f64::NAN);

@@ -128,13 +128,13 @@ impl Plan {
         py.detach(|| self.experiment.keys())
     }
 
-    /// The largest means that metrics can have, by their names in rows, at each of these points; infinite where
-    /// nothing is certain.
-    fn most(&self, py: Python<'_>, points: Vec<usize>, names: Vec<String>) -> Vec<Vec<f64>> {
+    /// The least and the largest means that metrics can have, by their names in rows, at each of these points: 0 and
+    /// infinite where nothing is certain.
+    fn ranges(&self, py: Python<'_>, points: Vec<usize>, names: Vec<String>) -> Vec<Vec<[f64; 2]>> {
         let there = points.into_iter().filter(|&point| point < self.experiment.points.len());
         let of_point = |point| {
             let support = Support::of_point(&self.experiment, &self.experiment.points.at(point));
-            names.iter().map(|name| support.most(name)).collect()
+            names.iter().map(|name| support.range(name)).collect()
         };
         py.detach(|| there.map(of_point).collect())
     }

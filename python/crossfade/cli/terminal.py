@@ -208,7 +208,8 @@ def _print_parts(point: Point, to: Console) -> None:
 def _how(results: Results) -> str:
     """The methods, with the number of runs where there are any."""
     return ", ".join(
-        f"{point.runs} runs, {point.method}" if point.runs else point.method for point in results.points
+        f"{point.runs} {'run' if point.runs == 1 else 'runs'}, {point.method}" if point.runs else point.method
+        for point in results.points
     )
 
 

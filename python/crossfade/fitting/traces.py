@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -325,9 +326,13 @@ class LinkTrace:
             panels = drawn.subplots(len(names), sharex=True, squeeze=False)[:, 0]
             for axes, name in zip(panels, names, strict=True):
                 shown = [(label, curve[name]) for label, curve in curves if name in curve]
+                words, factor = AXES[name]
                 for color, (label, (times, values)) in zip(PALETTE, shown, strict=False):
-                    axes.plot(times, values, color=color, linewidth=0.8, label=label, drawstyle="steps-post")
-                axes.set_ylabel(AXES[name])
+                    shown_as = [math.nan if value is None else value * factor for value in values]
+                    axes.plot(
+                        times, shown_as, color=color, linewidth=0.8, label=label, drawstyle="steps-post"
+                    )
+                axes.set_ylabel(words)
                 if len(shown) > 1:
                     axes.legend()
             panels[-1].set_xlabel("Time (s)")
@@ -420,13 +425,13 @@ def _of_windows(times_s: pd.Series, values: pd.Series, window_s: float) -> dict[
     }
 
 
-# The quantities that are drawn.
+# The quantities that are drawn: what stands at the axis, and how many of its units one of the file's is.
 AXES = {
-    "rate_bps": "Capacity (bit/s)",
-    "sent_bps": "Sent (bit/s)",
-    "arrived_bps": "Arrived (bit/s)",
-    "delay_s": "Delay (s)",
-    "loss": "Loss",
+    "rate_bps": ("Capacity (Mbit/s)", 1e-6),
+    "sent_bps": ("Sent (Mbit/s)", 1e-6),
+    "arrived_bps": ("Arrived (Mbit/s)", 1e-6),
+    "delay_s": ("Delay (ms)", 1e3),
+    "loss": ("Loss", 1.0),
 }
 # More points than this a curve are not told apart.
 MOST_DRAWN = 4000

@@ -109,9 +109,9 @@ class PlanRows:
         given = (self.values, self.starts[:-1], self.names, columns)
         rule["distributions"] = self.distributions
         found = _crossfade.estimates(*given, **rule)
-        most = self._most(columns, found[3], found[6])
-        if most is not None:
-            found = _crossfade.estimates(*given, **rule, most=most)
+        ranges = self._ranges(columns, found[2], found[3], found[6])
+        if ranges is not None:
+            found = _crossfade.estimates(*given, **rule, ranges=ranges)
         means, ci95, low, high, defined, at_least, rows, precise = found
         if self.is_adaptive:
             # Without the metric there is nothing that could be precise; what is solved is.
@@ -123,18 +123,20 @@ class PlanRows:
         defined = np.where(np.isnan(means), math.nan, np.where(self.solved[:, np.newaxis], 0.0, defined))
         return Estimates(means, ci95, low, high, defined, at_least, rows, precise, finished)
 
-    def _most(self, columns: Sequence[int], high: Floats, rows: Integers) -> Floats | None:
-        """The largest mean that metrics of groups can have, where their intervals reach beyond every run.
+    def _ranges(self, columns: Sequence[int], low: Floats, high: Floats, rows: Integers) -> Floats | None:
+        """The least and largest means that metrics can have, where their intervals reach beyond every run.
 
         None where no interval does, or the scenario cannot be read any more: then nothing is certain.
         """
         counted = self.place < rows[self.group]
-        largest = np.full(high.shape, np.inf)
+        smallest, largest = np.full(low.shape, -np.inf), np.full(high.shape, np.inf)
         for place, column in enumerate(columns):
             runs = np.where(counted, self.values[:, column], np.nan)
             there = np.flatnonzero(np.diff(self.starts))
-            largest[there, place] = np.fmax.reduceat(runs, self.starts[there]) if len(there) else np.inf
-        open_ends = (high > largest).any(axis=1)
+            if len(there):
+                smallest[there, place] = np.fmin.reduceat(runs, self.starts[there])
+                largest[there, place] = np.fmax.reduceat(runs, self.starts[there])
+        open_ends = ((low < smallest) | (high > largest)).any(axis=1)
         plan = self._core if open_ends.any() else None
         if plan is None:
             return None
@@ -143,9 +145,9 @@ class PlanRows:
             number.setdefault(point["id"], index)
         groups = np.flatnonzero(open_ends)
         points = [number[self.points[group // len(self.methods)]] for group in groups]
-        most = np.full(high.shape, np.inf)
-        most[groups] = plan.most(points, [self.names[column] for column in columns])
-        return most
+        ranges = np.broadcast_to([0.0, np.inf], (*high.shape, 2)).copy()
+        ranges[groups] = plan.ranges(points, [self.names[column] for column in columns])
+        return ranges
 
     @cached_property
     def _core(self) -> _crossfade.Plan | None:
