@@ -185,8 +185,7 @@ pub struct RateSample {
     pub app_limited: bool,
     /// Delivered segments that carried a congestion mark.
     pub ce: u64,
-    /// The acknowledgement covers a segment that a tail loss probe retransmitted, and nothing beyond: the original may
-    /// be lost.
+    /// What is acknowledged was sent again by a tail loss probe, and nothing beyond it: the original may be lost.
     pub answers_probe: bool,
     /// State of loss recovery after this acknowledgement.
     pub phase: Phase,
