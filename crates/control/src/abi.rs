@@ -185,7 +185,7 @@ pub struct RateSample {
     pub app_limited: bool,
     /// Delivered segments that carried a congestion mark.
     pub ce: u64,
-    /// What is acknowledged was sent again by a tail loss probe, and nothing beyond it: the original may be lost.
+    /// What is acknowledged was retransmitted by a tail loss probe, and nothing beyond it: the original may be lost.
     pub answers_probe: bool,
     /// State of loss recovery after this acknowledgement.
     pub phase: Phase,

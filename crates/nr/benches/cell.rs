@@ -110,8 +110,7 @@ fn cpu_s() -> f64 {
 }
 
 fn main() {
-    let cases =
-        [(1_u32, 200_u64, 14, false), (20, 40, 1, false), (1, 100, 14, true), (20, 10, 1, true)];
+    let cases = [(1_u32, 200_u64, 14, false), (20, 40, 1, false), (1, 100, 14, true), (20, 10, 1, true)];
     for (users, seconds, packets, is_fading) in cases {
         let config = config(users as usize, is_fading);
         let mut cell = NrCell::new(config, RunSeed { seed: 1, run: 0 }).expect("it can be");

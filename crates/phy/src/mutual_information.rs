@@ -129,9 +129,10 @@ impl MutualInformation {
         }
         let mut x = (information - grid[whole]) / rise - 0.5;
         for _ in 0..6 {
-            let (value, slope) = polynomial.iter().rev().fold((0.0, 0.0), |(value, slope), coefficient| {
-                (value * x + coefficient, slope * x + value)
-            });
+            let (value, slope) = polynomial
+                .iter()
+                .rev()
+                .fold((0.0, 0.0), |(value, slope), coefficient| (value * x + coefficient, slope * x + value));
             let step = (value - information) / slope;
             x -= step;
             if step.abs() < 1e-9 {
@@ -316,7 +317,11 @@ mod tests {
                     sum + others.fold(1.0, weight) * grid[i]
                 });
                 let found = modulation.at_db(db);
-                assert!((found - bits.clamp(0.0, most)).abs() < 1e-12, "{} {db} dB: {found}", modulation.name);
+                assert!(
+                    (found - bits.clamp(0.0, most)).abs() < 1e-12,
+                    "{} {db} dB: {found}",
+                    modulation.name
+                );
                 let (mut low, mut high) = (LOWEST_DB, modulation.highest_db);
                 for _ in 0..60 {
                     let middle = f64::midpoint(low, high);
