@@ -5,6 +5,7 @@ use crate::error_rates::ErrorRates;
 use crate::mcs::{CodedModulation, constellation};
 use crate::transport_block::CodeBlocks;
 use crossfade_core::{from_db, to_db};
+use crossfade_phy::MutualInformation;
 
 /// A transport block in a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,12 +26,13 @@ pub(crate) struct Block {
     pub(crate) draw: f64,
     /// The least error rate so far.
     pub(crate) error_rate: f64,
-    /// Symbols of all transmissions, and the information that these had, in bits.
-    pub(crate) symbols: f64,
-    pub(crate) information: f64,
-    /// Symbols times ratio of all transmissions, and the symbols of the first (chase combining).
-    pub(crate) energy: f64,
-    pub(crate) first_symbols: f64,
+    /// Symbols of all transmissions, and the information that these had, in bits; nothing of the first before a second.
+    symbols: f64,
+    information: f64,
+    /// Symbols times ratio of all transmissions (chase combining).
+    energy: f64,
+    /// Symbols of the first transmission, and its ratio in dB.
+    first: (f64, f64),
     pub(crate) is_received: bool,
 }
 
@@ -57,7 +59,7 @@ impl Block {
             symbols: 0.0,
             information: 0.0,
             energy: 0.0,
-            first_symbols: 0.0,
+            first: (0.0, 0.0),
             is_received: false,
         }
     }
@@ -71,36 +73,124 @@ impl Block {
         combining: Combining,
         rates: &mut ErrorRates,
     ) {
-        let modulation = constellation(scheme);
-        if self.sent == 0 {
-            self.first_symbols = symbols;
-        }
-        self.symbols += symbols;
-        self.energy += symbols * from_db(snr_db);
-        self.information += symbols * modulation.at(from_db(snr_db));
         let p = if self.sent == 0 {
+            self.first = (symbols, snr_db);
             rates.of(scheme, self.code, symbols, snr_db)
-        } else if combining == Combining::Chase {
-            rates.of(scheme, self.code, self.first_symbols, to_db(self.energy / self.first_symbols))
         } else {
-            let each = modulation.inverse(self.information / self.symbols);
-            let transmissions = self.symbols / self.first_symbols;
-            rates.of_transmissions(scheme, self.code, self.symbols, transmissions, to_db(each))
+            let modulation = constellation(scheme);
+            if self.sent == 1 {
+                self.add(modulation, self.first);
+            }
+            self.add(modulation, (symbols, snr_db));
+            if combining == Combining::Chase {
+                rates.of(scheme, self.code, self.first.0, to_db(self.energy / self.first.0))
+            } else {
+                let each = modulation.inverse(self.information / self.symbols);
+                let transmissions = self.symbols / self.first.0;
+                rates.of_transmissions(scheme, self.code, self.symbols, transmissions, to_db(each))
+            }
         };
         self.error_rate = self.error_rate.min(p);
         self.sent += 1;
     }
+
+    /// Adds a transmission of so many symbols at a ratio in dB to the sums that combining needs.
+    fn add(&mut self, modulation: &MutualInformation, (symbols, snr_db): (f64, f64)) {
+        let ratio = from_db(snr_db);
+        self.symbols += symbols;
+        self.energy += symbols * ratio;
+        self.information += symbols * modulation.at(ratio);
+    }
 }
 
-/// A process: a block that is sent until it is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Process {
+/// A HARQ process, which holds a block from its first transmission until it is acknowledged or given up.
+#[derive(Clone, Copy, Debug)]
+enum Process {
     /// Free.
     Idle,
-    /// Its acknowledgement acts in slot `due`; `is_acknowledged` is what the base station reads then.
+    /// The acknowledgement of the block acts in slot `due`; `is_acknowledged` is what the base station reads then.
     Waiting { block: Block, due: u64, is_acknowledged: bool },
     /// The block has to be retransmitted.
     Failed { block: Block },
+}
+
+/// The HARQ processes of a user, with counts that say where looking at each is needless.
+pub(crate) struct Processes {
+    all: Vec<Process>,
+    idle: usize,
+    failed: usize,
+    /// No acknowledgement acts before this slot.
+    next_due: u64,
+}
+
+impl Processes {
+    /// So many free processes.
+    pub(crate) fn new(count: u32) -> Self {
+        let count = count as usize;
+        Self { all: vec![Process::Idle; count], idle: count, failed: 0, next_due: u64::MAX }
+    }
+
+    /// Frees all processes.
+    pub(crate) fn flush(&mut self) {
+        *self = Self::new(self.all.len() as u32);
+    }
+
+    /// Whether every process is free.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.idle == self.all.len()
+    }
+
+    /// The first free process.
+    pub(crate) fn free(&self) -> Option<usize> {
+        if self.idle == 0 {
+            return None;
+        }
+        self.all.iter().position(|process| matches!(process, Process::Idle))
+    }
+
+    /// The first process whose block has to be retransmitted, and that block.
+    pub(crate) fn failed(&self) -> Option<(usize, &Block)> {
+        if self.failed == 0 {
+            return None;
+        }
+        self.all.iter().enumerate().find_map(|(place, process)| match process {
+            Process::Failed { block } => Some((place, block)),
+            _ => None,
+        })
+    }
+
+    /// The block of a process was sent; its acknowledgement, as it will be read, acts in slot `due`.
+    pub(crate) fn wait(&mut self, place: usize, block: Block, due: u64, is_acknowledged: bool) {
+        match self.all[place] {
+            Process::Idle => self.idle -= 1,
+            Process::Failed { .. } => self.failed -= 1,
+            Process::Waiting { .. } => {}
+        }
+        self.all[place] = Process::Waiting { block, due, is_acknowledged };
+        self.next_due = self.next_due.min(due);
+    }
+
+    /// Acknowledgements act that are there in `slot`: a block that is acknowledged, or was sent `most` times, is handed to `end`, any other
+    /// has to be retransmitted.
+    pub(crate) fn acknowledge(&mut self, slot: u64, most: u32, mut end: impl FnMut(&Block)) {
+        if slot < self.next_due {
+            return;
+        }
+        self.next_due = u64::MAX;
+        for process in &mut self.all {
+            let Process::Waiting { block, due, is_acknowledged } = process else { continue };
+            if *due > slot {
+                self.next_due = self.next_due.min(*due);
+            } else if *is_acknowledged || block.sent >= most {
+                end(block);
+                *process = Process::Idle;
+                self.idle += 1;
+            } else {
+                *process = Process::Failed { block: *block };
+                self.failed += 1;
+            }
+        }
+    }
 }
 
 /// What hybrid ARQ does to a block whose error rate after 1, 2, ... transmissions is that of the list: the mean number of

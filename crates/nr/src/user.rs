@@ -5,7 +5,7 @@ use crate::config::NrConfig;
 use crate::discipline::Discipline;
 use crate::effective_sinr::{Mapping, Reported};
 use crate::error_rates::ErrorRates;
-use crate::harq::{Block, Process};
+use crate::harq::{Block, Processes};
 use crate::link_adaptation::Adaptation;
 use crate::mcs::CodedModulation;
 use crate::mean_blocks::{MeanBlocks, Retransmissions};
@@ -14,7 +14,7 @@ use crate::stack_config::Way;
 use crate::transport_block::{Allocation, CodeBlocks};
 use crossfade_cell::{CellError, OuterLoop};
 use crossfade_channel::{FrequencyResponse, simd::Simd};
-use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_core::{RunSeed, SimTime, Stream, to_db};
 use crossfade_link::{Departure, Parcel, Push, UserStatistics, Waiting};
 use rand::RngExt;
 use std::collections::VecDeque;
@@ -51,6 +51,8 @@ pub(crate) struct Told {
 
 pub(crate) struct User {
     channel: Channel,
+    /// The last ratio that was one of all groups, and in dB.
+    of_all: (f64, f64),
     /// Where reports are made: behind the channel that blocks meet.
     reporter: Channel,
     reported: Reported,
@@ -59,7 +61,7 @@ pub(crate) struct User {
     errors: Stream,
     /// Decides which acknowledgements are misread, a draw each.
     feedback: Stream,
-    processes: Vec<Process>,
+    processes: Processes,
     /// What is on its way: when it arrives, the block, and its part of the stream.
     in_air: VecDeque<(SimTime, u64, (u64, u64))>,
     /// Blocks that were given up.
@@ -100,13 +102,14 @@ impl User {
         let schemes = config.table.schemes().len() as u32;
         let way = if config.way == Way::Down { "" } else { "up." };
         Ok(Self {
+            of_all: (1.0, 0.0),
             reporter: channel.clone(),
             channel,
             reported: Reported::default(),
             outer_loop: config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1))),
             errors: seed.stream(&format!("error.nr.{way}{number}")),
             feedback: seed.stream(&format!("feedback.nr.{way}{number}")),
-            processes: vec![Process::Idle; config.harq.processes as usize],
+            processes: Processes::new(config.harq.processes),
             in_air: VecDeque::new(),
             given_up: Vec::new(),
             wanted: None,
@@ -176,20 +179,17 @@ impl User {
             || !self.in_air.is_empty()
             || !self.mean_blocks.is_empty()
             || self.order.expiry().is_some()
-            || self.processes.iter().any(|process| *process != Process::Idle)
+            || !self.processes.are_idle()
     }
 
     /// The resource blocks of a block that has to be retransmitted, if there is one.
     pub(crate) fn failed_prbs(&self) -> Option<u32> {
-        self.processes.iter().find_map(|process| match process {
-            Process::Failed { block } => Some(block.prbs),
-            _ => None,
-        })
+        self.processes.failed().map(|(_, block)| block.prbs)
     }
 
     /// Whether it has something new to send, and a process for it.
     pub(crate) fn can_begin(&self) -> bool {
-        self.backlog() > 0 && self.processes.contains(&Process::Idle)
+        self.backlog() > 0 && self.processes.free().is_some()
     }
 
     /// What was counted by `now`.
@@ -280,7 +280,7 @@ impl User {
 
     /// All processes are free, what was on its way is lost, and the outer loop begins anew.
     pub(crate) fn flush(&mut self, config: &NrConfig) {
-        self.processes.fill(Process::Idle);
+        self.processes.flush();
         self.in_air.clear();
         let schemes = config.table.schemes().len() as u32;
         self.outer_loop = config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1)));
@@ -288,21 +288,13 @@ impl User {
 
     /// Acknowledgements act that are there in `slot`.
     pub(crate) fn acknowledge(&mut self, slot: u64, most: u32) {
-        for process in &mut self.processes {
-            let Process::Waiting { block, due, is_acknowledged } = *process else { continue };
-            if due > slot {
-                continue;
+        let Self { processes, statistics, given_up, wanted, .. } = self;
+        processes.acknowledge(slot, most, |block| {
+            statistics.arq.frames_lost += u64::from(!block.is_received);
+            if !block.is_received && wanted.is_some() {
+                given_up.push(block.number);
             }
-            *process = if is_acknowledged || block.sent >= most {
-                self.statistics.arq.frames_lost += u64::from(!block.is_received);
-                if !block.is_received && self.wanted.is_some() {
-                    self.given_up.push(block.number);
-                }
-                Process::Idle
-            } else {
-                Process::Failed { block }
-            };
-        }
+        });
     }
 
     /// What was reported last of the ratios.
@@ -316,14 +308,20 @@ impl User {
         &mut self.reported
     }
 
-    /// The ratios that were reported last, one of all groups or each.
-    pub(crate) fn reported_ratios(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
-        self.reported(slot, config).ratios()
+    /// The base station looks at what was reported last, for a scheduler's [`known_ratios`](Self::known_ratios) and
+    /// [`known_rates`](Self::known_rates).
+    pub(crate) fn look(&mut self, slot: u64, config: &NrConfig) {
+        self.reported(slot, config).look();
     }
 
-    /// The rates that a scheduler expects of these, in bits a symbol.
-    pub(crate) fn rough_rates(&mut self, slot: u64, config: &NrConfig) -> &[f64] {
-        self.reported(slot, config).rough_rates()
+    /// The ratios of all groups, or of each, that were known at the last [`look`](Self::look).
+    pub(crate) fn known_ratios(&self) -> &[f64] {
+        self.reported.ratios()
+    }
+
+    /// The rates in bits a symbol that a scheduler expects of these ratios.
+    pub(crate) fn known_rates(&self) -> &[f64] {
+        self.reported.rough_rates()
     }
 
     /// The index of the scheme for a new block on these groups.
@@ -351,11 +349,7 @@ impl User {
         config: &NrConfig,
         rates: &mut ErrorRates,
     ) -> Option<Told> {
-        let (place, block) =
-            self.processes.iter().enumerate().find_map(|(place, process)| match process {
-                Process::Failed { block } => Some((place, *block)),
-                _ => None,
-            })?;
+        let (place, &block) = self.processes.failed()?;
         Some(self.transmit(place, block, grant, config, rates))
     }
 
@@ -369,7 +363,7 @@ impl User {
         rates: &mut ErrorRates,
         fill: Option<&mut dyn FnMut(u64, u32) -> bool>,
     ) -> Option<Told> {
-        let place = self.processes.iter().position(|process| *process == Process::Idle)?;
+        let place = self.processes.free()?;
         let index = self.choose(grant, config, adaptation);
         let scheme = config.table.schemes()[index];
         let bits =
@@ -389,6 +383,18 @@ impl User {
         Some(Told { bits, ..told })
     }
 
+    /// The effective ratio in dB that a block of this scheme meets on these groups.
+    fn met_db(&mut self, grant: &Grant<'_>, scheme: CodedModulation, config: &NrConfig) -> f64 {
+        let ratios = self.channel.at(grant.slot);
+        if let [one] = *ratios {
+            if one != self.of_all.0 {
+                self.of_all = (one, to_db(one));
+            }
+            return self.of_all.1;
+        }
+        Mapping::of(config).db(ratios, grant.groups, scheme)
+    }
+
     fn transmit(
         &mut self,
         place: usize,
@@ -398,7 +404,7 @@ impl User {
         rates: &mut ErrorRates,
     ) -> Told {
         let scheme = config.table.schemes()[block.scheme];
-        let snr_db = Mapping::of(config).db(self.channel.at(grant.slot), grant.groups, scheme);
+        let snr_db = self.met_db(grant, scheme, config);
         let symbols = f64::from(allocation(grant, config).resource_elements() * config.layers);
         block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
         let was_received = block.is_received;
@@ -418,7 +424,7 @@ impl User {
             let at = config.numerology.slot() * (grant.slot + 1) + config.propagation;
             self.in_air.push_back((at, block.number, (block.start, block.end)));
         }
-        self.processes[place] = Process::Waiting { block, due, is_acknowledged };
+        self.processes.wait(place, block, due, is_acknowledged);
         Told {
             block: block.number,
             attempt: block.sent - 1,
@@ -501,7 +507,7 @@ impl User {
         let mut block =
             Block::new(self.blocks, index, code, grant.prbs, (start, self.sent_until), self.errors.random());
         self.blocks += 1;
-        let snr_db = Mapping::of(config).db(self.channel.at(grant.slot), grant.groups, scheme);
+        let snr_db = self.met_db(grant, scheme, config);
         let symbols = f64::from(allocation.resource_elements() * config.layers);
         block.receive_copy(scheme, symbols, snr_db, config.harq.combining, rates);
         let p = block.error_rate;
