@@ -2,7 +2,7 @@
 //! section 5.2.2.2).
 
 use crossfade_core::SimTime;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 /// What came of an SDU, in the order of their counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct PdcpReceiver {
     deliver: u64,
     /// `RX_NEXT`.
     next: u64,
-    /// SDUs behind a gap, and since when they are there.
-    stored: BTreeMap<u64, SimTime>,
+    /// When each SDU from `deliver` on came; `None` where it is missing.
+    stored: VecDeque<Option<SimTime>>,
     /// `t-Reordering` and `RX_REORD`.
     timer: Option<(SimTime, u64)>,
 }
@@ -48,16 +48,21 @@ impl PdcpReceiver {
         reordering: Option<SimTime>,
         mut leave: impl FnMut(Delivered),
     ) {
-        if count < self.deliver || self.stored.contains_key(&count) {
+        let Some(place) = count.checked_sub(self.deliver).map(|place| place as usize) else { return };
+        if self.stored.get(place).is_some_and(Option::is_some) {
             return;
         }
         self.next = self.next.max(count + 1);
-        if count == self.deliver {
+        if place == 0 {
             leave(Delivered::Arrived { count, since: now });
             self.deliver += 1;
+            self.stored.pop_front();
             self.go_on(leave);
         } else {
-            self.stored.insert(count, now);
+            if place >= self.stored.len() {
+                self.stored.resize(place + 1, None);
+            }
+            self.stored[place] = Some(now);
         }
         self.restart(now, reordering);
     }
@@ -67,7 +72,7 @@ impl PdcpReceiver {
         let Some((_, until)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
         self.timer = None;
         while self.deliver < until {
-            match self.stored.remove(&self.deliver) {
+            match self.stored.pop_front().flatten() {
                 Some(since) => leave(Delivered::Arrived { count: self.deliver, since }),
                 None => leave(Delivered::Lost { count: self.deliver }),
             }
@@ -79,7 +84,8 @@ impl PdcpReceiver {
 
     /// What follows on what was delivered is.
     fn go_on(&mut self, mut leave: impl FnMut(Delivered)) {
-        while let Some(since) = self.stored.remove(&self.deliver) {
+        while let Some(&Some(since)) = self.stored.front() {
+            self.stored.pop_front();
             leave(Delivered::Arrived { count: self.deliver, since });
             self.deliver += 1;
         }

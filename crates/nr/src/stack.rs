@@ -14,7 +14,7 @@ use crate::rlc::{
 use crate::stack_config::BearerConfig;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, EventLog, LinkEvent, Parcel, QueueLimit, UserStatistics, Waiting};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The two directions of a stack.
 pub(crate) const DOWN: usize = 0;
@@ -42,11 +42,40 @@ struct Packet {
 }
 
 /// What a block carries.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Payload {
     pdus: Vec<DataPdu>,
     status: Option<Status>,
     sent: SimTime,
+}
+
+/// The payloads of blocks that have not arrived: a few, as many as there are HARQ processes.
+#[derive(Default)]
+struct Payloads {
+    /// The number of each block, and what it carries.
+    blocks: Vec<(u64, Payload)>,
+    /// Lists of PDUs that are kept for their memory.
+    spare: Vec<Vec<DataPdu>>,
+}
+
+impl Payloads {
+    /// An empty payload of a block that is sent at this time.
+    fn begin(&mut self, sent: SimTime) -> Payload {
+        Payload { pdus: self.spare.pop().unwrap_or_default(), status: None, sent }
+    }
+
+    /// Takes the payload of a block.
+    fn take(&mut self, number: u64) -> Option<Payload> {
+        let place = self.blocks.iter().position(|(of, _)| *of == number)?;
+        Some(self.blocks.swap_remove(place).1)
+    }
+
+    /// The payload is of no use any more.
+    fn end(&mut self, payload: Payload) {
+        let mut pdus = payload.pdus;
+        pdus.clear();
+        self.spare.push(pdus);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -133,8 +162,7 @@ pub(crate) struct Bearer {
     transmitter: Transmitter,
     receiver: Receiver,
     pdcp: PdcpReceiver,
-    /// What blocks carry that have not come.
-    payloads: BTreeMap<u64, Payload>,
+    payloads: Payloads,
     pub(crate) statistics: UserStatistics,
     /// Delays of packets that came out, and whose they are.
     pub(crate) log: EventLog,
@@ -154,7 +182,7 @@ impl Bearer {
             transmitter,
             receiver,
             pdcp: PdcpReceiver::default(),
-            payloads: BTreeMap::new(),
+            payloads: Payloads::default(),
             statistics: UserStatistics::default(),
             log: EventLog::default(),
             user,
@@ -239,7 +267,7 @@ impl Bearer {
             || is_queue_busy
             || self.pdcp.expiry().is_some()
             || self.waiting().0 > 0
-            || !self.payloads.is_empty()
+            || !self.payloads.blocks.is_empty()
     }
 
     /// Fills `room` bytes with PDUs.
@@ -323,7 +351,7 @@ impl Bearer {
             self.begun = first;
         }
         (self.transmitter, self.receiver) = Self::ends(self.rlc);
-        self.payloads.clear();
+        self.payloads.blocks.clear();
     }
 }
 
@@ -359,7 +387,7 @@ impl Stack {
 
     /// Whether a block of so many bytes has something to carry, which is kept under its number.
     pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
-        let mut payload = Payload { sent: now, ..Payload::default() };
+        let mut payload = self.bearers[way].payloads.begin(now);
         let mut room = bytes;
         if let Receiver::Am(am) = &mut self.bearers[1 - way].receiver
             && let Some((status, taken)) = am.build_status(now, room.saturating_sub(3))
@@ -370,8 +398,11 @@ impl Stack {
         }
         self.bearers[way].fill(now, room, &mut payload);
         let is_used = !payload.pdus.is_empty() || payload.status.is_some();
+        let payloads = &mut self.bearers[way].payloads;
         if is_used {
-            self.bearers[way].payloads.insert(number, payload);
+            payloads.blocks.push((number, payload));
+        } else {
+            payloads.end(payload);
         }
         is_used
     }
@@ -384,7 +415,7 @@ impl Stack {
         number: u64,
         mut leave: impl FnMut(usize, Departure),
     ) {
-        let Some(payload) = self.bearers[way].payloads.remove(&number) else { return };
+        let Some(payload) = self.bearers[way].payloads.take(number) else { return };
         if let Some(status) = &payload.status
             && let Transmitter::Am(am) = &mut self.bearers[1 - way].transmitter
         {
@@ -412,11 +443,15 @@ impl Stack {
                 bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
             }
         }
+        bearer.payloads.end(payload);
     }
 
     /// A block was given up.
     pub(crate) fn give_up(&mut self, way: usize, number: u64) {
-        self.bearers[way].payloads.remove(&number);
+        let payloads = &mut self.bearers[way].payloads;
+        if let Some(payload) = payloads.take(number) {
+            payloads.end(payload);
+        }
     }
 
     /// Timers act that have expired by `now`.

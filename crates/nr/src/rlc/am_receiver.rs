@@ -9,7 +9,7 @@
 use super::partial::Partial;
 use super::{DataPdu, Nack, RlcConfig, Status};
 use crossfade_core::SimTime;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 /// An SDU of which something has come.
 #[derive(Clone, Debug)]
@@ -22,8 +22,8 @@ enum Sdu {
 #[derive(Clone, Debug)]
 pub struct AmReceiver {
     config: RlcConfig,
-    /// From `RX_Next` on.
-    sdus: BTreeMap<u64, Sdu>,
+    /// The SDUs from `RX_Next` on; `None` of which nothing has come.
+    sdus: VecDeque<Option<Sdu>>,
     /// `RX_Next`.
     next: u64,
     /// `RX_Highest_Status`.
@@ -44,7 +44,7 @@ impl AmReceiver {
     pub fn new(config: RlcConfig) -> Self {
         Self {
             config,
-            sdus: BTreeMap::new(),
+            sdus: VecDeque::new(),
             next: 0,
             highest_status: 0,
             next_highest: 0,
@@ -76,13 +76,26 @@ impl AmReceiver {
             return None;
         }
         let mut done = None;
-        let sdu = self.sdus.entry(x).or_insert_with(|| Sdu::Partial(Partial::default()));
+        let place = offset as usize;
+        if place >= self.sdus.len() {
+            self.sdus.resize_with(place + 1, || None);
+        }
+        let sdu = &mut self.sdus[place];
         let is_new = match sdu {
-            Sdu::Complete => false,
-            Sdu::Partial(partial) => {
+            Some(Sdu::Complete) => false,
+            None if pdu.start == 0 && pdu.is_end => {
+                *sdu = Some(Sdu::Complete);
+                done = Some(pdu.sdu);
+                true
+            }
+            _ => {
+                let Sdu::Partial(partial) = sdu.get_or_insert_with(|| Sdu::Partial(Partial::default()))
+                else {
+                    return None;
+                };
                 let is_new = partial.add(pdu.start, pdu.end, pdu.is_end);
                 if partial.is_complete() {
-                    *sdu = Sdu::Complete;
+                    *sdu = Some(Sdu::Complete);
                     done = Some(pdu.sdu);
                 }
                 is_new
@@ -95,9 +108,9 @@ impl AmReceiver {
                     self.highest_status = self.first_incomplete(x);
                 }
                 if x == self.next {
-                    self.next = self.first_incomplete(x);
-                    while self.sdus.first_key_value().is_some_and(|(number, _)| *number < self.next) {
-                        self.sdus.pop_first();
+                    while let Some(Some(Sdu::Complete)) = self.sdus.front() {
+                        self.sdus.pop_front();
+                        self.next += 1;
                     }
                 }
             }
@@ -142,17 +155,22 @@ impl AmReceiver {
         self.answer_polls();
     }
 
+    /// The SDU of a number, if something of it has come.
+    fn sdu(&self, number: u64) -> Option<&Sdu> {
+        self.sdus.get(number.checked_sub(self.next)? as usize)?.as_ref()
+    }
+
     /// The first number from `from` on that is not complete.
     fn first_incomplete(&self, from: u64) -> u64 {
         let mut number = from;
-        while matches!(self.sdus.get(&number), Some(Sdu::Complete)) {
+        while matches!(self.sdu(number), Some(Sdu::Complete)) {
             number += 1;
         }
         number
     }
 
     fn has_gap(&self, number: u64) -> bool {
-        matches!(self.sdus.get(&number), Some(Sdu::Partial(partial)) if partial.has_gap())
+        matches!(self.sdu(number), Some(Sdu::Partial(partial)) if partial.has_gap())
     }
 
     /// Whether something is missing before the last that has come, from `number` on.
@@ -170,7 +188,7 @@ impl AmReceiver {
         let mut until = self.highest_status;
         'numbers: for number in self.next..self.highest_status {
             let sn = (number % self.config.numbers()) as u32;
-            let nacks = match self.sdus.get(&number) {
+            let nacks = match self.sdu(number) {
                 Some(Sdu::Complete) => continue,
                 None => vec![Nack { sn, count: 1, bytes: None }],
                 Some(Sdu::Partial(partial)) => {

@@ -95,9 +95,11 @@ impl AmTransmitter {
     }
 
     /// Bytes to be sent, those of new SDUs apart.
+    #[inline]
     pub fn buffered(&self) -> u64 {
         let again: u64 = self.again.iter().map(|again| u64::from(again.end - again.start)).sum();
-        let open = self.sdus.back().copied().flatten().map_or(0, |sdu| u64::from(sdu.length - sdu.sent));
+        let last = self.sdus.back().and_then(Option::as_ref);
+        let open = last.map_or(0, |sdu| u64::from(sdu.length - sdu.sent));
         again + open
     }
 
