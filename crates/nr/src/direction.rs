@@ -45,6 +45,11 @@ struct Scratch {
     active: Vec<(usize, f64)>,
     /// The groups of each of these.
     groups: Vec<Vec<usize>>,
+    /// The places in `active` of the users that a group can go to.
+    open: Vec<usize>,
+    /// The bits that each user gets, and the resource blocks of each active one.
+    got: Vec<f64>,
+    sizes: Vec<u32>,
 }
 
 impl Direction {
@@ -166,70 +171,30 @@ impl Direction {
         self.config.group_prbs.min(self.config.prbs - group as u32 * self.config.group_prbs)
     }
 
-    /// Shares the free groups among users with new data.
+    /// Shares the free groups among users with new data, whose blocks begin.
     fn share(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch, mut fill: Option<&mut Fill<'_>>) {
-        let Scratch { free, active, groups } = scratch;
+        let Scratch { free, active, groups, open, got, sizes } = scratch;
         groups.resize_with(groups.len().max(active.len()), Vec::new);
         groups.iter_mut().for_each(Vec::clear);
-        let config = &self.config;
-        let elements =
-            f64::from(12 * symbols - config.dmrs_re - config.overhead_re) * f64::from(config.layers);
         if active.len() == 1 {
             groups[0].append(free);
         } else {
-            let mut next = 0;
-            for group in free.drain(..) {
-                let prbs = config.group_prbs.min(config.prbs - group as u32 * config.group_prbs);
-                let users = &mut self.users;
-                let at_group = |reported: &[f64]| reported[group.min(reported.len() - 1)];
-                // A rough rate of the group, in bits.
-                let rate = |users: &mut [User], number: usize| {
-                    at_group(users[number].rough_rates(slot, config)) * elements * f64::from(prbs)
-                };
-                // Users of a lower number have all they want first.
-                let priority = |place: &usize| config.users[active[*place].0].priority;
-                let wants = |place: &usize| active[*place].1 > 0.0;
-                let first = (0..active.len()).filter(wants).map(|place| priority(&place)).min();
-                let open = (0..active.len()).filter(wants).filter(|place| Some(priority(place)) == first);
-                let chosen = match config.scheduler {
-                    Scheduler::RoundRobin => {
-                        let count = active.len();
-                        let mut in_turn = (0..count).map(|step| (next + step) % count);
-                        in_turn.find(|place| wants(place) && Some(priority(place)) == first)
-                    }
-                    Scheduler::MaxSinr => {
-                        let mut ratio =
-                            |place: usize| at_group(users[active[place].0].reported_ratios(slot, config));
-                        let scored = open.map(|place| (place, ratio(place)));
-                        scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
-                    }
-                    Scheduler::ProportionalFair { .. } => {
-                        let scored = open.map(|place| {
-                            let number = active[place].0;
-                            (place, rate(users, number) / self.had[number])
-                        });
-                        scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
-                    }
-                };
-                let Some(place) = chosen else { break };
-                next = place + 1;
-                active[place].1 -= rate(users, active[place].0);
-                groups[place].push(group);
-            }
+            self.choose(slot, symbols, (free, active), open, groups);
         }
         if self.config.way != Way::Down {
             self.trim(slot, symbols, active, groups);
         }
-        let mut got = vec![0.0; self.users.len()];
-        // In the mean, groups of users that send again are free for others.
-        let sizes: Vec<u32> =
-            groups.iter().map(|groups| groups.iter().map(|group| self.prbs(*group)).sum()).collect();
+        got.clear();
+        got.resize(self.users.len(), 0.0);
+        sizes.clear();
+        sizes.extend(groups.iter().map(|groups| groups.iter().map(|group| self.prbs(*group)).sum::<u32>()));
+        // In the mean, groups of users that retransmit are free for others.
         let wanted = active
             .iter()
-            .zip(&sizes)
+            .zip(&*sizes)
             .map(|((number, _), prbs)| f64::from(*prbs) * self.shares.get(*number).copied().unwrap_or(1.0));
         let scale = self.free / wanted.sum::<f64>().max(1e-9);
-        for ((&(number, _), groups), &prbs) in active.iter().zip(&*groups).zip(&sizes) {
+        for ((&(number, _), groups), &prbs) in active.iter().zip(&*groups).zip(&*sizes) {
             if groups.is_empty() {
                 continue;
             }
@@ -255,9 +220,65 @@ impl Direction {
             }
         }
         if let Scheduler::ProportionalFair { window_slots } = self.config.scheduler {
-            for (had, got) in self.had.iter_mut().zip(&got) {
+            for (had, got) in self.had.iter_mut().zip(&*got) {
                 *had = (*had + (got - *had) / window_slots).max(1e-3);
             }
+        }
+    }
+
+    /// Gives each free group to one of several users, as the scheduler chooses.
+    fn choose(
+        &mut self,
+        slot: u64,
+        symbols: u32,
+        (free, active): (&mut Vec<usize>, &mut [(usize, f64)]),
+        open: &mut Vec<usize>,
+        groups: &mut [Vec<usize>],
+    ) {
+        let config = &self.config;
+        let elements =
+            f64::from(12 * symbols - config.dmrs_re - config.overhead_re) * f64::from(config.layers);
+        for (number, _) in &*active {
+            self.users[*number].look(slot, config);
+        }
+        let users = &self.users;
+        let at_group = |reported: &[f64], group: usize| reported[group.min(reported.len() - 1)];
+        // A rough rate of the group, in bits.
+        let rate = |number: usize, group: usize, prbs: f64| {
+            at_group(users[number].known_rates(), group) * elements * prbs
+        };
+        let wants = |active: &[(usize, f64)], place: usize| active[place].1 > 0.0;
+        let mut next = 0;
+        let mut is_stale = true;
+        for group in free.drain(..) {
+            if is_stale {
+                // Users of a lower number have all they want first.
+                let priority = |place: usize| config.users[active[place].0].priority;
+                let wanting = || (0..active.len()).filter(|place| wants(active, *place));
+                let first = wanting().map(priority).min();
+                open.clear();
+                open.extend(wanting().filter(|place| Some(priority(*place)) == first));
+            }
+            let prbs = f64::from(config.group_prbs.min(config.prbs - group as u32 * config.group_prbs));
+            let best = |score: &dyn Fn(usize) -> f64| {
+                let scored = open.iter().map(|place| (*place, score(active[*place].0)));
+                scored.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(place, _)| place)
+            };
+            let chosen = match config.scheduler {
+                Scheduler::RoundRobin => {
+                    let behind = open.partition_point(|place| *place < next % active.len());
+                    open.get(behind).or(open.first()).copied()
+                }
+                Scheduler::MaxSinr => best(&|number| at_group(users[number].known_ratios(), group)),
+                Scheduler::ProportionalFair { .. } => {
+                    best(&|number| rate(number, group, prbs) / self.had[number])
+                }
+            };
+            let Some(place) = chosen else { break };
+            next = place + 1;
+            active[place].1 -= rate(active[place].0, group, prbs);
+            is_stale = !wants(active, place);
+            groups[place].push(group);
         }
     }
 

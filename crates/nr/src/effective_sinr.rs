@@ -55,6 +55,8 @@ pub(crate) struct Reported {
     last: Vec<usize>,
     rough_db: Option<f64>,
     mutual_db: [Option<f64>; 5],
+    /// The one ratio of all groups in dB, once somebody asked.
+    of_all_db: Option<f64>,
 }
 
 impl Reported {
@@ -71,8 +73,12 @@ impl Reported {
     /// The ratios of `slot` are these.
     pub(crate) fn renew(&mut self, slot: u64, ratios: &[f64]) {
         self.slot = Some(slot);
+        if self.ratios == ratios {
+            return;
+        }
         self.ratios.clear();
         self.ratios.extend(ratios);
+        self.of_all_db = None;
         self.gaussian.clear();
         self.rough_rates.clear();
         self.information.iter_mut().for_each(Vec::clear);
@@ -96,11 +102,22 @@ impl Reported {
         &self.ratios
     }
 
-    /// What a scheduler takes for the rate at each ratio, in bits a symbol: that of Gaussian symbols 1.5 dB below it, and at most 10.
-    pub(crate) fn rough_rates(&mut self) -> &[f64] {
+    /// The ratio of all groups in dB; `None` where each has its own.
+    pub(crate) fn of_all_db(&mut self) -> Option<f64> {
+        let [one] = *self.ratios else { return None };
+        Some(*self.of_all_db.get_or_insert_with(|| to_db(one)))
+    }
+
+    /// Computes what a scheduler asks for.
+    pub(crate) fn look(&mut self) {
         if self.rough_rates.is_empty() {
             self.rough_rates.extend(self.ratios.iter().map(|ratio| libm::log2(1.0 + ratio * 0.7).min(10.0)));
         }
+    }
+
+    /// What a scheduler takes for the rate at each ratio, in bits a symbol: that of Gaussian symbols 1.5 dB below it, and at most 10.
+    /// Empty before the first [`look`](Self::look) at a report.
+    pub(crate) fn rough_rates(&self) -> &[f64] {
         &self.rough_rates
     }
 

@@ -18,8 +18,16 @@ pub(crate) struct ErrorRates {
     table: Option<Arc<ErrorTable>>,
     /// By bits a symbol, the rate where a table knows it, bits of a code block, symbols of all its copies, and hundredths of copies where
     /// a table knows them.
-    curves: BTreeMap<(u32, u32, u32, u32, u32), ErrorCurve>,
+    curves: BTreeMap<Key, ErrorCurve>,
+    /// Curves that were asked for, each at the place that its key says: sizes and schemes come again from slot to slot.
+    recent: Vec<Option<(Key, ErrorCurve)>>,
 }
+
+/// What a curve depends on.
+type Key = (u32, u32, u32, u32, u32);
+
+/// Places of recent curves, a power of two.
+const RECENT: usize = 256;
 
 impl ErrorRates {
     /// With receivers that need so many dB more.
@@ -54,7 +62,13 @@ impl ErrorRates {
         let hundredths = (transmissions * 100.0).round().clamp(0.0, 1e9) as u32;
         let (rate, hundredths) = table.map_or((0, 0), |_| (scheme.rate_times_2048, hundredths));
         let key = (scheme.bits_per_symbol, rate, blocks.bits, each, hundredths);
-        *self.curves.entry(key).or_insert_with(|| {
+        self.recent.resize(RECENT, None);
+        let place =
+            (key.0 ^ key.1 ^ key.2.wrapping_mul(31) ^ key.3.wrapping_mul(7) ^ key.4) as usize % RECENT;
+        if let Some((_, curve)) = self.recent[place].filter(|(of, _)| *of == key) {
+            return curve;
+        }
+        let curve = *self.curves.entry(key).or_insert_with(|| {
             let bits = f64::from(blocks.bits);
             let kept = buffer_bits.map(|kept| kept / f64::from(blocks.count));
             let (curve, gain_db) =
@@ -67,7 +81,9 @@ impl ErrorRates {
                 middle_db: curve.middle_db + distance_db + loss_db - gain_db,
                 width_db: curve.width_db * wider,
             }
-        })
+        });
+        self.recent[place] = Some((key, curve));
+        curve
     }
 
     /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`: `transmissions` copies,

@@ -5,13 +5,14 @@ use crate::effective_sinr::{Mapping, Reported};
 use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
-use crossfade_core::to_db;
 
 /// The ratios from which schemes, and quality indicators, are good, over the whole carrier.
 pub(crate) struct Adaptation {
     schemes: &'static [CodedModulation],
     /// In dB, by index, for the error rate that is aimed at; in slots with so many symbols for data.
     from_db: Vec<(u32, Vec<f64>)>,
+    /// The indices from the most efficient scheme on; of equal ones the last first.
+    by_efficiency: Vec<usize>,
     /// Ratios in dB from which each quality indicator from 1 on keeps the error rate it promises; `None` where ratios
     /// are reported.
     indicators_db: Option<Vec<f64>>,
@@ -43,9 +44,13 @@ impl Adaptation {
         let indicators_db = config.feedback.is_indicator.then(|| {
             table.quality_indicators().iter().map(|scheme| required(scheme, symbols[0], promised)).collect()
         });
+        let efficiency = |index: usize| table.schemes()[index].efficiency();
+        let mut by_efficiency: Vec<usize> = (0..table.schemes().len()).rev().collect();
+        by_efficiency.sort_by(|a, b| efficiency(*b).total_cmp(&efficiency(*a)));
         Self {
             schemes: table.schemes(),
             from_db,
+            by_efficiency,
             indicators_db,
             process_share: process_share(config),
             mapping: Mapping::of(config),
@@ -67,8 +72,8 @@ impl Adaptation {
         offset_db: f64,
     ) -> usize {
         // By the information that Gaussian symbols would carry, then by that of the constellation which that suggests.
-        let known_db = if let [one] = reported.ratios() {
-            to_db(*one)
+        let known_db = if let Some(of_all) = reported.of_all_db() {
+            of_all
         } else {
             let guess = self.schemes[self.best(reported.rough_db(groups) + offset_db, symbols)];
             reported.db(self.mapping, groups, guess)
@@ -87,9 +92,7 @@ impl Adaptation {
     /// The most efficient scheme that is good from no more than so many dB on; the first if none is.
     fn best(&self, snr_db: f64, symbols: u32) -> usize {
         let of_slot = self.from_db.iter().find(|(of, _)| *of == symbols).unwrap_or(&self.from_db[0]);
-        let good = (0..self.schemes.len()).filter(|index| of_slot.1[*index] <= snr_db);
-        good.max_by(|a, b| self.schemes[*a].efficiency().total_cmp(&self.schemes[*b].efficiency()))
-            .unwrap_or(0)
+        self.by_efficiency.iter().copied().find(|index| of_slot.1[*index] <= snr_db).unwrap_or(0)
     }
 
     /// The ratio in dB from which a scheme is used in the slots with most symbols for data.
