@@ -110,7 +110,7 @@ fn cpu_s() -> f64 {
 }
 
 fn main() {
-    let cases = [(1_u32, 200_u64, 14, false), (20, 40, 1, false), (1, 100, 14, true), (20, 10, 1, true)];
+    let cases = [(1_u32, 400_u64, 14, false), (20, 80, 1, false), (1, 200, 14, true), (20, 40, 1, true)];
     let asked = std::env::args().find_map(|argument| argument.parse::<usize>().ok());
     for (number, (users, seconds, packets, is_fading)) in (1..).zip(cases) {
         if asked.is_some_and(|asked| asked != number) {

@@ -51,7 +51,8 @@ impl Blocker {
 pub(crate) struct Channel {
     kind: Kind,
     blocker: Option<Blocker>,
-    mean_snr_db: f64,
+    /// The mean ratio, no decibels.
+    mean: f64,
     slot: Option<u64>,
     /// No decibels: one of all groups, or each.
     ratios: Vec<f64>,
@@ -112,7 +113,7 @@ impl Channel {
         Ok(Self {
             kind,
             blocker,
-            mean_snr_db: *mean_snr_db,
+            mean: from_db(*mean_snr_db),
             slot: None,
             ratios: vec![from_db(*mean_snr_db)],
             powers,
@@ -125,7 +126,7 @@ impl Channel {
             return &self.ratios;
         }
         self.slot = Some(slot);
-        let mut mean = from_db(self.mean_snr_db);
+        let mut mean = self.mean;
         if let Some(blocker) = &mut self.blocker {
             mean *= blocker.gain(slot);
         }

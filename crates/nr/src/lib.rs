@@ -38,6 +38,7 @@ mod mcs;
 mod mean_blocks;
 mod normal_approximation;
 mod numerology;
+mod packets;
 pub mod pdcp;
 #[cfg(test)]
 mod queue_tests;

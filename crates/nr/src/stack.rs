@@ -7,38 +7,21 @@
 //! ```
 
 use crate::discipline::Discipline;
-use crate::pdcp::{Delivered, PdcpReceiver};
-use crate::rlc::{
-    AmReceiver, AmTransmitter, DataPdu, RlcConfig, RlcMode, Source, Status, UmReceiver, UmTransmitter,
-};
+use crate::packets::{Leaving, PDCP_HEADER, Packet, Queue};
+use crate::pdcp::PdcpReceiver;
+use crate::rlc::{AmReceiver, AmTransmitter, DataPdu, RlcConfig, RlcMode, Status, UmReceiver, UmTransmitter};
 use crate::stack_config::BearerConfig;
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, EventLog, LinkEvent, Parcel, QueueLimit, UserStatistics, Waiting};
+use crossfade_link::{Departure, EventLog, Parcel, QueueLimit, UserStatistics};
 use std::collections::VecDeque;
 
 /// The two directions of a stack.
 pub(crate) const DOWN: usize = 0;
 pub(crate) const UP: usize = 1;
 
-/// Bytes of PDCP's header with 18 bits of number (38.323 section 6.2.2.3).
-const PDCP_HEADER: u32 = 3;
-
 /// Bytes of the header that MAC puts before an SDU (38.321 section 6.1.2).
 fn mac_header(bytes: u32) -> u32 {
     if bytes < 256 { 2 } else { 3 }
-}
-
-/// A packet that has not come out.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    parcel: Parcel,
-    since: SimTime,
-    /// When it became the first of the queue, when its first and its last byte were sent for the first time, and when the segment was sent
-    /// that completed it.
-    head: SimTime,
-    first: SimTime,
-    last: SimTime,
-    completing: SimTime,
 }
 
 /// What a block carries.
@@ -88,65 +71,6 @@ enum Transmitter {
 enum Receiver {
     Um(UmReceiver),
     Am(AmReceiver),
-}
-
-/// Packets that wait, as RLC takes them.
-struct Queue<'a> {
-    packets: &'a mut VecDeque<Packet>,
-    base: u64,
-    begun: &'a mut u64,
-    bytes: &'a mut u64,
-    discipline: &'a mut Option<Discipline>,
-    now: SimTime,
-    statistics: &'a mut UserStatistics,
-}
-
-impl Queue<'_> {
-    /// Takes the next packet out of the queue, unless one that was taken out has not begun.
-    fn pull(&mut self) {
-        let Some(discipline) = self.discipline else { return };
-        if self.packets.len() > (*self.begun - self.base) as usize {
-            return;
-        }
-        if let Some(Waiting { since, packet }) = discipline.next(self.now) {
-            *self.bytes += u64::from(packet.bytes());
-            self.packets.push_back(Packet::new(packet, since, self.now));
-        }
-    }
-}
-
-impl Packet {
-    /// A packet that came at `since` and is the first of the queue from `head` on, unless it is behind others.
-    fn new(parcel: Parcel, since: SimTime, head: SimTime) -> Self {
-        let never = SimTime::MAX;
-        Self { parcel, since, head, first: never, last: never, completing: never }
-    }
-}
-
-impl Source for Queue<'_> {
-    fn next_bytes(&self) -> Option<u32> {
-        let packet = self.packets.get((*self.begun - self.base) as usize)?;
-        Some(packet.parcel.bytes() + PDCP_HEADER)
-    }
-
-    fn take(&mut self) -> u64 {
-        let count = *self.begun;
-        let place = (count - self.base) as usize;
-        let packet = &mut self.packets[place];
-        let bytes = packet.parcel.bytes();
-        *self.bytes -= u64::from(bytes);
-        *self.begun += 1;
-        // A packet that is sent anew after a change of cell has begun before.
-        if packet.first == SimTime::MAX {
-            packet.first = self.now;
-            self.statistics.packets.on_transmission(bytes, self.now - packet.since);
-            if let Some(next) = self.packets.get_mut(place + 1) {
-                next.head = next.head.max(self.now);
-            }
-        }
-        self.pull();
-        count
-    }
 }
 
 /// One direction.
@@ -297,48 +221,11 @@ impl Bearer {
         }
     }
 
-    /// What leaves PDCP does so; `propagation` and the slot of a packet's last segment are on its way in any case.
-    fn leave(&mut self, now: SimTime, air: SimTime, delivered: Delivered, leave: &mut impl FnMut(Departure)) {
-        let Some(packet) = self.packets.pop_front() else { return };
-        if self.begun == self.base {
-            self.begun += 1;
-            self.waiting_bytes -= u64::from(packet.parcel.bytes());
-        }
-        self.base += 1;
-        match delivered {
-            Delivered::Lost { .. } => {
-                self.statistics.packets.losses += 1;
-                leave(Departure::Lost(packet.parcel));
-            }
-            Delivered::Arrived { since, .. } => {
-                self.statistics.packets.on_arrival(packet.parcel.bytes());
-                self.statistics.arq.on_release(now - since);
-                let Packet { since: pushed, head, first, last, completing, .. } = packet;
-                if completing != SimTime::MAX && last != SimTime::MAX {
-                    let head = head.max(pushed);
-                    // The last byte and the block that completed it may be earlier than one another, if blocks overtook.
-                    let sent = last.max(first);
-                    let again = completing.max(sent);
-                    let arrived = (again + air).min(since);
-                    let parts = [
-                        head.min(first) - pushed,
-                        first.saturating_sub(head),
-                        (sent - first) + (arrived - again),
-                        since - arrived,
-                        again - sent,
-                        now - since,
-                    ];
-                    let bearer = &mut self.statistics.bearer;
-                    bearer.delays += 1;
-                    for (sum, part) in bearer.delay_parts_s.iter_mut().zip(parts) {
-                        *sum += part.as_secs_f64();
-                    }
-                    let (user, bytes) = (self.user, packet.parcel.bytes());
-                    self.log.push(|| LinkEvent::Delay { at: now, user, bytes, parts });
-                }
-                leave(Departure::Arrived(packet.parcel));
-            }
-        }
+    /// Its receiver's side: RLC, PDCP, and what leaves behind them.
+    fn receiving(&mut self, now: SimTime, air: SimTime) -> (&mut Receiver, &mut PdcpReceiver, Leaving<'_>) {
+        let Self { packets, base, begun, waiting_bytes, receiver, pdcp, statistics, log, user, .. } = self;
+        let leaving = Leaving { packets, base, begun, waiting_bytes, statistics, log, user: *user, now, air };
+        (receiver, pdcp, leaving)
     }
 
     /// What was begun is sent anew or lost, and both ends of RLC begin anew.
@@ -423,25 +310,23 @@ impl Stack {
         }
         let (reordering, air) = (self.reordering, self.air);
         let bearer = &mut self.bearers[way];
-        let mut out = Vec::new();
+        let (receiver, pdcp, mut leaving) = bearer.receiving(now, air);
         for pdu in &payload.pdus {
-            let complete = match &mut bearer.receiver {
+            let complete = match receiver {
                 Receiver::Um(um) => um.receive(now, pdu),
                 Receiver::Am(am) => am.receive(now, pdu),
             };
             let Some(count) = complete else { continue };
-            if let Some(packet) =
-                count.checked_sub(bearer.base).and_then(|i| bearer.packets.get_mut(i as usize))
+            if let Some(packet) = leaving.packet(count)
                 && packet.completing == SimTime::MAX
             {
                 // Hybrid ARQ alone was late unless the segment was retransmitted above it.
                 packet.completing =
                     if pdu.is_retransmission { payload.sent } else { packet.last.min(payload.sent) };
             }
-            bearer.pdcp.receive(now, count, reordering, |delivered| out.push(delivered));
-            for delivered in out.drain(..) {
-                bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
-            }
+            pdcp.receive(now, count, reordering, |delivered| {
+                leaving.leave(delivered, &mut |departure| leave(way, departure));
+            });
         }
         bearer.payloads.end(payload);
     }
@@ -459,15 +344,14 @@ impl Stack {
         let (reordering, discard, air) = (self.reordering, self.discard, self.air);
         for way in [DOWN, UP] {
             let bearer = &mut self.bearers[way];
-            match &mut bearer.receiver {
+            let (receiver, pdcp, mut leaving) = bearer.receiving(now, air);
+            match receiver {
                 Receiver::Um(um) => um.expire(now),
                 Receiver::Am(am) => am.expire(now),
             }
-            let mut out = Vec::new();
-            bearer.pdcp.expire(now, reordering, |delivered| out.push(delivered));
-            for delivered in out {
-                bearer.leave(now, air, delivered, &mut |departure| leave(way, departure));
-            }
+            pdcp.expire(now, reordering, |delivered| {
+                leaving.leave(delivered, &mut |departure| leave(way, departure));
+            });
             let Bearer { packets, base, begun, waiting_bytes, discipline, transmitter, statistics, .. } =
                 bearer;
             if let Some(discipline) = discipline {

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A square constellation is two of these, each of half the energy. The expectation over the noise is a trapezoidal sum,
-//! which converges faster than any power of its step for such an integrand. It is found once at the points of a grid in
-//! dB; between them a polynomial through eight points is used.
+//! which converges faster than any power of its step for such an integrand. It is found at the points of a grid in dB, each
+//! when it is first needed; between them a polynomial through eight points is used.
 
 use crate::error::PhyError;
 use crossfade_core::{from_db, to_db};
@@ -38,9 +38,16 @@ pub struct MutualInformation {
     bits: u32,
     /// Where its grid ends, in dB: above, every bit is known.
     highest_db: f64,
-    grid: OnceLock<Vec<f64>>,
+    grid: OnceLock<Vec<Point>>,
     /// Between each two neighbours of the grid.
-    polynomials: OnceLock<Vec<[f64; POINTS]>>,
+    polynomials: OnceLock<Vec<OnceLock<[f64; POINTS]>>>,
+}
+
+/// A point of a grid.
+#[derive(Debug)]
+struct Point {
+    snr: f64,
+    information: OnceLock<f64>,
 }
 
 /// All constellations: BPSK and the squares.
@@ -101,10 +108,11 @@ impl MutualInformation {
         if information.is_nan() || information <= 0.0 {
             return f64::NEG_INFINITY;
         }
-        if information <= grid[0] {
-            return LOWEST_DB + to_db(information / grid[0]);
+        let lowest = self.of(&grid[0]);
+        if information <= lowest {
+            return LOWEST_DB + to_db(information / lowest);
         }
-        let above = grid.partition_point(|known| *known < information);
+        let above = grid.partition_point(|point| self.of(point) < information);
         if above == grid.len() {
             return self.highest_db;
         }
@@ -122,12 +130,13 @@ impl MutualInformation {
     /// Where behind a point of the grid `information` is crossed, in steps of the grid from its beginning, by Newton's method; `None` where the
     /// curve is so flat that rounding matters.
     fn crossing(&self, whole: usize, information: f64) -> Option<f64> {
-        let (grid, polynomial) = (self.grid(), &self.polynomials()[whole]);
-        let rise = grid[whole + 1] - grid[whole];
+        let [below, above] = [whole, whole + 1].map(|point| self.of(&self.grid()[point]));
+        let rise = above - below;
         if rise < 1e-5 {
             return None;
         }
-        let mut x = (information - grid[whole]) / rise - 0.5;
+        let polynomial = self.polynomial(whole)?;
+        let mut x = (information - below) / rise - 0.5;
         for _ in 0..6 {
             let (value, slope) = polynomial
                 .iter()
@@ -154,26 +163,36 @@ impl MutualInformation {
         self.inverse(mean).clamp(least, greatest)
     }
 
-    fn grid(&self) -> &[f64] {
+    fn grid(&self) -> &[Point] {
         self.grid.get_or_init(|| {
-            let at = |entry: usize| self.integral(from_db(LOWEST_DB + entry as f64 / PER_DB));
+            let snr = |entry: usize| from_db(LOWEST_DB + entry as f64 / PER_DB);
             let entries = ((self.highest_db - LOWEST_DB) * PER_DB) as usize + 1;
-            (0..entries).map(at).collect()
+            (0..entries).map(|entry| Point { snr: snr(entry), information: OnceLock::new() }).collect()
         })
     }
 
-    fn polynomials(&self) -> &[[f64; POINTS]] {
-        self.polynomials.get_or_init(|| polynomials(self.grid()))
+    /// The information at a point of the grid.
+    fn of(&self, point: &Point) -> f64 {
+        *point.information.get_or_init(|| self.integral(point.snr))
+    }
+
+    /// The polynomial between a point of the grid and the next; `None` where the grid ends.
+    fn polynomial(&self, whole: usize) -> Option<&[f64; POINTS]> {
+        let empty = || (1..self.grid().len()).map(|_| OnceLock::new()).collect();
+        let cell = self.polynomials.get_or_init(empty).get(whole)?;
+        Some(cell.get_or_init(|| {
+            let grid = self.grid();
+            polynomial(whole, grid.len(), |point| self.of(&grid[point]))
+        }))
     }
 
     fn at_db(&self, db: f64) -> f64 {
-        let polynomials = self.polynomials();
         let place = (db - LOWEST_DB) * PER_DB;
         if place <= 0.0 {
-            return self.grid()[0] * from_db(db - LOWEST_DB);
+            return self.of(&self.grid()[0]) * from_db(db - LOWEST_DB);
         }
-        let Some(polynomial) = polynomials.get(place as usize) else {
-            return self.grid()[polynomials.len()];
+        let Some(polynomial) = self.polynomial(place as usize) else {
+            return self.of(&self.grid()[self.grid().len() - 1]);
         };
         let x = place - (place as usize as f64 + 0.5);
         let sum = polynomial.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient);
@@ -235,29 +254,27 @@ fn relative_likelihoods(likelihoods: &mut [f64], sent: usize, next: [f64; 2], af
     fill(&mut below.iter_mut().rev(), next[1]);
 }
 
-/// The polynomial between each two neighbours of a grid, by powers of the distance from their middle in steps: through as many points on
-/// either side as there are (Lagrange).
-fn polynomials(grid: &[f64]) -> Vec<[f64; POINTS]> {
-    let between = |whole: usize| {
-        let first = (whole + 1).saturating_sub(POINTS / 2).min(grid.len() - POINTS);
-        let middle = whole as f64 + 0.5;
-        let mut sum = [0.0; POINTS];
-        for i in first..first + POINTS {
-            // What is 1 at this point and 0 at the others, a factor for each of them.
-            let mut basis = [0.0; POINTS];
-            basis[0] = 1.0;
-            for j in (first..first + POINTS).filter(|&j| j != i) {
-                let (zero, scale) = (j as f64 - middle, i as f64 - j as f64);
-                for power in (0..POINTS).rev() {
-                    let lower = if power > 0 { basis[power - 1] } else { 0.0 };
-                    basis[power] = (lower - zero * basis[power]) / scale;
-                }
+/// The polynomial between a point of a grid of `count` points and the next, by powers of the distance from their middle in steps: through
+/// as many points on either side as there are (Lagrange).
+fn polynomial(whole: usize, count: usize, at: impl Fn(usize) -> f64) -> [f64; POINTS] {
+    let first = (whole + 1).saturating_sub(POINTS / 2).min(count - POINTS);
+    let middle = whole as f64 + 0.5;
+    let mut sum = [0.0; POINTS];
+    for i in first..first + POINTS {
+        // What is 1 at this point and 0 at the others, a factor for each of them.
+        let mut basis = [0.0; POINTS];
+        basis[0] = 1.0;
+        for j in (first..first + POINTS).filter(|&j| j != i) {
+            let (zero, scale) = (j as f64 - middle, i as f64 - j as f64);
+            for power in (0..POINTS).rev() {
+                let lower = if power > 0 { basis[power - 1] } else { 0.0 };
+                basis[power] = (lower - zero * basis[power]) / scale;
             }
-            sum.iter_mut().zip(basis).for_each(|(sum, part)| *sum += grid[i] * part);
         }
-        sum
-    };
-    (0..grid.len() - 1).map(between).collect()
+        let value = at(i);
+        sum.iter_mut().zip(basis).for_each(|(sum, part)| *sum += value * part);
+    }
+    sum
 }
 
 /// The label of a level.
@@ -314,7 +331,7 @@ mod tests {
                 let bits = (first..first + POINTS).fold(0.0, |sum, i| {
                     let others = (first..first + POINTS).filter(|&j| j != i);
                     let weight = |weight, j| weight * (place - j as f64) / (i as f64 - j as f64);
-                    sum + others.fold(1.0, weight) * grid[i]
+                    sum + others.fold(1.0, weight) * modulation.of(&grid[i])
                 });
                 let found = modulation.at_db(db);
                 assert!(
