@@ -140,6 +140,11 @@ impl Processes {
         self.idle == self.all.len()
     }
 
+    /// Whether a process is free.
+    pub(crate) fn has_free(&self) -> bool {
+        self.idle > 0
+    }
+
     /// The first free process.
     pub(crate) fn free(&self) -> Option<usize> {
         if self.idle == 0 {
@@ -204,6 +209,34 @@ pub fn closed_form(error_rates: &[f64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_go_round_and_counts_follow_them() {
+        let code = CodeBlocks::of(1000, 0.5);
+        let block = |number| Block { sent: 1, ..Block::new(number, 0, code, 1, (0, 0), 0.5) };
+        let mut processes = Processes::new(3);
+        for (number, due, is_acknowledged) in [(0, 8, true), (1, 9, false), (2, 12, false)] {
+            let place = processes.free().unwrap();
+            assert_eq!(place as u64, number);
+            processes.wait(place, block(number), due, is_acknowledged);
+        }
+        assert!(!processes.has_free() && processes.free().is_none() && processes.failed().is_none());
+        let mut ended = Vec::new();
+        for slot in 0..12 {
+            processes.acknowledge(slot, 2, |block| ended.push((slot, block.number)));
+        }
+        assert_eq!(ended, [(8, 0)]);
+        let (place, &failed) = processes.failed().unwrap();
+        assert_eq!((place, failed.number, processes.free()), (1, 1, Some(0)));
+        // Sent for the second time, it ends whatever is read.
+        processes.wait(place, Block { sent: 2, ..failed }, 20, false);
+        assert!(processes.failed().is_none() && !processes.are_idle());
+        processes.acknowledge(20, 2, |block| ended.push((20, block.number)));
+        // That of slot 12 acts late, and is to be retransmitted.
+        assert_eq!((ended.len(), processes.failed().unwrap().1.number), (2, 2));
+        processes.flush();
+        assert!(processes.are_idle() && processes.failed().is_none());
+    }
 
     #[test]
     fn transmissions_and_residual_by_hand() {

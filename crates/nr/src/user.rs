@@ -189,7 +189,7 @@ impl User {
 
     /// Whether it has something new to send, and a process for it.
     pub(crate) fn can_begin(&self) -> bool {
-        self.backlog() > 0 && self.processes.free().is_some()
+        self.processes.has_free() && self.backlog() > 0
     }
 
     /// What was counted by `now`.
