@@ -14,16 +14,16 @@ use crossfade_link::{
 };
 use std::collections::VecDeque;
 
-/// Where the base station is.
+/// The port of the base station.
 const BASE: Port = 0;
 
 /// An NR cell as a fabric. Packets go in at port 0, the base station, and come out at a user's, 1 and up; with a
 /// [stack](NrConfig::stack) also in at a user's and out at the base station's. From user to user, and up without a stack, it carries
 /// nothing. It reports the downlink, with the uplink as [`LinkReport::back`].
 ///
-/// At the beginning of a slot the blocks of the slot before have arrived, timers and acknowledgements act, then groups of resource blocks
-/// go to users and their blocks begin, one a user, direction and slot. Equal configuration, seed and pushes give equal departures, bit
-/// for bit.
+/// At the beginning of a slot the blocks of the slot before have arrived; timers and acknowledgements act; then users get groups of
+/// resource blocks and their blocks begin, at most one for each user, direction and slot. Equal configuration, seed and pushes give equal
+/// departures, bit for bit.
 pub struct NrCell {
     slot: SimTime,
     downlink: Direction,
@@ -36,10 +36,10 @@ pub struct NrCell {
 }
 
 impl NrCell {
-    /// A cell in which nothing has been sent.
+    /// A cell before its first packet.
     ///
     /// # Errors
-    /// A configuration that cannot be ([`NrConfig::check`]).
+    /// The configuration is invalid ([`NrConfig::check`]).
     pub fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
         config.check()?;
         let upper = config.stack.clone().map(|stack| Upper::new(&config, stack, seed)).transpose()?;
@@ -54,7 +54,7 @@ impl NrCell {
         })
     }
 
-    /// The ratio in dB from which each scheme is used.
+    /// The signal-to-noise ratio in dB from which each scheme of the MCS table is used.
     pub fn thresholds_db(config: &NrConfig) -> Vec<f64> {
         let mut rates = ErrorRates::of_config(config);
         let adaptation = Adaptation::new(config, &mut rates);
@@ -90,7 +90,7 @@ impl NrCell {
             self.downlink.users.iter().any(User::is_busy) || self.upper.as_ref().is_some_and(Upper::is_busy);
     }
 
-    /// What a direction reports whose users have counted that.
+    /// The report of a direction, of what its users counted, the unsent packets, and those under way.
     fn report_of(
         now: SimTime,
         direction: &Direction,

@@ -16,26 +16,26 @@ struct Blocker {
     slot_time: SimTime,
     stream: Stream,
     is_blocked: bool,
-    /// The first slot that is otherwise.
+    /// The first slot in which this changes.
     until: u64,
 }
 
 impl Blocker {
-    /// With a line of sight at first.
+    /// A blocker that starts with a line of sight.
     fn new(config: Blockage, slot_time: SimTime, stream: Stream) -> Self {
         let mut blocker = Self { config, slot_time, stream, is_blocked: false, until: 0 };
         blocker.until = blocker.lasts(config.clear);
         blocker
     }
 
-    /// Whole slots of an exponential time, at least one.
+    /// Draws an exponential time in whole slots, at least one.
     fn lasts(&mut self, mean: SimTime) -> u64 {
         let draw: f64 = self.stream.random();
         let time_s = -mean.as_secs_f64() * libm::log1p(-draw);
         (time_s / self.slot_time.as_secs_f64()).ceil().max(1.0) as u64
     }
 
-    /// By what the ratio is multiplied in `slot`, which is none before the last that was asked for.
+    /// Factor on the ratio in `slot`. Slots must not decrease from call to call.
     fn gain(&mut self, slot: u64) -> f64 {
         while slot >= self.until {
             self.is_blocked = !self.is_blocked;
@@ -46,7 +46,7 @@ impl Blocker {
     }
 }
 
-/// A channel at a slot: the ratio of each group of resource blocks.
+/// A user's channel: the signal-to-noise ratio of each group of resource blocks in a slot.
 #[derive(Clone)]
 pub(crate) struct Channel {
     kind: Kind,
@@ -54,7 +54,7 @@ pub(crate) struct Channel {
     /// The mean ratio, no decibels.
     mean: f64,
     slot: Option<u64>,
-    /// No decibels: one of all groups, or each.
+    /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
     ratios: Vec<f64>,
     powers: Vec<f32>,
 }
@@ -76,8 +76,8 @@ enum Kind {
 }
 
 impl Channel {
-    /// Its streams are called `channel.nr.N`, `shadowing.nr.N` and `blockage.nr.N`. Time division has the same channel both ways; with frequency division
-    /// the uplink has its own, `channel.nr.up.N`, behind the same shadows and blockers.
+    /// The channel of user `number`. Its random streams are called `channel.nr.N`, `shadowing.nr.N` and `blockage.nr.N`. With time division both
+    /// directions have one channel; with frequency division the uplink has its own, `channel.nr.up.N`, behind equal shadows and blockers.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -120,7 +120,7 @@ impl Channel {
         })
     }
 
-    /// The ratios in `slot`: one of all groups, or each.
+    /// Signal-to-noise ratios in `slot`, no decibels: one for all groups, or one for each.
     pub(crate) fn at(&mut self, slot: u64) -> &[f64] {
         if self.slot == Some(slot) {
             return &self.ratios;

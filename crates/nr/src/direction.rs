@@ -11,7 +11,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{EventLog, LinkEvent, Verdict};
 use std::sync::Arc;
 
-/// Fills a block of a user: its number among those of the user, and its bytes. Whether there was anything for it.
+/// Fills a block, given the user's number, the block's number among those of the user, and its bytes; returns whether there was any data.
 pub(crate) type Fill<'a> = dyn FnMut(usize, u64, u32) -> bool + 'a;
 
 /// The downlink or the uplink.
@@ -20,15 +20,15 @@ pub(crate) struct Direction {
     pub(crate) users: Vec<User>,
     adaptation: Adaptation,
     rates: ErrorRates,
-    /// Whether a user can be given anything, and anything new.
+    /// For each user, whether it can receive any grant, and whether it can receive one for new data.
     pub(crate) is_open: Vec<[bool; 2]>,
-    /// What each user had in the mean, in bits a slot with data.
+    /// Moving average of the bits that each user got in a slot with data.
     had: Vec<f64>,
-    /// Slots with data so far.
+    /// Number of slots with data symbols so far.
     turn: u64,
-    /// Used resource blocks of slots.
+    /// Sum of used resource blocks over slots.
     pub(crate) used: f64,
-    /// In the mean, the probability that each user sends something new, and the resource blocks for that (fidelity `rate`).
+    /// Probability that each user sends new data, and the mean number of resource blocks for new data (fidelity `rate`).
     shares: Vec<f64>,
     free: f64,
     pub(crate) log: EventLog,
@@ -36,14 +36,14 @@ pub(crate) struct Direction {
     scratch: Scratch,
 }
 
-/// Kept for its memory.
+/// Lists of a slot, kept so that their memory is reused.
 #[derive(Default)]
 struct Scratch {
-    /// Groups that nobody has.
+    /// Groups of resource blocks that no user has.
     free: Vec<usize>,
-    /// Users with new data, and the bits of it that no group is meant for.
+    /// Users with new data, and the bits of it that no group has been given for.
     active: Vec<(usize, f64)>,
-    /// The groups of each of these.
+    /// The groups of each active user.
     groups: Vec<Vec<usize>>,
     /// The places in `active` of the users that a group can go to.
     open: Vec<usize>,
@@ -53,7 +53,7 @@ struct Scratch {
 }
 
 impl Direction {
-    /// A direction in which nothing has been sent.
+    /// The downlink or the uplink before its first slot.
     pub(crate) fn new(config: NrConfig, seed: RunSeed) -> Result<Self, CellError> {
         let simd = Simd::chosen()?;
         let width_hz = config.numerology.block_hz() * f64::from(config.group_prbs);
@@ -82,7 +82,7 @@ impl Direction {
         })
     }
 
-    /// Gives the groups of `slot` to users, whose blocks begin.
+    /// Gives the groups of resource blocks of `slot` to users, whose blocks begin then.
     pub(crate) fn send(&mut self, now: SimTime, slot: u64, fill: Option<&mut Fill<'_>>) {
         self.now = now;
         let symbols = self.config.data_symbols(slot);
@@ -127,7 +127,7 @@ impl Direction {
         self.scratch = scratch;
     }
 
-    /// Retransmissions in the mean go first, and users with new data have the rest.
+    /// Sends mean retransmissions first and gives the rest of the resource blocks to users with new data (fidelity `rate`).
     fn send_means(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
         let mut free = f64::from(self.config.prbs);
         let count = self.users.len();
@@ -156,7 +156,7 @@ impl Direction {
         }
     }
 
-    /// Takes free groups with so many resource blocks, if there are enough.
+    /// Takes free groups with at least `prbs` resource blocks together; `None` where too few are free.
     fn take(&self, free: &mut Vec<usize>, prbs: u32) -> Option<Vec<usize>> {
         let mut sum = 0;
         let enough = free.iter().position(|group| {
@@ -166,7 +166,7 @@ impl Direction {
         Some(free.drain(..=enough).collect())
     }
 
-    /// Resource blocks of a group.
+    /// Number of resource blocks of a group: the last group may be smaller.
     fn prbs(&self, group: usize) -> u32 {
         self.config.group_prbs.min(self.config.prbs - group as u32 * self.config.group_prbs)
     }
@@ -282,7 +282,7 @@ impl Direction {
         }
     }
 
-    /// No user has more groups than what is known of its data takes.
+    /// Takes groups back from users whose known data need fewer, on the uplink.
     fn trim(&mut self, slot: u64, symbols: u32, active: &[(usize, f64)], groups: &mut [Vec<usize>]) {
         for (&(number, _), groups) in active.iter().zip(groups) {
             let wanted = self.users[number].backlog();

@@ -1,11 +1,11 @@
-//! The one ratio at which a block fares as on resource blocks of different ratios.
+//! Effective SINR mapping: the one ratio at which a block has the error rate that it has over resource blocks of different ratios.
 
 use crate::config::{EffectiveSinr, NrConfig};
 use crate::mcs::{CodedModulation, McsTable, constellation};
 use crossfade_core::{from_db, to_db};
 use crossfade_phy::MutualInformation;
 
-/// The b of MCS tables 1 and 2 by index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA and Sionna.
+/// Beta of EESM for MCS tables 1 and 2, by MCS index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA and Sionna.
 const BETAS: [&[f64]; 2] = [
     &[
         1.60, 1.61, 1.63, 1.65, 1.67, 1.70, 1.73, 1.76, 1.79, 1.82, 3.97, 4.27, 4.71, 5.16, 5.66, 6.16, 6.50,
@@ -17,7 +17,7 @@ const BETAS: [&[f64]; 2] = [
     ],
 ];
 
-/// The mapping of a cell.
+/// The effective SINR mapping of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapping {
     kind: EffectiveSinr,
@@ -29,7 +29,7 @@ impl Mapping {
         Self { kind: config.effective_sinr, table: config.table }
     }
 
-    /// The ratio in dB of a block of this scheme on these groups. `ratios` has one of all groups, or each.
+    /// Effective SINR in dB of a block of this scheme on these groups. `ratios` has one entry for all groups, or one for each.
     pub(crate) fn db(self, ratios: &[f64], groups: &[usize], scheme: CodedModulation) -> f64 {
         match self.kind {
             EffectiveSinr::MutualInformation => mutual_db(ratios, groups, constellation(scheme)),
@@ -38,39 +38,39 @@ impl Mapping {
     }
 }
 
-/// Ratios that were reported, with what link adaptation makes of them again and again until the next report.
+/// A quality report, with what link adaptation computes of it and keeps until the next report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reported {
-    /// The slot that they are of.
+    /// The slot in which the report was measured.
     slot: Option<u64>,
-    /// One ratio of all groups, or one of each.
+    /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
     ratios: Vec<f64>,
-    /// The information that Gaussian symbols would carry at each.
+    /// Mutual information of Gaussian symbols at each ratio, in bits a symbol.
     gaussian: Vec<f64>,
-    /// What a scheduler takes for the rate at each, in bits a symbol.
+    /// The scheduler's estimate of the rate at each ratio, in bits a symbol.
     rough_rates: Vec<f64>,
-    /// The information that each constellation would carry at each ratio, by half its bits less 1; empty until somebody asks.
+    /// Mutual information of each square constellation at each ratio, by half of its bits a symbol less 1; empty until it is needed.
     information: [Vec<f64>; 5],
-    /// The groups that were asked for last, and what was found.
+    /// The groups of the last call, and the effective ratios that were found for them.
     last: Vec<usize>,
     rough_db: Option<f64>,
     mutual_db: [Option<f64>; 5],
-    /// The one ratio of all groups in dB, once somebody asked.
+    /// The one ratio of all groups in dB, once it is needed.
     of_all_db: Option<f64>,
 }
 
 impl Reported {
-    /// One ratio of all groups, of no slot.
+    /// A report of one ratio for all groups, which belongs to no slot.
     pub(crate) fn constant(ratio: f64) -> Self {
         Self { ratios: vec![ratio], ..Self::default() }
     }
 
-    /// Whether these are of a slot.
+    /// Whether the report was measured in `slot`.
     pub(crate) fn is_of(&self, slot: u64) -> bool {
         self.slot == Some(slot)
     }
 
-    /// The ratios of `slot` are these.
+    /// Takes a new report, measured in `slot`.
     pub(crate) fn renew(&mut self, slot: u64, ratios: &[f64]) {
         self.slot = Some(slot);
         if self.ratios == ratios {
@@ -97,7 +97,7 @@ impl Reported {
         }
     }
 
-    /// One ratio of all groups, or one of each.
+    /// Signal-to-noise ratios, no decibels: one for all groups, or one for each.
     pub(crate) fn ratios(&self) -> &[f64] {
         &self.ratios
     }
@@ -108,20 +108,20 @@ impl Reported {
         Some(*self.of_all_db.get_or_insert_with(|| to_db(one)))
     }
 
-    /// Computes what a scheduler asks for.
+    /// Computes the scheduler's estimates of rates, unless they are known.
     pub(crate) fn look(&mut self) {
         if self.rough_rates.is_empty() {
             self.rough_rates.extend(self.ratios.iter().map(|ratio| libm::log2(1.0 + ratio * 0.7).min(10.0)));
         }
     }
 
-    /// What a scheduler takes for the rate at each ratio, in bits a symbol: that of Gaussian symbols 1.5 dB below it, and at most 10.
-    /// Empty before the first [`look`](Self::look) at a report.
+    /// The scheduler's estimate of the rate at each ratio, in bits a symbol: the capacity 1.5 dB below the ratio, and at most 10. Empty before
+    /// the first [`look`](Self::look) at a report.
     pub(crate) fn rough_rates(&self) -> &[f64] {
         &self.rough_rates
     }
 
-    /// The ratio in dB at which Gaussian symbols carry as much as on these groups.
+    /// The ratio in dB at which Gaussian symbols carry as much information as on these groups.
     pub(crate) fn rough_db(&mut self, groups: &[usize]) -> f64 {
         self.look_at(groups);
         if let Some(found) = self.rough_db {
@@ -135,7 +135,7 @@ impl Reported {
         *self.rough_db.insert(to_db(libm::exp2(sum / groups.len() as f64) - 1.0))
     }
 
-    /// What [`Mapping::db`] says of these groups.
+    /// Like [`Mapping::db`] of the reported ratios, but keeps what it computes until the next report.
     pub(crate) fn db(&mut self, mapping: Mapping, groups: &[usize], scheme: CodedModulation) -> f64 {
         if mapping.kind != EffectiveSinr::MutualInformation || self.ratios.len() == 1 || groups.len() == 1 {
             return mapping.db(&self.ratios, groups, scheme);
@@ -154,7 +154,7 @@ impl Reported {
     }
 }
 
-/// The b of a scheme of the table; 1 where there is none.
+/// The beta of EESM for a scheme of the MCS table; 1 where no value is known.
 fn beta(table: McsTable, scheme: CodedModulation) -> f64 {
     let index = table.schemes().iter().position(|other| *other == scheme);
     let betas = BETAS.get(table.number() as usize - 1);
@@ -183,7 +183,7 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
     of_mean(mean, ratios, groups, modulation)
 }
 
-/// The ratio in dB at which symbols carry the mean information of these groups.
+/// The ratio in dB at which symbols carry `mean` bits of information, between the least and the greatest ratio of the groups.
 fn of_mean(mean: f64, ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
     let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
     let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! Error rates of transport blocks, by scheme, size, and the information that all copies have.
+//! Error rates of transport blocks, by MCS, size, and the mutual information of all transmissions.
 
 use crate::config::NrConfig;
 use crate::error_table::{ErrorTable, of_copies};
@@ -9,28 +9,28 @@ use crate::transport_block::CodeBlocks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The error rates of code blocks, computed once for each size and number of symbols.
+/// Error curves of code blocks, each computed once for its size and number of symbols.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorRates {
     implementation_loss_db: f64,
-    /// Bits that a receiver keeps of all code blocks together, where that is limited.
+    /// Soft buffer of a receiver in coded bits of all code blocks together; `None` where it is unlimited.
     buffer_bits: Option<f64>,
     table: Option<Arc<ErrorTable>>,
-    /// By bits a symbol, the rate where a table knows it, bits of a code block, symbols of all its copies, and hundredths of copies where
-    /// a table knows them.
+    /// Curves by their key.
     curves: BTreeMap<Key, ErrorCurve>,
-    /// Curves that were asked for, each at the place that its key says: sizes and schemes come again from slot to slot.
+    /// Direct-mapped cache before `curves`: few sizes and schemes alternate from slot to slot.
     recent: Vec<Option<(Key, ErrorCurve)>>,
 }
 
-/// What a curve depends on.
+/// What a curve depends on: bits a symbol, code rate (0 without an error table), bits of a code block, symbols of all its transmissions,
+/// and their number in hundredths (0 without an error table).
 type Key = (u32, u32, u32, u32, u32);
 
-/// Places of recent curves, a power of two.
+/// Size of the cache of recent curves.
 const RECENT: usize = 256;
 
 impl ErrorRates {
-    /// With receivers that need so many dB more.
+    /// Error rates of receivers that need `implementation_loss_db` more than the decoder alone.
     pub(crate) fn new(implementation_loss_db: f64) -> Self {
         Self { implementation_loss_db, ..Self::default() }
     }
@@ -45,8 +45,7 @@ impl ErrorRates {
         }
     }
 
-    /// The curve of a code block whose copies have `symbols` symbols together, over the ratio of each. It was sent `transmissions`
-    /// times, each with other bits.
+    /// The error curve of a code block over the ratio of a symbol. Its `transmissions` have `symbols` together, each with other coded bits.
     fn curve(
         &mut self,
         scheme: CodedModulation,
@@ -58,7 +57,7 @@ impl ErrorRates {
         let each = (symbols / f64::from(blocks.count)).round().max(1.0) as u32;
         let loss_db = self.implementation_loss_db;
         let (table, buffer_bits) = (self.table.as_deref(), self.buffer_bits);
-        // What only a table distinguishes.
+        // Only an error table distinguishes rates and numbers of transmissions.
         let hundredths = (transmissions * 100.0).round().clamp(0.0, 1e9) as u32;
         let (rate, hundredths) = table.map_or((0, 0), |_| (scheme.rate_times_2048, hundredths));
         let key = (scheme.bits_per_symbol, rate, blocks.bits, each, hundredths);
@@ -99,7 +98,7 @@ impl ErrorRates {
         blocks.error_rate(self.curve(scheme, blocks, symbols, transmissions).error_rate(snr_db))
     }
 
-    /// The error rate of a transport block that was sent once, on `symbols` symbols at `snr_db`.
+    /// The error rate of the first transmission of a transport block, on `symbols` symbols at `snr_db`.
     pub(crate) fn of(
         &mut self,
         scheme: CodedModulation,
@@ -110,7 +109,7 @@ impl ErrorRates {
         self.of_transmissions(scheme, blocks, symbols, 1.0, snr_db)
     }
 
-    /// The ratio in dB at which the error rate of a transport block that was sent once is `target`.
+    /// The ratio in dB at which the first transmission of a transport block has error rate `target`.
     pub(crate) fn required_db(
         &mut self,
         scheme: CodedModulation,
@@ -118,7 +117,7 @@ impl ErrorRates {
         symbols: f64,
         target: f64,
     ) -> f64 {
-        // Of each code block so much less.
+        // The error rate of one code block that gives the block's.
         let each = -libm::expm1(libm::log1p(-target) / f64::from(blocks.count));
         self.curve(scheme, blocks, symbols, 1.0).required_db(each)
     }

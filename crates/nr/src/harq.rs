@@ -10,23 +10,23 @@ use crossfade_phy::MutualInformation;
 /// A transport block in a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Block {
-    /// Number of the block among those of the user.
+    /// Number of the block, counted from the user's first one.
     pub(crate) number: u64,
-    /// The index of its scheme.
+    /// MCS index.
     pub(crate) scheme: usize,
     pub(crate) code: CodeBlocks,
-    /// Resource blocks of each transmission.
+    /// Number of resource blocks of each transmission.
     pub(crate) prbs: u32,
-    /// The part of the stream of bytes that it carries.
+    /// First byte of the block's part of the stream of bytes, and the byte behind its last one.
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     pub(crate) sent: u32,
-    /// Fails while its error rate is above this.
+    /// Random draw between 0 and 1: the block fails while its error rate is above it.
     pub(crate) draw: f64,
     /// The least error rate so far.
     pub(crate) error_rate: f64,
-    /// Symbols of all transmissions, and the information that these had, in bits; nothing of the first before a second.
+    /// Symbols of all transmissions, and their mutual information in bits; both stay 0 until the second transmission.
     symbols: f64,
     information: f64,
     /// Symbols times ratio of all transmissions (chase combining).
@@ -37,7 +37,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A block that was not sent, with its number, scheme, code blocks, resource blocks, part of the stream, and draw.
+    /// A block before its first transmission.
     pub(crate) fn new(
         number: u64,
         scheme: usize,
@@ -64,7 +64,7 @@ impl Block {
         }
     }
 
-    /// A copy of so many symbols arrives at this ratio: the error rate of all copies together.
+    /// Receives a transmission of `symbols` at `snr_db`, and combines it with those before: `error_rate` is then that of all together.
     pub(crate) fn receive_copy(
         &mut self,
         scheme: CodedModulation,
@@ -124,7 +124,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// So many free processes.
+    /// `count` free processes.
     pub(crate) fn new(count: u32) -> Self {
         let count = count as usize;
         Self { all: vec![Process::Idle; count], idle: count, failed: 0, next_due: u64::MAX }
@@ -198,9 +198,8 @@ impl Processes {
     }
 }
 
-/// What hybrid ARQ does to a block whose error rate after 1, 2, ... transmissions is that of the list: the mean number of
-/// transmissions, and the share of blocks that never get through. Every block is sent until it is received, at most as often as the
-/// list is long.
+/// Mean number of transmissions of a block, and the share of blocks that are never received, for blocks whose error rates after 1, 2, ...
+/// transmissions are `error_rates`. A block is transmitted until it is received, at most as often as the list is long.
 pub fn closed_form(error_rates: &[f64]) -> (f64, f64) {
     let residual = error_rates.last().copied().unwrap_or(0.0);
     (1.0 + error_rates.iter().rev().skip(1).sum::<f64>(), residual)

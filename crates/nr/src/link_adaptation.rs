@@ -1,4 +1,4 @@
-//! Which scheme a block is sent with: what reports promise, and an offset that acknowledgements teach.
+//! Link adaptation: the MCS of a block by quality reports and an offset that acknowledgements teach.
 
 use crate::config::NrConfig;
 use crate::effective_sinr::{Mapping, Reported};
@@ -6,12 +6,12 @@ use crate::error_rates::ErrorRates;
 use crate::mcs::CodedModulation;
 use crate::transport_block::{Allocation, CodeBlocks};
 
-/// The ratios from which schemes, and quality indicators, are good, over the whole carrier.
+/// The signal-to-noise ratios from which MCS and CQI keep their target error rates, for a block on the whole carrier.
 pub(crate) struct Adaptation {
     schemes: &'static [CodedModulation],
-    /// In dB, by index, for the error rate that is aimed at; in slots with so many symbols for data.
+    /// Thresholds in dB by MCS index for the target error rate, for each number of data symbols that a slot can have.
     from_db: Vec<(u32, Vec<f64>)>,
-    /// The indices from the most efficient scheme on; of equal ones the last first.
+    /// MCS indices by falling efficiency; of equally efficient ones the greater index comes first.
     by_efficiency: Vec<usize>,
     /// Ratios in dB from which each quality indicator from 1 on keeps the error rate it promises; `None` where ratios
     /// are reported.
@@ -57,13 +57,12 @@ impl Adaptation {
         }
     }
 
-    /// The share of a full downlink that its processes can keep busy.
+    /// Share of a full downlink that the HARQ processes can keep busy.
     pub(crate) fn process_share(&self) -> f64 {
         self.process_share
     }
 
-    /// The index of the scheme for these groups of which the ratios were reported, in a slot with so many symbols for data, with an
-    /// offset in dB.
+    /// The MCS index for a block on these groups by the report, in a slot with `symbols` for data, with the outer loop's offset in dB.
     pub(crate) fn choose(
         &self,
         reported: &mut Reported,
@@ -89,20 +88,19 @@ impl Adaptation {
         self.best(told_db + offset_db, symbols)
     }
 
-    /// The most efficient scheme that is good from no more than so many dB on; the first if none is.
+    /// The index of the most efficient scheme with a threshold of at most `snr_db`; 0 where none has.
     fn best(&self, snr_db: f64, symbols: u32) -> usize {
         let of_slot = self.from_db.iter().find(|(of, _)| *of == symbols).unwrap_or(&self.from_db[0]);
         self.by_efficiency.iter().copied().find(|index| of_slot.1[*index] <= snr_db).unwrap_or(0)
     }
 
-    /// The ratio in dB from which a scheme is used in the slots with most symbols for data.
+    /// The ratio in dB from which a scheme is used, in the slots with most data symbols.
     pub(crate) fn threshold_db(&self, index: usize) -> f64 {
         self.from_db[0].1[index]
     }
 }
 
-/// The share of data symbols in which some process of a user with endless data is free, where every block takes one transmission or
-/// as many as any other.
+/// Share of data symbols in which a user with endless data has a free HARQ process, if all blocks take equally many transmissions.
 fn process_share(config: &NrConfig) -> f64 {
     const PERIODS: u64 = 400;
     let processes = config.harq.processes as usize;

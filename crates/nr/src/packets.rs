@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// Bytes of PDCP's header with 18 bits of number (38.323 section 6.2.2.3).
 pub(crate) const PDCP_HEADER: u32 = 3;
 
-/// A packet that has not come out.
+/// A packet that has not been delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) parcel: Parcel,
@@ -23,7 +23,7 @@ pub(crate) struct Packet {
     pub(crate) completing: SimTime,
 }
 
-/// Packets that wait, as RLC takes them.
+/// The waiting packets of a bearer, from which RLC takes SDUs.
 pub(crate) struct Queue<'a> {
     pub(crate) packets: &'a mut VecDeque<Packet>,
     pub(crate) base: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// Takes the next packet out of the queue, unless one that was taken out has not begun.
+    /// Takes the next packet out of the queue discipline, unless a packet that was taken out has not been sent yet.
     pub(crate) fn pull(&mut self) {
         let Some(discipline) = self.discipline else { return };
         if self.packets.len() > (*self.begun - self.base) as usize {
@@ -128,7 +128,7 @@ impl Leaving<'_> {
 }
 
 impl Packet {
-    /// A packet that came at `since` and is the first of the queue from `head` on, unless it is behind others.
+    /// A packet that came at `since` and is the first of its queue from `head` on, where no other is before it.
     pub(crate) fn new(parcel: Parcel, since: SimTime, head: SimTime) -> Self {
         let never = SimTime::MAX;
         Self { parcel, since, head, first: never, last: never, completing: never }
@@ -148,7 +148,7 @@ impl Source for Queue<'_> {
         let bytes = packet.parcel.bytes();
         *self.bytes -= u64::from(bytes);
         *self.begun += 1;
-        // A packet that is sent anew after a change of cell has begun before.
+        // After a handover a packet under way is sent from its beginning: its first transmission was counted before.
         if packet.first == SimTime::MAX {
             packet.first = self.now;
             self.statistics.packets.on_transmission(bytes, self.now - packet.since);

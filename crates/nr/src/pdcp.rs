@@ -4,43 +4,43 @@
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// What came of an SDU, in the order of their counts.
+/// The fate of an SDU, told in the order of PDCP COUNTs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
-    /// The packet arrived, and has been there since then.
+    /// The packet is delivered.
     Arrived {
         /// PDCP COUNT of the packet.
         count: u64,
-        /// When it came.
+        /// When the packet was received, before it waited for earlier ones.
         since: SimTime,
     },
-    /// The packet is given up.
+    /// The packet is missing, and t-Reordering has expired.
     Lost {
         /// PDCP COUNT of the packet.
         count: u64,
     },
 }
 
-/// The receiving side, of which counts never wrap around.
+/// Receiver of PDCP. Its COUNTs never wrap around.
 #[derive(Clone, Debug, Default)]
 pub struct PdcpReceiver {
     /// `RX_DELIV`.
     deliver: u64,
     /// `RX_NEXT`.
     next: u64,
-    /// When each SDU from `deliver` on came; `None` where it is missing.
+    /// When each SDU from `RX_DELIV` on was received; `None` where it is missing.
     stored: VecDeque<Option<SimTime>>,
     /// `t-Reordering` and `RX_REORD`.
     timer: Option<(SimTime, u64)>,
 }
 
 impl PdcpReceiver {
-    /// When [`expire`](Self::expire) has something to do.
+    /// When t-Reordering expires; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// An SDU has come; those that leave are handed to `leave`. Without `reordering` it waits for ever.
+    /// Receives an SDU; SDUs that are delivered are handed to `leave`. Without `reordering` the receiver waits for missing ones for ever.
     pub fn receive(
         &mut self,
         now: SimTime,
@@ -67,7 +67,7 @@ impl PdcpReceiver {
         self.restart(now, reordering);
     }
 
-    /// The timer has expired by `now`, or not: what is missing before its count is given up.
+    /// Applies t-Reordering if it has expired by `now`: SDUs that are missing before `RX_REORD` are given up.
     pub fn expire(&mut self, now: SimTime, reordering: Option<SimTime>, mut leave: impl FnMut(Delivered)) {
         let Some((_, until)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
         self.timer = None;
@@ -82,7 +82,7 @@ impl PdcpReceiver {
         self.restart(now, reordering);
     }
 
-    /// What follows on what was delivered is.
+    /// Delivers the SDUs that directly follow the last delivered one.
     fn go_on(&mut self, mut leave: impl FnMut(Delivered)) {
         while let Some(&Some(since)) = self.stored.front() {
             self.stored.pop_front();

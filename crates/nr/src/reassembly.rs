@@ -1,31 +1,31 @@
-//! The receiver's order: bytes of a stream that come out of order, and the timer behind which what is missing is given up
+//! Reordering of a stream of bytes at the receiver, and the timer after which missing bytes are given up
 //! (3GPP TS 38.323 section 5.2.2.2, t-Reordering).
 
 use crossfade_core::SimTime;
 
-/// Parts of a stream of bytes that have come.
+/// The received parts of a stream of bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
-    /// All before here was delivered or given up.
+    /// Every byte before this one was delivered or given up.
     until: u64,
-    /// What has come behind a gap, in order.
+    /// Received parts behind a gap, in order.
     islands: Vec<(u64, u64)>,
-    /// When the gaps before a place are given up.
+    /// When the timer expires, and the byte before which gaps are then given up.
     timer: Option<(SimTime, u64)>,
 }
 
 impl Reassembly {
-    /// Up to where everything was delivered or given up.
+    /// Every byte before this one was delivered or given up.
     pub(crate) fn until(&self) -> u64 {
         self.until
     }
 
-    /// When something is given up next, if nothing comes until then.
+    /// When missing bytes are given up next, unless they come before.
     pub(crate) fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// Bytes from `start` to `end` have come. What was given up before is of no use.
+    /// Receives the bytes from `start` to `end`. Bytes that were given up before are ignored.
     pub(crate) fn receive(&mut self, now: SimTime, (start, end): (u64, u64), reordering: SimTime) {
         if end <= self.until {
             return;
@@ -37,7 +37,7 @@ impl Reassembly {
         self.restart(now, reordering);
     }
 
-    /// What is missing before the place of a timer that has expired is given up; the parts that are. `None` if none has.
+    /// If the timer has expired by `now`, gives up the missing bytes before its place and returns their parts; `None` if it has not.
     pub(crate) fn expire(&mut self, now: SimTime, reordering: SimTime) -> Option<Vec<(u64, u64)>> {
         let (_, place) = self.timer.filter(|(expiry, _)| *expiry <= now)?;
         self.timer = None;
@@ -51,7 +51,7 @@ impl Reassembly {
         Some(lost)
     }
 
-    /// Delivers what follows on what was.
+    /// Delivers the parts that directly follow the last delivered byte.
     fn join(&mut self) {
         let joined = self.islands.iter().take_while(|island| {
             let joins = island.0 <= self.until;
@@ -64,7 +64,7 @@ impl Reassembly {
         self.islands.drain(..joined);
     }
 
-    /// The timer runs while something waits: for the gaps before all that had come when it started.
+    /// Starts or stops the timer: it runs while parts wait, for the gaps before all that had come when it started.
     fn restart(&mut self, now: SimTime, reordering: SimTime) {
         if self.timer.is_some_and(|(_, place)| place <= self.until) {
             self.timer = None;

@@ -1,4 +1,4 @@
-//! How a user's data come by grants of the uplink: scheduling requests, buffer status reports (3GPP TS 38.321 sections 5.4.4 and 5.4.5),
+//! Uplink grants: scheduling requests, buffer status reports (3GPP TS 38.321 sections 5.4.4 and 5.4.5),
 //! configured and proactive grants.
 //!
 //! ```text
@@ -12,36 +12,36 @@ use crate::stack_config::UplinkConfig;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// What the base station learns of a user.
+/// What the base station learns about a user's buffer.
 #[derive(Clone, Copy, Debug)]
 enum News {
-    /// The user has something to send.
+    /// A scheduling request: the user has data.
     Request,
-    /// The user had so many bytes behind the block of a slot.
+    /// A buffer status report: the bytes that waited behind the block of a slot.
     Report { bytes: u64, slot: u64 },
 }
 
-/// Both sides of one user.
+/// Scheduling requests and buffer status reports of one user, at the user and at the base station.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
-    /// Data have come that no report has told of.
+    /// Whether data have come that no buffer status report covers.
     is_unreported: bool,
-    /// Reports are due at these times, if data wait.
+    /// When the next periodic report is due, and the retransmission timer of reports, if data wait.
     periodic: SimTime,
     again: Option<SimTime>,
-    /// No request before this slot.
+    /// Slot before which `sr-ProhibitTimer` forbids a request.
     prohibited_until: u64,
-    /// What the base station will know, from which slot on.
+    /// What the base station will learn, and the slot from which it knows that.
     news: VecDeque<(u64, News)>,
-    /// Bytes that it takes to be waiting.
+    /// Bytes that the base station takes to be waiting at the user.
     known: u64,
-    /// Grants by slot that a report may not have taken into account.
+    /// Recent grants, slot and bytes, that a later report may not have taken into account.
     granted: VecDeque<(u64, u64)>,
     pub(crate) asked: u64,
 }
 
 impl Requests {
-    /// Data wait at the user, for which nothing was asked yet if `is_first`.
+    /// Data wait at the user; if `is_first`, its buffer was empty before.
     pub(crate) fn on_data(&mut self, now: SimTime, is_first: bool, config: &UplinkConfig) {
         self.is_unreported |= is_first;
         if is_first {
@@ -49,17 +49,17 @@ impl Requests {
         }
     }
 
-    /// In another cell nothing is known of the user.
+    /// Forgets everything, as after a handover: the new cell knows nothing about the user.
     pub(crate) fn begin_anew(&mut self) {
         *self = Self { asked: self.asked, ..Self::default() };
     }
 
-    /// Whether anything is under way.
+    /// Whether a request, a report or a grant is under way.
     pub(crate) fn is_busy(&self) -> bool {
         self.is_unreported || !self.news.is_empty() || self.known > 0
     }
 
-    /// A slot in which a request could be sent, which the base station knows of in `known_from`.
+    /// An occasion for a scheduling request in `slot`, which the base station would know about from `known_from` on.
     pub(crate) fn on_occasion(&mut self, slot: u64, known_from: u64, config: &UplinkConfig) {
         let expects = self.known > 0 || !self.news.is_empty();
         if !self.is_unreported || expects || slot < self.prohibited_until {
@@ -70,12 +70,12 @@ impl Requests {
         self.news.push_back((known_from, News::Request));
     }
 
-    /// Nothing is asked for any more.
+    /// The buffer is empty: pending requests are cancelled.
     pub(crate) fn on_empty(&mut self) {
         (self.is_unreported, self.again) = (false, None);
     }
 
-    /// A report gets lost with its block: it is made anew after some time, while data wait.
+    /// Applies the retransmission timer of reports (`retxBSR-Timer`): a report that was lost with its block is made again while data wait.
     pub(crate) fn on_time(&mut self, now: SimTime, config: &UplinkConfig) {
         if self.again.is_some_and(|again| again <= now) {
             self.again = Some(now + config.report_again);
@@ -83,7 +83,7 @@ impl Requests {
         }
     }
 
-    /// The bytes for which a block is granted by what is known in slot `granted`.
+    /// Bytes to be granted by what the base station knows in slot `granted`; 0 where no grant can be sent.
     pub(crate) fn wanted(&mut self, granted: Option<u64>, config: &UplinkConfig) -> u64 {
         if let Some(granted) = granted {
             while let Some(&(_, news)) = self.news.front().filter(|(from, _)| *from <= granted) {
@@ -101,8 +101,7 @@ impl Requests {
         if granted.is_some() { self.known } else { 0 }
     }
 
-    /// A block of so many bytes was sent in `slot`, behind which `rest` wait. Whether it has a report, which the base station knows of from
-    /// `known_from` on if the block arrives.
+    /// A block of `bytes` was sent in `slot`, behind which `rest` bytes wait. Returns whether it carries a buffer status report.
     pub(crate) fn on_block(
         &mut self,
         now: SimTime,
@@ -125,8 +124,8 @@ impl Requests {
         reports
     }
 
-    /// A block without a report has arrived. It is full, or there would be room for one: more may wait than is known of, and the base
-    /// station grants as much as for a request. (The user reports when that is due, and by itself asks after `report_again` alone.)
+    /// A block without a report has arrived. A block with padding would have carried one, so it is full and more may wait than is known: the
+    /// base station grants as much as for a scheduling request. (The user itself reports only when a timer says so.)
     pub(crate) fn on_full_block(&mut self, known_from: u64) {
         self.news.push_back((known_from, News::Request));
     }

@@ -24,7 +24,7 @@ fn mac_header(bytes: u32) -> u32 {
     if bytes < 256 { 2 } else { 3 }
 }
 
-/// What a block carries.
+/// RLC PDUs of a transport block, and when it was sent first.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
     pdus: Vec<DataPdu>,
@@ -73,22 +73,22 @@ enum Receiver {
     Am(AmReceiver),
 }
 
-/// One direction.
+/// A data radio bearer in one direction.
 pub(crate) struct Bearer {
     rlc: RlcConfig,
     packets: VecDeque<Packet>,
-    /// The count of the first of these, that of the first that was not begun, and the bytes of those.
+    /// PDCP COUNT of the first of these packets, COUNT of the first of which no byte was sent, and the bytes of the unsent ones.
     base: u64,
     begun: u64,
     waiting_bytes: u64,
-    /// What waits before these packets, where that is not in order of arrival.
+    /// The queue discipline before these packets; `None` where packets wait in order of arrival.
     discipline: Option<Discipline>,
     transmitter: Transmitter,
     receiver: Receiver,
     pdcp: PdcpReceiver,
     payloads: Payloads,
     pub(crate) statistics: UserStatistics,
-    /// Delays of packets that came out, and whose they are.
+    /// Events with the delays of delivered packets, and the user's number in them.
     pub(crate) log: EventLog,
     user: u16,
 }
@@ -124,13 +124,13 @@ impl Bearer {
         }
     }
 
-    /// Packets of which nothing was sent, and their bytes.
+    /// Number of packets of which no byte was sent, and their bytes.
     pub(crate) fn waiting(&self) -> (usize, u64) {
         let (packets, bytes) = self.discipline.as_ref().map_or((0, 0), Discipline::waiting);
         (packets + self.packets.len() - (self.begun - self.base) as usize, bytes + self.waiting_bytes)
     }
 
-    /// Takes a packet, or turns it away; a queue discipline has a limit of its own.
+    /// Takes a packet, or drops it where the queue is full; returns whether it was taken. A queue discipline has a limit of its own.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, limit: Option<QueueLimit>) -> bool {
         let (packets, bytes) = self.waiting();
         let is_taken = match &mut self.discipline {
@@ -151,13 +151,13 @@ impl Bearer {
         true
     }
 
-    /// What waits at `now`.
+    /// The packets that wait at `now`, as RLC takes them.
     fn queue(&mut self, now: SimTime) -> Queue<'_> {
         let Self { packets, base, begun, waiting_bytes, discipline, statistics, .. } = self;
         Queue { packets, base: *base, begun, bytes: waiting_bytes, discipline, now, statistics }
     }
 
-    /// Bytes that could be sent now, with their headers about; those of a report of the other direction apart.
+    /// Bytes that could be sent now with an estimate of their headers, without a STATUS PDU for the other direction.
     fn buffered(&self) -> u64 {
         let (open, may_begin) = match &self.transmitter {
             Transmitter::Um(um) => (um.buffered(), true),
@@ -168,7 +168,7 @@ impl Bearer {
         open + if open > 0 { 8 } else { 0 } + if may_begin { bytes + headers } else { 0 }
     }
 
-    /// Bytes of the report that is due, at least; 0 if none is.
+    /// Least bytes of the STATUS PDU that is due; 0 where none is.
     fn report_bytes(&self, now: SimTime) -> u64 {
         match &self.receiver {
             Receiver::Am(am) if am.status_from().is_some_and(|from| from <= now) => 5,
@@ -194,7 +194,7 @@ impl Bearer {
             || !self.payloads.blocks.is_empty()
     }
 
-    /// Fills `room` bytes with PDUs.
+    /// Fills `room` bytes of a block with RLC PDUs.
     fn fill(&mut self, now: SimTime, mut room: u32, payload: &mut Payload) {
         let Self { packets, base, begun, waiting_bytes, discipline, transmitter, statistics, .. } = self;
         let mut queue =
@@ -221,14 +221,14 @@ impl Bearer {
         }
     }
 
-    /// Its receiver's side: RLC, PDCP, and what leaves behind them.
+    /// The receiving side: RLC, PDCP, and the packets that leave behind PDCP.
     fn receiving(&mut self, now: SimTime, air: SimTime) -> (&mut Receiver, &mut PdcpReceiver, Leaving<'_>) {
         let Self { packets, base, begun, waiting_bytes, receiver, pdcp, statistics, log, user, .. } = self;
         let leaving = Leaving { packets, base, begun, waiting_bytes, statistics, log, user: *user, now, air };
         (receiver, pdcp, leaving)
     }
 
-    /// What was begun is sent anew or lost, and both ends of RLC begin anew.
+    /// Re-establishes both ends of RLC: packets under way are sent from their beginning where `is_lossless`, and lost otherwise.
     fn begin_anew(&mut self, is_lossless: bool) {
         if let (true, Transmitter::Am(am)) = (is_lossless, &self.transmitter) {
             let first = am.unconfirmed().next().unwrap_or(self.begun).max(self.base);
@@ -242,17 +242,17 @@ impl Bearer {
     }
 }
 
-/// Both directions of a user.
+/// The bearers of a user in both directions.
 pub(crate) struct Stack {
     pub(crate) bearers: [Bearer; 2],
     reordering: Option<SimTime>,
     discard: Option<SimTime>,
-    /// From the beginning of a transmission to its arrival.
+    /// Time from the beginning of a block to its arrival: a slot and the propagation.
     air: SimTime,
 }
 
 impl Stack {
-    /// With queue disciplines on the downlink and the uplink, or none.
+    /// Empty bearers; `down` and `up` are their queue disciplines, if they have any.
     pub(crate) fn new(
         bearer: BearerConfig,
         air: SimTime,
@@ -267,12 +267,12 @@ impl Stack {
         self.bearers.iter().any(Bearer::is_busy)
     }
 
-    /// Bytes that wait at an end, a report of the other direction among them.
+    /// Bytes that wait to be sent in a direction, among them a STATUS PDU for the other one.
     pub(crate) fn wanted(&self, now: SimTime, way: usize) -> u64 {
         self.bearers[way].buffered() + self.bearers[1 - way].report_bytes(now)
     }
 
-    /// Whether a block of so many bytes has something to carry, which is kept under its number.
+    /// Fills a block of `bytes` with PDUs, which are kept under its number; returns whether there were any.
     pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
         let mut payload = self.bearers[way].payloads.begin(now);
         let mut room = bytes;
@@ -294,7 +294,7 @@ impl Stack {
         is_used
     }
 
-    /// A block has arrived.
+    /// Receives the PDUs of a block that has arrived; packets that leave are handed to `leave` with their direction.
     pub(crate) fn receive(
         &mut self,
         now: SimTime,
@@ -331,7 +331,7 @@ impl Stack {
         bearer.payloads.end(payload);
     }
 
-    /// A block was given up.
+    /// Forgets the PDUs of a block that HARQ gave up.
     pub(crate) fn give_up(&mut self, way: usize, number: u64) {
         let payloads = &mut self.bearers[way].payloads;
         if let Some(payload) = payloads.take(number) {
@@ -339,7 +339,7 @@ impl Stack {
         }
     }
 
-    /// Timers act that have expired by `now`.
+    /// Applies the timers of RLC, PDCP and the queues that have expired by `now`.
     pub(crate) fn expire(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
         let (reordering, discard, air) = (self.reordering, self.discard, self.air);
         for way in [DOWN, UP] {
@@ -393,19 +393,19 @@ impl Stack {
         }
     }
 
-    /// Whether a transmitter has retransmitted as often as it may.
+    /// Whether RLC has reached its limit of retransmissions in a direction: the radio link has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.bearers
             .iter()
             .any(|bearer| matches!(&bearer.transmitter, Transmitter::Am(am) if am.has_failed()))
     }
 
-    /// Both directions begin anew in another cell, or after a failure.
+    /// Re-establishes both directions, after a handover or a radio link failure.
     pub(crate) fn begin_anew(&mut self, is_lossless: bool) {
         self.bearers.iter_mut().for_each(|bearer| bearer.begin_anew(is_lossless));
     }
 
-    /// The packets of a direction of which nothing was sent, and the others that have not come out.
+    /// The packets of a direction of which no byte was sent, and the packets under way.
     pub(crate) fn parcels(&self, way: usize) -> [Vec<Parcel>; 2] {
         let bearer = &self.bearers[way];
         let begun = (bearer.begun - bearer.base) as usize;
@@ -415,7 +415,7 @@ impl Stack {
         [[of(begun..bearer.packets.len()), behind].concat(), of(0..begun)]
     }
 
-    /// What was counted of a direction by `now`.
+    /// The statistics of a direction at `now`, with the waits of packets that are still queued.
     pub(crate) fn report(&self, now: SimTime, way: usize) -> UserStatistics {
         let bearer = &self.bearers[way];
         let mut statistics = bearer.statistics.clone();

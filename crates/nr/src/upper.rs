@@ -12,20 +12,20 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, EventLog, Parcel, Port, Push, QueueConfig, UserStatistics};
 use std::collections::BTreeMap;
 
-/// A user above its radio.
+/// A user's protocols above MAC.
 struct Above {
     stack: Stack,
     requests: Requests,
-    /// Buffer status reports that blocks carry: the slot, and the bytes.
+    /// Buffer status reports under way, by the number of their block: the slot, and the bytes that waited.
     reports: BTreeMap<u64, (u64, u64)>,
-    /// Until when nothing is sent, and whether what was not confirmed is then sent anew.
+    /// End of an interruption, and whether unconfirmed data are retransmitted after it; `None` without one.
     interrupted: Option<(SimTime, bool)>,
-    /// When the cell changes next.
+    /// When the next handover begins.
     handover: SimTime,
-    /// Until when it listens after a grant.
+    /// End of the DRX inactivity timer: until then the user listens.
     awake: SimTime,
     failures: u64,
-    /// Whether nothing waited on the uplink when that was last looked at.
+    /// Whether the uplink buffer was empty in the slot before.
     was_empty: bool,
 }
 
@@ -110,7 +110,7 @@ impl Upper {
         Push::Accepted
     }
 
-    /// Ends the slot before `slot` and begins `slot` in both directions.
+    /// Ends the slot before `slot` and begins `slot`, on the downlink and the uplink.
     pub(crate) fn begin(
         &mut self,
         now: SimTime,
@@ -135,7 +135,7 @@ impl Upper {
         self.send_up(now, slot);
     }
 
-    /// What has arrived at either end of a user, and timers.
+    /// Receives the blocks that have arrived at either end of a user, and applies timers.
     fn land(
         &mut self,
         now: SimTime,
@@ -162,12 +162,12 @@ impl Upper {
         stack.expire(now, &mut leave);
     }
 
-    /// Carries out handovers, radio link failures and their ends.
+    /// Begins and ends handovers and radio link failures.
     fn interrupt(&mut self, now: SimTime, number: usize, downlink: &mut Direction) {
         let user = &mut self.users[number];
         let mut next = None;
         if let Some(handover) = self.config.handover {
-            // Nobody notices one in which nothing was under way.
+            // A handover that ended while the user had no data changes nothing.
             while user.handover + handover.interruption <= now && user.handover < now {
                 user.handover += handover.every;
             }
@@ -197,7 +197,7 @@ impl Upper {
         }
     }
 
-    /// Users with data that nothing is known of send requests where there is an occasion.
+    /// Users with unreported data send scheduling requests, if `slot` is an occasion for them.
     fn ask(&mut self, now: SimTime, slot: u64) {
         let config = &self.config.uplink;
         let radio = &self.uplink.config;
@@ -213,7 +213,7 @@ impl Upper {
                 continue;
             }
             user.requests.on_time(now, config);
-            // What came due is a report of RLC.
+            // The buffer may have filled because a STATUS PDU came due.
             user.requests.on_data(now, was_empty, config);
             if is_occasion && config.grants == Grants::Requested {
                 let known = slot + radio.hop_slots() + config.processing_slots;
@@ -280,13 +280,13 @@ impl Upper {
                     reports.pop_first();
                 }
             }
-            // What is granted is sent, if need be with padding alone.
+            // A granted block is always sent, if need be with padding alone.
             true
         };
         self.uplink.send(now, slot, Some(&mut fill));
     }
 
-    /// What each direction has counted whose radios have counted `down`, and its packets.
+    /// Statistics of each direction and its packets: unsent ones, and those under way. `down` is what the radios of the downlink counted.
     pub(crate) fn report(
         &self,
         now: SimTime,

@@ -20,7 +20,7 @@ use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A packet with its place in the stream of bytes.
+/// A packet with the first byte and the byte behind its last one in the user's stream of bytes.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     start: u64,
@@ -30,16 +30,16 @@ struct Packet {
     is_lost: bool,
 }
 
-/// Resource blocks of a slot.
+/// The resource blocks that a user has in a slot.
 pub(crate) struct Grant<'a> {
     pub(crate) slot: u64,
     pub(crate) symbols: u32,
-    /// The groups, and their resource blocks together.
+    /// The groups of resource blocks, and how many resource blocks these are together.
     pub(crate) groups: &'a [usize],
     pub(crate) prbs: u32,
 }
 
-/// What a transmission was like.
+/// What the scheduler and the event log learn of a transmission.
 pub(crate) struct Told {
     pub(crate) block: u64,
     pub(crate) attempt: u32,
@@ -53,28 +53,28 @@ pub(crate) struct User {
     channel: Channel,
     /// The last ratio that was one of all groups, and in dB.
     of_all: (f64, f64),
-    /// Where reports are made: behind the channel that blocks meet.
+    /// A copy of the channel that stays at the slot of the last report, some slots behind the one that blocks meet.
     reporter: Channel,
     reported: Reported,
     outer_loop: Option<OuterLoop>,
-    /// Decides which blocks fail, a draw each.
+    /// The random stream that decides which blocks fail: one draw for each block.
     errors: Stream,
-    /// Decides which acknowledgements are misread, a draw each.
+    /// The random stream that decides which acknowledgements are misread: one draw for each transmission.
     feedback: Stream,
     processes: Processes,
-    /// What is on its way: when it arrives, the block, and its part of the stream.
+    /// Received blocks that have not arrived yet: the time of arrival, the block's number, and its part of the stream.
     in_air: VecDeque<(SimTime, u64, (u64, u64))>,
-    /// Blocks that were given up.
+    /// Numbers of blocks that HARQ gave up.
     given_up: Vec<u64>,
-    /// Where bytes are not those of the stream, how many the scheduler knows of.
+    /// Bytes that the scheduler knows of, where RLC holds the data; `None` where the stream of bytes does.
     pub(crate) wanted: Option<u64>,
-    /// Blocks that have arrived and wait for earlier ones: up to where, since when.
+    /// Blocks that have arrived and wait for earlier ones: the byte behind their last one, and when they came.
     waits: Vec<(u64, SimTime)>,
-    /// Blocks in the mean (fidelity `rate`).
+    /// Blocks as mean values (fidelity `rate`).
     mean_blocks: MeanBlocks,
-    /// Their new blocks, copies, failed copies, failed and received first copies.
+    /// Mean counts of new blocks, of further copies, of failed copies, and of failed and received first copies (fidelity `rate`).
     mean_counts: [f64; 5],
-    /// Parts of a byte that a slot had left (fidelity `rate`).
+    /// The fraction of a byte that the last slot left over (fidelity `rate`).
     credit: f64,
     blocks: u64,
     packets: VecDeque<Packet>,
@@ -82,15 +82,15 @@ pub(crate) struct User {
     sent_until: u64,
     /// Packets of the stream of which nothing was sent, and their bytes.
     waiting: (usize, u64),
-    /// What waits before the stream, where that is not in order of arrival.
+    /// The queue discipline before the stream; `None` where packets wait in order of arrival.
     queue: Option<Discipline>,
     order: Reassembly,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// Its streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`; of the uplink `error.nr.up.N`. With
-    /// RLC above it has no queue of its own.
+    /// A user without data. Its random streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`, on the uplink
+    /// `error.nr.up.N` and `feedback.nr.up.N`. With RLC above it, packets wait there and not here.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -131,7 +131,7 @@ impl User {
         })
     }
 
-    /// A packet comes that is to be sent.
+    /// Takes a packet to be sent, or drops it where the queue is full.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, config: &NrConfig) -> Push {
         let (packets, bytes) = self.waiting;
         let is_taken = match &mut self.queue {
@@ -148,7 +148,7 @@ impl User {
         Push::Accepted
     }
 
-    /// A packet that came at `since` joins the stream, with headers of so many bytes.
+    /// Puts a packet that came at `since` at the end of the stream, with headers of `header_bytes`.
     fn append(&mut self, since: SimTime, parcel: Parcel, header_bytes: u32) {
         let start = self.appended;
         self.appended += u64::from(parcel.bytes()) + u64::from(header_bytes);
@@ -157,7 +157,7 @@ impl User {
         self.waiting.1 += u64::from(parcel.bytes());
     }
 
-    /// Takes packets out of the queue until the stream has `bytes` that were not sent.
+    /// Takes packets out of the queue discipline until the stream has at least `bytes` unsent bytes.
     fn pull(&mut self, now: SimTime, bytes: u64, header_bytes: u32) {
         while self.appended - self.sent_until < bytes
             && let Some(Waiting { since, packet }) = self.queue.as_mut().and_then(|queue| queue.next(now))
@@ -166,13 +166,13 @@ impl User {
         }
     }
 
-    /// Bytes that were not sent yet, those of a queue discipline without headers.
+    /// Unsent bytes of the stream with headers, and of the queue discipline without.
     pub(crate) fn backlog(&self) -> u64 {
         let behind = self.queue.as_ref().map_or(0, |queue| queue.waiting().1);
         self.wanted.unwrap_or(self.appended - self.sent_until + behind)
     }
 
-    /// Whether something is to be sent, in the air, or waited for.
+    /// Whether any data wait, are in the air, or are missing before a timer expires.
     pub(crate) fn is_busy(&self) -> bool {
         self.backlog() > 0
             || self.queue.as_ref().is_some_and(Discipline::is_busy)
@@ -182,17 +182,17 @@ impl User {
             || !self.processes.are_idle()
     }
 
-    /// The resource blocks of a block that has to be retransmitted, if there is one.
+    /// How many resource blocks the next retransmission takes; `None` where no block has to be retransmitted.
     pub(crate) fn failed_prbs(&self) -> Option<u32> {
         self.processes.failed().map(|(_, block)| block.prbs)
     }
 
-    /// Whether it has something new to send, and a process for it.
+    /// Whether the user has new data and a free HARQ process.
     pub(crate) fn can_begin(&self) -> bool {
         self.processes.has_free() && self.backlog() > 0
     }
 
-    /// What was counted by `now`.
+    /// The statistics at `now`, with the waits of packets that are still queued.
     pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
         let mut statistics = self.statistics.clone();
         let [new, again, failed, first_failed, _] = self.mean_counts.map(|count| count.round() as u64);
@@ -211,18 +211,19 @@ impl User {
         self.packets.range(self.packets.len() - self.waiting.0..)
     }
 
-    /// The packets of which nothing was sent, as links know them.
+    /// The packets of which no byte was sent.
     pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
         let behind = self.queue.as_ref().map(Discipline::parcels).unwrap_or_default();
         self.unsent().map(|packet| packet.parcel).chain(behind)
     }
 
-    /// The packets of which something was sent, and that have not come out.
+    /// The packets of which at least one byte was sent and that have not been delivered.
     pub(crate) fn sent_parcels(&self) -> impl Iterator<Item = Parcel> {
         self.packets.range(..self.packets.len() - self.waiting.0).map(|packet| packet.parcel)
     }
 
-    /// What was in the air has arrived by `now`, and what waited too long is given up; the packets that leave are handed to `leave`.
+    /// Delivers blocks that have arrived by `now` and gives up bytes that were waited for longer than `reordering`; each packet that leaves
+    /// is handed to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
         for parcel in self.queue.iter_mut().flat_map(Discipline::dropped) {
             self.statistics.packets.queue_drops += 1;
@@ -266,19 +267,19 @@ impl User {
         }
     }
 
-    /// A block that has arrived by `now`.
+    /// Takes the number of the next block that has arrived by `now`.
     pub(crate) fn arrived(&mut self, now: SimTime) -> Option<u64> {
         let &(_, number, _) = self.in_air.front().filter(|(at, ..)| *at <= now)?;
         self.in_air.pop_front();
         Some(number)
     }
 
-    /// A block that was given up.
+    /// Takes the number of a block that HARQ gave up.
     pub(crate) fn given_up(&mut self) -> Option<u64> {
         self.given_up.pop()
     }
 
-    /// All processes are free, what was on its way is lost, and the outer loop begins anew.
+    /// Frees all HARQ processes, loses the blocks in the air, and resets the outer loop, as at a change of cell.
     pub(crate) fn flush(&mut self, config: &NrConfig) {
         self.processes.flush();
         self.in_air.clear();
@@ -286,7 +287,7 @@ impl User {
         self.outer_loop = config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1)));
     }
 
-    /// Acknowledgements act that are there in `slot`.
+    /// Applies the acknowledgements that the base station has read by `slot`; a block is given up after `most` transmissions.
     pub(crate) fn acknowledge(&mut self, slot: u64, most: u32) {
         let Self { processes, statistics, given_up, wanted, .. } = self;
         processes.acknowledge(slot, most, |block| {
@@ -297,7 +298,7 @@ impl User {
         });
     }
 
-    /// What was reported last of the ratios.
+    /// The last quality report that the base station knows of in `slot`.
     fn reported(&mut self, slot: u64, config: &NrConfig) -> &mut Reported {
         let feedback = &config.feedback;
         let age = feedback.delay_slots + config.report_lag_slots();
@@ -324,14 +325,14 @@ impl User {
         self.reported.rough_rates()
     }
 
-    /// The index of the scheme for a new block on these groups.
+    /// The MCS index for a new block on the groups of the grant.
     fn choose(&mut self, grant: &Grant<'_>, config: &NrConfig, adaptation: &Adaptation) -> usize {
         let offset_db = self.outer_loop.as_mut().map_or(0.0, |outer| outer.offset_db(grant.slot));
         self.reported(grant.slot, config);
         adaptation.choose(&mut self.reported, grant.groups, grant.symbols, offset_db)
     }
 
-    /// How many bytes a new block on these groups would hold.
+    /// How many bytes a new block on the groups of the grant would hold.
     pub(crate) fn holds_bytes(
         &mut self,
         grant: &Grant<'_>,
@@ -342,7 +343,7 @@ impl User {
         allocation(grant, config).transport_block_bits(scheme.bits_per_symbol, millionths(scheme), 0) / 8
     }
 
-    /// Sends a block that failed, on these groups.
+    /// Retransmits the first failed block on the groups of the grant.
     pub(crate) fn send_again(
         &mut self,
         grant: &Grant<'_>,
@@ -353,7 +354,7 @@ impl User {
         Some(self.transmit(place, block, grant, config, rates))
     }
 
-    /// Sends a new block on these groups.
+    /// Sends a new block on the groups of the grant; `fill` puts RLC PDUs into it and says whether there were any.
     pub(crate) fn send(
         &mut self,
         now: SimTime,
@@ -449,12 +450,12 @@ impl User {
         statistics.frames_by_bits[scheme.bits_per_symbol.min(8) as usize - 1] += 1;
     }
 
-    /// What is retransmitted in `slot` in the mean (fidelity `rate`).
+    /// The mean retransmissions of `slot` (fidelity `rate`).
     pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
         self.mean_blocks.retransmissions(slot)
     }
 
-    /// Sends it, on these groups.
+    /// Sends the mean retransmissions on the groups of the grant (fidelity `rate`).
     pub(crate) fn repeat(
         &mut self,
         retransmissions: &Retransmissions,
@@ -475,8 +476,8 @@ impl User {
         self.mean_counts[2] += failed;
     }
 
-    /// Sends what a slot carries in the mean where a new block goes out with probability `share`, with `scale` as many resource blocks as
-    /// the grant has.
+    /// Sends the mean bytes of a slot in which a new block goes out with probability `share` on `scale` times the resource blocks of the
+    /// grant (fidelity `rate`); the bits that were sent.
     pub(crate) fn flow(
         &mut self,
         now: SimTime,
@@ -525,7 +526,7 @@ impl User {
         bytes as f64 * 8.0
     }
 
-    /// Packets whose first bytes are being sent wait no longer.
+    /// Ends the queueing delay of packets whose first byte is being sent.
     fn leave_queue(&mut self, now: SimTime) {
         while self.waiting.0 > 0 {
             let packet = &self.packets[self.packets.len() - self.waiting.0];

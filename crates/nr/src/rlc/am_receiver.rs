@@ -11,18 +11,18 @@ use super::{DataPdu, Nack, RlcConfig, Status};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// An SDU of which something has come.
+/// An SDU of which at least one segment has been received.
 #[derive(Clone, Debug)]
 enum Sdu {
     Partial(Partial),
     Complete,
 }
 
-/// The receiving side. Numbers are counted on: those of PDUs are taken modulo the number space from `RX_Next` on.
+/// Receiver of RLC acknowledged mode. Its numbers never wrap around: sequence numbers of PDUs are mapped to the window from `RX_Next` on.
 #[derive(Clone, Debug)]
 pub struct AmReceiver {
     config: RlcConfig,
-    /// The SDUs from `RX_Next` on; `None` of which nothing has come.
+    /// The SDUs from `RX_Next` on; `None` where no segment has been received.
     sdus: VecDeque<Option<Sdu>>,
     /// `RX_Next`.
     next: u64,
@@ -40,7 +40,7 @@ pub struct AmReceiver {
 }
 
 impl AmReceiver {
-    /// One that has received nothing.
+    /// A receiver before its first PDU.
     pub fn new(config: RlcConfig) -> Self {
         Self {
             config,
@@ -55,17 +55,17 @@ impl AmReceiver {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// When t-Reassembly expires; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// From when on a report can be sent; `None` where none is triggered.
+    /// The time from which a STATUS PDU can be sent; `None` where none is triggered.
     pub fn status_from(&self) -> Option<SimTime> {
         self.is_triggered.then_some(self.prohibited)
     }
 
-    /// A PDU has come; the SDU that is complete with it.
+    /// Receives a PDU; returns the identity of the SDU that it completes.
     pub fn receive(&mut self, now: SimTime, pdu: &DataPdu) -> Option<u64> {
         let numbers = self.config.numbers();
         let offset = (u64::from(pdu.sn?) + numbers - self.next % numbers) % numbers;
@@ -143,7 +143,7 @@ impl AmReceiver {
         self.is_triggered |= self.delayed_polls.len() < before;
     }
 
-    /// The timer has expired by `now`, or not: the gaps before its trigger are reported.
+    /// Applies t-Reassembly if it has expired by `now`: gaps before `RX_Next_Status_Trigger` are reported.
     pub fn expire(&mut self, now: SimTime) {
         let Some((_, trigger)) = self.timer.filter(|(expiry, _)| *expiry <= now) else { return };
         self.timer = None;
@@ -155,12 +155,12 @@ impl AmReceiver {
         self.answer_polls();
     }
 
-    /// The SDU of a number, if something of it has come.
+    /// The SDU of a number, if any segment of it has been received.
     fn sdu(&self, number: u64) -> Option<&Sdu> {
         self.sdus.get(number.checked_sub(self.next)? as usize)?.as_ref()
     }
 
-    /// The first number from `from` on that is not complete.
+    /// The first number from `from` on of which the SDU is not complete.
     fn first_incomplete(&self, from: u64) -> u64 {
         let mut number = from;
         while matches!(self.sdu(number), Some(Sdu::Complete)) {
@@ -173,12 +173,12 @@ impl AmReceiver {
         matches!(self.sdu(number), Some(Sdu::Partial(partial)) if partial.has_gap())
     }
 
-    /// Whether something is missing before the last that has come, from `number` on.
+    /// Whether any segment from `number` on is missing before the last one received.
     fn is_missing(&self, number: u64) -> bool {
         self.next_highest > number + 1 || (self.next_highest == number + 1 && self.has_gap(number))
     }
 
-    /// The report that is due, of at most `room` bytes, and its bytes.
+    /// Builds the STATUS PDU that is due, with at most `room` bytes; returns it with its length in bytes.
     pub fn build_status(&mut self, now: SimTime, room: u32) -> Option<(Status, u32)> {
         if !self.is_triggered || now < self.prohibited || room < 3 {
             return None;

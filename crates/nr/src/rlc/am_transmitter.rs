@@ -12,48 +12,48 @@ use super::{DataPdu, RlcConfig, Source, Status};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// An SDU that was sent, or begun, and not acknowledged.
+/// An SDU of which at least one byte was sent, and that is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Unconfirmed {
     sdu: u64,
     length: u32,
-    /// Bytes of it that were sent.
+    /// Bytes of the SDU that were sent at least once.
     sent: u32,
-    /// `RETX_COUNT`, once it was considered for retransmission.
+    /// `RETX_COUNT`; `None` before the SDU is first considered for retransmission.
     retransmissions: Option<u32>,
 }
 
-/// Bytes that are to be retransmitted.
+/// A segment that has to be retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Again {
-    /// The number of the SDU, counted on.
+    /// Number of the SDU, which does not wrap around.
     number: u64,
     start: u32,
     end: u32,
 }
 
-/// The transmitting side.
+/// Transmitter of RLC acknowledged mode.
 #[derive(Clone, Debug)]
 pub struct AmTransmitter {
     config: RlcConfig,
-    /// `TX_Next_Ack`, counted on.
+    /// `TX_Next_Ack`, which does not wrap around here.
     acknowledged: u64,
-    /// SDUs from there on, some acknowledged.
+    /// SDUs from `TX_Next_Ack` on; `None` where an SDU is acknowledged.
     sdus: VecDeque<Option<Unconfirmed>>,
     again: VecDeque<Again>,
     pdus_without_poll: u32,
     bytes_without_poll: u64,
-    /// `POLL_SN`, counted on, and `t-PollRetransmit`.
+    /// `POLL_SN`, which does not wrap around here, and when `t-PollRetransmit` expires.
     poll: Option<(u64, SimTime)>,
-    /// The timer has expired: the next PDU polls.
+    /// Whether the next PDU polls because `t-PollRetransmit` has expired.
     must_poll: bool,
     has_failed: bool,
-    /// SDUs, or parts, that were retransmitted.
+    /// Number of retransmitted segments.
     retransmissions: u64,
 }
 
 impl AmTransmitter {
-    /// One that has sent nothing.
+    /// A transmitter before its first PDU.
     pub fn new(config: RlcConfig) -> Self {
         Self {
             config,
@@ -69,32 +69,32 @@ impl AmTransmitter {
         }
     }
 
-    /// Whether some SDU has had as many retransmissions as are allowed.
+    /// Whether an SDU has reached `maxRetxThreshold`: the radio link has failed.
     pub fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// PDUs that were retransmitted.
+    /// Number of retransmitted PDUs.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions
     }
 
-    /// Whether something was sent that is not acknowledged.
+    /// Whether any SDU waits for its acknowledgement.
     pub fn waits(&self) -> bool {
         !self.sdus.is_empty()
     }
 
-    /// SDUs that were begun and are not acknowledged, in order.
+    /// Identities of the SDUs under way, in order.
     pub fn unconfirmed(&self) -> impl Iterator<Item = u64> + '_ {
         self.sdus.iter().flatten().map(|sdu| sdu.sdu)
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// When `t-PollRetransmit` expires; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.poll.map(|(_, expiry)| expiry)
     }
 
-    /// Bytes to be sent, those of new SDUs apart.
+    /// Bytes that wait to be sent, without those of new SDUs.
     #[inline]
     pub fn buffered(&self) -> u64 {
         let again: u64 = self.again.iter().map(|again| u64::from(again.end - again.start)).sum();
@@ -120,12 +120,12 @@ impl AmTransmitter {
         self.sdus.get_mut(number.checked_sub(self.acknowledged)? as usize)?.as_mut()
     }
 
-    /// Whether nothing is to be sent, with or without new SDUs that the window lets begin.
+    /// Whether no byte waits, of old SDUs or of new ones that the window admits.
     fn is_drained(&self, source: &impl Source) -> bool {
         self.buffered() == 0 && (source.next_bytes().is_none() || !self.may_begin())
     }
 
-    /// A PDU that takes at most `room` bytes with its header, and its bytes.
+    /// Builds the next PDU, with at most `room` bytes including its header; returns it with its length in bytes.
     pub fn build(&mut self, now: SimTime, room: u32, source: &mut impl Source) -> Option<(DataPdu, u32)> {
         let (number, start, end, is_new) = match self.again.front() {
             Some(again) => (again.number, again.start, again.end, false),
@@ -171,7 +171,7 @@ impl AmTransmitter {
         Some((pdu, end - start + header))
     }
 
-    /// The bytes that are new: the rest of the last SDU, or a new one.
+    /// The next new bytes: the rest of the last SDU, or a new SDU.
     fn next_new(&self, source: &impl Source) -> Option<(u64, u32, u32, bool)> {
         if let Some(sdu) = self.sdus.back().copied().flatten().filter(|sdu| sdu.sent < sdu.length) {
             return Some((self.number_of_next() - 1, sdu.sent, sdu.length, true));
@@ -180,7 +180,7 @@ impl AmTransmitter {
         Some((self.number_of_next(), 0, length, true))
     }
 
-    /// A report has come; the SDUs that it acknowledges are handed to `confirm`.
+    /// Applies a STATUS PDU; identities of the SDUs that it acknowledges are handed to `confirm`.
     pub fn on_status(&mut self, status: &Status, mut confirm: impl FnMut(u64)) {
         let numbers = self.config.numbers();
         let base = self.acknowledged;
@@ -222,7 +222,7 @@ impl AmTransmitter {
         }
     }
 
-    /// Bytes of an SDU are to be retransmitted; `is_counted` unless the same report has named it before.
+    /// Puts a segment in the retransmission buffer; `is_counted` unless the STATUS PDU has already named its SDU.
     fn consider(&mut self, number: u64, start: u32, end: u32, is_counted: bool) {
         let Some(sdu) = self.at(number) else { return };
         // What was not sent yet cannot be missing.
@@ -246,7 +246,7 @@ impl AmTransmitter {
         self.again.insert(place, Again { number, start, end });
     }
 
-    /// The timer has expired by `now`, or not: the next PDU polls, the last SDU again where nothing else is to be sent.
+    /// Applies `t-PollRetransmit` if it has expired by `now`: the next PDU polls, and the last SDU is retransmitted where no other data wait.
     pub fn expire(&mut self, now: SimTime, source: &impl Source) {
         if self.poll.is_none_or(|(_, expiry)| expiry > now) {
             return;

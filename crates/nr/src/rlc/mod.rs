@@ -26,7 +26,7 @@ pub enum RlcMode {
     Acknowledged,
 }
 
-/// A bearer's radio link control, the same in both directions.
+/// Parameters of a bearer's radio link control in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlcConfig {
     /// The mode.
@@ -48,17 +48,17 @@ pub struct RlcConfig {
 }
 
 impl RlcConfig {
-    /// Numbers of the space, half of which is the window.
+    /// Size of the sequence number space; half of it is the window.
     pub fn numbers(&self) -> u64 {
         1 << self.sn_bits
     }
 
-    /// SDUs that may be under way (38.322 section 7.2).
+    /// Greatest number of SDUs under way (38.322 section 7.2).
     pub fn window(&self) -> u64 {
         self.numbers() / 2
     }
 
-    /// Bytes of the header of a PDU that begins at byte `start` of its SDU, and has its end or not (6.2.2.3 and 6.2.2.4).
+    /// Header bytes of a PDU that begins at byte `start` of its SDU and carries the SDU's end or not (6.2.2.3 and 6.2.2.4).
     pub fn header_bytes(&self, start: u32, is_end: bool) -> u32 {
         let offset = if start > 0 { 2 } else { 0 };
         match (self.mode, self.sn_bits) {
@@ -73,28 +73,28 @@ impl RlcConfig {
 /// A protocol data unit with a segment of an SDU, or all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPdu {
-    /// What the SDU is called.
+    /// Identity of the SDU, which the caller gave.
     pub sdu: u64,
-    /// Its sequence number; `None` of a whole SDU in unacknowledged mode.
+    /// Sequence number of the SDU; `None` for a whole SDU in unacknowledged mode.
     pub sn: Option<u32>,
-    /// Its bytes, from the first to that behind the last.
+    /// First byte of the segment, counted in the SDU.
     pub start: u32,
-    /// Behind the last byte.
+    /// The byte behind the last one of the segment.
     pub end: u32,
-    /// Whether the last byte of the SDU is in it.
+    /// Whether the segment has the last byte of the SDU.
     pub is_end: bool,
-    /// Whether it asks for a report.
+    /// Whether the PDU polls: it asks for a STATUS PDU.
     pub poll: bool,
-    /// Whether it was sent before.
+    /// Whether its bytes were sent before.
     pub is_retransmission: bool,
 }
 
 /// A negative acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
-    /// The first sequence number that it is about.
+    /// First missing sequence number.
     pub sn: u32,
-    /// How many it is about.
+    /// Number of consecutive missing sequence numbers.
     pub count: u32,
     /// Missing bytes of a single SDU; the end is `u32::MAX` where the last byte is.
     pub bytes: Option<(u32, u32)>,
@@ -103,14 +103,14 @@ pub struct Nack {
 /// A STATUS PDU (6.2.2.5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The first sequence number that it says nothing of.
+    /// The first sequence number about which the report says nothing (`ACK_SN`).
     pub ack_sn: u32,
-    /// What before it is missing.
+    /// Missing SDUs and segments before `ack_sn`.
     pub nacks: Vec<Nack>,
 }
 
 impl Status {
-    /// Bytes of one with these negative acknowledgements.
+    /// Length of the STATUS PDU in bytes.
     pub fn bytes(&self, sn_bits: u32) -> u32 {
         3 + self.nacks.iter().map(|nack| nack.bytes(sn_bits)).sum::<u32>()
     }
@@ -123,11 +123,11 @@ impl Nack {
     }
 }
 
-/// Where a transmitter has new SDUs from.
+/// The queue from which a transmitter takes new SDUs.
 pub trait Source {
-    /// The length of the next.
+    /// Length of the next SDU in bytes; `None` where none waits.
     fn next_bytes(&self) -> Option<u32>;
 
-    /// Takes it; its identity.
+    /// Takes the next SDU and returns its identity.
     fn take(&mut self) -> u64;
 }

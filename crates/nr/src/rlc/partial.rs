@@ -1,15 +1,15 @@
-//! The bytes of an SDU that have come.
+//! The bytes of an SDU that have been received.
 
 /// Parts of an SDU, joined where they touch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partial {
     parts: Vec<(u32, u32)>,
-    /// How long the SDU is, once its last byte has come.
+    /// Length of the SDU in bytes, known once its last byte has been received.
     length: Option<u32>,
 }
 
 impl Partial {
-    /// Bytes have come; whether any is new.
+    /// Adds a received segment; returns whether any of its bytes is new.
     pub(super) fn add(&mut self, start: u32, end: u32, is_end: bool) -> bool {
         if is_end {
             self.length = Some(end);
@@ -34,12 +34,12 @@ impl Partial {
         self.length.is_some_and(|length| self.parts == [(0, length)])
     }
 
-    /// Whether a byte is missing before the last that has come.
+    /// Whether a byte is missing before the last one received.
     pub(super) fn has_gap(&self) -> bool {
         self.parts.len() > 1 || self.parts.first().is_some_and(|part| part.0 > 0)
     }
 
-    /// What is missing; the end is `u32::MAX` where the last byte is.
+    /// The missing segments; the end of a segment is `u32::MAX` where the SDU's last byte is missing.
     pub(super) fn missing(&self) -> Vec<(u32, u32)> {
         let mut missing = Vec::new();
         let mut at = 0;
