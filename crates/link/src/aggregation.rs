@@ -1,4 +1,4 @@
-//! Packets that a link takes together, every so often.
+//! Aggregation before a link: packets wait and are released together, as by a station that asks for its turn.
 
 use crate::decorated::Decorator;
 use crate::link::{Departure, Link, Push};
@@ -12,31 +12,31 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct AggregationConfig {
     /// The time from one release to the next, above zero; they fall on its multiples.
     pub period: SimTime,
-    /// One of so many packets of a flow that are released together goes on, counted back from the newest; at least 1,
+    /// Of the packets of a flow that are released together, one in `thinning` goes on, counted back from the newest; at least 1,
     /// which keeps all.
     pub thinning: u32,
 }
 
-/// Before a link packets wait, to be released together: acknowledgements of a Wi-Fi station or a cable modem that
-/// has to ask for its turn. Some may be filtered (RFC 3449 section 5.2.1): the newest of a flow says what those before it
-/// said, but for SACK blocks and the count of duplicates.
+/// Holds packets before a link and releases them together, like acknowledgements of a Wi-Fi station or a cable modem that has to
+/// ask for its turn. ACKs may be filtered (RFC 3449 section 5.2.1): the newest ACK of a flow repeats what earlier ones said, except for
+/// SACK blocks and the number of duplicates.
 ///
-/// What is filtered is a drop of the queue. The wait is before the queue of the link, and not in its figures.
+/// A filtered packet counts as a drop of the queue. The wait here comes before the link's queue and is not part of its statistics.
 pub struct Aggregator {
     config: AggregationConfig,
-    /// What waits for the next release.
+    /// Packets that wait for the next release.
     held: Vec<Parcel>,
-    /// When that is; [`SimTime::MAX`] where nothing waits.
+    /// Time of the next release; [`SimTime::MAX`] where no packet waits.
     release: SimTime,
-    /// What a release ended, and has not been told.
+    /// Packets that a release has filtered or refused, not yet returned by `advance`.
     gone: VecDeque<Departure>,
     filtered: u64,
-    /// Packets of each flow seen in a release; empty between releases.
+    /// Number of packets of each flow in the release under way; empty between releases.
     seen: BTreeMap<u32, u32>,
 }
 
 impl Aggregator {
-    /// Nothing waits.
+    /// An aggregator without packets.
     ///
     /// # Panics
     /// A period or a thinning of zero.
@@ -99,7 +99,7 @@ impl Decorator for Aggregator {
             if let Some(departure) = self.gone.pop_front() {
                 return Some(departure);
             }
-            // What comes out at the time of a release comes out before it.
+            // Packets that leave the link at the time of a release leave before it.
             if let Some(departure) = link.advance(now.min(self.release)) {
                 return Some(departure);
             }

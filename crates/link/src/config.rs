@@ -1,4 +1,4 @@
-//! Links of constant rate, and what stands behind a queue, as a scenario chooses them.
+//! Configuration of links: constant rate and delay, with any queue.
 
 use crate::hop::{Hop, HopConfig};
 use crate::link::Link;
@@ -14,16 +14,16 @@ pub struct LinkConfig {
     pub rate_bps: Option<f64>,
     /// Propagation delay.
     pub delay: SimTime,
-    /// What waits, and what is dropped.
+    /// The queue discipline and its limit.
     pub queue: QueueConfig,
-    /// What the queue draws from, if it draws at all.
+    /// Random stream of the queue discipline.
     pub draws: Stream,
     /// Which transmissions are lost.
     pub loss: Box<dyn LossProcess>,
 }
 
 impl LinkConfig {
-    /// The link.
+    /// Builds the link.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.
@@ -37,7 +37,7 @@ impl LinkConfig {
 }
 
 impl QueueConfig {
-    /// The link of a transmitter behind this queue, which draws from `draws` if it draws at all.
+    /// Builds the link of a transmitter behind this queue; `draws` is the queue's random stream.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.

@@ -1,4 +1,4 @@
-//! A link with something before or behind it.
+//! Decorators of links: mechanisms before or behind a link.
 
 use crate::event::LinkEvent;
 use crate::link::{Departure, Link, Push};
@@ -6,8 +6,8 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// What stands before or behind a link and changes what passes. It has its own state and is handed the link; each method has the
-/// contract of its namesake in [`Link`]. By default everything passes as it is: a decorator says only what it does otherwise.
+/// A mechanism before or behind a link that changes the packets which pass. It has its own state and is handed the link; each method
+/// has the contract of the method of that name in [`Link`]. By default packets pass unchanged, so a decorator overrides only what it changes.
 pub trait Decorator {
     /// See [`Link::push`].
     fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {
@@ -29,7 +29,7 @@ pub trait Decorator {
         link.report(now)
     }
 
-    /// The link with this decorator.
+    /// Puts this decorator around a link.
     fn around<L: Link>(self, link: L) -> Decorated<L, Self>
     where
         Self: Sized,
@@ -38,7 +38,7 @@ pub trait Decorator {
     }
 }
 
-/// A link and what stands before or behind it ([`Decorator::around`]). Its events are those of the link.
+/// A link with a decorator ([`Decorator::around`]). Its link events are those of the inner link.
 #[derive(Clone, Debug)]
 pub struct Decorated<L, D> {
     link: L,

@@ -1,15 +1,15 @@
-//! Frames that fail by an error-rate table at a ratio that fades, and whose copies are combined.
+//! Frames that fail by an error-rate table at a fading signal-to-noise ratio, with combining of retransmissions.
 
 use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
 use crossfade_channel::{ChannelError, ErrorRate, ErrorRateLoss, FadingRatio};
 use crossfade_core::{Stream, to_db};
 use std::sync::Arc;
 
-/// Frames of which the receiver keeps what it has of those that fail, and adds up the ratios of their copies.
+/// Frames whose receiver keeps failed copies and adds up their signal-to-noise ratios (chase combining).
 ///
-/// One uniform draw a payload decides: after l copies it still fails if the draw is below the error rate of l copies. So
-/// each number of copies fails as often as its rate says, and one more copy never spoils what was good. A later copy
-/// passes its check by itself by a draw of its own.
+/// One uniform draw for each payload decides: after l copies the payload still fails if the draw is below the error rate of l copies. So
+/// payloads fail after l copies as often as the table says, and a further copy never spoils a good payload. Whether a later copy
+/// also passes its check alone is another draw.
 pub struct ErrorRateFrames {
     config: ErrorRateLoss,
     ratios: FadingRatio,
@@ -17,14 +17,14 @@ pub struct ErrorRateFrames {
     conditions: Conditions,
 }
 
-/// Draws of payloads lie beyond those of transmissions.
+/// Index of the first draw for payloads; draws for transmissions have smaller ones.
 const PAYLOADS: u128 = 1 << 64;
 
 impl ErrorRateFrames {
-    /// Gains, shadowing and verdicts are drawn from `stream`, as those of losses without combining.
+    /// Frames before the first transmission. Gains, shadowing and verdicts are drawn from `stream`, like those of losses without combining.
     ///
     /// # Errors
-    /// What [`ErrorRateLoss::check`] refuses.
+    /// The configuration is refused by [`ErrorRateLoss::check`].
     pub fn new(config: ErrorRateLoss, stream: Stream) -> Result<Self, ChannelError> {
         Ok(Self { ratios: config.ratios(&stream)?, config, stream, conditions: Conditions::default() })
     }
@@ -67,17 +67,17 @@ impl FrameChannel for ErrorRateFrames {
     }
 }
 
-/// What a receiver has of a frame.
+/// The copies that a receiver has of a frame, combined.
 #[derive(Clone, Debug)]
 pub struct ErrorRateCopies {
     rates: Arc<dyn ErrorRate>,
     bytes: u32,
-    /// Sum of the ratios of the frame's copies.
+    /// Sum of the signal-to-noise ratios of the frame's copies, no decibels.
     sum: f64,
     copies: u32,
-    /// Least error rate of as many copies or fewer.
+    /// Least error rate after this number of copies or fewer.
     least_rate: f64,
-    /// The draw that the rate is held against.
+    /// Uniform draw: the payload fails while its error rate is above it.
     needs: f64,
     passes_alone: bool,
 }

@@ -4,56 +4,55 @@ use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// Something that happened inside a link. The set is closed: it, and the columns, grow with
-/// [`VERSION`](Self::VERSION) only.
+/// An event inside a link. New kinds of events and new columns come only with a new [`VERSION`](Self::VERSION).
 ///
-/// As CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. A cell stays empty
-/// where it says nothing:
+/// As CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. Cells of columns that a kind of event does not
+/// have are empty:
 ///
 /// | column | of | |
 /// |---|---|---|
-/// | `time_s` | all | when, in seconds from the start of the run; of `air`, when it began |
+/// | `time_s` | all | time in seconds from the start of the run; for `air`, the beginning of the transmission |
 /// | `link` | all | the name of the link or fabric |
 /// | `event` | all | `frame`, `slot`, `air`, `defer`, `queue`, `delay` |
-/// | `user` | frame, slot, delay | whose, of a link that serves several; 0 elsewhere |
+/// | `user` | frame, slot, delay | number of the user on a link that serves several; 0 elsewhere |
 /// | `node` | air, defer, queue | node that sends, defers or has the queue, on a medium with nodes |
-/// | `frame` | frame, air | its number on this link (of `air`, of its sender), counted from 0 |
-/// | `attempt` | frame | how often the same payload was sent before |
+/// | `frame` | frame, air | number of the frame on this link (for `air`, of its sender), counted from 0 |
+/// | `attempt` | frame | number of earlier transmissions of the payload |
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
 /// | `snr_db` | frame | signal-to-noise ratio at the receiver in dB, where the channel has one |
 /// | `verdict` | frame | `good`, `combined` (good with earlier copies), `corrupt` (the header was read), `lost` |
-/// | `bin` | slot | what the user sent with in the slot: rate or frequency bin |
-/// | `end_s` | air, defer | when it ended; until when at least the call is put off |
-/// | `nulls` | air | how many nodes the sender nulled meanwhile |
+/// | `bin` | slot | rate or frequency bin with which the user sent in the slot |
+/// | `end_s` | air, defer | end of the transmission; earliest end of the deferral |
+/// | `nulls` | air | number of nodes that the sender nulled during the transmission |
 /// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
-/// | `packets`, `bytes` | queue | what waits afterwards; of `delay` the bytes of the packet |
+/// | `packets`, `bytes` | queue | length of the queue afterwards; for `delay`, the bytes of the packet |
 /// | `kind` | air | which frame of an exchange: `rts`, `cts`, `data`, `ack` |
-/// | `to` | air, defer | whom the frame is for, whom the node would call |
+/// | `to` | air, defer | node that the frame is for, or that the deferring node wants to send to |
 /// | `nulled` | air | the nodes that the sender nulled, a space between two |
-/// | `delay_queue_s` to `delay_reordering_s` | delay | how long the packet was where: [`DELAY_PARTS`](Self::DELAY_PARTS) |
+/// | `delay_queue_s` to `delay_reordering_s` | delay | parts of the packet's delay: [`DELAY_PARTS`](Self::DELAY_PARTS) |
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkEvent {
-    /// A frame was sent; on a link without frames each packet is one.
+    /// A frame was sent; on a link without frames, a packet.
     Frame {
-        /// When its transmission began.
+        /// Time at which the transmission began.
         at: SimTime,
         /// User of the frame's packet.
         user: u16,
         /// Number of the frame's payload among all payloads.
         frame: u64,
-        /// How often its payload was sent before.
+        /// Number of earlier transmissions of the payload.
         attempt: u32,
         /// Modulation, coding or MIMO scheme, where it varies.
         scheme: Option<&'static str>,
         /// Signal-to-noise ratio in dB, where the channel has one.
         snr_db: Option<f64>,
-        /// What became of it.
+        /// Whether the frame was received.
         verdict: Verdict,
     },
     /// A user had a slot.
     Slot {
-        /// When it began.
+        /// Beginning of the slot.
         at: SimTime,
         /// User that had the slot.
         user: u16,
@@ -62,30 +61,30 @@ pub enum LinkEvent {
     },
     /// A node occupied the medium.
     Air {
-        /// From when on.
+        /// Beginning of the occupation.
         at: SimTime,
         /// End of the occupation.
         end: SimTime,
         /// Node that sends.
         node: u16,
-        /// The number of the frame, among those of the node.
+        /// Number of the frame, counted from the node's first one.
         frame: u64,
         /// Which frame of an exchange.
         kind: &'static str,
         /// Node that the frame is for.
         to: u16,
-        /// Whom the node nulls meanwhile.
+        /// Nodes that the sender nulls during the transmission.
         nulls: Vec<u16>,
     },
-    /// A node learned of an exchange nearby that keeps it from calling the node that its packet is for.
+    /// A node defers: an exchange nearby keeps it from sending to the node that its packet is for.
     Defer {
         /// Time at which the node learned of it.
         at: SimTime,
         /// Node that defers.
         node: u16,
-        /// Whom it would call.
+        /// Node that it wants to send to.
         to: u16,
-        /// Until when it waits at least.
+        /// Earliest end of the deferral.
         until: SimTime,
     },
     /// A queue changed.
@@ -94,27 +93,27 @@ pub enum LinkEvent {
         at: SimTime,
         /// Node of the event, on a medium with nodes.
         node: Option<u16>,
-        /// What happened to it.
+        /// Kind of the change.
         change: QueueChange,
         /// Packets that wait afterwards.
         packets: u32,
         /// Bytes that wait afterwards.
         bytes: u64,
     },
-    /// A packet came out of a link that knows where it was meanwhile.
+    /// A packet came out of a link that knows the parts of its delay.
     Delay {
-        /// When it came out.
+        /// Time at which the packet came out.
         at: SimTime,
         /// User of the packet.
         user: u16,
         /// Length of the packet in bytes.
         bytes: u32,
-        /// How long it was where, in the order of [`DELAY_PARTS`](Self::DELAY_PARTS): together as long as it was in the link.
+        /// Parts of the delay in the order of [`DELAY_PARTS`](Self::DELAY_PARTS); their sum is the time in the link.
         parts: [SimTime; 6],
     },
 }
 
-/// What a channel made of a frame.
+/// The fate of a frame on the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The frame passes its check.
@@ -123,11 +122,11 @@ pub enum Verdict {
     Combined,
     /// The frame fails its check, and the receiver knows which frame it was.
     Corrupt,
-    /// Nothing of it can be read.
+    /// The frame cannot be read at all.
     Lost,
 }
 
-/// What happened to a queue.
+/// Kind of a change of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueChange {
     /// A packet came.
@@ -141,30 +140,30 @@ pub enum QueueChange {
 }
 
 impl LinkEvent {
-    /// The version of the set and of its columns.
+    /// Version of the set of events and of the CSV columns.
     pub const VERSION: u32 = 3;
 
-    /// The parts of a delay of a packet: before it is the first of its queue, until its first byte is sent, while bytes are sent for the
-    /// first time and travel, and for retransmissions by hybrid ARQ, by the protocol above, and for earlier packets.
+    /// The parts of a packet's delay: until it is the first of its queue, then until its first byte is sent; first transmissions and
+    /// propagation of its bytes; retransmissions by hybrid ARQ, retransmissions by RLC, and the wait for earlier packets.
     pub const DELAY_PARTS: [&str; 6] = ["queue", "grant", "air", "harq", "rlc", "reordering"];
 
-    /// The first line of a CSV file.
+    /// Header line of a CSV file of link events.
     pub const HEADER: &str = "time_s,link,event,user,node,frame,attempt,scheme,snr_db,verdict,bin,end_s,\
                               nulls,change,packets,bytes,kind,to,nulled,delay_queue_s,delay_grant_s,delay_air_s,\
                               delay_harq_s,delay_rlc_s,delay_reordering_s\n";
 
-    /// A packet was sent on a link without frames.
+    /// The event of a packet that was sent on a link without frames.
     pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
         let verdict = if is_lost { Verdict::Lost } else { Verdict::Good };
         Self::Frame { at, user, frame: transmission, attempt: 0, scheme: None, snr_db: None, verdict }
     }
 
-    /// The queue of a link changed.
+    /// The event of a change of a link's queue, with the packets and bytes that wait afterwards.
     pub fn queue(at: SimTime, change: QueueChange, packets: usize, bytes: u64) -> Self {
         Self::Queue { at, node: None, change, packets: packets as u32, bytes }
     }
 
-    /// When it happened.
+    /// Time of the event.
     pub fn at(&self) -> SimTime {
         match *self {
             Self::Frame { at, .. }
@@ -176,7 +175,7 @@ impl LinkEvent {
         }
     }
 
-    /// Adds a line of CSV; `link` is the name of the link.
+    /// Appends the event to `csv` as a line; `link` is the name of the link.
     pub fn write_csv(&self, link: &str, csv: &mut String) {
         let at = self.at().as_secs_f64();
         // Writing to a string cannot fail.
@@ -228,7 +227,7 @@ impl LinkEvent {
     }
 }
 
-/// The events that a link keeps until they are asked for. Costs a test of a flag where nobody asks.
+/// Link events that are kept until an observer takes them. Without an observer an event costs one test of a flag.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     is_kept: bool,
@@ -236,18 +235,18 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Keeps events from here on, or no longer; what was kept before stays.
+    /// Turns keeping of events on or off; events that are already kept stay.
     pub fn keep(&mut self, keep: bool) {
         self.is_kept = keep;
     }
 
-    /// Whether this trace keeps events.
+    /// Whether events are kept.
     #[inline]
     pub fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Keeps an event, if events are kept. A link that knows what will happen may tell it early.
+    /// Keeps an event, if events are kept. A link that knows an event ahead of its time may give it early.
     #[inline]
     pub fn push(&mut self, event: impl FnOnce() -> LinkEvent) {
         if self.is_kept {
@@ -261,7 +260,7 @@ impl EventLog {
         self.events.insert(place, event);
     }
 
-    /// Takes over what others keep until `next` returns nothing, whether events are kept or not; at equal times after what is here.
+    /// Takes over the events that `next` returns until it returns nothing; at equal times they come after those that are here.
     pub fn take_over(&mut self, next: impl FnMut() -> Option<LinkEvent>) {
         let before = self.events.len();
         self.events.extend(std::iter::from_fn(next));
@@ -270,7 +269,7 @@ impl EventLog {
         }
     }
 
-    /// The earliest event that is kept, which then is no longer.
+    /// Takes the earliest event.
     pub fn pop(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }

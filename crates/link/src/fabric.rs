@@ -1,4 +1,4 @@
-//! A medium with many ports.
+//! Fabrics: media with many ports.
 
 use crate::event::LinkEvent;
 use crate::link::{Departure, Link, Push};
@@ -7,17 +7,17 @@ use crate::ppdu::Ppdu;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// Where packets enter and leave a fabric, counted from 0.
+/// Number of a port, where packets enter and leave a fabric, counted from 0.
 pub type Port = u32;
 
-/// Many ports and what lies between: a shared medium, a cell with its users, a whole network. Data and
-/// acknowledgements may go through the same one.
+/// A medium with many ports: a shared medium, a cell with its users, a whole network. Data and acknowledgements may go through one
+/// fabric.
 ///
 /// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
 /// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare),
 /// [`next_trace_back`](Fabric::next_trace_back), and what only a medium with an air has.
 pub trait Fabric {
-    /// How many ports it has.
+    /// Number of ports.
     fn ports(&self) -> Port;
 
     /// Takes a packet at time `now` that enters at `from` and is bound for `to`.
@@ -26,41 +26,41 @@ pub trait Fabric {
     /// When [`advance`](Fabric::advance) has something to do next; `None` until the next push.
     fn next_event(&self) -> Option<SimTime>;
 
-    /// The next packet that has left by `now`, in order of time, and the port that it came out at or was bound
-    /// for; `None` once there is no further one.
+    /// The next packet that has left by `now`, in order of time, with the port that it came out at or was bound for; `None` once no
+    /// further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
 
-    /// Does now what [`advance`](Fabric::advance) would have to do at the next event, for callers that have time
-    /// until then. It changes nothing that anybody could see.
+    /// Computes ahead what [`advance`](Fabric::advance) needs at the next event, for callers that have time until then. Nothing that can be
+    /// observed changes.
     fn prepare(&mut self) {}
 
-    /// What has happened by `now`, counted since it was made.
+    /// Statistics at `now`, counted since the fabric was made.
     fn report(&mut self, now: SimTime) -> LinkReport;
 
-    /// Keeps [link events](LinkEvent) from here on, or no longer.
+    /// Turns keeping of [link events](LinkEvent) on or off.
     fn trace(&mut self, keep: bool);
 
-    /// The earliest event that is kept.
+    /// Takes the earliest event that is kept.
     fn next_trace(&mut self) -> Option<LinkEvent>;
 
-    /// The earliest event that is kept of the direction that it reports as [`back`](LinkReport::back).
+    /// Takes the earliest event of the direction that is reported as [`back`](LinkReport::back).
     fn next_trace_back(&mut self) -> Option<LinkEvent> {
         None
     }
 
-    /// Keeps every [`Ppdu`] from here on. Returns whether there is an air that has some.
+    /// Keeps every [`Ppdu`] from here on. Returns whether the medium has an air with PPDUs.
     fn listen(&mut self) -> bool {
         false
     }
 
-    /// The earliest PPDU that is kept. Whoever asks after each [`advance`](Fabric::advance) has those that send a packet for the
-    /// first time before that packet leaves.
+    /// Takes the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance) gets the PPDU that first carries a
+    /// packet before that packet leaves.
     fn next_ppdu(&mut self) -> Option<Ppdu> {
         None
     }
 }
 
-/// A link as a fabric: in at port 0, out at port 1.
+/// A link as a fabric: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
 pub struct PointToPoint<L>(pub L);
 

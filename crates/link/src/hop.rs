@@ -13,13 +13,13 @@ use crossfade_channel::LossProcess;
 use crossfade_core::{OutOfRange, SimTime};
 use std::collections::VecDeque;
 
-/// What a [`Hop`] is made of.
+/// Configuration of a [`Hop`].
 pub struct HopConfig {
     /// Bit rate in bit/s; `None` takes no time to transmit.
     pub rate_bps: Option<f64>,
     /// Propagation delay.
     pub delay: SimTime,
-    /// What the drop-tail queue holds; `None` is without limit.
+    /// Limit of the drop-tail queue; `None` is without limit.
     pub queue_limit: Option<QueueLimit>,
     /// Which transmissions are lost.
     pub loss: Box<dyn LossProcess>,
@@ -28,15 +28,15 @@ pub struct HopConfig {
 /// A packet that waits, or has waited, and whose transmission is not counted yet.
 #[derive(Clone, Copy)]
 struct Unsent {
-    /// When it was taken.
+    /// Time at which the hop took the packet.
     since: SimTime,
-    /// When its transmission begins. It ends when that of the next one begins, and of the last when the hop is idle.
+    /// Beginning of its transmission, which ends when that of the next packet begins, or when the hop is idle.
     start: SimTime,
     parcel: Parcel,
 }
 
-/// The packet that last found the hop idle. It did not wait, so that its transmission can be counted as it begins: as long as it
-/// lasts, a report takes back what was counted.
+/// The packet that last found the hop idle. It did not wait, so its transmission is counted when it begins; a report made before its end
+/// takes that back.
 #[derive(Clone, Copy, Default)]
 struct Direct {
     start: SimTime,
@@ -46,8 +46,8 @@ struct Direct {
 
 /// A first-in first-out hop: drop-tail queue, constant rate, constant delay, losses.
 ///
-/// A packet's whole fate is known when it is pushed, so nothing needs to happen until it comes out, or until it has been
-/// sent and is lost. What it counts of a packet it counts as of when that happens: a report tells the difference.
+/// A packet's whole fate is known when it is pushed, so the hop has no event until the packet comes out or is lost. Statistics still
+/// count each packet at the time of its transmission: a report corrects for packets under way.
 pub struct Hop {
     transmitter: Transmitter,
     delay: SimTime,
@@ -56,20 +56,20 @@ pub struct Hop {
     /// Packets taken so far for which the loss process stepped, and those for which it did not.
     steps: u64,
     spared: u64,
-    /// What will come out, and when.
+    /// Packets that will come out, with the times at which they do.
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// What will be lost, and when it has been sent.
+    /// Packets that will be lost, with the times at which they have been sent.
     to_lose: VecDeque<(SimTime, Parcel)>,
-    /// When the first of it is lost; [`SimTime::MAX`] if nothing is.
+    /// Time of the next loss; [`SimTime::MAX`] if no packet will be lost.
     next_loss: SimTime,
-    /// When the first of both leaves; [`SimTime::MAX`] if nothing does. Asked for much more often than it changes.
+    /// Time of the next arrival or loss; [`SimTime::MAX`] without one. It is read much more often than it changes.
     next_event: SimTime,
-    /// With what the hop's transmissions have begun since it was idle.
+    /// The packet with which the hop's busy period began.
     direct: Direct,
-    /// What is being sent of what has waited. It may have been sent, and some that waits too: that makes no difference until
-    /// somebody looks.
+    /// The packet in transmission among those that waited. It and packets behind it may already have been sent: the list is brought up to
+    /// date only when it is read.
     sending: Option<Unsent>,
-    /// What waits behind both, and its bytes.
+    /// Packets that wait behind both, and their bytes.
     queue: VecDeque<Unsent>,
     queue_bytes: u64,
     idle_at: SimTime,
@@ -111,34 +111,34 @@ impl Hop {
         Ok(QueuedLink::new(queue, self.transmitter, self.delay, self.loss))
     }
 
-    /// When the transmitter has sent everything it holds: `now` or earlier if it is idle.
+    /// Time at which the transmitter has sent every packet that it holds: `now` or earlier if it is idle.
     pub fn idle_at(&self) -> SimTime {
         self.idle_at
     }
 
-    /// For how long every packet is on its way, however fast it sends.
+    /// Propagation delay of every packet.
     pub fn delay(&self) -> SimTime {
         self.delay
     }
 
-    /// Whether every packet comes out.
+    /// Whether no packet can be lost or dropped.
     pub fn is_certain(&self) -> bool {
         self.queue_limit.is_none() && self.loss.is_lossless()
     }
 
-    /// When a packet of `bytes` would come out that is pushed at `now`, if it comes out, where what was pushed before is
-    /// sent by `idle_at`; which becomes when this one is.
+    /// Time at which a packet of `bytes` that is pushed at `now` would come out, if earlier packets are sent by `idle_at`, which is moved to
+    /// the end of this packet's transmission.
     #[inline]
     pub fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
         *idle_at = (*idle_at).max(now) + self.transmitter.time_for(bytes);
         *idle_at + self.delay
     }
 
-    /// Takes a packet like [`push`](Link::push) for a caller that keeps it until it comes out: when that is. To the hop
-    /// it has arrived.
+    /// Takes a packet like [`push`](Link::push) for a caller that keeps it until it comes out, and returns the time of that. The hop counts it as
+    /// arrived.
     ///
     /// # Errors
-    /// What `push` says of a packet that does not come out: [`Push::Accepted`] if [`advance`](Link::advance) will tell.
+    /// The result of `push` for a packet that does not come out: [`Push::Accepted`] if [`advance`](Link::advance) will return it.
     #[inline]
     pub fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         let arrival = self.admit(now, parcel)?;
@@ -146,7 +146,7 @@ impl Hop {
         Ok(arrival)
     }
 
-    /// Decides what becomes of a packet, with all of its transmission: when it comes out, if it does.
+    /// Decides a packet's fate and its transmission; returns the time at which it comes out, if it does.
     #[expect(clippy::inline_always, reason = "twice a segment; measured: 5 % of a simulation of one flow")]
     #[inline(always)]
     fn admit(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
@@ -183,7 +183,7 @@ impl Hop {
         if is_lost { Err(self.lose(now, parcel)) } else { Ok(self.idle_at + self.delay) }
     }
 
-    /// The channel loses the packet that has just been taken.
+    /// Records that the channel loses the packet just taken.
     #[cold]
     fn lose(&mut self, now: SimTime, parcel: Parcel) -> Push {
         if self.idle_at <= now {
@@ -196,7 +196,7 @@ impl Hop {
         Push::Accepted
     }
 
-    /// A packet is lost now.
+    /// Counts a packet that is lost now.
     #[cold]
     fn count_loss(&mut self) {
         self.statistics.losses += 1;
@@ -210,7 +210,7 @@ impl Hop {
         self.log.push(|| LinkEvent::queue(at, change, packets, bytes));
     }
 
-    /// Everything has been sent: counts it.
+    /// Counts all packets as sent, when the hop is idle.
     #[inline]
     fn rest(&mut self) {
         if !self.queue.is_empty() || self.sending.is_some() {
@@ -218,11 +218,11 @@ impl Hop {
         }
     }
 
-    /// Whether the drop-tail queue of a busy hop turns a packet of `bytes` away at `now`.
+    /// Whether the drop-tail queue of a busy hop drops a packet of `bytes` at `now`.
     #[inline]
     fn is_full(&mut self, now: SimTime, bytes: u32) -> bool {
-        // What has been sent is still in the list as long as it makes no difference: many at once are taken out in less
-        // time than one at each push.
+        // Sent packets stay in the list as long as that makes no difference: removing many at once takes less time than one at each
+        // push.
         let is_exact = self.log.is_kept() || self.queue.len() == self.queue.capacity();
         if !is_exact && self.admits(bytes) {
             return false;
@@ -262,7 +262,7 @@ impl Hop {
         }
     }
 
-    /// Counts all that has waited: it has been sent.
+    /// Counts every packet that waited as sent.
     fn count_all(&mut self) {
         for sent in self.sending.take().iter().chain(&self.queue) {
             self.statistics.on_transmission(sent.parcel.bytes(), sent.start - sent.since);
@@ -272,7 +272,7 @@ impl Hop {
     }
 }
 
-/// When the first of these packets leaves; [`SimTime::MAX`] if there is none.
+/// Time at which the first of these packets leaves; [`SimTime::MAX`] without packets.
 #[inline]
 fn first(packets: &VecDeque<(SimTime, Parcel)>) -> SimTime {
     packets.front().map_or(SimTime::MAX, |(at, _)| *at)

@@ -1,4 +1,4 @@
-//! Delays that vary behind a link, from packet to packet.
+//! Packet delay variation behind a link.
 
 use crate::decorated::Decorator;
 use crate::link::{Departure, Link};
@@ -10,30 +10,30 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::f64::consts::SQRT_2;
 
-/// How delays vary: packet delay variation as RFC 8868 section 4.5 has it.
+/// Parameters of packet delay variation (RFC 8868 section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JitterConfig {
-    /// The standard deviation of the Gaussian whose magnitude a delay is, above zero.
+    /// Standard deviation of the Gaussian whose magnitude is the delay; above zero.
     pub std: SimTime,
-    /// A delay is at most so many times that; above zero.
+    /// Greatest delay in standard deviations; above zero.
     pub n_std: f64,
-    /// The bit rate at which packets of a flow follow one that was held back longer than they; `None` is at once.
+    /// Bit rate in bit/s at which packets of a flow follow one that was held back longer than they; `None` releases them at once.
     pub rate_bps: Option<f64>,
 }
 
-/// Behind a link every packet is held back for a time of its own, |max(min(N(0, std²), `n_std` std), -`n_std` std)|,
-/// and until the packet of its flow before it has left and its bits have: "approximately random subject to
-/// no-reordering bounded PDV" of RFC 8868 section 4.5.2. Flows may overtake each other.
+/// Holds each packet behind a link for a random time |max(min(N(0, std²), `n_std` std), -`n_std` std)|, and at least until the packet of its
+/// flow before it has left at `rate_bps`: "approximately random subject to no-reordering bounded PDV" of RFC 8868 section 4.5.2. Flows may
+/// overtake each other.
 ///
-/// A packet on its way through it has not come out of the link.
+/// A packet that is held here counts as not yet come out of the link.
 pub struct Jitter {
     config: JitterConfig,
     draws: Stream,
-    /// When the next packet of a flow may leave; without flows for which that is over, now and then.
+    /// Earliest departure of the next packet of each flow; flows for which that has passed are removed now and then.
     next: BTreeMap<u32, SimTime>,
     /// Delayed packets, in order of departure, then of arrival.
     held: BinaryHeap<Reverse<Held>>,
-    /// How many packets came.
+    /// Number of packets so far.
     came: u64,
     held_bytes: u64,
 }
@@ -59,7 +59,7 @@ impl PartialOrd for Held {
 }
 
 impl Jitter {
-    /// Nothing is held back. A packet that comes out of the link takes one draw.
+    /// Jitter without held packets. Each packet that comes out of the link takes one draw.
     ///
     /// # Panics
     /// A deviation, a bound or a rate that is not above zero.
@@ -69,7 +69,7 @@ impl Jitter {
         Self { config, draws, next: BTreeMap::new(), held: BinaryHeap::new(), came: 0, held_bytes: 0 }
     }
 
-    /// A packet comes out of the link at time `now`.
+    /// Holds a packet that comes out of the link at time `now`.
     fn hold(&mut self, now: SimTime, parcel: Parcel) {
         let JitterConfig { std, n_std, rate_bps } = self.config;
         let deviations = (complex_normal(&mut self.draws).re * SQRT_2).abs().min(n_std);
@@ -86,7 +86,7 @@ impl Jitter {
         self.came += 1;
     }
 
-    /// When the next packet leaves; [`SimTime::MAX`] if none is held back.
+    /// Time at which the next packet leaves; [`SimTime::MAX`] if none is held.
     fn next_departure(&self) -> SimTime {
         self.held.peek().map_or(SimTime::MAX, |Reverse(held)| held.at)
     }
@@ -109,7 +109,7 @@ impl Decorator for Jitter {
                 self.held_bytes -= u64::from(held.parcel.bytes());
                 return Some(Departure::Arrived(held.parcel));
             }
-            // At the time of its event and not later: what comes out is held back from there on.
+            // At the time of its event and not later: a packet is held from the time at which it comes out.
             match link.advance(event) {
                 Some(Departure::Arrived(parcel)) => self.hold(event, parcel),
                 Some(gone) => return Some(gone),

@@ -1,20 +1,20 @@
-//! How much a queue holds.
+//! Limits of queues.
 
 use crossfade_core::{OutOfRange, units};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// How much a queue holds, beside the packet that is being sent.
+/// Limit of a queue, without the packet in transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// So many packets, whatever their size.
+    /// Number of packets, whatever their size.
     Packets(usize),
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u64),
 }
 
-/// What never turns a packet away.
+/// A limit that admits every packet.
 pub(crate) const UNLIMITED: QueueLimit = QueueLimit::Packets(usize::MAX);
 
 impl QueueLimit {
@@ -26,12 +26,12 @@ impl QueueLimit {
         }
     }
 
-    /// Every packet passes through the queue, also when the transmitter is idle: it must hold one.
+    /// Refuses a limit below one packet: every packet passes through the queue, even if the transmitter is idle.
     pub(crate) fn check(self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.admits(0, 0, 1), "limit", self, "at least one packet")
     }
 
-    /// How much of what the limit counts is there: packets or bytes.
+    /// Length of the queue in the unit of the limit, packets or bytes.
     pub fn measure(self, packets: usize, queued_bytes: u64) -> f64 {
         match self {
             Self::Packets(_) => packets as f64,
@@ -40,7 +40,7 @@ impl QueueLimit {
     }
 }
 
-/// The text is no limit of a queue.
+/// Error of a text that is not a queue limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected a number of packets or bytes such as \"50 packets\" or \"750 kB\"")]
 pub struct QueueLimitError;

@@ -1,4 +1,4 @@
-//! The link as its users see it.
+//! The interface of links to the protocols and engines above.
 
 use crate::event::LinkEvent;
 use crate::parcel::Parcel;
@@ -17,8 +17,8 @@ use crossfade_core::SimTime;
 /// a wait for feedback) are its events too, after which `advance` may return nothing, or, when a lost frame
 /// has been repaired, many packets.
 ///
-/// Every method is required: what stands before a link and forwards them loses nothing, and the compiler says
-/// so. A [`Decorator`](crate::Decorator) is spared the forwarding.
+/// Every method is required, so the compiler tells a wrapper that forgets to forward one. A [`Decorator`](crate::Decorator) forwards by
+/// default.
 pub trait Link {
     /// Takes a packet at time `now`.
     fn push(&mut self, now: SimTime, parcel: Parcel) -> Push;
@@ -28,27 +28,27 @@ pub trait Link {
     /// A push, also one that was refused, can make it earlier, but no earlier than the time of that push.
     fn next_event(&self) -> Option<SimTime>;
 
-    /// The next packet that has left by `now`, in order of time; `None` once there is no further one.
+    /// The next packet that has left by `now`, in order of time; `None` once no further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<Departure>;
 
-    /// What has happened by `now`, counted since the link was made.
+    /// Statistics at `now`, counted since the link was made.
     fn report(&mut self, now: SimTime) -> LinkReport;
 
-    /// Keeps [link events](LinkEvent) from here on, or no longer; at first none are kept.
+    /// Turns keeping of [link events](LinkEvent) on or off; at first it is off.
     fn trace(&mut self, keep: bool);
 
-    /// The earliest event that is kept, of all parts of the link; it is kept no longer.
+    /// Takes the earliest event that is kept, of all parts of the link.
     fn next_trace(&mut self) -> Option<LinkEvent>;
 }
 
-/// What became of a packet that was pushed, as far as it is known at once.
+/// Result of a push, as far as the packet's fate is known at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
     /// The packet is under way: [`Link::advance`] will tell its fate.
     Accepted,
     /// The packet takes its turn on the link, and the channel loses it.
     Lost,
-    /// The queue turned it away.
+    /// The queue dropped the packet at once.
     QueueDrop,
 }
 
@@ -57,9 +57,9 @@ pub enum Push {
 pub enum Departure {
     /// The packet came out at the far end.
     Arrived(Parcel),
-    /// The channel lost it.
+    /// The channel lost the packet.
     Lost(Parcel),
-    /// The queue dropped it after it had waited there.
+    /// The queue dropped the packet after it had waited there.
     QueueDrop(Parcel),
 }
 

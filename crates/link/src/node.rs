@@ -1,8 +1,8 @@
-//! What is counted of the nodes of a shared medium.
+//! Statistics of the nodes of a shared medium.
 
 use crossfade_core::{SimTime, counters};
 
-/// What happened at one node. The four spans add up to the time that has passed.
+/// Statistics of one node. The four times at the end add up to the time that has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct NodeStatistics {
     /// RTS frames sent.
@@ -19,9 +19,9 @@ pub struct NodeStatistics {
     pub acks_sent: u64,
     /// Packets that the next node has acknowledged.
     pub packets_forwarded: u64,
-    /// Packets that came out here.
+    /// Packets that were delivered at this node.
     pub packets_delivered: u64,
-    /// DATA frames that came a second time; acknowledged and forgotten.
+    /// DATA frames received a second time, which are acknowledged and discarded.
     pub duplicates: u64,
     /// Packets that found the queue full.
     pub queue_drops: u64,
@@ -29,21 +29,21 @@ pub struct NodeStatistics {
     pub rts_drops: u64,
     /// Packets given up after too many DATA frames without an ACK.
     pub data_drops: u64,
-    /// Packets given up that the next node has nonetheless: only the answers were lost.
+    /// Packets given up although the next node has them, because only the ACKs were lost.
     pub forwarded_after_all: u64,
-    /// Nulls that this node made, one for each neighbour and exchange.
+    /// Nulls that this node formed, one for each neighbour and exchange.
     pub nulls_spent: u64,
-    /// Times that it put off a call for the sake of an exchange nearby.
+    /// Deferrals because of an exchange nearby.
     pub deferrals: u64,
-    /// The bytes of the packets that came out here.
+    /// Bytes of the packets that were delivered at this node.
     pub delivered_bytes: u64,
-    /// Exchanges that this node called and that succeeded, and what they lasted.
+    /// Total duration of successful exchanges that this node began.
     pub exchange_time: SimTime,
     /// Time spent sending.
     pub transmit: SimTime,
     /// Time locked on a frame.
     pub receive: SimTime,
-    /// Time in which something else was on the air.
+    /// Time in which the node sensed the medium busy.
     pub busy: SimTime,
     /// Time in which the node did none of these.
     pub idle: SimTime,
@@ -73,7 +73,7 @@ counters!(NodeStatistics {
     idle
 });
 
-/// The mean number of exchanges under way that were to succeed, in `duration`: the spatial reuse that was reached.
+/// Mean number of simultaneous successful exchanges over `duration`: the spatial reuse.
 pub fn mean_exchanges(nodes: &[NodeStatistics], duration: SimTime) -> f64 {
     let time: SimTime = nodes.iter().map(|node| node.exchange_time).sum();
     time.as_secs_f64() / duration.as_secs_f64()

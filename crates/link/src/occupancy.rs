@@ -1,10 +1,10 @@
-//! What a link's use is measured against.
+//! Occupancy of a link's transmitter, from which utilisation follows.
 
 use crossfade_core::SimTime;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What a link whose rate changes can send.
+/// Capacity of a link whose rate changes with time.
 pub trait Capacity: Debug + Send + Sync {
     /// The bits that can be sent from `from` until `to`.
     fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64;
@@ -13,41 +13,41 @@ pub trait Capacity: Debug + Send + Sync {
 /// A packet that a transmitter has taken and not sent to its end.
 #[derive(Clone, Copy, Debug)]
 pub struct UnderWay {
-    /// When it was taken.
+    /// Time at which the transmitter took the packet.
     pub start: SimTime,
-    /// When it will have been sent.
+    /// End of the packet's transmission.
     pub end: SimTime,
     /// Length of the packet in bytes.
     pub bytes: u32,
 }
 
-/// How long a transmitter was busy with what its link counts.
+/// How a link's transmitter is occupied by the packets or frames that it counts.
 #[derive(Clone, Debug)]
 pub enum Occupancy {
-    /// Sending takes no time, or is done by many at once.
+    /// No occupancy: sending takes no time, or many send at once.
     None,
-    /// Each packet takes its bits at one rate.
+    /// Each packet takes its bits divided by a constant rate.
     Packets {
         /// The rate in bit/s.
         rate_bps: f64,
-        /// For how long it has been sending a packet that is not counted yet.
+        /// Time so far of a transmission that is not counted yet.
         under_way: SimTime,
     },
     /// Each frame with a payload takes the same time.
     Frames {
-        /// This time.
+        /// Duration of a frame.
         frame_time: SimTime,
-        /// For how long it has been sending a frame that is not counted yet.
+        /// Time so far of a frame that is not counted yet.
         under_way: SimTime,
     },
-    /// Each packet takes its bits of what can be sent.
+    /// Each packet takes its bits of a capacity that changes with time.
     Capacity {
-        /// What can be sent.
+        /// Capacity of the link.
         capacity: Arc<dyn Capacity>,
-        /// Bits that have been sent of a packet that is not counted yet.
+        /// Bits sent so far of a packet that is not counted yet.
         under_way_bits: f64,
     },
-    /// So long since the link was made.
+    /// Busy time since the link was made.
     Time(SimTime),
 }
 

@@ -1,8 +1,8 @@
-//! A packet as links see it.
+//! Packets as links see them.
 
 use std::fmt;
 
-/// What a header says of congestion: the ECN field (RFC 3168 section 5, RFC 8311 section 2).
+/// The ECN field of an IP header (RFC 3168 section 5, RFC 8311 section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, PartialOrd, Ord, Hash)]
 pub enum Ecn {
     /// Not ECN-capable: a queue drops such packets in place of marking them.
@@ -29,15 +29,15 @@ impl Ecn {
     }
 }
 
-/// One packet for simulation, live emulation and replay: what links and queues need to know. Its content stays
-/// with whoever pushed it, under [`id`](Self::id).
+/// A packet in simulation, live emulation and replay, with what links and queues need to know. Its content stays with the caller that
+/// pushed it, under [`id`](Self::id).
 ///
-/// Two words, so that it travels in registers: every packet passes through half a dozen hands.
+/// Two words, so that it is passed in registers: every packet goes through half a dozen functions.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parcel {
-    /// The flow in the upper half.
+    /// The identity in the lower 32 bits, the flow in the upper ones.
     id_and_flow: u64,
-    /// From bit 32 on the user, from bit 48 on the ECN field, at bit 50 whether it is spared losses.
+    /// The length in bits 0 to 31, the user in bits 32 to 47, the ECN field in bits 48 and 49, and in bit 50 whether losses spare the packet.
     bytes_user_ecn: u64,
 }
 
@@ -52,7 +52,7 @@ impl Parcel {
         Self { id_and_flow: (flow as u64) << 32 | id as u64, bytes_user_ecn: bytes as u64 }
     }
 
-    /// This packet of another user.
+    /// A copy of the packet for another user.
     #[inline]
     #[must_use]
     pub const fn with_user(self, user: u16) -> Self {
@@ -60,7 +60,7 @@ impl Parcel {
         Self { bytes_user_ecn: rest | (user as u64) << 32, ..self }
     }
 
-    /// This packet with another ECN field.
+    /// A copy of the packet with another ECN field.
     #[inline]
     #[must_use]
     pub const fn with_ecn(self, ecn: Ecn) -> Self {
@@ -68,48 +68,48 @@ impl Parcel {
         Self { bytes_user_ecn: rest | (ecn as u64) << Self::ECN_SHIFT, ..self }
     }
 
-    /// This packet, but the loss process of a link of whole packets neither loses it nor steps for it: what a
-    /// simulation does not send, a handshake say, so that the others meet the losses that they meet there.
+    /// A copy of the packet that the loss process of a link of whole packets neither loses nor steps for: for packets that a simulation does
+    /// not send, such as a handshake, so that the other packets meet the losses of the simulation.
     #[inline]
     #[must_use]
     pub const fn spared(self) -> Self {
         Self { bytes_user_ecn: self.bytes_user_ecn | Self::SPARED, ..self }
     }
 
-    /// This packet under another name, of another flow: what an engine calls it inside.
+    /// A copy of the packet with another identity and flow, as an engine needs inside.
     #[inline]
     #[must_use]
     pub const fn renamed(self, id: u32, flow: u32) -> Self {
         Self { id_and_flow: (flow as u64) << 32 | id as u64, ..self }
     }
 
-    /// This packet under another name.
+    /// A copy of the packet with another identity.
     #[inline]
     #[must_use]
     pub const fn named(self, id: u32) -> Self {
         Self { id_and_flow: self.id_and_flow >> 32 << 32 | id as u64, ..self }
     }
 
-    /// This packet with another length.
+    /// A copy of the packet with another length.
     #[inline]
     #[must_use]
     pub const fn sized(self, bytes: u32) -> Self {
         Self { bytes_user_ecn: self.bytes_user_ecn >> 32 << 32 | bytes as u64, ..self }
     }
 
-    /// What whoever pushed it calls it.
+    /// Identity of the packet, chosen by its sender.
     #[inline]
     pub const fn id(self) -> u32 {
         self.id_and_flow as u32
     }
 
-    /// The flow it belongs to; fair queueing shares the link among flows.
+    /// Flow of the packet; fair queueing shares the link among flows.
     #[inline]
     pub const fn flow(self) -> u32 {
         (self.id_and_flow >> 32) as u32
     }
 
-    /// The user it belongs to, on a link that serves several.
+    /// User of the packet, on a link that serves several.
     #[inline]
     pub const fn user(self) -> u16 {
         (self.bytes_user_ecn >> 32) as u16
@@ -139,7 +139,7 @@ impl Parcel {
         self.bytes_user_ecn & Self::ECN == Self::ECN
     }
 
-    /// Whether losses do not concern it.
+    /// Whether the loss process spares the packet.
     #[inline]
     pub const fn is_spared(self) -> bool {
         self.bytes_user_ecn & Self::SPARED != 0
@@ -148,7 +148,7 @@ impl Parcel {
     /// Sets "congestion experienced".
     ///
     /// # Panics
-    /// With debug assertions, of a packet that is not ECN-capable: a queue has to drop it.
+    /// With debug assertions, if the packet is not ECN-capable: a queue has to drop such a packet.
     #[inline]
     pub fn mark_ce(&mut self) {
         debug_assert!(self.is_ecn_capable(), "marked a packet that does not know marks");

@@ -6,7 +6,7 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// What a policer lets through, in the terms of RFC 2697.
+/// Parameters of a policer, in the terms of RFC 2697.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicerConfig {
     /// The committed information rate in bit/s, at which tokens come; above zero.
@@ -15,16 +15,16 @@ pub struct PolicerConfig {
     pub burst: u32,
 }
 
-/// A token bucket before a link, which decides: a packet passes at once where the bucket holds as many tokens as it has bytes,
-/// and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst; what an operator's
-/// `police` does). Nothing waits, which is what tells it from a [`TokenBucket`](crate::TokenBucket) that shapes.
+/// A token bucket before a link: a packet passes at once if the bucket holds as many tokens as the packet has bytes, and takes them;
+/// otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst, like an operator's `police`). No packet
+/// waits, unlike before a [`TokenBucket`](crate::TokenBucket), which shapes.
 ///
-/// What it drops is a drop of the queue.
+/// A dropped packet counts as a drop of the queue.
 pub struct Policer {
     rate_bps: f64,
-    /// How long an empty bucket takes to be full.
+    /// Time that an empty bucket takes to fill.
     fills_in: SimTime,
-    /// When the bucket is full, or was.
+    /// Time at which the bucket is full, perhaps in the past.
     full_at: SimTime,
     dropped: u64,
 }

@@ -1,38 +1,38 @@
-//! Transmissions in the air of stations, for captures.
+//! PPDUs of 802.11 in the air, for captures.
 
 use crate::parcel::Parcel;
 use crossfade_core::SimTime;
 
-/// A transmission of a station of 802.11 (a PPDU), as a radio that hears everything would have heard it.
+/// A PPDU of 802.11, as a monitor that hears every station would record it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ppdu {
-    /// When its preamble begins.
+    /// Beginning of the preamble.
     pub at: SimTime,
-    /// When it has ended.
+    /// End of the PPDU.
     pub end: SimTime,
     /// The node that sends it: the access point is 0, station n is n + 1.
     pub from: u16,
-    /// The node that it is for; [`EVERYBODY`] where it is for several.
+    /// The node that it is sent to; [`EVERYBODY`] where there are several.
     pub to: u16,
-    /// How long its exchange goes on after it: what its duration field announces.
+    /// Value of the duration field: how long the exchange goes on after this PPDU.
     pub announced: SimTime,
-    /// How it is modulated.
+    /// Format, modulation, width and rate.
     pub rate: PpduRate,
-    /// Whether another one began with it, so that nothing of either is read.
+    /// Whether another PPDU began at the same time, so that neither can be read.
     pub collided: bool,
-    /// What it holds.
+    /// The frames in the PPDU.
     pub content: PpduContent,
 }
 
-/// The receiver of frames for several nodes.
+/// Receiver number of a frame for several nodes.
 pub const EVERYBODY: u16 = u16::MAX;
 
-/// How a PPDU is modulated, and where.
+/// Format, modulation and channel of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PpduRate {
     /// The format of its preamble.
     pub format: PpduFormat,
-    /// The index of its modulation and coding, from 0 for each number of streams.
+    /// MCS index, counted from 0 for each number of streams.
     pub mcs: u8,
     /// Spatial streams.
     pub streams: u8,
@@ -44,7 +44,7 @@ pub struct PpduRate {
     pub bps: f64,
     /// The band of the channel in GHz: 2, 5 or 6.
     pub band_ghz: u8,
-    /// Tones of the resource unit that it takes of a PPDU of several stations.
+    /// Tones of its resource unit in a PPDU of several stations; `None` otherwise.
     pub ru_tones: Option<u16>,
 }
 
@@ -63,7 +63,7 @@ pub enum PpduFormat {
     Eht,
 }
 
-/// What a PPDU holds.
+/// The frames in a PPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PpduContent {
     /// Request to send.
@@ -76,36 +76,36 @@ pub enum PpduContent {
     BlockAckRequest {
         /// Traffic identifier.
         tid: u8,
-        /// The first sequence number that is asked about; frames have its lower 12 bits.
+        /// Starting sequence number, of which frames carry the lower 12 bits.
         start: u64,
     },
     /// Block acknowledgement.
     BlockAck {
         /// Traffic identifier.
         tid: u8,
-        /// The sequence number of the first bit.
+        /// Sequence number of the first bit of the bitmap.
         start: u64,
-        /// Which of the MPDUs from `start` on have come: as many bits as its bitmap has.
+        /// The bitmap: which of the MPDUs from `start` on have been received.
         has: Vec<bool>,
     },
     /// Block acknowledgement of several stations: each with its node.
     BlockAcks(Vec<(u16, PpduBlock)>),
     /// Trigger frame.
     Trigger {
-        /// What it asks for.
+        /// Kind of the answer that it triggers.
         kind: PpduTrigger,
-        /// How long the PPDU lasts that it asks for.
+        /// Duration of the triggered PPDU.
         lasts: SimTime,
-        /// Whom it asks.
+        /// Stations that it triggers.
         users: Vec<PpduTriggered>,
     },
     /// Data.
     Data {
-        /// Traffic identifier; none of stations without categories.
+        /// Traffic identifier; `None` for stations without access categories.
         tid: Option<u8>,
-        /// Whether the MPDUs are an aggregate, be it of one.
+        /// Whether the MPDUs form an A-MPDU, even if there is only one.
         is_aggregate: bool,
-        /// Whether it is acknowledged alone, not as a block.
+        /// Whether it is answered by an ACK frame instead of a block acknowledgement.
         is_acked_alone: bool,
         /// MPDUs of the PPDU, in the order of transmission.
         mpdus: Vec<PpduMpdu>,
@@ -117,13 +117,13 @@ pub enum PpduContent {
 pub struct PpduBlock {
     /// Traffic identifier.
     pub tid: u8,
-    /// The sequence number of the first bit.
+    /// Sequence number of the first bit of the bitmap.
     pub start: u64,
-    /// Which of the MPDUs from `start` on have come.
+    /// The bitmap: which of the MPDUs from `start` on have been received.
     pub has: Vec<bool>,
 }
 
-/// What a trigger frame asks for.
+/// Kind of the answer to a trigger frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpduTrigger {
     /// Data.
@@ -134,29 +134,29 @@ pub enum PpduTrigger {
     Cts,
 }
 
-/// A station that a trigger frame asks.
+/// A station that a trigger frame addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PpduTriggered {
     /// Number of its node.
     pub node: u16,
     /// The RU allocation field of 8 bits.
     pub ru_allocation: u8,
-    /// How it is to answer.
+    /// MCS of its answer.
     pub mcs: u8,
     /// Spatial streams.
     pub streams: u8,
     /// Traffic identifier.
     pub tid: u8,
-    /// The first sequence number that is asked about.
+    /// Starting sequence number of the request.
     pub start: u64,
 }
 
 /// An MPDU of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PpduMpdu {
-    /// Its sequence number; frames have its lower 12 bits.
+    /// Sequence number, of which frames carry the lower 12 bits.
     pub number: u64,
-    /// How often it was sent before.
+    /// Number of earlier transmissions.
     pub attempt: u32,
     /// The packet in it.
     pub parcel: Parcel,

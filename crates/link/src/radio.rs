@@ -1,4 +1,4 @@
-//! The frames of a physical layer: detected symbol by symbol, or drawn from a table of error rates.
+//! Frames of a multi-antenna physical layer: detected symbol by symbol, or drawn from a table of error rates.
 
 use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
 use crossfade_channel::simd::Simd;
@@ -13,40 +13,40 @@ use crossfade_phy::{
 use rand::RngExt;
 use std::sync::Arc;
 
-/// A physical layer over fading antennas, as data.
+/// Configuration of a physical layer over fading antennas.
 #[derive(Clone, Debug)]
 pub struct RadioConfig {
-    /// What is sent and how it is received; with a policy the fastest of what that may choose.
+    /// Scheme and detector; with a policy, the fastest that it may choose.
     pub phy: PhyConfig,
-    /// What chooses in its place, frame by frame.
+    /// Policy that chooses the scheme frame by frame; `None` always uses `phy`.
     pub policy: Option<Policy>,
-    /// How the antennas are correlated.
+    /// Correlation of the antennas.
     pub correlation: AntennaCorrelation,
-    /// How gains change from frame to frame.
+    /// Change of the gains from frame to frame.
     pub motion: Motion,
     /// The signal-to-noise ratio rho in dB, per receive antenna; with shadowing its median.
     pub snr_db: f64,
-    /// How that moves.
+    /// Shadowing of the ratio; `None` without.
     pub shadowing: Option<CorrelatedShadowing>,
-    /// The rates that stand for symbols; `None` detects every symbol.
+    /// Error rates that replace detection; `None` detects every symbol.
     pub table: Option<Arc<ErrorRateCurve>>,
 }
 
-/// A scheme for each signal-to-noise ratio, which the sender knows at the start of each frame: the mean one of the moment,
-/// or with gains that move that of the frame itself, rho ||H||^2 / (`n_T` `n_R`).
+/// Policy that chooses a scheme by the signal-to-noise ratio that the sender knows at the start of each frame: the momentary mean, or with
+/// correlated gains the ratio of the frame itself, rho ||H||^2 / (`n_T` `n_R`).
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Which of the layers is used when.
+    /// Ranges of the ratio, each with the layer that is used.
     pub table: Arc<SwitchingTable>,
-    /// The physical layer of each range of the table, and how long it takes to send a frame.
+    /// The physical layer of each range of the table, and the duration of a frame with it.
     pub layers: Vec<(PhyConfig, SimTime)>,
 }
 
 impl RadioConfig {
-    /// Refuses what cannot be.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// What does not fit together; an impossible `CROSSFADE_SIMD`.
+    /// Parts do not fit together, or `CROSSFADE_SIMD` names instructions that this processor lacks.
     pub fn check(&self) -> Result<(), PhyError> {
         for phy in self.layers() {
             phy.check()?;
@@ -56,14 +56,14 @@ impl RadioConfig {
         Ok(())
     }
 
-    /// All that may be sent.
+    /// Every physical layer that may be used.
     fn layers(&self) -> impl Iterator<Item = &PhyConfig> {
         let chosen = self.policy.iter().flat_map(|policy| &policy.layers);
         let fixed = self.policy.is_none().then_some(&self.phy);
         fixed.into_iter().chain(chosen.map(|(phy, _)| phy))
     }
 
-    /// Whether each transmission meets gains of its own, and nothing else changes from one to the next.
+    /// Whether each transmission has independent gains and nothing else changes from one to the next.
     pub fn is_independent(&self) -> bool {
         self.motion == Motion::Independent && self.shadowing.is_none() && self.policy.is_none()
     }
@@ -73,21 +73,21 @@ impl RadioConfig {
         Ok(MatrixFading::new(antennas, self.motion, self.correlation, stream, Simd::chosen()?)?)
     }
 
-    /// Frames of which each is sent up to `attempts` times, without a protocol: until it is accepted, or, where
-    /// receptions are combined, so many times in any case, which tells what each combination is worth. Gains are drawn from `fading`,
-    /// payloads and noise from `phy`.
+    /// Monte Carlo trials of frames without a protocol. Each frame is sent up to `attempts` times until it is accepted; where receptions are
+    /// combined it is always sent `attempts` times, which gives the error rate of each number of receptions. Gains are drawn from `fading`, payloads
+    /// and noise from `phy`.
     ///
     /// # Errors
-    /// What [`check`](RadioConfig::check) refuses; no attempts.
+    /// The configuration is refused by [`check`](RadioConfig::check), or `attempts` is 0.
     pub fn monte_carlo(&self, attempts: u32, fading: Stream, phy: Stream) -> Result<MonteCarlo, PhyError> {
         let (rho, until_accepted) = (from_db(self.snr_db), self.phy.combining.is_none());
         MonteCarlo::new(self.phy, self.fading(fading)?, rho, attempts, until_accepted, phy)
     }
 
-    /// The channel that detects every symbol, at a ratio that moves as `shadowing` says.
+    /// Frames whose every symbol is detected, at a ratio that varies by `shadowing`.
     ///
     /// # Errors
-    /// What [`check`](RadioConfig::check) refuses.
+    /// The configuration is refused by [`check`](RadioConfig::check).
     pub fn symbols(
         &self,
         fading: &Stream,
@@ -98,7 +98,7 @@ impl RadioConfig {
             FrameRadio::new(*config, self.fading(fading.clone())?, from_db(self.snr_db), phy.clone())
         };
         let radios = self.layers().map(radio).collect::<Result<Vec<_>, _>>()?;
-        // Where gains do not move, those of a frame cannot be known before it is sent.
+        // Independent gains of a frame cannot be known before it is sent.
         let moves = self.motion != Motion::Independent;
         let chooser = match &self.policy {
             None => None,
@@ -116,26 +116,26 @@ impl RadioConfig {
 
 /// Frames whose symbols are all detected.
 pub struct SymbolFrames {
-    /// One, or one for each range of the chooser.
+    /// One radio, or one for each range of the chooser.
     radios: Vec<FrameRadio>,
     chooser: Option<Chooser>,
     shadowing: Option<ShadowingProcess>,
     median_db: f64,
-    /// The ratio of the last frame, and which radio sent it.
+    /// Signal-to-noise ratio of the last frame in dB, and the index of the radio that sent it.
     snr_db: f64,
     which: usize,
 }
 
-/// What carries a policy out.
+/// Chooses the radio of each frame by a policy.
 struct Chooser {
     table: Arc<SwitchingTable>,
     frame_times: Vec<SimTime>,
-    /// The gains, where they move.
+    /// Correlated gains; `None` where gains are independent.
     fading: Option<MatrixFading>,
 }
 
 impl Chooser {
-    /// Which radio sends the frame, at a mean ratio of `snr_db`.
+    /// Index of the radio that sends the frame, at a mean ratio of `snr_db`.
     fn choose(&mut self, at: SimTime, number: u64, snr_db: f64) -> usize {
         let of_gains =
             self.fading.as_mut().map_or(0.0, |fading| to_db(fading.gains(at, number).mean_power()));
@@ -165,13 +165,13 @@ impl SymbolFrames {
     }
 }
 
-/// Packets of so many frames each, none of which may fail.
+/// Packets of several frames each; a packet is lost if any of its frames fails.
 pub struct WholePackets {
-    /// The frames; nothing is combined.
+    /// The frames, without combining.
     pub frames: SymbolFrames,
-    /// How many a packet has.
+    /// Number of frames of a packet.
     pub per_packet: u32,
-    /// How long each takes.
+    /// Duration of a frame.
     pub frame_time: SimTime,
 }
 
@@ -184,7 +184,7 @@ impl LossProcess for WholePackets {
     }
 }
 
-/// The payload of frames without one: as many bits as any other.
+/// Payload number of frames without a payload, which have as many bits as any other.
 const NO_PAYLOAD: u64 = u64::MAX;
 
 impl FrameChannel for SymbolFrames {
@@ -193,7 +193,7 @@ impl FrameChannel for SymbolFrames {
     #[inline]
     fn transmit(&mut self, transmission: Transmission) -> Reception<SoftFrame> {
         let Transmission { number, at, sdu, attempt } = transmission;
-        // What has no payload is combined with nothing.
+        // A frame without a payload is not combined.
         let first = attempt == 0 || sdu.is_none();
         match self.send(at, number, sdu.unwrap_or(NO_PAYLOAD), first) {
             Received::Good => Reception::Good,
@@ -226,9 +226,9 @@ impl SoftValue for SoftFrame {
     }
 }
 
-/// Frames that fail as often as a table says.
+/// Frames that fail with the error rates of a table.
 pub struct TableFrames {
-    /// The share that fails after 1, 2, ... transmissions.
+    /// Error rate after 1, 2, ... transmissions.
     residual: Arc<[f64]>,
     /// Whether copies are combined; otherwise each transmission fails by itself.
     combines: bool,
@@ -236,11 +236,11 @@ pub struct TableFrames {
     conditions: Conditions,
 }
 
-/// More transmissions of a frame than these help as the last of them did.
+/// Number of transmissions from which on each further one lowers the error rate by the same factor.
 const MOST_TRANSMISSIONS: u32 = 64;
 
 impl TableFrames {
-    /// Draws against the rates of `table` at the ratio of `radio`.
+    /// Frames with the error rates of `table` at the ratio of `radio`.
     ///
     /// # Errors
     /// A ratio outside the table.
@@ -268,7 +268,7 @@ impl FrameChannel for TableFrames {
         let (true, Some(sdu)) = (self.combines, transmission.sdu) else {
             return if fails { Reception::Corrupt } else { Reception::Good };
         };
-        // Copies that are combined share what their payload needs. By themselves they have nothing in common.
+        // Combined copies share one draw for their payload; without combining each copy has its own.
         let needs = self.draw((1 << 64) + u128::from(sdu));
         let passes_alone = if transmission.attempt == 0 { needs >= self.residual[0] } else { !fails };
         let residual = Arc::clone(&self.residual);
@@ -284,7 +284,7 @@ impl FrameChannel for TableFrames {
     }
 }
 
-/// How often a frame has been received, and the share of frames that it does better than.
+/// Number of receptions of a frame, and its uniform draw against the error rate.
 #[derive(Clone, Debug)]
 pub struct TableCopies {
     residual: Arc<[f64]>,

@@ -1,4 +1,4 @@
-//! What a link tells of itself.
+//! Reports of links.
 
 use crate::arq::ArqStatistics;
 use crate::node::NodeStatistics;
@@ -9,31 +9,30 @@ use crate::statistics::LinkStatistics;
 use crate::user::UserStatistics;
 use crossfade_core::SimTime;
 
-/// What a link has counted by some time, since it was made.
+/// Statistics of a link at some time, counted since it was made.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
-    /// By when.
+    /// Time of the report.
     pub at: SimTime,
-    /// What it counted of packets.
+    /// Statistics of packets.
     pub statistics: LinkStatistics,
-    /// What it counted of frames, if it sends packets as frames.
+    /// Statistics of frames, if the link sends packets as frames.
     pub frames: Option<ArqStatistics>,
-    /// What it counted of each user, where several share the link.
+    /// Statistics of each user, where several share the link.
     pub users: Vec<UserStatistics>,
-    /// What its nodes counted, if it has any.
+    /// Statistics of nodes, on a medium with nodes.
     pub nodes: Vec<NodeStatistics>,
-    /// What it counted of each station of an access point, in one direction.
+    /// Statistics of each station of an access point, in one direction.
     pub stations: Vec<StationStatistics>,
-    /// How long it has been sending.
+    /// Occupancy of the transmitter.
     pub occupancy: Occupancy,
-    /// How many packets wait in its queue, where it has one queue.
+    /// Number of packets in the queue, where the link has one queue.
     pub waiting: Option<usize>,
-    /// The packets that wait in its queues, and those that it is sending: a packet has been sent once its last frame has been for the first
-    /// time.
+    /// Packets in its queues and in transmission: a packet counts as sent once its last frame has been sent for the first time.
     pub unsent: Vec<Parcel>,
-    /// The packets that it has sent and that have not come out yet: they are on their way, or held behind it.
+    /// Sent packets that have not come out yet: they propagate, or are held behind the link.
     pub sent: Vec<Parcel>,
-    /// What it has counted of the other direction, where a medium serves both and counts each for itself.
+    /// Report of the other direction, on a medium that serves both and counts them separately.
     pub back: Option<Box<LinkReport>>,
 }
 
@@ -55,8 +54,8 @@ impl LinkReport {
         }
     }
 
-    /// The share of the time from `earlier` on in which the link was sending packets, or frames with a payload;
-    /// `duration` is what the share is of. `None` without a rate.
+    /// Share of `duration`, the time since `earlier`, in which the link was sending packets or frames with a payload; `None` without a
+    /// rate.
     pub fn utilisation(&self, earlier: &Self, duration: SimTime) -> Option<f64> {
         let taken = self.statistics.transmitted_bytes - earlier.statistics.transmitted_bytes;
         let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());
@@ -86,7 +85,7 @@ impl LinkReport {
     }
 }
 
-/// A share of what there is, if there is anything.
+/// `part` over `whole`; `None` where `whole` is 0.
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (part / whole).min(1.0))
 }

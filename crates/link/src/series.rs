@@ -1,4 +1,4 @@
-//! Links one after the other.
+//! Links in series.
 
 use crate::event::{EventLog, LinkEvent};
 use crate::link::{Departure, Link, Push};
@@ -6,10 +6,10 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// Links in series as one link: what comes out of one goes into the next at the same instant.
+/// Links in series as one link: a packet that comes out of one enters the next at the same instant.
 pub struct Series {
     links: Vec<Box<dyn Link + Send>>,
-    /// What the links have told.
+    /// Events of all links, in order of time.
     log: EventLog,
 }
 
@@ -17,13 +17,13 @@ impl Series {
     /// The links in the order in which packets take them.
     ///
     /// # Panics
-    /// There is none.
+    /// `links` is empty.
     pub fn new(links: Vec<Box<dyn Link + Send>>) -> Self {
         assert!(!links.is_empty(), "a series has at least one link");
         Self { links, log: EventLog::default() }
     }
 
-    /// The link that has something to do first, and when; of several the last one, which makes room.
+    /// The link with the earliest event, and its time; at equal times the last link, which makes room for those before.
     fn next(&self) -> Option<(SimTime, usize)> {
         let events = self.links.iter().enumerate().rev();
         events.filter_map(|(i, link)| Some((link.next_event()?, i))).min_by_key(|&(at, _)| at)
@@ -54,8 +54,8 @@ impl Link for Series {
         None
     }
 
-    /// Every link makes its report. Of the whole: what was put on the first link, came out of the last, and was
-    /// lost, dropped or marked on any; frames and occupancy are those of the last.
+    /// Report of the series: packets sent on the first link, arrivals at the last, losses, drops and marks on any; frames and occupancy
+    /// are those of the last link.
     fn report(&mut self, now: SimTime) -> LinkReport {
         let mut reports = self.links.iter_mut().map(|link| link.report(now));
         let first = reports.next().expect("a series has at least one link");
@@ -68,7 +68,7 @@ impl Link for Series {
             this.ecn_marks += before.ecn_marks;
             this.waiting_s += before.waiting_s;
             this.queueing_delay_s += before.queueing_delay_s;
-            // As a whole it has sent what its last link has sent.
+            // The series has sent a packet once its last link has.
             link.unsent.extend(whole.unsent.into_iter().chain(whole.sent));
             link.waiting = whole.waiting.zip(link.waiting).map(|(before, this)| before + this);
             link

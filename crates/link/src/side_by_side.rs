@@ -9,14 +9,13 @@ use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 
-/// As many links as users as one fabric: what enters at port i comes out at port n + i, n the number of links. It reports
-/// what they did together.
+/// A fabric of n links, one for each user: a packet that enters at port i comes out at port n + i. Its report is the sum of theirs.
 #[derive(Clone, Debug)]
 pub struct SideBySide<L> {
     links: Vec<L>,
-    /// When each has something to do next.
+    /// Time of each link's next event.
     next: Vec<SimTime>,
-    /// What the links have told.
+    /// Events of all links, in order of time.
     log: EventLog,
 }
 
@@ -57,7 +56,7 @@ impl<L: Link> Fabric for SideBySide<L> {
             if at > now || at == SimTime::MAX {
                 return None;
             }
-            // Up to its own time only: departures of all links come in order.
+            // Only up to the link's own event, so that departures of all links come in order.
             let departure = self.links[link].advance(at);
             self.refresh(link);
             if let Some(departure) = departure {

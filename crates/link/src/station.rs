@@ -1,37 +1,37 @@
-//! What is counted of the stations of a wireless network with an access point.
+//! Statistics of the stations of a wireless network with an access point.
 
 use crate::arq::ArqStatistics;
 use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, counters};
 
-/// What happened in one direction between an access point and one of its stations.
+/// Statistics of one direction between an access point and one of its stations.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StationStatistics {
-    /// What is counted of packets.
+    /// Statistics of packets.
     pub packets: LinkStatistics,
-    /// What is counted of MPDUs, which are the frames of such a network; those that collided count as errors.
+    /// Statistics of MPDUs, the frames of such a network; MPDUs that collided count as errors.
     pub mpdus: ArqStatistics,
-    /// How long aggregates and single MPDUs were sent, with the exchange of RTS and CTS before them and their answers.
+    /// Airtime of PPDUs with MPDUs, including RTS and CTS before them and their answers.
     pub airtime: SimTime,
-    /// PPDUs with MPDUs that were sent.
+    /// Number of PPDUs with MPDUs.
     pub ppdus: u64,
     /// PPDUs that collided.
     pub collisions: u64,
     /// PPDUs that got no answer, collisions included.
     pub unanswered: u64,
-    /// PPDUs that ended where the block acknowledgement window did, though more packets waited.
+    /// PPDUs that the block acknowledgement window cut short while more packets waited.
     pub window_limited: u64,
     /// Block acknowledgement requests that were sent.
     pub requests: u64,
-    /// MPDUs whose error the channel made: those that collided are left out.
+    /// MPDUs in error by the channel, without those that collided.
     pub channel_errors: u64,
-    /// MPDUs that were sent and met no collision.
+    /// MPDUs sent without a collision.
     pub uncollided: u64,
-    /// The sum of the MCS of all MPDUs that were sent.
+    /// Sum of the MCS index over all MPDUs sent.
     pub mcs_sum: u64,
-    /// PPDUs with MPDUs that were those of several stations as well, and did not collide.
+    /// PPDUs shared with other stations (OFDMA) that did not collide.
     pub shared_ppdus: u64,
-    /// The sum of the numbers of stations of these PPDUs.
+    /// Sum of the number of stations over these shared PPDUs.
     pub sharing_stations: u64,
 }
 
@@ -52,7 +52,7 @@ counters!(StationStatistics {
 });
 
 impl StationStatistics {
-    /// MPDUs sent, each as often as it was.
+    /// Number of MPDUs sent, retransmissions included.
     pub fn sent(&self) -> u64 {
         self.mpdus.frames + self.mpdus.retransmissions
     }

@@ -1,14 +1,14 @@
-//! What is counted of a link.
+//! Statistics of a link.
 
 use crossfade_core::{DelayHistogram, SimTime, counters};
 
-/// What happened on one link.
+/// Statistics of the packets of one link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkStatistics {
     /// Packets sent, lost ones included. A link of whole packets counts a packet once it has been sent to its end, a link of
     /// frames and a slotted medium as it begins with the packet.
     pub transmissions: u64,
-    /// Bytes of these packets.
+    /// Bytes of the packets in `transmissions`.
     pub transmitted_bytes: u64,
     /// Transmissions that the channel lost, each counted as it ends.
     pub losses: u64,
@@ -16,7 +16,7 @@ pub struct LinkStatistics {
     pub arrivals: u64,
     /// Bytes that have come out at the far end.
     pub arrived_bytes: u64,
-    /// Packets that the queue turned away or dropped later.
+    /// Packets that the queue dropped, at once or later.
     pub queue_drops: u64,
     /// Packets that the queue marked "congestion experienced" (RFC 3168).
     pub ecn_marks: u64,
@@ -25,9 +25,9 @@ pub struct LinkStatistics {
     /// ([`add_waits`](Self::add_waits)). A real number: the sum can exceed [`SimTime`], and of n packets it is off by n 1.2e-16
     /// of it at the most.
     pub waiting_s: f64,
-    /// How long the packets of [`transmissions`](Self::transmissions) waited in the queue.
+    /// Histogram of the queueing delay of the packets in [`transmissions`](Self::transmissions).
     pub queueing_delay: DelayHistogram,
-    /// The sum of it, in seconds.
+    /// Sum of the queueing delays, in seconds.
     pub queueing_delay_s: f64,
 }
 
@@ -50,14 +50,14 @@ impl LinkStatistics {
         self.waiting_s / duration.as_secs_f64()
     }
 
-    /// A packet has come out at the far end.
+    /// Counts a packet that has come out at the far end.
     #[inline]
     pub fn on_arrival(&mut self, bytes: u32) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
     }
 
-    /// A packet that had not waited and was counted as it began is not sent to its end yet.
+    /// Takes back a transmission that was counted at its beginning and has not ended yet.
     pub(crate) fn take_back(&mut self, bytes: u32) {
         self.transmissions -= 1;
         self.transmitted_bytes -= u64::from(bytes);
@@ -71,12 +71,12 @@ impl LinkStatistics {
         self.waiting_s += self.queueing_delay_s + waits as f64 / 1e9;
     }
 
-    /// A packet has been sent that had waited for `queueing_delay`.
+    /// Counts a packet that was sent after waiting for `queueing_delay`.
     #[inline]
     pub fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
         self.transmissions += 1;
         self.transmitted_bytes += u64::from(bytes);
-        // Most packets of an unloaded link do not wait: a branch costs less than a division.
+        // On a lightly loaded link most packets do not wait: a branch costs less than a division.
         if queueing_delay > SimTime::ZERO {
             self.queueing_delay_s += queueing_delay.as_secs_f64();
         }

@@ -1,4 +1,4 @@
-//! What the tests of links share: a file of its own, since it is compiled for tests alone.
+//! Shared helpers of the tests of links, compiled for tests alone.
 
 use crate::parcel::{Ecn, Parcel};
 use crossfade_channel::LossProcess;
@@ -14,7 +14,7 @@ pub(crate) fn capable(parcel: Parcel, is_capable: bool) -> Parcel {
     parcel.with_ecn(if is_capable { Ecn::Ect0 } else { Ecn::NotEct })
 }
 
-/// Loses every transmission whose number is a multiple of three, and checks what it is told.
+/// A loss process that loses every third transmission and records the calls.
 pub(crate) struct EveryThird(pub(crate) Vec<(SimTime, u64)>);
 
 impl LossProcess for EveryThird {

@@ -4,21 +4,21 @@ use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::{Service, Transmitter};
 use crossfade_core::SimTime;
 
-/// A transmitter that sends a packet once a token bucket holds as many tokens as the packet has bytes: so long bursts go at
-/// the transmitter's rate, and in the long run no more than the bucket's. The terms are those of RFC 2697.
+/// A shaper: it sends a packet once a token bucket holds as many tokens as the packet has bytes. Bursts go at the transmitter's
+/// rate, and the mean rate is at most the bucket's. The terms are those of RFC 2697.
 ///
-/// The packet that waits for tokens has left the queue: it counts as being sent. A packet longer than the bucket waits for
-/// a full one, and takes the next packets' tokens.
+/// The packet that waits for tokens has left the queue and counts as being sent. A packet longer than the bucket waits for a full
+/// one and borrows the tokens of later packets.
 pub struct TokenBucket {
     transmitter: Transmitter,
     has_rate: bool,
-    /// The committed information rate.
+    /// Committed information rate in bit/s.
     cir_bps: f64,
-    /// How long an empty bucket takes to be full: the committed burst size over the rate.
+    /// Time that an empty bucket takes to fill: the committed burst size over the rate.
     fills_in: SimTime,
-    /// When the bucket is full, or was.
+    /// Time at which the bucket is full, perhaps in the past.
     full_at: SimTime,
-    /// How long it takes to send all that has been taken, and the last of it.
+    /// Transmission time of all packets taken so far, and of the last one.
     busy: SimTime,
     last: SimTime,
 }
@@ -47,7 +47,7 @@ impl Service for TokenBucket {
     fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime {
         // Virtual scheduling (ITU-T I.371): what is missing from the bucket is the time until it is full.
         let cost = SimTime::to_transmit(bytes, self.cir_bps);
-        // More tokens than the bucket holds there will never be.
+        // There are never more tokens than the bucket holds.
         let needed = cost.min(self.fills_in);
         let sends_at = (self.full_at + needed).saturating_sub(self.fills_in).max(start);
         self.full_at = self.full_at.max(sends_at) + cost;
@@ -58,7 +58,7 @@ impl Service for TokenBucket {
     }
 
     fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
-        // The last packet may wait for its tokens yet, or be under way.
+        // The last packet may still wait for its tokens, or be in transmission.
         let to_send = under_way.map_or(SimTime::ZERO, |packet| packet.end.saturating_sub(now).min(self.last));
         if self.has_rate { Occupancy::Time(self.busy - to_send) } else { Occupancy::None }
     }

@@ -1,53 +1,51 @@
-//! What is counted of the users of a cell.
+//! Statistics of the users of a cell.
 
 use crate::arq::ArqStatistics;
 use crate::statistics::LinkStatistics;
 use crossfade_core::counters;
 
-/// Modulations are counted up to so many bits a symbol.
+/// Greatest number of bits a symbol that is counted on its own.
 pub const MOST_BITS: usize = 8;
 
-/// What happened above the frames of a user whose packets are cut, numbered and retransmitted there.
+/// Statistics of a user's bearer: RLC and PDCP above the frames.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BearerStatistics {
-    /// Packets whose delay was taken apart.
+    /// Number of packets whose delay was split into parts.
     pub delays: u64,
-    /// Seconds of their delays together: behind other packets, first in the queue until the first byte is sent, until the last byte is
-    /// sent, in retransmissions of frames, in retransmissions above frames, and behind missing packets.
+    /// Sums of the parts of their delays in seconds, in the order of [`LinkEvent::DELAY_PARTS`](crate::LinkEvent::DELAY_PARTS).
     pub delay_parts_s: [f64; 6],
-    /// Segments that were retransmitted.
+    /// Segments retransmitted by RLC.
     pub retransmissions: u64,
-    /// Reports of what is missing.
+    /// STATUS PDUs sent.
     pub reports: u64,
-    /// Times that the link failed.
+    /// Radio link failures.
     pub failures: u64,
-    /// Packets that waited too long to be sent.
+    /// Packets discarded because they waited too long to be sent.
     pub discards: u64,
-    /// Scheduling requests.
+    /// Scheduling requests sent.
     pub requests: u64,
 }
 
 counters!(BearerStatistics { delays, delay_parts_s, retransmissions, reports, failures, discards, requests });
 
-/// What happened to one user of a slotted radio: packets, and the frames that carry their bits.
+/// Statistics of one user of a slotted radio: its packets, and the frames that carry their bits.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct UserStatistics {
-    /// What is counted of its packets.
+    /// Statistics of packets.
     pub packets: LinkStatistics,
-    /// What is counted of its frames, as of those of any link with retransmissions. A frame that is split is delivered, or given
-    /// up, in parts.
+    /// Statistics of frames, like those of any link with retransmissions. The parts of a split frame are delivered, or given up, one by one.
     pub arq: ArqStatistics,
-    /// Frames that the channel spoiled when they were sent for the first time.
+    /// First transmissions of frames that the channel lost.
     pub first_errors: u64,
-    /// Frames that were sent in two, because the modulation had to go down.
+    /// Frames that were split in two because the modulation had to be lower.
     pub splits: u64,
-    /// How often the bits of delivered frames, and parts of such, had failed before, together.
+    /// Total number of failed transmissions before the delivery, over all delivered frames and parts.
     pub failures_before: u64,
-    /// Frames for which a channel below the lowest switch level was predicted.
+    /// Frames whose predicted channel was below the lowest switching level.
     pub below_levels: u64,
-    /// Frames by the bits of a symbol, from 1 on.
+    /// Number of frames by bits a symbol, from 1 on.
     pub frames_by_bits: [u64; MOST_BITS],
-    /// What is counted above frames.
+    /// Statistics of the bearer above the frames.
     pub bearer: BearerStatistics,
 }
 
@@ -63,7 +61,7 @@ counters!(UserStatistics {
 });
 
 impl UserStatistics {
-    /// Frames sent: bins of slots that the user had.
+    /// Number of frames sent, which is the number of bins of slots that the user had.
     pub fn sent(&self) -> u64 {
         self.arq.frames + self.arq.retransmissions
     }
