@@ -1,4 +1,4 @@
-//! The protocols there are.
+//! The list of ARQ protocols.
 
 use super::protocol::{Patience, Protocol};
 use super::{
@@ -6,24 +6,24 @@ use super::{
 };
 use crossfade_core::SimTime;
 
-/// Which protocol repeats lost frames. The list of all there are; the macro below it is the other half of it.
+/// ARQ protocol that retransmits lost frames. A new protocol is added here and to the macro below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArqProtocol {
-    /// None: each frame is sent once.
+    /// No ARQ: each frame is sent once.
     None,
-    /// One frame at a time.
+    /// Stop and wait: one frame at a time.
     StopAndWait(StopAndWaitConfig),
-    /// A window of frames; after a loss all of it again.
+    /// Go back N: after a loss the whole window is retransmitted.
     GoBackN(GoBackNConfig),
-    /// A window of frames; what was lost again.
+    /// Selective repeat: lost frames of the window are retransmitted.
     SelectiveRepeat(SelectiveRepeatConfig),
     /// The radio link protocol of IS-99.
     RlpIs99(RlpIs99Config),
-    /// NACKs with a timeout and periodic acknowledgements.
+    /// The radio link protocol of Toledo and Wang: NACKs with a timeout, and periodic acknowledgements.
     RlpNack(RlpNackConfig),
 }
 
-/// Does the same with whichever protocol it is.
+/// Evaluates an expression with the configuration of the protocol, whichever it is.
 macro_rules! with_protocol {
     ($protocol:expr, |$config:ident| $does:expr) => {
         match $protocol {
@@ -42,7 +42,7 @@ macro_rules! with_protocol {
 pub(super) use with_protocol;
 
 impl ArqProtocol {
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// A parameter outside its range.
@@ -55,7 +55,7 @@ impl ArqProtocol {
         with_protocol!(*self, |config| config.patience(frame_time))
     }
 
-    /// How many frames may be unacknowledged, of protocols with a window.
+    /// Greatest number of unacknowledged frames, for protocols with a window.
     pub fn window(&self) -> Option<u32> {
         match self {
             Self::GoBackN(config) => Some(config.window),

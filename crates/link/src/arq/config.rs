@@ -1,33 +1,33 @@
-//! ARQ links as data.
+//! Configuration of ARQ links.
 
 use super::{ArqError, ArqProtocol, FrameHeader, ReverseConfig, SegmentationConfig, SoftBufferConfig};
 use crossfade_core::SimTime;
 
-/// When frames start.
+/// Times at which frames can start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameClock {
-    /// At multiples of the frame time, counted from zero.
+    /// Frames start at multiples of the frame time, counted from zero.
     Slotted,
-    /// When there is something to send and the frame before has ended.
+    /// A frame starts when data wait and the frame before has ended.
     OnDemand,
 }
 
-/// A link of constant rate and delay that sends frames and repeats lost ones.
+/// A link of constant rate and delay that sends packets as frames and retransmits lost ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArqLinkConfig {
     /// Bit rate in bit/s.
     pub rate_bps: f64,
-    /// Bytes of a frame on the air, with its overhead.
+    /// Bytes of a frame on the air, overhead included.
     pub frame_size: u32,
-    /// When frames start.
+    /// Times at which frames can start.
     pub clock: FrameClock,
     /// Propagation delay.
     pub delay: SimTime,
-    /// How packets become frames.
+    /// Segmentation of packets into frames.
     pub segmentation: SegmentationConfig,
-    /// What is left of a frame that is spoiled.
+    /// Whether the header of a corrupt frame can be read.
     pub header: FrameHeader,
-    /// What the receiver keeps of spoiled frames, where the channel lets it combine copies.
+    /// Buffer of corrupt frames at the receiver, on channels whose copies can be combined.
     pub soft_buffer: SoftBufferConfig,
     /// The reverse path for acknowledgements and requests.
     pub reverse: ReverseConfig,
@@ -36,32 +36,32 @@ pub struct ArqLinkConfig {
 }
 
 impl ArqLinkConfig {
-    /// How long a frame takes.
+    /// Transmission time of a frame.
     pub fn frame_time(&self) -> SimTime {
         SimTime::to_transmit(self.frame_size, self.rate_bps)
     }
 
-    /// How long a packet of `bytes` takes whose frames are sent one after the other and all received.
+    /// Transmission time of a packet of `bytes` if its frames are sent back to back without loss.
     pub fn time_for(&self, bytes: u32) -> SimTime {
         self.frame_time() * u64::from(self.segmentation.frames(bytes))
     }
 
-    /// From the start of a frame to its acknowledgement: the shortest timeout that is not spurious.
+    /// Time from the start of a frame to its acknowledgement: the shortest timeout that is never spurious.
     pub fn round_trip(&self) -> SimTime {
         self.frame_time().saturating_add(self.delay).saturating_add(self.reverse.time())
     }
 
-    /// Whether a packet can be lost, if the channel loses frames.
+    /// Whether a packet can be lost when the channel loses frames.
     pub fn may_lose(&self) -> bool {
         self.protocol.may_lose()
     }
 
-    /// For how long a frame may be repeated: see [`Protocol::longest_recovery`](super::Protocol::longest_recovery).
+    /// Longest time over which a frame may be retransmitted: see [`Protocol::longest_recovery`](super::Protocol::longest_recovery).
     pub fn longest_recovery(&self, frame_error_rate: Option<f64>) -> SimTime {
         self.protocol.longest_recovery(self.frame_time(), frame_error_rate)
     }
 
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// A parameter outside its range.
@@ -79,7 +79,7 @@ impl ArqLinkConfig {
     /// Refuses a link on which copies of a frame cannot be combined.
     ///
     /// # Errors
-    /// The header is lost with the payload, or no frame is sent twice.
+    /// The header is lost with the payload, or the protocol retransmits no frame.
     pub fn check_combining(&self) -> Result<(), ArqError> {
         let is_readable = self.header == FrameHeader::Readable;
         let allowed = "\"readable\" where copies are combined: the receiver must know which frame a spoiled copy \

@@ -1,4 +1,4 @@
-//! What becomes of single frames.
+//! Frame channels: the fate of single frames.
 
 use super::Sdu;
 use crossfade_channel::LossProcess;
@@ -7,55 +7,54 @@ use crossfade_core::SimTime;
 /// One transmission of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// Its number on this link, counted from 0. Frames without payload count too.
+    /// Number of the frame on this link, counted from 0; frames without payload count too.
     pub number: u64,
-    /// When it starts.
+    /// Start of the transmission.
     pub at: SimTime,
-    /// The payload; `None` is a frame without one.
+    /// Payload of the frame; `None` without one.
     pub sdu: Option<Sdu>,
-    /// How often this payload was sent before.
+    /// Number of earlier transmissions of the payload.
     pub attempt: u32,
 }
 
-/// What a channel makes of a frame.
+/// Reception of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception<S = Hard> {
-    /// The frame passes its check, whatever was received before.
+    /// The frame passes its check alone.
     Good,
     /// The frame fails its check and is of no use.
     Corrupt,
-    /// The frame passes its check or fails it, and can be combined with other copies of the same frame.
+    /// A copy that passes its check or fails it, and that can be combined with other copies of its payload.
     Soft(S),
 }
 
-/// Decides what the receiver makes of each frame.
+/// Decides the fate of each frame at the receiver.
 ///
-/// The answer is a function of the channel's random streams and of the transmission, not of how often or in
-/// which order the channel was asked before; calls come in order of number and of time. So draws go by index:
-/// those of the payload by (stream, [`sdu`](Transmission::sdu)), the same in all copies; those of fading and noise
-/// by (stream, [`number`](Transmission::number)) or (stream, [`at`](Transmission::at)). Then a protocol that sends
-/// one frame more shifts nobody's draws, and a recorded run can be replayed.
+/// The fate is a function of the channel's random streams and of the transmission, not of how often or in
+/// which order the channel was called before; calls come in order of number and of time. Draws therefore go by index:
+/// those of the payload by (stream, [`sdu`](Transmission::sdu)), equal for all copies; those of fading and noise
+/// by (stream, [`number`](Transmission::number)) or (stream, [`at`](Transmission::at)). A protocol that sends
+/// one frame more then shifts no other draw, and a recorded run can be replayed.
 pub trait FrameChannel: Send {
     /// A copy of a frame that can be combined with others; [`Hard`] where nothing is combined.
     type Soft: SoftValue;
 
-    /// What becomes of `transmission`.
+    /// The reception of `transmission`.
     fn transmit(&mut self, transmission: Transmission) -> Reception<Self::Soft>;
 
-    /// Whether receptions may be soft. Then the header of frames must be readable, and somebody must send
-    /// frames again.
+    /// Whether receptions may be soft. Headers of frames must then be readable, and the protocol must retransmit frames.
     fn combines(&self) -> bool;
 
-    /// How long the last frame took, or will if there was none, where that varies; `None` is as long as any other.
+    /// Duration of the last frame, or of the next one before the first, where it varies; `None` where all frames are equally long.
     fn frame_time(&self) -> Option<SimTime> {
         None
     }
 
-    /// The conditions of the transmission that was last asked about, for observers of the link.
+    /// Channel conditions of the last transmission, for observers of the link.
     fn conditions(&self) -> Conditions;
 }
 
-/// How a frame was sent, as far as its channel knows.
+/// Channel conditions of a transmission, as far as the channel knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Conditions {
     /// The signal-to-noise ratio in dB.
@@ -64,12 +63,12 @@ pub struct Conditions {
     pub scheme: Option<&'static str>,
 }
 
-/// A received copy of a frame, and what copies of one frame add up to.
+/// A received copy of a frame, or several copies combined.
 pub trait SoftValue: Clone + Send {
-    /// Whether this copy passes its check without the help of others.
+    /// Whether this copy passes its check alone.
     fn passes_alone(&self) -> bool;
 
-    /// Adds a later copy; whether the frame passes its check now.
+    /// Adds a later copy; returns whether the frame now passes its check.
     fn combine(&mut self, copy: Self) -> bool;
 }
 
@@ -87,7 +86,7 @@ impl SoftValue for Hard {
     }
 }
 
-/// Whether the receiver can tell which frame was spoiled.
+/// Whether the receiver can tell which frame was corrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameHeader {
     /// The header is lost with the payload, as in IS-99.
@@ -96,7 +95,7 @@ pub enum FrameHeader {
     Readable,
 }
 
-/// Frames that a loss process loses.
+/// Frames that are lost by a loss process.
 pub struct LossyFrames {
     /// Process that decides which frames are lost.
     pub loss: Box<dyn LossProcess>,

@@ -1,17 +1,17 @@
-//! Go back N: after a loss everything is retransmitted from there.
+//! Go back N: after a loss, the lost frame and all frames behind it are retransmitted.
 
 use super::{ArqError, ArqSender, Content, Feedback, InOrderReceiver, Patience, Pdu, Protocol, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The parameters of the protocol.
+/// Parameters of go back N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoBackNConfig {
-    /// N: how many frames may be unacknowledged.
+    /// N: greatest number of unacknowledged frames.
     pub window: u32,
-    /// How long after the start of its transmission the oldest frame is retransmitted, with all that followed.
+    /// Time from the start of the oldest frame's transmission to its retransmission, with all frames behind it.
     pub timeout: SimTime,
-    /// After so many expiries in a row for one frame it is given up (the N2 of HDLC); `None` never gives up.
+    /// Timeouts in a row of one frame after which it is given up (N2 of HDLC); `None` never gives up.
     pub max_retransmissions: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ struct Outstanding {
     sent_at: SimTime,
 }
 
-/// Sends a window of frames, and all of it again when its oldest frame is not acknowledged in time.
+/// Sender of go back N: sends a window of frames, and retransmits all of it when its oldest frame is not acknowledged in time.
 ///
 /// ```text
 ///   base          cursor        base + window.len()
@@ -59,14 +59,14 @@ pub struct GoBackNSender {
     cursor: u64,
     /// Timeouts of the frame `base`.
     expiries: u32,
-    /// What the receiver is known to wait for. Less than `base` when frames were given up.
+    /// Number of the frame that the receiver is known to wait for; less than `base` after frames were given up.
     told: u64,
-    /// When to tell the receiver again that frames were given up, if nothing else does.
+    /// Time at which the receiver is told once more that frames were given up, unless a frame tells it before.
     skip_at: SimTime,
 }
 
 impl GoBackNSender {
-    /// A sender of nothing so far.
+    /// A sender before its first frame.
     pub fn new(config: &GoBackNConfig) -> Self {
         Self {
             config: *config,
@@ -79,7 +79,7 @@ impl GoBackNSender {
         }
     }
 
-    /// When the timer of the oldest frame expires, if it runs.
+    /// Expiry of the oldest frame's timer; `None` while it does not run.
     fn deadline(&self) -> Option<SimTime> {
         let oldest = self.window.front().filter(|_| self.cursor > self.base)?;
         Some(oldest.sent_at + self.config.timeout)
@@ -89,7 +89,7 @@ impl GoBackNSender {
         self.window.is_empty() && self.told < self.base
     }
 
-    /// The oldest frame is acknowledged or given up.
+    /// Removes the oldest frame, which is acknowledged or given up.
     fn forget_oldest(&mut self) {
         self.window.pop_front();
         self.base += 1;
@@ -104,7 +104,7 @@ impl GoBackNSender {
         self.cursor = self.base;
         self.expiries += 1;
         if self.config.max_retransmissions.is_some_and(|n| self.expiries > n) {
-            // What followed was sent in vain: the receiver keeps nothing that is out of order.
+            // Frames behind it were sent in vain: the receiver discards frames out of order.
             self.forget_oldest();
             self.skip_at = SimTime::ZERO;
         }
@@ -124,7 +124,7 @@ impl ArqSender for GoBackNSender {
 
     fn on_feedback(&mut self, _now: SimTime, feedback: Feedback) {
         let Feedback::Ack { next, .. } = feedback else { return };
-        // Also frames that wait to be retransmitted may be acknowledged: those that the timer was too quick for.
+        // Frames that wait to be retransmitted may still be acknowledged, after a timeout that was too early.
         let end = self.base + self.window.len() as u64;
         if next > end {
             return;
@@ -156,7 +156,7 @@ impl ArqSender for GoBackNSender {
     }
 }
 
-/// Passes up what comes in order, and acknowledges how far it is.
+/// Receiver of go back N: passes up frames that come in order, and acknowledges the last of them.
 pub type GoBackNReceiver = InOrderReceiver;
 
 #[cfg(test)]

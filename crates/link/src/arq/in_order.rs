@@ -1,11 +1,11 @@
-//! A receiver that keeps nothing but the frame it waits for.
+//! The receiver of stop-and-wait and go back N, which accepts only the next frame in order.
 
 use super::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Passes up what comes in order, and acknowledges how far it is: the receiver of stop-and-wait and of
-/// go-back-N, which differ in how far their senders run ahead.
+/// Receiver that passes up frames in order, and acknowledges the last of them: that of stop-and-wait and of go back N, which differ in
+/// how far their senders run ahead.
 #[derive(Debug, Default)]
 pub struct InOrderReceiver {
     next: u64,
@@ -14,12 +14,12 @@ pub struct InOrderReceiver {
 }
 
 impl InOrderReceiver {
-    /// A receiver of nothing so far.
+    /// A receiver before its first frame.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The sender has given up all frames before `oldest`.
+    /// Counts frames before `oldest` as lost: the sender has given them up.
     fn skip_to(&mut self, oldest: u64) {
         if oldest > self.next {
             self.delivery.push_back(Delivery::Lost { first: self.next, frames: oldest - self.next });

@@ -1,4 +1,4 @@
-//! A link that sends packets as frames and repeats lost ones.
+//! A link that sends packets as frames and retransmits lost ones.
 
 use super::choice::with_protocol;
 use super::reassembly::Reassembly;
@@ -20,17 +20,17 @@ use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
 
-/// The times of the frames of a link.
+/// Timing of the frames of a link.
 #[derive(Clone, Copy)]
 struct FrameTiming {
-    /// How long a frame takes, full or not; where that varies, the shortest time.
+    /// Duration of a frame, full or not; where it varies, the shortest one.
     frame_time: SimTime,
     clock: FrameClock,
     delay: SimTime,
 }
 
 impl FrameTiming {
-    /// When a frame starts that is ready at `at`.
+    /// Start of a frame that is ready at `at`.
     #[inline]
     fn start(self, at: SimTime) -> SimTime {
         match self.clock {
@@ -51,16 +51,15 @@ struct Sending {
     is_error: bool,
 }
 
-/// A queue, segmentation, an ARQ protocol over a frame channel, reassembly.
+/// An ARQ link: a queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
-/// A packet arrives when its last frame is passed up; it is lost when one of its frames is, which is told
-/// when the last is accounted for.
+/// A packet arrives when its last frame is passed up. It is lost when one of its frames is, which is reported when the fate of its last
+/// frame is known.
 ///
-/// Frames are not events: [`next_event`](Link::next_event) is the earliest time at which a packet can leave,
-/// and what happened in between is caught up with in [`advance`](Link::advance) and [`push`](Link::push). The
-/// statistics count what has been caught up with.
+/// Frames are not events: [`next_event`](Link::next_event) is the earliest time at which a packet can leave, and
+/// [`advance`](Link::advance) and [`push`](Link::push) process all frames up to their time. Statistics count processed frames.
 ///
-/// While nothing is on the way and nothing waits, idle frames are not sent: they would tell nothing new.
+/// While no frame is under way and no packet waits, idle frames are not sent: they would carry no news.
 pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     timing: FrameTiming,
     segmenter: Segmenter,
@@ -71,22 +70,22 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     header: FrameHeader,
     soft_buffer: SoftBuffer<C::Soft>,
     reverse: ReverseChannel,
-    /// Frames on the air, and when they have been received.
+    /// Frames on the air, with the times at which they are received.
     on_the_air: VecDeque<(SimTime, Pdu, Reception<C::Soft>)>,
-    /// When the last transmission ends.
+    /// End of the last transmission.
     free_at: SimTime,
-    /// When the sender is next asked for a frame; [`SimTime::MAX`] until something happens.
+    /// Time at which the sender is next asked for a frame; [`SimTime::MAX`] until a packet or feedback comes.
     asks_at: SimTime,
     transmissions: u64,
-    /// The last frame with a payload, until it has been sent and is counted.
+    /// The frame with a payload in transmission, which is counted at its end.
     sending: Option<Sending>,
-    /// For how long the frames with a payload were sent that are counted, where their times vary.
+    /// Total duration of the counted frames with a payload, where durations vary.
     busy: Option<SimTime>,
-    /// What has left, and when.
+    /// Packets that have left, with their times.
     departures: VecDeque<(SimTime, Departure)>,
     statistics: LinkStatistics,
     arq_statistics: ArqStatistics,
-    /// Watch over the link, if it is observed.
+    /// Frames on the air for link events, if the link is observed.
     watch: Option<Box<Watch>>,
     log: EventLog,
 }
@@ -118,7 +117,7 @@ impl ArqLinkConfig {
     }
 }
 
-/// What happens next. At equal times the order is this: what is received is seen before anything is sent.
+/// Kinds of the next step, in their order at equal times: receptions come before transmissions.
 #[derive(Clone, Copy)]
 enum Step {
     Frame,
@@ -215,7 +214,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// The sender may have something to send that it did not have before.
+    /// Asks the sender for a frame sooner, since it may have a new one to send.
     #[inline]
     fn wake_sender(&mut self, now: SimTime) {
         let ready = now.max(self.free_at);
@@ -224,7 +223,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Counts the frame with a payload that has been sent to its end, if it is not counted yet.
+    /// Counts the frame in transmission once it has ended.
     #[inline]
     fn count_sent(&mut self) {
         let Some(Sending { start, is_first, is_error }) = self.sending.take() else { return };
@@ -237,7 +236,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// The sender is asked for a frame.
+    /// Asks the sender for a frame and sends it.
     #[inline]
     fn transmit(&mut self, now: SimTime) {
         debug_assert!(
@@ -298,7 +297,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         self.on_the_air.push_back((received_at, pdu, reception));
     }
 
-    /// The queue has done something at time `now`.
+    /// Takes over what the queue dropped at time `now`.
     fn note_drops(&mut self, now: SimTime) {
         let Self { segmenter, statistics, departures, .. } = self;
         statistics.ecn_marks = segmenter.ecn_marks();
@@ -309,7 +308,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// What the receiver makes of a frame, with what it has kept of earlier copies.
+    /// Whether the receiver accepts a frame, alone or combined with earlier copies.
     #[inline]
     fn outcome(&mut self, pdu: Pdu, reception: Reception<C::Soft>) -> Outcome {
         let is_good = match (reception, pdu.content) {
@@ -331,7 +330,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// The receiver may have something to say or to pass up.
+    /// Takes feedback and received payloads from the receiver.
     #[inline]
     fn attend_receiver(&mut self, now: SimTime) {
         while let Some(feedback) = self.receiver.poll_feedback(now) {
@@ -361,7 +360,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// No packet can leave before, if no frame is missing: the oldest must have been sent to its end.
+    /// Earliest time at which a packet can arrive if no frame is missing: the oldest packet must have been sent to its end.
     fn earliest_departure(&self, next: SimTime) -> SimTime {
         let FrameTiming { frame_time, delay, .. } = self.timing;
         let last_frame = frame_time.saturating_add(delay);
@@ -373,7 +372,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         next.max(self.free_at).saturating_add(before).saturating_add(last_frame)
     }
 
-    /// No packet can be dropped before that has been taken.
+    /// Earliest time at which the queue can drop a packet that it has taken.
     fn earliest_drop(&self, next: SimTime) -> SimTime {
         let Some(frames) = self.segmenter.frames_before_drops() else { return SimTime::MAX };
         next.max(self.free_at).saturating_add(self.timing.frame_time.saturating_mul(frames.into()))

@@ -1,38 +1,38 @@
-//! What a protocol is as data.
+//! The interface of ARQ protocols as data.
 
 use super::{ArqError, ArqReceiver, ArqSender};
 use crossfade_core::SimTime;
 
-/// A protocol as data: its parameters, and what follows from them.
+/// Parameters of an ARQ protocol, its two ends, and properties that follow from the parameters.
 pub trait Protocol {
     /// The sending end.
     type Sender: ArqSender + 'static;
     /// The receiving end.
     type Receiver: ArqReceiver + 'static;
 
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// A parameter outside its range.
     fn check(&self) -> Result<(), ArqError>;
 
-    /// Both ends, before the first frame. Their parameters are those that [`check`](Protocol::check) accepts.
+    /// Makes both ends before the first frame, of parameters that [`check`](Protocol::check) accepts.
     fn build(&self) -> (Self::Sender, Self::Receiver);
 
-    /// How long it waits, in frames of `frame_time`, before it repeats a frame or asks for it again; `None` if it
-    /// repeats nothing.
+    /// How long the protocol waits before it retransmits a frame or asks for it again, with frames of `frame_time`; `None` if it retransmits
+    /// nothing.
     fn patience(&self, frame_time: SimTime) -> Option<Patience>;
 
-    /// How many times it waits for a frame before it gives it up; `None` never gives up.
+    /// Number of retransmission rounds of a frame before it is given up; `None` never gives up.
     fn most_repetitions(&self) -> Option<u32>;
 
-    /// Whether a frame can be lost for good where the channel loses frames.
+    /// Whether a frame can be lost for good when the channel loses frames.
     fn may_lose(&self) -> bool {
         self.most_repetitions().is_some()
     }
 
-    /// For how long a frame may be repeated. Where nothing limits that, until one in a million would be left if
-    /// frames were lost independently with `frame_error_rate` (0.5 if unknown).
+    /// Longest time over which a frame may be retransmitted. Without a limit, the time after which one frame in a million is still missing if
+    /// frames are lost independently with `frame_error_rate` (0.5 if unknown).
     fn longest_recovery(&self, frame_time: SimTime, frame_error_rate: Option<f64>) -> SimTime {
         let Some(patience) = self.patience(frame_time) else { return SimTime::ZERO };
         let expected = || {
@@ -43,11 +43,11 @@ pub trait Protocol {
     }
 }
 
-/// How long a protocol waits for an answer.
+/// Time that a protocol waits for an answer, and the parameter that sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// The parameters that say so.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// How long.
+    /// Waiting time.
     pub time: SimTime,
 }

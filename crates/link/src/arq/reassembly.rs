@@ -1,4 +1,4 @@
-//! Frames into packets.
+//! Reassembly of packets from frames.
 
 use super::{Delivery, Sdu};
 use crate::parcel::Parcel;
@@ -6,43 +6,43 @@ use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A packet of which at least one frame was made and not all are accounted for.
+/// A packet of which at least one frame was made and the fate of some frame is open.
 struct Transit {
     /// `None` once it has left.
     packet: Option<Parcel>,
     first: Sdu,
     last: Sdu,
-    /// When its last frame was sent for the first time.
+    /// Time of the first transmission of its last frame.
     last_sent: SimTime,
-    /// All of its frames were made.
+    /// Whether all of its frames were made.
     is_complete: bool,
     /// Frames that were neither received nor lost.
     open: u32,
     is_lost: bool,
 }
 
-/// Which frames belong to which packet, and what became of them.
+/// Maps frames to packets and tracks their fates.
 ///
-/// The receiver of a real link finds the borders of packets in the frames, and with a checksum the packets
-/// that miss one. A packet's fate is told when its last frame is accounted for.
+/// The receiver of a real link finds the borders of packets in the frames, and by a checksum the packets that miss a frame. A packet's
+/// fate is reported when the fate of its last frame is known.
 pub(super) struct Reassembly {
     packets: VecDeque<Transit>,
     /// Whether frames come in order.
     in_order: bool,
-    /// The number of the next frame to be made.
+    /// Number of the next frame to be made.
     made: Sdu,
-    /// The next frame to be accounted for, where they come in order.
+    /// Number of the next frame whose fate is open, where frames come in order.
     next: Sdu,
     open: u64,
 }
 
-/// What one delivery did.
+/// Result of one delivery.
 #[derive(Default)]
 pub(super) struct Accounted {
     pub(super) frames_lost: u64,
-    /// Frames that are waited for no more.
+    /// Frames whose fate is now known.
     pub(super) settled: Range<Sdu>,
-    /// A frame came that had been accounted for: the sequence numbers were ambiguous.
+    /// Whether the fate of the frame had been known before: sequence numbers were ambiguous.
     pub(super) is_stray: bool,
 }
 
@@ -51,7 +51,7 @@ impl Reassembly {
         Self { packets: VecDeque::new(), in_order, made: 0, next: 0, open: 0 }
     }
 
-    /// A packet begins in the frame that is being made.
+    /// Begins a packet in the frame that is being made.
     pub(super) fn begin(&mut self, packet: Parcel) {
         let frame = self.made;
         let (packet, last_sent) = (Some(packet), SimTime::ZERO);
@@ -66,7 +66,7 @@ impl Reassembly {
         });
     }
 
-    /// The packet that began last has a part in the frame that is being made.
+    /// Adds a part of the last packet to the frame that is being made.
     #[inline]
     pub(super) fn add_frame(&mut self, now: SimTime, is_complete: bool) {
         let packet = self.packets.back_mut().expect("a packet has begun");
@@ -76,7 +76,7 @@ impl Reassembly {
         packet.open += 1;
     }
 
-    /// The frame is made.
+    /// Completes the frame that is being made.
     #[inline]
     pub(super) fn end_frame(&mut self) {
         self.made += 1;
@@ -89,27 +89,25 @@ impl Reassembly {
         self.made
     }
 
-    /// Whether all frames made are accounted for.
+    /// Whether the fates of all frames made are known.
     #[inline]
     pub(super) fn is_settled(&self) -> bool {
         self.open == 0
     }
 
-    /// The packets of which a frame was made and whose fate is not decided, and when the last frame of each was sent for the first
-    /// time, if it was made.
+    /// Packets under way, each with the time of the first transmission of its last frame, if that was made.
     pub(super) fn packets(&self) -> impl Iterator<Item = (Parcel, Option<SimTime>)> {
         let one =
             |transit: &Transit| Some((transit.packet?, transit.is_complete.then_some(transit.last_sent)));
         self.packets.iter().filter_map(one)
     }
 
-    /// When the last frame of the oldest packet was sent for the first time; `None` if it has not been.
+    /// Time of the first transmission of the oldest packet's last frame; `None` before it.
     pub(super) fn oldest_was_sent(&self) -> Option<SimTime> {
         self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)
     }
 
-    /// The receiver passed something up. Calls `leave` with every packet whose fate is decided, and whether
-    /// it is lost.
+    /// Takes a delivery of the receiver. Calls `leave` with every packet whose fate is now known, and whether it is lost.
     #[inline]
     pub(super) fn on_delivery(
         &mut self,

@@ -5,7 +5,7 @@ use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Places for all frames from V(N) on that may be known: a full buffer, and 256 numbers ahead of it.
+/// Number of slots for frames from V(N) on: a full buffer, and 256 numbers ahead of it.
 const SLOTS: usize = 512;
 /// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256. Half of the
 /// numbers lie ahead of V(R), half behind.
@@ -25,20 +25,20 @@ struct Slot {
     received_at: SimTime,
 }
 
-/// Where a received frame belongs. Positions count frames from the start, without a modulus.
+/// Place of a received frame in the sequence. Positions count frames from the start, without a modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Before V(N): passed up or given up long ago.
+    /// Before V(N): already passed up or given up.
     Old,
-    /// Between V(N) and V(R), and it is there or given up.
+    /// Between V(N) and V(R), already received or given up.
     Held,
-    /// Between V(N) and V(R), and it is missing.
+    /// Between V(N) and V(R), and missing.
     Missing(u64),
     /// At V(R) or later: the first copy of a frame.
     New(u64),
 }
 
-/// Frames that wait for earlier ones.
+/// Resequencing buffer: frames that wait for earlier ones.
 ///
 /// ```text
 ///        V(N)                 V(R)
@@ -82,7 +82,7 @@ impl Resequencer {
         &mut self.slots[position as usize % SLOTS]
     }
 
-    /// Where the frame with number `seq` belongs. Of the 256 numbers those up to 127 ahead of V(R) are new.
+    /// Place of the frame with number `seq`. Of the 256 numbers, those up to 127 ahead of V(R) are new.
     #[inline]
     pub(super) fn place(&self, seq: u64) -> Place {
         let ahead = (seq as u8).wrapping_sub(self.v_r as u8);
@@ -106,7 +106,7 @@ impl Resequencer {
         self.v_r + u64::from((seq as u8).wrapping_sub(self.v_r as u8))
     }
 
-    /// V(R) becomes `end`; the frames before, which are now known to be missing.
+    /// Moves V(R) to `end` and returns the frames that are thereby known to be missing.
     pub(super) fn extend(&mut self, end: u64) -> Range<u64> {
         let missing = self.v_r..end;
         for position in missing.clone() {
@@ -116,7 +116,7 @@ impl Resequencer {
         missing
     }
 
-    /// The frame V(R) = V(N) is received: it goes straight up.
+    /// Passes up the frame V(R) = V(N), which is received in order.
     #[inline]
     pub(super) fn pass(&mut self, now: SimTime, sdu: Sdu) {
         self.v_r += 1;
@@ -124,20 +124,20 @@ impl Resequencer {
         self.released.push_back(Delivery::Frame { sdu, received_at: now });
     }
 
-    /// A missing frame is received; whatever has become deliverable goes up.
+    /// Stores a missing frame that is received, and passes up all frames that are now in order.
     pub(super) fn hold(&mut self, position: u64, now: SimTime, sdu: Sdu) {
         *self.slot(position) = Slot { state: State::Held, sdu, received_at: now };
         self.release();
     }
 
-    /// A missing frame is given up; whatever has become deliverable goes up.
+    /// Gives up a missing frame, and passes up all frames that are now in order.
     pub(super) fn give_up(&mut self, position: u64) {
         self.slot(position).state = State::GivenUp;
         self.release();
     }
 
-    /// If the buffer is too small for what lies between V(N) and V(R), passes frames at its head up, good and
-    /// lost ones: so many that the rest fits, and at least `at_least`. Whether it did.
+    /// If the buffer is too small for the frames between V(N) and V(R), passes up frames at its head, received and lost ones: as many as
+    /// are too many, and at least `at_least`. Returns whether it did.
     pub(super) fn relieve(&mut self, at_least: u32) -> bool {
         let held = self.v_r - self.v_n;
         if held <= self.capacity {
@@ -171,7 +171,7 @@ impl Resequencer {
         }
     }
 
-    /// What goes up next.
+    /// Takes the next delivery.
     #[inline]
     pub(super) fn poll(&mut self) -> Option<Delivery> {
         self.released.pop_front()

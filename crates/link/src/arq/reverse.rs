@@ -5,21 +5,21 @@ use crossfade_channel::{Iid, LossProcess};
 use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
 
-/// The channel from the receiver to the sender, used by this link alone.
+/// Parameters of the feedback channel from the receiver to the sender, which only this link uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReverseConfig {
     /// Bit rate in bit/s; `None` takes no time to transmit.
     pub rate_bps: Option<f64>,
     /// Bytes of one acknowledgement or request on the air.
     pub feedback_size: u32,
-    /// Propagation delay, and whatever else passes until the sender reacts.
+    /// Propagation delay, and any further time until the sender reacts.
     pub delay: SimTime,
-    /// The share that is lost, each independently of the others.
+    /// Probability that a message is lost, independently of others.
     pub loss: f64,
 }
 
 impl ReverseConfig {
-    /// No loss, no time but `delay`.
+    /// A feedback channel without loss or transmission time, only with `delay`.
     pub fn ideal(delay: SimTime) -> Self {
         Self { rate_bps: None, feedback_size: 0, delay, loss: 0.0 }
     }
@@ -28,7 +28,7 @@ impl ReverseConfig {
         self.rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.feedback_size, rate_bps))
     }
 
-    /// From what the receiver says until the sender has heard it, if nothing waits.
+    /// Time from a message of the receiver to its arrival at the sender, on an idle channel.
     pub fn time(&self) -> SimTime {
         self.delay.saturating_add(self.transmission())
     }
@@ -45,11 +45,11 @@ impl ReverseConfig {
     }
 }
 
-/// The reverse channel at work: first in, first out.
+/// The state of the feedback channel, a first-in first-out queue.
 pub(super) struct ReverseChannel {
     transmission: SimTime,
     delay: SimTime,
-    /// `None` loses nothing.
+    /// Loss process; `None` loses no message.
     loss: Option<Iid>,
     free_at: SimTime,
     on_the_way: VecDeque<(SimTime, Feedback)>,
@@ -57,7 +57,7 @@ pub(super) struct ReverseChannel {
 }
 
 impl ReverseChannel {
-    /// The parameters are those that [`ReverseConfig::check`] accepts; others lose nothing.
+    /// An idle channel. Of a loss that [`ReverseConfig::check`] refuses, no message is lost.
     pub(super) fn new(config: &ReverseConfig, stream: Stream) -> Self {
         Self {
             transmission: config.transmission(),

@@ -11,21 +11,21 @@ use super::{
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The parameters of the protocol.
+/// Parameters of the radio link protocol of Toledo and Wang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpNackConfig {
-    /// The limit n: after so many expiries of its timer a frame is given up. With 0 nothing is retransmitted.
+    /// The limit n: number of timeouts after which a frame is given up. With 0 no frame is retransmitted.
     pub max_retransmissions: u32,
-    /// How long to wait for an answer to a NACK: the time of four frames in the paper.
+    /// Waiting time for the answer to a NACK; the duration of four frames in the paper.
     pub timeout: SimTime,
-    /// Whether a copy that comes back corrupt ends the wait at once, as in the listing of section 5.2. Only
-    /// where its header can be read.
+    /// Whether a corrupt retransmission is NACKed at once instead of after the timeout, as in the listing of section 5.2. It takes a
+    /// header that can be read.
     pub nack_corrupt: bool,
-    /// The sender does not put a frame into its queue of retransmissions while it is there.
+    /// Whether NACKs of a frame that already waits for retransmission are ignored.
     pub merge_nacks: bool,
-    /// An acknowledgement after so many received frames.
+    /// Number of received frames after which the receiver acknowledges.
     pub ack_period: u32,
-    /// How many frames each end keeps. 1 to 128.
+    /// Number of frames that each end keeps, 1 to 128.
     pub buffer: u32,
 }
 
@@ -67,7 +67,7 @@ impl Protocol for RlpNackConfig {
     }
 }
 
-/// Sends new frames while its buffer has room, and again what NACKs ask for, first.
+/// Sender of the protocol: retransmissions that NACKs ask for first, then new frames while its buffer has room.
 pub struct RlpNackSender {
     buffer: u64,
     merge_nacks: bool,
@@ -75,15 +75,15 @@ pub struct RlpNackSender {
     oldest: u64,
     /// The paper's `nextseq`, without a modulus.
     next_seq: u64,
-    /// The frames that are not acknowledged, by their number modulo 256, and how often each was retransmitted.
+    /// The unacknowledged frames, by number modulo 256, each with its count of retransmissions.
     sent: Box<[(Sdu, u32); 256]>,
     next: Option<Sdu>,
-    /// What to send again.
+    /// Positions of frames to be retransmitted.
     again: VecDeque<u64>,
 }
 
 impl RlpNackSender {
-    /// A sender of nothing so far.
+    /// A sender before its first frame.
     pub fn new(config: &RlpNackConfig) -> Self {
         Self {
             buffer: u64::from(config.buffer).clamp(1, HALF),
@@ -96,7 +96,7 @@ impl RlpNackSender {
         }
     }
 
-    /// The unacknowledged frame with this number.
+    /// Position of the unacknowledged frame with this number.
     fn position(&self, seq: u64) -> Option<u64> {
         let ahead = u64::from((seq as u8).wrapping_sub(self.oldest as u8));
         (ahead < self.next_seq - self.oldest).then(|| self.oldest + ahead)
@@ -151,14 +151,14 @@ impl ArqSender for RlpNackSender {
     }
 }
 
-/// A frame that is waited for.
+/// A missing frame, with its NACKs and timer.
 struct Missing {
     position: u64,
     nacks: u32,
     deadline: SimTime,
 }
 
-/// Puts frames into order, asks for those that are missing, and gives up what does not come.
+/// Receiver of the protocol: puts frames into order, asks for missing ones, and gives up those that do not come.
 pub struct RlpNackReceiver {
     config: RlpNackConfig,
     frames: Resequencer,
@@ -170,7 +170,7 @@ pub struct RlpNackReceiver {
 }
 
 impl RlpNackReceiver {
-    /// A receiver of nothing so far.
+    /// A receiver before its first frame.
     pub fn new(config: &RlpNackConfig) -> Self {
         Self {
             config: *config,
@@ -182,7 +182,7 @@ impl RlpNackReceiver {
         }
     }
 
-    /// All frames before `end` that have not been received are missing: "a loss is detected when a
+    /// Marks all frames before `end` that have not been received as missing: "a loss is detected when a
     /// nonconsecutive RLP frame is received" (section 5.1).
     fn miss_until(&mut self, end: u64) {
         for position in self.frames.extend(end) {

@@ -1,4 +1,4 @@
-//! Packets into frames.
+//! Segmentation of packets into frames.
 
 use super::ArqError;
 use super::reassembly::Reassembly;
@@ -11,9 +11,9 @@ use crossfade_core::{SimTime, Stream};
 /// How the packets of a queue share frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Each packet begins with a frame of its own; its last frame is padded.
+    /// Each packet begins with a new frame, and its last frame is padded.
     Padded,
-    /// A frame takes the end of a packet and the beginning of the next.
+    /// A frame may hold the end of a packet and the beginning of the next.
     Crossing,
 }
 
@@ -32,21 +32,21 @@ impl HeaderCompression {
     pub const VAN_JACOBSON: Self = Self { header: 40, compressed: 3 };
 }
 
-/// How packets become frames.
+/// Parameters of segmentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentationConfig {
-    /// Bytes of packets in a frame.
+    /// Payload of a frame in bytes.
     pub payload: u32,
-    /// What frames at the border of two packets hold.
+    /// Whether a frame may hold parts of two packets.
     pub packing: Packing,
     /// Bytes that framing adds to each packet: 4 of PPP (flag, header, two of CRC).
     pub framing: u32,
-    /// What becomes of the headers of packets.
+    /// Compression of packet headers; `None` without.
     pub header_compression: Option<HeaderCompression>,
 }
 
 impl SegmentationConfig {
-    /// Bytes that a packet of `bytes` takes on the link, padding not counted; at least 1.
+    /// Bytes that a packet of `bytes` takes on the link without padding; at least 1.
     pub fn link_bytes(&self, bytes: u32) -> u32 {
         let bytes = match self.header_compression {
             Some(HeaderCompression { header, compressed }) => {
@@ -57,7 +57,7 @@ impl SegmentationConfig {
         bytes.saturating_add(self.framing).max(1)
     }
 
-    /// Frames that a packet of `bytes` takes where it begins with a frame of its own.
+    /// Number of frames that a packet of `bytes` takes if it begins with a new frame.
     ///
     /// ```
     /// use crossfade_link::arq::{HeaderCompression, Packing, SegmentationConfig};
@@ -78,10 +78,10 @@ impl SegmentationConfig {
 /// The queue of packets, and the one that is being cut into frames.
 pub(super) struct Segmenter {
     config: SegmentationConfig,
-    /// Limit of a drop-tail queue, which takes what finds the link idle whatever its limit.
+    /// Limit of a drop-tail queue; a packet that finds the link idle is taken whatever the limit.
     limit: Option<QueueLimit>,
     queue: ByteQueue,
-    /// What the queue dropped of what it had taken.
+    /// Packets that the queue dropped after it had taken them.
     dropped: Vec<Waiting>,
 }
 
@@ -105,17 +105,17 @@ impl Segmenter {
         self.queue.is_empty()
     }
 
-    /// Shows the packets that wait to be cut.
+    /// Visits the packets that wait to be cut.
     pub(super) fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
         self.queue.discipline().each(visit);
     }
 
-    /// How many packets wait to be cut.
+    /// Number of packets that wait to be cut.
     pub(super) fn packets(&self) -> usize {
         self.queue.discipline().packets()
     }
 
-    /// Takes a packet into the queue, unless it is turned away.
+    /// Takes a packet into the queue; returns whether the queue took it.
     pub(super) fn push(&mut self, now: SimTime, packet: Parcel) -> bool {
         let is_full = self.limit.is_some_and(|limit| {
             let waiting = self.queue.discipline();
@@ -124,29 +124,29 @@ impl Segmenter {
         !is_full && self.queue.push(now, packet, &mut self.dropped).is_ok()
     }
 
-    /// Nothing is left to send at `now`: the queue learns that the link is idle.
+    /// Tells the queue at `now` that the link is idle.
     pub(super) fn rest(&mut self, now: SimTime) {
         let nothing = self.queue.head(now, &mut self.dropped);
         debug_assert_eq!(nothing, None, "it is empty");
     }
 
-    /// What the queue has dropped since the last call, of what it had taken.
+    /// Takes the packets that the queue dropped since the last call.
     pub(super) fn dropped(&mut self) -> impl Iterator<Item = Waiting> {
         self.dropped.drain(..)
     }
 
-    /// How many packets were marked "congestion experienced" so far.
+    /// Number of packets marked "congestion experienced" so far.
     pub(super) fn ecn_marks(&self) -> u64 {
         self.queue.discipline().ecn_marks()
     }
 
-    /// Whether the next frame is more than what is left of the packet that is being cut.
+    /// Whether the next frame needs more than the rest of the packet that is being cut.
     #[inline]
     pub(super) fn asks_queue(&self) -> bool {
         self.queue.begun() < self.config.payload
     }
 
-    /// Makes the next frame, to be sent at `now`; `false` if the queue has dropped all that it could be made of.
+    /// Makes the next frame, to be sent at `now`; `false` if the queue has dropped every packet for it.
     #[inline]
     pub(super) fn fill(
         &mut self,
@@ -157,7 +157,7 @@ impl Segmenter {
         if self.asks_queue() {
             return self.fill_from_queue(now, packets, statistics);
         }
-        // Most frames are full of one packet.
+        // Fast path: most frames are filled by one packet.
         let left = self.queue.go_on(self.config.payload);
         packets.add_frame(now, left == 0);
         packets.end_frame();
@@ -191,7 +191,7 @@ impl Segmenter {
         true
     }
 
-    /// How many frames still have to be made, at least, before the packet is cut that is being cut, or else the next.
+    /// Least number of frames still to be made of the packet that is being cut, or else of the next one.
     pub(super) fn frames_left(&self) -> Option<u32> {
         let begun = self.queue.begun();
         if begun > 0 {
@@ -201,8 +201,8 @@ impl Segmenter {
         (!self.is_empty()).then(next)
     }
 
-    /// How many frames are made before the queue is asked for a packet, and may drop others; `None` if it drops none
-    /// then.
+    /// Number of frames to be made before the queue is asked for a packet and may drop others; `None` if the queue never drops packets that it
+    /// has taken.
     pub(super) fn frames_before_drops(&self) -> Option<u32> {
         let waiting = self.queue.discipline();
         let may_drop = waiting.packets() > 0 && waiting.next_bytes().is_none();

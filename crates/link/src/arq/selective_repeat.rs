@@ -6,31 +6,30 @@ use super::{
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// When the receiver passes a frame up.
+/// Time at which the receiver passes up a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// When all frames before have been passed up or given up.
+    /// Once all earlier frames have been passed up or given up.
     InOrder,
-    /// When it is received.
+    /// As soon as the frame is received.
     Immediate,
 }
 
-/// The parameters of the protocol.
+/// Parameters of selective repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectiveRepeatConfig {
-    /// How many frames from the oldest unacknowledged one on may be on the way, and how many the receiver
-    /// keeps.
+    /// Window in frames from the oldest unacknowledged one on, and size of the receiver's buffer.
     pub window: u32,
-    /// How long after the start of its transmission a frame is retransmitted.
+    /// Time from the start of a frame's transmission to its retransmission.
     pub timeout: SimTime,
-    /// After so many retransmissions a frame is given up; `None` never gives up.
+    /// Number of retransmissions after which a frame is given up; `None` never gives up.
     pub max_retransmissions: Option<u32>,
-    /// When the receiver passes a frame up.
+    /// Time at which the receiver passes up a frame.
     pub release: Release,
 }
 
 impl SelectiveRepeatConfig {
-    /// A receiver keeps this much memory for frames that may come.
+    /// Greatest window: a receiver keeps memory for that many frames.
     const MAX_WINDOW: u32 = 1 << 20;
 }
 
@@ -61,11 +60,11 @@ impl Protocol for SelectiveRepeatConfig {
 struct Outstanding {
     sdu: Sdu,
     transmissions: u32,
-    /// Acknowledged or given up.
+    /// Whether the frame is acknowledged or given up.
     is_done: bool,
 }
 
-/// Sends a window of frames, each again until it is acknowledged or given up.
+/// Sender of selective repeat: sends a window of frames and retransmits each until it is acknowledged or given up.
 pub struct SelectiveRepeatSender {
     config: SelectiveRepeatConfig,
     /// The oldest frame that is neither acknowledged nor given up.
@@ -73,19 +72,18 @@ pub struct SelectiveRepeatSender {
     window: VecDeque<Outstanding>,
     /// Whether the last frame of the window is still to be sent for the first time.
     has_new: bool,
-    /// When which transmission of which frame has been waited for long enough. All wait equally long: the
-    /// first expires first.
+    /// Expiry, frame and transmission of each timer. All timers are equally long, so that they expire in order.
     timers: VecDeque<(SimTime, u64, u32)>,
-    /// What to send again.
+    /// Numbers of frames to be retransmitted.
     again: VecDeque<u64>,
-    /// What the receiver is known to wait for. Less than `base` when frames were given up.
+    /// Number of the frame that the receiver is known to wait for; less than `base` after frames were given up.
     told: u64,
-    /// When to tell the receiver again that frames were given up, if nothing else does.
+    /// Time at which the receiver is told once more that frames were given up, unless a frame tells it before.
     skip_at: SimTime,
 }
 
 impl SelectiveRepeatSender {
-    /// A sender of nothing so far.
+    /// A sender before its first frame.
     pub fn new(config: &SelectiveRepeatConfig) -> Self {
         Self {
             config: *config,
@@ -103,7 +101,7 @@ impl SelectiveRepeatSender {
         self.window.get_mut(usize::try_from(seq.checked_sub(self.base)?).ok()?)
     }
 
-    /// A frame need not be sent any more.
+    /// Ends a frame, which is acknowledged or given up.
     fn end(&mut self, seq: u64) {
         let Some(frame) = self.frame(seq) else { return };
         frame.is_done = true;
@@ -114,7 +112,7 @@ impl SelectiveRepeatSender {
         self.drop_stale_timers();
     }
 
-    /// Timers of frames that are done, or were retransmitted, must not wake anybody.
+    /// Removes timers of frames that are done or were retransmitted, so that they cause no event.
     fn drop_stale_timers(&mut self) {
         while let Some(&(_, seq, transmissions)) = self.timers.front() {
             if self.frame(seq).is_some_and(|frame| !frame.is_done && frame.transmissions == transmissions) {
@@ -124,7 +122,7 @@ impl SelectiveRepeatSender {
         }
     }
 
-    /// What waits to be retransmitted may have been acknowledged after all.
+    /// Removes frames from the retransmission queue that were acknowledged in the meantime.
     fn drop_stale_requests(&mut self) {
         while let Some(&seq) = self.again.front() {
             if self.frame(seq).is_some_and(|frame| !frame.is_done) {
@@ -211,7 +209,7 @@ impl ArqSender for SelectiveRepeatSender {
     }
 }
 
-/// What the receiver has of a frame of its window.
+/// State of a frame in the receiver's window.
 #[derive(Clone, Copy)]
 enum Slot {
     /// Not received.
@@ -222,20 +220,20 @@ enum Slot {
     Passed,
 }
 
-/// Keeps a window of frames, and acknowledges each.
+/// Receiver of selective repeat: keeps a window of frames and acknowledges each.
 pub struct SelectiveRepeatReceiver {
     window: u64,
     release: Release,
-    /// The first frame that is still waited for.
+    /// Number of the first missing frame.
     next: u64,
-    /// From `next` on, as far as anything was received.
+    /// States of the frames from `next` to the last received one.
     slots: VecDeque<Slot>,
     delivery: VecDeque<Delivery>,
     feedback: VecDeque<Feedback>,
 }
 
 impl SelectiveRepeatReceiver {
-    /// A receiver of nothing so far.
+    /// A receiver before its first frame.
     pub fn new(config: &SelectiveRepeatConfig) -> Self {
         Self {
             window: u64::from(config.window),
@@ -247,11 +245,11 @@ impl SelectiveRepeatReceiver {
         }
     }
 
-    /// The sender has given up all frames before `oldest`.
+    /// Counts frames before `oldest` as lost: the sender has given them up.
     fn skip_to(&mut self, oldest: u64) {
         while self.next < oldest {
             let Some(slot) = self.slots.pop_front() else {
-                // Nothing was received from here on.
+                // No later frame was received.
                 self.lose(self.next, oldest - self.next);
                 self.next = oldest;
                 return;
@@ -268,7 +266,7 @@ impl SelectiveRepeatReceiver {
         }
     }
 
-    /// The head of the window leaves it.
+    /// Moves the window past its first frame.
     fn release(&mut self, slot: Slot) {
         match slot {
             Slot::Held(sdu, received_at) => self.delivery.push_back(Delivery::Frame { sdu, received_at }),
@@ -285,7 +283,7 @@ impl SelectiveRepeatReceiver {
         }
     }
 
-    /// A frame of the window; whether it is there now.
+    /// Receives a frame of the window; returns whether the window has it now.
     fn receive(&mut self, now: SimTime, place: usize, sdu: Sdu, is_good: bool) -> bool {
         if self.slots.len() <= place {
             self.slots.resize(place + 1, Slot::Missing);
@@ -321,7 +319,7 @@ impl ArqReceiver for SelectiveRepeatReceiver {
         {
             let place = pdu.seq - self.next;
             if place == 0 && self.slots.is_empty() && is_good {
-                // Most frames: nothing is kept of them.
+                // Fast path of frames in order: no state is kept.
                 self.next = self.next.saturating_add(1);
                 self.delivery.push_back(Delivery::Frame { sdu, received_at: now });
             } else if place >= self.window || !self.receive(now, place as usize, sdu, is_good) {

@@ -1,17 +1,15 @@
-//! What a receiver keeps of frames that it could not decode, to combine it with later copies.
+//! Soft buffer: copies of undecoded frames, which the receiver combines with later ones.
 
 use super::{ArqError, Sdu, SoftValue};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How much is kept.
+/// Size of the soft buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftBufferConfig {
-    /// Most frames of which copies are kept. When one more comes, the frame is forgotten whose last copy came
-    /// longest ago.
+    /// Greatest number of frames of which copies are kept. For a further frame, the one whose last copy is oldest is forgotten.
     pub frames: u32,
-    /// How many copies of a frame are added up at most. Later ones are combined with what these have left, each
-    /// by itself, and not kept.
+    /// Greatest number of copies of a frame that are added up. Later copies are combined with their sum one by one, and not kept.
     pub copies: u32,
 }
 
@@ -27,7 +25,7 @@ impl SoftBufferConfig {
     }
 }
 
-/// A buffer for the radio link protocols: all frames that they may wait for, and more copies than they send.
+/// The default is large enough for the radio link protocols: every frame that they may wait for, and more copies than they send.
 impl Default for SoftBufferConfig {
     fn default() -> Self {
         Self { frames: 128, copies: 16 }
@@ -37,7 +35,7 @@ impl Default for SoftBufferConfig {
 struct Kept<S> {
     sum: S,
     copies: u32,
-    /// The number of the copy that was last added, among all that came.
+    /// Number of the last copy, counted over all copies of all frames.
     last: u64,
 }
 
@@ -53,8 +51,7 @@ impl<S: SoftValue> SoftBuffer<S> {
         Self { config, kept: BTreeMap::new(), copies: 0 }
     }
 
-    /// A copy of a frame is received; whether the frame passes its check now, after which nothing is kept of
-    /// it.
+    /// Receives a copy of a frame; returns whether the frame now passes its check, after which its copies are forgotten.
     pub(super) fn receive(&mut self, sdu: Sdu, copy: S) -> bool {
         self.copies += 1;
         let last = self.copies;
@@ -88,7 +85,7 @@ impl<S: SoftValue> SoftBuffer<S> {
         }
     }
 
-    /// Forgets frames that are not waited for any more.
+    /// Forgets frames whose fate is known.
     #[inline]
     pub(super) fn forget(&mut self, frames: Range<Sdu>) {
         if !self.kept.is_empty() {

@@ -1,32 +1,31 @@
-//! What is counted of the frames of a link.
+//! Statistics of the frames of a link.
 
 use crossfade_core::{DelayHistogram, SimTime, counters};
 
-/// What happened to the frames of one ARQ link, from one end to the other.
+/// Statistics of the frames of one ARQ link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArqStatistics {
-    /// Payloads sent for the first time, each counted once it has been sent to its end, as retransmissions and errors are.
+    /// Payloads sent for the first time. Like retransmissions and errors, they count at the end of their transmission.
     pub frames: u64,
-    /// Payloads retransmitted.
+    /// Retransmissions of payloads.
     pub retransmissions: u64,
     /// Frames without payload.
     pub idle_frames: u64,
-    /// Frames with payload that the channel spoiled.
+    /// Frames with payload that the channel corrupted or lost.
     pub frame_errors: u64,
     /// Payloads passed up at the other end, each once.
     pub frames_delivered: u64,
     /// Payloads given up, or lost in another way.
     pub frames_lost: u64,
-    /// Payloads passed up that had been accounted for already, because sequence numbers were ambiguous. The
-    /// packet they belong to has left.
+    /// Payloads passed up although their fate was known before, because sequence numbers were ambiguous. Their packet has already left.
     pub stray_frames: u64,
     /// Acknowledgements and requests sent back.
     pub feedback_sent: u64,
     /// Acknowledgements and requests that were lost.
     pub feedback_lost: u64,
-    /// How long payloads that were received waited for earlier ones (head-of-line blocking).
+    /// Histogram of the time that received payloads waited for earlier ones (head-of-line blocking).
     pub head_of_line_delay: DelayHistogram,
-    /// The sum of it, in seconds.
+    /// Sum of these waiting times, in seconds.
     pub head_of_line_delay_s: f64,
 }
 
@@ -45,12 +44,12 @@ counters!(ArqStatistics {
 });
 
 impl ArqStatistics {
-    /// Share of the frames with payload that the channel spoiled.
+    /// Share of the frames with payload that the channel corrupted or lost.
     pub fn frame_error_rate(&self) -> f64 {
         self.frame_errors as f64 / (self.frames + self.retransmissions) as f64
     }
 
-    /// Share of the payloads that never got through, of those whose fate is known.
+    /// Share of lost payloads among those whose fate is known.
     pub fn residual_frame_error_rate(&self) -> f64 {
         self.frames_lost as f64 / (self.frames_delivered + self.frames_lost) as f64
     }
@@ -60,17 +59,17 @@ impl ArqStatistics {
         (self.frames + self.retransmissions) as f64 / self.frames as f64
     }
 
-    /// A payload is passed up that was received `delay` ago.
+    /// Counts a payload that is passed up and was received `delay` ago.
     #[inline]
     pub(super) fn on_delivery(&mut self, delay: SimTime) {
         self.frames_delivered += 1;
         self.on_release(delay);
     }
 
-    /// A payload that was received `delay` ago waits no longer for earlier ones.
+    /// Adds the head-of-line delay of a payload that was received `delay` ago.
     #[inline]
     pub fn on_release(&mut self, delay: SimTime) {
-        // Most payloads wait for nothing: a branch costs less than a division.
+        // Most payloads do not wait: a branch costs less than a division.
         if delay > SimTime::ZERO {
             self.head_of_line_delay_s += delay.as_secs_f64();
         }

@@ -3,13 +3,13 @@
 use super::{ArqError, ArqSender, Content, Feedback, InOrderReceiver, Patience, Pdu, Protocol, Sdu};
 use crossfade_core::SimTime;
 
-/// The parameters of the protocol.
+/// Parameters of stop and wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopAndWaitConfig {
-    /// How long after the start of its transmission a frame is retransmitted: at least a frame, the delays of
-    /// both directions and the acknowledgement.
+    /// Time from the start of a frame's transmission to its retransmission: at least a frame, the delays of both directions and the
+    /// acknowledgement.
     pub timeout: SimTime,
-    /// After so many retransmissions a frame is given up; `None` never gives up.
+    /// Number of retransmissions after which a frame is given up; `None` never gives up.
     pub max_retransmissions: Option<u32>,
 }
 
@@ -34,22 +34,22 @@ impl Protocol for StopAndWaitConfig {
     }
 }
 
-/// Sends a frame until it is acknowledged or given up.
+/// Sender of stop and wait: sends one frame until it is acknowledged or given up.
 pub struct StopAndWaitSender {
     config: StopAndWaitConfig,
-    /// The number of the frame that is being sent, or else of the next one.
+    /// Number of the frame that is being sent, or else of the next one.
     seq: u64,
     current: Option<Sdu>,
-    /// Transmissions of it so far.
+    /// Number of transmissions of that frame so far.
     transmissions: u32,
-    /// When to send it again.
+    /// Time of its next retransmission.
     deadline: SimTime,
-    /// What the receiver is known to wait for. Less than `seq` when the last frame was given up.
+    /// Number of the frame that the receiver is known to wait for; less than `seq` after the last frame was given up.
     told: u64,
 }
 
 impl StopAndWaitSender {
-    /// A sender of nothing so far.
+    /// A sender before its first frame.
     pub fn new(config: &StopAndWaitConfig) -> Self {
         let deadline = SimTime::ZERO;
         Self { config: *config, seq: 0, current: None, transmissions: 0, deadline, told: 0 }
@@ -111,7 +111,7 @@ impl ArqSender for StopAndWaitSender {
     }
 }
 
-/// Passes up what is new and acknowledges everything.
+/// Receiver of stop and wait: passes up new frames and acknowledges every frame.
 pub type StopAndWaitReceiver = InOrderReceiver;
 
 #[cfg(test)]

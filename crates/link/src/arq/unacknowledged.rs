@@ -5,7 +5,7 @@ use super::{
 };
 use crossfade_core::SimTime;
 
-/// No protocol, and no parameters.
+/// Unacknowledged mode, which has no parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Unacknowledged;
 
@@ -30,7 +30,7 @@ impl Protocol for Unacknowledged {
     }
 }
 
-/// Sends each frame once (the unacknowledged mode of cellular links).
+/// Sender that sends each frame once (the unacknowledged mode of cellular links).
 #[derive(Debug, Default)]
 pub struct UnacknowledgedSender {
     seq: u64,
@@ -56,8 +56,8 @@ impl ArqSender for UnacknowledgedSender {
     }
 }
 
-/// Passes up what comes. Frames come in order and none twice, so a transmission that cannot be read is the
-/// loss of the next frame.
+/// Receiver that passes up each frame. Frames come in order and only once, so a transmission that cannot be read is the loss of the next
+/// frame.
 #[derive(Debug, Default)]
 pub struct UnacknowledgedReceiver {
     next: u64,
@@ -83,7 +83,7 @@ impl ArqReceiver for UnacknowledgedReceiver {
         self.delivery.take()
     }
 
-    /// No other copy will come.
+    /// Always false: there is only one copy of a frame.
     fn awaits(&self, _pdu: &Pdu) -> bool {
         false
     }

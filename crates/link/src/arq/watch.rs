@@ -1,24 +1,24 @@
-//! What became of each frame, for observers of the link.
+//! The fate of each frame, for observers of the link.
 
 use super::{Conditions, Outcome, Transmission};
 use crate::event::{LinkEvent, Verdict};
 use std::collections::VecDeque;
 
-/// Frames on the air, whose fate is told once the receiver knows it.
+/// Frames on the air of an observed link; the event of a frame is complete once the receiver knows its fate.
 pub(super) struct Watch {
-    /// Frames that were on the air when it began.
+    /// Number of frames that were on the air when observation began.
     missed: usize,
-    /// Each with the verdict on it alone.
+    /// Events of the frames on the air, each with the verdict on that copy alone.
     on_the_air: VecDeque<LinkEvent>,
 }
 
 impl Watch {
-    /// Begins while so many frames are on the air.
+    /// Begins observation while `on_the_air` frames are on the air.
     pub(super) fn new(on_the_air: usize) -> Self {
         Self { missed: on_the_air, on_the_air: VecDeque::new() }
     }
 
-    /// A frame is sent that passes its check alone or does not; `seq` is its number if it has no payload.
+    /// Records a frame that is sent and passes its check alone or not; `seq` is its number if it has no payload.
     #[cold]
     pub(super) fn on_transmission(
         &mut self,
@@ -38,7 +38,7 @@ impl Watch {
         });
     }
 
-    /// The oldest frame on the air is received: what became of it.
+    /// Completes the event of the oldest frame on the air, which is received.
     #[cold]
     pub(super) fn on_reception(&mut self, outcome: &Outcome) -> Option<LinkEvent> {
         if self.missed > 0 {

@@ -25,16 +25,16 @@ use crossfade_core::SimTime;
 /// The head does not count in the limit of the discipline. Whatever is dropped is added to the `dropped` of the call.
 pub struct ByteQueue {
     queue: Box<dyn QueueDiscipline + Send>,
-    /// How many bytes a packet of so many bytes takes on the link.
+    /// Maps the length of a packet to the bytes that it takes on the link.
     link_bytes: Box<dyn Fn(u32) -> u32 + Send>,
     discard_after: Option<SimTime>,
     /// The packet that leaves next, or has begun to leave.
     head: Waiting,
-    /// How many bytes it has, on the link.
+    /// Length of the head in bytes on the link.
     length: u32,
-    /// How many of them are left; 0 without a head.
+    /// Bytes of the head that have not left; 0 without a head.
     left: u32,
-    /// Bytes of all packets behind the head, as they are on the link.
+    /// Bytes of all packets behind the head, counted on the link.
     bytes_behind: u64,
 }
 
@@ -43,42 +43,42 @@ pub struct ByteQueue {
 pub struct Piece {
     /// The packet, and when it came; marked if the discipline has marked it.
     pub packet: Waiting,
-    /// How many bytes of the packet left before.
+    /// Bytes of the packet that left before.
     pub offset: u32,
-    /// How many bytes leave.
+    /// Bytes that leave.
     pub bytes: u32,
-    /// How many bytes of the packet stay at the head.
+    /// Bytes of the packet that stay at the head.
     pub left: u32,
 }
 
 impl Piece {
-    /// Whether the packet begins with it.
+    /// Whether it is the first piece of its packet.
     pub fn is_first(&self) -> bool {
         self.offset == 0
     }
 
-    /// Whether the packet ends with it.
+    /// Whether it is the last piece of its packet.
     pub fn is_last(&self) -> bool {
         self.left == 0
     }
 }
 
 impl ByteQueue {
-    /// Before an empty `queue`. Packets take their own bytes on the link, at least 1, and nothing is discarded by time.
+    /// A byte queue over an empty discipline. Packets take their own bytes on the link, at least 1, and there is no discard timer.
     pub fn new(queue: Box<dyn QueueDiscipline + Send>) -> Self {
         let head = Waiting { since: SimTime::ZERO, packet: Parcel::default() };
         let link_bytes = Box::new(|bytes: u32| bytes.max(1));
         Self { queue, link_bytes, discard_after: None, head, length: 0, left: 0, bytes_behind: 0 }
     }
 
-    /// A packet of n bytes takes `link_bytes(n)` bytes, at least 1: headers are added to it, or compressed. The discipline
+    /// Makes a packet of n bytes take `link_bytes(n)` bytes, at least 1, for headers that are added or compressed. The discipline still
     /// counts the packet's own bytes.
     #[must_use]
     pub fn with_link_bytes(self, link_bytes: impl Fn(u32) -> u32 + Send + 'static) -> Self {
         Self { link_bytes: Box::new(link_bytes), ..self }
     }
 
-    /// Discards a packet of which nothing has left a time `after` it came.
+    /// Adds a discard timer: a packet of which no byte has left within the time `after` is dropped.
     #[must_use]
     pub fn discarding(self, after: SimTime) -> Self {
         Self { discard_after: Some(after), ..self }
@@ -87,7 +87,7 @@ impl ByteQueue {
     /// Takes a packet at time `now`.
     ///
     /// # Errors
-    /// The discipline turned the packet away: here it is.
+    /// The packet, if the discipline refused it.
     pub fn push(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         self.discard(now, dropped);
         let before = dropped.len();
@@ -99,8 +99,8 @@ impl ByteQueue {
         outcome
     }
 
-    /// How many bytes the packet at the head has left, at time `now`; `None` if nothing waits. The discipline is asked for a packet
-    /// where there is no head.
+    /// Remaining bytes of the packet at the head at time `now`; `None` if no packet waits. Without a head, the discipline is asked for a
+    /// packet.
     pub fn head(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<u32> {
         self.discard(now, dropped);
         if self.left == 0 {
@@ -115,7 +115,7 @@ impl ByteQueue {
         Some(self.left)
     }
 
-    /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if nothing waits. A caller with more room asks
+    /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if no packet waits. A caller with more room asks
     /// again for bytes of the next packet.
     #[inline]
     pub fn take(&mut self, now: SimTime, most: u32, dropped: &mut Vec<Waiting>) -> Option<Piece> {
@@ -127,7 +127,7 @@ impl ByteQueue {
         Some(Piece { packet: self.head, offset, bytes, left: self.left })
     }
 
-    /// Like [`Self::take`], for `bytes` of a packet of which some have left and at least `bytes` have not: how many stay at the head.
+    /// Like [`Self::take`], for a packet of which some bytes have left and at least `bytes` have not; returns the bytes that stay at the head.
     #[inline]
     pub(crate) fn go_on(&mut self, bytes: u32) -> u32 {
         debug_assert!(self.begun() >= bytes, "{} bytes left of {}", self.left, self.length);
@@ -135,7 +135,7 @@ impl ByteQueue {
         self.left
     }
 
-    /// Discards what has waited for too long at time `now`. Every call that is told the time does it too.
+    /// Drops packets whose discard timer has expired by `now`. Every other call with a time does so too.
     pub fn discard(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) {
         let Some(after) = self.discard_after.filter(|after| *after <= now) else { return };
         let until = now - after;
@@ -148,19 +148,19 @@ impl ByteQueue {
         self.forget(&dropped[before..]);
     }
 
-    /// When the discard timer of a packet next ends; `None` without a timer, and where no packet waits whole.
+    /// Next expiry of a discard timer; `None` without a timer, and where no whole packet waits.
     pub fn next_discard(&self) -> Option<SimTime> {
         let head = self.is_whole().then_some(self.head.since);
         let since = head.into_iter().chain(self.queue.oldest()).min()?;
         Some(since.saturating_add(self.discard_after?))
     }
 
-    /// How many bytes all packets have left, on the link.
+    /// Remaining bytes of all packets, counted on the link.
     pub fn bytes(&self) -> u64 {
         self.bytes_behind + u64::from(self.left)
     }
 
-    /// How many packets have bytes left.
+    /// Number of packets with remaining bytes.
     #[inline]
     pub fn packets(&self) -> usize {
         self.queue.packets() + usize::from(self.left > 0)
@@ -172,13 +172,13 @@ impl ByteQueue {
         self.left == 0 && self.queue.packets() == 0
     }
 
-    /// How many bytes are left of a packet of which some have left; 0 without one.
+    /// Remaining bytes of a head of which some bytes have left; 0 without one.
     #[inline]
     pub fn begun(&self) -> u32 {
         if self.left < self.length { self.left } else { 0 }
     }
 
-    /// Whether there is a head of which nothing has left.
+    /// Whether there is a head of which no byte has left.
     fn is_whole(&self) -> bool {
         self.left > 0 && self.left == self.length
     }
@@ -192,7 +192,7 @@ impl ByteQueue {
         u64::from((self.link_bytes)(packet.bytes()))
     }
 
-    /// Forgets packets that have been dropped.
+    /// Updates the byte count for packets that have been dropped.
     fn forget(&mut self, dropped: &[Waiting]) {
         for waiting in dropped {
             self.bytes_behind -= self.length(waiting.packet);

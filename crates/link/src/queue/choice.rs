@@ -1,14 +1,13 @@
-//! The queues there are.
+//! The list of queue disciplines.
 
 use super::{CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueDiscipline, RedConfig};
 use crate::limit::QueueLimit;
 use crossfade_core::{OutOfRange, Stream};
 
-/// Which queue discipline a link has, and its parameters. The list of all there are; the macro below it, which makes them, is the other
-/// half of it.
+/// Queue discipline of a link, with its parameters. A new discipline is added here and to the macro below, which makes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueConfig {
-    /// First in, first out; what finds the queue full is dropped. `None` is without limit.
+    /// First in, first out; a packet that finds the queue full is dropped. `None` is without limit.
     DropTail(Option<QueueLimit>),
     /// Random early detection.
     Red(RedConfig),
@@ -22,7 +21,7 @@ pub enum QueueConfig {
     DualPi2(DualPi2Config),
 }
 
-/// Makes the queue that a configuration names and does the same with whichever it is; returns the error of a parameter outside its
+/// Makes the queue of a configuration and evaluates an expression with it, whichever it is; returns the error of a parameter outside its
 /// range.
 macro_rules! with_queue {
     ($config:expr, $draws:expr, |$queue:ident| $does:expr) => {
@@ -57,7 +56,7 @@ macro_rules! with_queue {
 pub(crate) use with_queue;
 
 impl QueueConfig {
-    /// The queue, empty. It draws from `draws` if it draws at all.
+    /// Builds the empty queue; `draws` is its random stream.
     ///
     /// # Errors
     /// A parameter outside its range.
@@ -65,7 +64,7 @@ impl QueueConfig {
         Ok(with_queue!(self, draws, |queue| Box::new(queue)))
     }
 
-    /// How much may wait; `None` is without limit.
+    /// Limit of the queue; `None` is without limit.
     pub fn limit(self) -> Option<QueueLimit> {
         match self {
             Self::DropTail(limit) => limit,

@@ -8,14 +8,14 @@ use crossfade_core::{OutOfRange, SimTime};
 /// The constants of `CoDel` (RFC 8289 section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// TARGET: how long a packet may wait in a queue that stands.
+    /// TARGET: acceptable standing queueing delay.
     pub target: SimTime,
-    /// INTERVAL: how long packets must have waited longer before the first is dropped; about the largest
-    /// round-trip time that the queue shall serve well.
+    /// INTERVAL: time for which delays must exceed the target before the first drop; about the largest round-trip time that the queue
+    /// shall serve well.
     pub interval: SimTime,
     /// `maxpacket_`: a queue that holds no more bytes than this drops nothing.
     pub mtu: u32,
-    /// Marks packets that allow it instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -66,7 +66,7 @@ impl CoDel {
 }
 
 impl QueueDiscipline for CoDel {
-    /// RFC 8289 section 5.4: the packet is stamped with its time.
+    /// Stamps the packet with its time (RFC 8289 section 5.4).
     fn enqueue(&mut self, now: SimTime, packet: Parcel, _dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         if !self.limit.admits(self.backlog.packets(), self.backlog.bytes, packet.bytes()) {
             return Err(packet);
@@ -107,9 +107,9 @@ impl QueueDiscipline for CoDel {
 /// The state of one queue (RFC 8289 section 5.2).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// When packets will have waited for longer than the target for an interval; `None` while they do not.
+    /// Time at which delays will have exceeded the target for an interval; `None` while they are below it.
     first_above_time: Option<SimTime>,
-    /// When the next packet is dropped.
+    /// Time of the next drop.
     drop_next: SimTime,
     /// Packets dropped since dropping began.
     count: u32,

@@ -1,11 +1,11 @@
-//! First in, first out; what finds the queue full is dropped.
+//! Drop tail: first in, first out; a packet that finds the queue full is dropped.
 
 use super::{Backlog, QueueDiscipline, Waiting};
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime};
 
-/// The plain queue of most routers.
+/// Drop-tail queue, the plain queue of most routers.
 ///
 /// A link with this queue alone is a [`Hop`](crate::Hop), which is faster.
 #[derive(Clone, Debug)]

@@ -7,20 +7,19 @@ use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime};
 use std::collections::VecDeque;
 
-/// What an [`FqCoDel`] is made of (RFC 8290 section 5.2).
+/// Parameters of [`FqCoDel`] (RFC 8290 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCoDelConfig {
-    /// What controls the delay of each queue.
+    /// Parameters of `CoDel` in each queue.
     pub codel: CoDelConfig,
-    /// What all queues hold together.
+    /// Limit of all queues together.
     pub limit: QueueLimit,
-    /// How many bytes a queue may send before it is the next one's turn.
+    /// Bytes that a queue may send in its turn.
     pub quantum: u32,
-    /// How many queues there are.
+    /// Number of queues.
     pub queues: u32,
-    /// Scatters flows over the queues at random, so that two may share one; another number scatters them in
-    /// another way. `None` gives flow number n the queue n modulo [`queues`](Self::queues): no two flows
-    /// share one as long as there are enough.
+    /// Salt of the hash that scatters flows over the queues, so that two may share one. `None` gives flow n the queue n modulo
+    /// [`queues`](Self::queues): no two flows share a queue as long as there are enough.
     pub perturbation: Option<u64>,
 }
 
@@ -49,7 +48,7 @@ impl Default for FqCoDelConfig {
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     config: FqCoDelConfig,
-    /// As many as were used so far.
+    /// The queues that were used so far.
     flows: Vec<FlowQueue>,
     new_flows: VecDeque<usize>,
     old_flows: VecDeque<usize>,
@@ -62,13 +61,13 @@ pub struct FqCoDel {
 struct FlowQueue {
     backlog: Backlog,
     control: Control,
-    /// Bytes that it may still send before the next one's turn.
+    /// Bytes that the queue may still send in its turn.
     credits: i64,
-    /// Whether it is among the new or old flows.
+    /// Whether the queue is in the list of new or of old flows.
     is_active: bool,
 }
 
-/// RFC 8290 section 4.1: so many packets at most are dropped at once when there are too many.
+/// Greatest number of packets that are dropped at once when the limit is exceeded (RFC 8290 section 4.1).
 const DROP_BATCH: usize = 64;
 
 impl FqCoDel {
@@ -114,8 +113,8 @@ impl FqCoDel {
         }
     }
 
-    /// RFC 8290 section 4.1: half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from
-    /// its head. Searching all queues is slow, which is why several are dropped at once.
+    /// Drops half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from its head (RFC 8290 section 4.1). Searching all
+    /// queues is slow, which is why several packets are dropped at once.
     fn drop_from_the_fattest(&mut self, dropped: &mut Vec<Waiting>) {
         let mut fattest = 0;
         for index in 1..self.flows.len() {
@@ -134,7 +133,7 @@ impl FqCoDel {
 }
 
 impl QueueDiscipline for FqCoDel {
-    /// RFC 8290 section 4.1. No packet is turned away: older ones are dropped, perhaps of other flows.
+    /// Takes every packet; over the limit, older packets are dropped, perhaps of other flows (RFC 8290 section 4.1).
     fn enqueue(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         let index = self.classify(packet.flow());
         if index >= self.flows.len() {
@@ -160,7 +159,7 @@ impl QueueDiscipline for FqCoDel {
         Ok(())
     }
 
-    /// RFC 8290 section 4.2.
+    /// Serves new flows before old ones, each within its credits (RFC 8290 section 4.2).
     fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting> {
         loop {
             let is_new = !self.new_flows.is_empty();

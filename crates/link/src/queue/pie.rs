@@ -1,4 +1,4 @@
-//! PIE: drops arriving packets at random, so often that the delay of the queue comes to a target.
+//! PIE: drops arriving packets at random, with a probability that brings the queueing delay to a target.
 
 use super::{Backlog, QueueDiscipline, Updates, Waiting, mark};
 use crate::limit::QueueLimit;
@@ -9,22 +9,21 @@ use rand::RngExt;
 /// The constants of PIE (RFC 8033 section 4). [`PieConfig::new`] gives the usual values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PieConfig {
-    /// What the queue holds.
+    /// Limit of the queue.
     pub limit: QueueLimit,
-    /// `QDELAY_REF`: the delay to come to.
+    /// `QDELAY_REF`: target of the queueing delay.
     pub target: SimTime,
-    /// `T_UPDATE`: how often the probability is computed anew.
+    /// `T_UPDATE`: time between two updates of the drop probability.
     pub t_update: SimTime,
-    /// `MAX_BURST`: so long nothing is dropped after the queue was short.
+    /// `MAX_BURST`: time without drops after the queue was short.
     pub max_burst: SimTime,
-    /// How much the probability changes for a second of delay above the target, in 1/s.
+    /// Change of the probability for each second of delay above the target, in 1/s.
     pub alpha: f64,
-    /// How much it changes for a second by which the delay has grown, in 1/s.
+    /// Change of the probability for each second by which the delay has grown, in 1/s.
     pub beta: f64,
-    /// `MEAN_PKTSIZE` in bytes: two packets that wait are no queue.
+    /// `MEAN_PKTSIZE` in bytes: a queue of no more than two such packets is never dropped from.
     pub mean_packet: u32,
-    /// Marks packets that allow it instead of dropping them, while the probability is below
-    /// [`Pie::MARK_ECNTH`].
+    /// Whether ECN-capable packets are marked instead of dropped, while the probability is below [`Pie::MARK_ECNTH`].
     pub ecn: bool,
 }
 
@@ -58,7 +57,7 @@ impl PieConfig {
 /// A first-in first-out queue under PIE, the proportional integral controller enhanced (RFC 8033), with ECN (section
 /// 5.1) and capped steps (section 5.5).
 ///
-/// The delay is that of the packet that left last, by its timestamp (section 4.3), and zero once nothing waits.
+/// The delay is that of the packet that left last, by its timestamp (section 4.3), and zero once no packet waits.
 #[derive(Clone, Debug)]
 pub struct Pie {
     config: PieConfig,
@@ -69,7 +68,7 @@ pub struct Pie {
     ecn_marks: u64,
 }
 
-/// What is computed anew every `T_UPDATE`.
+/// State that is updated every `T_UPDATE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Control {
     drop_prob: f64,
@@ -99,7 +98,7 @@ impl Pie {
         Ok(Self { config, stream, backlog: Backlog::default(), control, updates, ecn_marks: 0 })
     }
 
-    /// Makes up for the updates that were due by `now`.
+    /// Carries out the updates that were due by `now`.
     fn update(&mut self, now: SimTime) {
         let Self { config, control, updates, .. } = self;
         updates.make_up(now, |_| {
@@ -109,7 +108,7 @@ impl Pie {
         });
     }
 
-    /// RFC 8033 section 4.1: the random drop, with what keeps it from emptying the queue.
+    /// Decides the random drop of an arriving packet, which never empties the queue (RFC 8033 section 4.1).
     fn drops_early(&mut self) -> bool {
         let PieConfig { target, mean_packet, .. } = self.config;
         let Control { drop_prob, qdelay_old, .. } = self.control;
@@ -122,7 +121,7 @@ impl Pie {
 }
 
 impl Control {
-    /// RFC 8033 section 4.2 and, for the burst, section 4.4.
+    /// Updates the drop probability (RFC 8033 section 4.2) and the burst allowance (section 4.4).
     fn update(&mut self, config: &PieConfig) {
         let PieConfig { target, t_update, max_burst, alpha, beta, .. } = *config;
         let (qdelay, old) = (self.qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
@@ -146,7 +145,7 @@ impl Control {
     }
 }
 
-/// By how much a step is reduced: a small probability takes small steps (RFC 8033 section 4.2).
+/// Factor that makes steps small while the probability is small (RFC 8033 section 4.2).
 fn auto_tuning(drop_prob: f64) -> f64 {
     let steps = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
     steps.into_iter().find(|(below, _)| drop_prob < *below).map_or(1.0, |(_, divisor)| divisor)

@@ -6,10 +6,10 @@ use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
-/// What a [`Red`] is made of. [`RedConfig::new`] gives the usual values.
+/// Parameters of [`Red`]. [`RedConfig::new`] gives the usual values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedConfig {
-    /// What the queue holds. RED measures its queue in what this counts, packets or bytes.
+    /// Limit of the queue. RED measures its queue in the unit of the limit, packets or bytes.
     pub limit: QueueLimit,
     /// The average queue below which nothing is marked, in packets or bytes as the limit.
     pub min_th: f64,
@@ -22,11 +22,10 @@ pub struct RedConfig {
     pub w_q: f64,
     /// Between `max_th` and twice that, the probability grows from `max_p` to 1 instead of jumping to it.
     pub gentle: bool,
-    /// Marks packets that allow it instead of dropping them, up to `max_th` (twice that if gentle). Beyond,
-    /// and when the queue is full, all are dropped.
+    /// Whether ECN-capable packets are marked instead of dropped, up to `max_th` (twice that if gentle). Beyond it, and when the queue is
+    /// full, all packets are dropped.
     pub ecn: bool,
-    /// How long the link takes for a typical small packet: an idle link counts as so many arrivals at an
-    /// empty queue.
+    /// Transmission time of a typical small packet: idle time counts as arrivals of such packets at an empty queue.
     pub idle_packet_time: SimTime,
     /// The longest packet: where bytes are counted, one half as long is marked half as often.
     pub max_packet: u32,
@@ -78,20 +77,20 @@ pub struct Red {
     config: RedConfig,
     stream: Stream,
     backlog: Backlog,
-    /// The average queue.
+    /// Average length of the queue.
     avg: f64,
     /// Packets since the last that was marked; `None` where the average is below `min_th` (-1 in the paper).
     count: Option<u32>,
-    /// Since when the link has been idle.
+    /// Start of the link's idle time; `None` while it is busy.
     q_time: Option<SimTime>,
     ecn_marks: u64,
 }
 
-/// What the average says of an arriving packet.
+/// Decision by the average queue on an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Region {
     Pass,
-    /// Mark with this probability, were marks independent.
+    /// Mark with this probability, before marks are spread evenly.
     Mark(f64),
     Drop,
 }
@@ -107,7 +106,7 @@ impl Red {
         Ok(Self { config, stream, backlog, avg: 0.0, count: None, q_time: Some(SimTime::ZERO), ecn_marks: 0 })
     }
 
-    /// Floyd93 section IV: the average takes in an arrival that finds `queue`.
+    /// Updates the average with an arrival that finds `queue` (Floyd93 section IV).
     fn update_average(&mut self, now: SimTime, queue: f64) {
         let w_q = self.config.w_q;
         if let Some(q_time) = self.q_time.take() {
@@ -138,7 +137,7 @@ impl Red {
         })
     }
 
-    /// Whether to mark the packet of this arrival.
+    /// Draws whether the arriving packet is marked.
     fn draws_mark(&mut self, p_b: f64) -> bool {
         let count = self.count.map_or(0, |count| count.saturating_add(1));
         let marks = self.stream.random::<f64>() < p_a(p_b, count);
@@ -147,8 +146,8 @@ impl Red {
     }
 }
 
-/// Floyd93 section VII: with this probability marks are spread evenly, the number of packets from one to the
-/// next being uniform instead of geometric.
+/// Probability of a mark that spreads marks evenly: the number of packets from one mark to the next is uniform instead of geometric
+/// (Floyd93 section VII).
 fn p_a(p_b: f64, count: u32) -> f64 {
     let counted = f64::from(count) * p_b;
     if counted < 1.0 { p_b / (1.0 - counted) } else { 1.0 }
@@ -164,7 +163,7 @@ impl QueueDiscipline for Red {
         let RedConfig { limit, ecn, .. } = self.config;
         let (packets, bytes) = (self.backlog.packets(), self.backlog.bytes);
         self.update_average(now, limit.measure(packets, bytes));
-        // A full queue drops what it could have marked, and draws nothing.
+        // A full queue drops packets that it could have marked, without a draw.
         let admits = limit.admits(packets, bytes, packet.bytes());
         let region = if admits { self.region(packet.bytes()) } else { Region::Drop };
         let drops = match region {

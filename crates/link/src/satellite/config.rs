@@ -1,17 +1,17 @@
-//! What a satellite link is made of, and what follows from it without a run.
+//! Configuration of satellite links, and closed forms of their capacity and delay.
 
 use super::gate::Gate;
 use super::orbit::Orbit;
 use crossfade_core::{OutOfRange, SimTime};
 
-/// What both directions of a satellite link share.
+/// Parameters that both directions of a satellite link share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SatelliteConfig {
-    /// How long satellites stay assigned.
+    /// Length of a satellite slot, for which satellite and rate are assigned.
     pub slot: SimTime,
-    /// When the first boundary comes, within a slot of the start; without it a draw, uniform over a slot.
+    /// Time of the first boundary, within a slot of the start; `None` draws it uniformly over a slot.
     pub offset: Option<SimTime>,
-    /// What is left of the capacity around a boundary.
+    /// Outage and ramp of the capacity around a boundary.
     pub gate: Gate,
     /// The probability that the satellite changes at a boundary. An [`Orbit`] decides by itself.
     pub handover: f64,
@@ -20,11 +20,11 @@ pub struct SatelliteConfig {
     pub longer_outage: SimTime,
     /// Propagation.
     pub base_delay: BaseDelay,
-    /// What is added to the delay around a boundary.
+    /// Delay spike around a boundary.
     pub spike: Spike,
-    /// The share of time in which something stands between terminal and satellite.
+    /// Share of time in which an obstruction stands between terminal and satellite.
     pub obstructed: f64,
-    /// How long an obstruction lasts in the mean, if no boundary ends it.
+    /// Mean duration of an obstruction, if no boundary ends it.
     pub obstruction: SimTime,
 }
 
@@ -37,26 +37,26 @@ pub enum BaseDelay {
     Orbit(Box<Orbit>),
 }
 
-/// What is added to the one-way delay from the beginning of the outage before a boundary on.
+/// Delay spike: time added to the one-way delay from the beginning of the outage before a boundary on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spike {
     /// Least height of a spike.
     pub least: SimTime,
-    /// The mean of what comes on top, exponential.
+    /// Mean of the exponential part above the least height.
     pub beyond: SimTime,
-    /// The most.
+    /// Greatest height of a spike.
     pub most: SimTime,
-    /// How long after the boundary the spike ends.
+    /// Time from the boundary to the end of the spike.
     pub after: SimTime,
 }
 
 impl Spike {
-    /// Nothing is added.
+    /// No spike.
     pub const NONE: Self =
         Self { least: SimTime::ZERO, beyond: SimTime::ZERO, most: SimTime::ZERO, after: SimTime::ZERO };
 }
 
-/// A direction of a satellite link. Their draws are independent, but for those of the slots.
+/// A direction of a satellite link. Draws of both directions are independent, except for those of the shared slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionName {
     /// From the gateway to the terminal.
@@ -66,7 +66,7 @@ pub enum DirectionName {
 }
 
 impl DirectionName {
-    /// The other one.
+    /// The other direction.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -75,7 +75,7 @@ impl DirectionName {
         }
     }
 
-    /// The stream that its draws come from.
+    /// Name of the direction's random stream.
     pub(super) fn stream(self) -> &'static str {
         match self {
             Self::Down => "satellite.down",
@@ -84,10 +84,10 @@ impl DirectionName {
     }
 }
 
-/// What one direction has of its own.
+/// Parameters of one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionConfig {
-    /// The mean rate in bit/s where nothing is closed.
+    /// Mean rate in bit/s outside outages and obstructions.
     pub rate_bps: f64,
     /// The standard deviation of the logarithm of the rate from slot to slot.
     pub spread_between: f64,
@@ -97,15 +97,14 @@ pub struct DirectionConfig {
     pub spread_within: f64,
     /// The correlation of that logarithm from one step to the next.
     pub step_correlation: f64,
-    /// What may be sent is granted once in this time, all at once; zero for a stream of bits.
+    /// Time between two grants, each of which lets a burst be sent at once; zero for a continuous stream of bits.
     pub grant: SimTime,
-    /// The share of what is granted that comes half of that time later.
+    /// Share of each grant that comes half of that time later.
     pub half_grant: f64,
-    /// The standard deviation of the logarithm of what is granted at once, beyond what the rate allows: independent from one time
-    /// between two grants to the next, of mean 1.
+    /// Standard deviation of the logarithm of a grant's size relative to the rate: independent from grant to grant, of mean 1.
     pub grant_spread: f64,
-    /// How often grants come at another phase than before: half of these moves last, and of the others the next grants come at the
-    /// phase of before.
+    /// Probability that grants come at another phase than before: half of these moves last, and after the others grants return to the
+    /// earlier phase.
     pub grant_moves: f64,
     /// The probability that a packet is lost.
     pub loss: f64,
@@ -113,7 +112,7 @@ pub struct DirectionConfig {
     pub outage_loss: f64,
 }
 
-/// What is known of a direction without a run.
+/// Closed forms of a direction, known without a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosedForms {
     /// The mean capacity in bit/s.
@@ -128,15 +127,15 @@ pub struct ClosedForms {
 }
 
 impl SatelliteConfig {
-    /// How often within a slot the rate changes: each so long.
+    /// Time between two changes of the rate within a slot.
     pub const STEP: SimTime = SimTime::from_millis(100);
 
-    /// An outage lasts longer by at most this part of a slot.
+    /// Greatest extension of an outage: a quarter of a slot.
     pub(super) fn longest_extension(&self) -> SimTime {
         SimTime::from_nanos(self.slot.as_nanos() / 4)
     }
 
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// A slot that is shorter than 1 s or than four times what a boundary takes, an offset or a share outside its range, delays
@@ -186,7 +185,7 @@ impl SatelliteConfig {
         }
     }
 
-    /// What holds of `direction` in the long run. Of an orbit without gaps: what its first hour says.
+    /// Closed forms of `direction` in the long run; for an orbit without gaps, those of its first hour.
     pub fn closed_forms(&self, direction: &DirectionConfig) -> ClosedForms {
         let slot_s = self.slot.as_secs_f64();
         // The mean of an exponential that is cut at the longest extension.
@@ -223,12 +222,12 @@ impl SatelliteConfig {
 }
 
 impl DirectionConfig {
-    /// How often grants come at another phase than those before: both have stayed, or returned, otherwise.
+    /// Probability that a grant has another phase than the one before.
     fn moved_share(&self) -> f64 {
         1.0 - (1.0 - self.grant_moves / 2.0) * (1.0 - self.grant_moves)
     }
 
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// A rate, a spread, a correlation or a probability outside its range; a grant longer than 1 s.

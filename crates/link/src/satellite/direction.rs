@@ -7,7 +7,7 @@ use crate::occupancy::Capacity;
 use crossfade_core::{RunSeed, SimTime};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What one direction can send when.
+/// Capacity of one direction over time, made slot by slot.
 #[derive(Debug)]
 pub(super) struct Direction {
     pub(super) slots: Arc<Slots>,
@@ -16,37 +16,37 @@ pub(super) struct Direction {
     steps: Numbered,
     phases: Numbered,
     cycles: Numbered,
-    /// The bits of all slots before each number, as far as they have been asked for.
+    /// Total bits of all slots before each number, as far as they have been needed.
     totals: Mutex<Vec<f64>>,
-    /// The slots that were asked for last.
+    /// The slots that were used last.
     recent: Mutex<Vec<Arc<SlotCapacity>>>,
 }
 
-/// What one direction can send in a slot.
+/// Capacity of one direction in a slot.
 #[derive(Debug)]
 pub(super) struct SlotCapacity {
     pub(super) number: u64,
     pub(super) can: Can,
-    /// The bits in all.
+    /// Total bits of the slot.
     bits: f64,
 }
 
-/// How it can be sent.
+/// How the capacity of a slot is spread over it.
 #[derive(Debug)]
 pub(super) enum Can {
     /// Grants, in order of time.
     Granted(Vec<Grant>),
-    /// A stream of bits; pieces of one rate, from the beginning of the slot on.
+    /// A stream of bits: pieces of constant rate, from the beginning of the slot on.
     Flowing(Vec<Piece>),
 }
 
-/// What may be sent at once.
+/// A grant: bytes that may be sent at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
-    /// How far into its slot.
+    /// Time from the beginning of the slot.
     pub(super) into: SimTime,
     pub(super) bytes: u64,
-    /// Bytes of all grants of the slot before it.
+    /// Bytes of all earlier grants of the slot.
     pub(super) bytes_before: u64,
 }
 
@@ -57,18 +57,18 @@ impl Grant {
     }
 }
 
-/// A time of one rate.
+/// A piece of constant rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
-    /// From how far into its slot on.
+    /// Beginning of the piece, from the beginning of the slot.
     pub(super) from: SimTime,
-    /// The bits of the slot before it.
+    /// Bits of the slot before the piece.
     pub(super) bits_before: f64,
     pub(super) rate_bps: f64,
 }
 
 impl Direction {
-    /// So many slots are kept: those of what is under way, and of the times between which capacity is asked for.
+    /// Number of slots that are kept: those of packets under way, and of the times between which capacity is measured.
     const RECENT: usize = 4;
 
     pub(super) fn new(
@@ -90,7 +90,7 @@ impl Direction {
         }
     }
 
-    /// The mean rate of a slot in bit/s, where nothing is closed: lognormal, of mean [`rate_bps`](DirectionConfig::rate_bps).
+    /// Mean rate of a slot in bit/s outside outages and obstructions: lognormal, of mean [`rate_bps`](DirectionConfig::rate_bps).
     pub(super) fn slot_rate_bps(&self, slot: u64) -> f64 {
         let DirectionConfig { rate_bps, spread_between: spread, slot_correlation: correlation, .. } =
             self.config;
@@ -195,7 +195,7 @@ impl Direction {
         (grants, bytes_before as f64 * 8.0)
     }
 
-    /// A slot, made or kept.
+    /// The capacity of a slot, made now or kept from before.
     pub(super) fn slot(&self, number: u64) -> Arc<SlotCapacity> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = recent.iter().find(|slot| slot.number == number) {
@@ -209,7 +209,7 @@ impl Direction {
         slot
     }
 
-    /// The bits of all slots before that number.
+    /// Total bits of all slots before `number`.
     fn bits_before(&self, number: u64) -> f64 {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         for slot in totals.len() as u64 - 1..number {
@@ -225,7 +225,7 @@ impl Direction {
         self.bits_before(number) + self.slot(number).bits_by(into)
     }
 
-    /// After so many slots without capacity nothing is expected any more: half a day of them.
+    /// Number of slots without capacity, half a day, after which the search for capacity ends.
     pub(super) const PATIENCE: u64 = 2880;
 }
 
@@ -245,7 +245,7 @@ impl SlotCapacity {
     }
 }
 
-/// The pieces of one rate, and the bits of all.
+/// Pieces of constant rate in a slot, and their total bits.
 fn pieces(rates: &[f64], levels: &Levels, length: SimTime) -> (Vec<Piece>, f64) {
     let steps = (0..rates.len() as u64).map(|step| SatelliteConfig::STEP * step);
     let mut starts: Vec<SimTime> =
@@ -264,7 +264,7 @@ fn pieces(rates: &[f64], levels: &Levels, length: SimTime) -> (Vec<Piece>, f64) 
     (pieces, bits_before)
 }
 
-/// The capacity of a direction, to measure its use against.
+/// The capacity of a direction over time, against which utilisation is measured.
 #[derive(Clone, Debug)]
 pub struct Capacities(pub(super) Arc<Direction>);
 

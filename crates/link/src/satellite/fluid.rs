@@ -7,7 +7,7 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Sends packets at the rate that holds: one that meets a change goes on at the new rate.
+/// Transmitter without grants: sends packets at the momentary rate; a packet that meets a change goes on at the new rate.
 pub(super) struct FluidService {
     direction: Arc<Direction>,
     delays: Delays,
@@ -20,7 +20,7 @@ impl FluidService {
         Self { direction, delays, slot }
     }
 
-    /// The rate at `now` in bit/s, and until when it holds.
+    /// Rate at `now` in bit/s, and the time until which it holds.
     fn at(&mut self, now: SimTime) -> (f64, SimTime) {
         let slots = &self.direction.slots;
         let (number, into) = slots.locate(now);
@@ -33,7 +33,7 @@ impl FluidService {
         (pieces[next - 1].rate_bps, slots.time(number, end))
     }
 
-    /// When there is a rate, from `now` on; [`SimTime::MAX`] if there is none for a long time.
+    /// First time from `now` on with a rate above 0; [`SimTime::MAX`] if there is none for half a day.
     fn opens(&mut self, now: SimTime) -> SimTime {
         let patience = self.direction.slots.config.slot.saturating_mul(Direction::PATIENCE);
         let last = now.saturating_add(patience);

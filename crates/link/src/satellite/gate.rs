@@ -2,21 +2,20 @@
 
 use crossfade_core::SimTime;
 
-/// What is left of the capacity around each boundary of slots: nothing until the boundary, and perhaps longer; then it comes back
-/// over a ramp.
+/// Outage and ramp around each boundary of slots: no capacity until the boundary, and perhaps longer; then the rate returns over a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// For so long before the boundary nothing is left.
+    /// Duration of the outage before the boundary.
     pub outage: SimTime,
-    /// For so long after the outage the rate comes back, in four steps.
+    /// Duration of the ramp after the outage, in four steps.
     pub ramp: SimTime,
 }
 
-/// From when into a slot on which share of its rate is left.
+/// Steps of a slot: the time into the slot, and the share of the rate from then on.
 pub(super) type Levels = [(SimTime, f64); 7];
 
 impl Gate {
-    /// What never closes.
+    /// A gate without outage and ramp.
     pub const OPEN: Self = Self { outage: SimTime::ZERO, ramp: SimTime::ZERO };
 
     /// The steps of a ramp: the share of the ramp at which each ends, and the share of the rate that it has. Both are those of a
@@ -24,7 +23,7 @@ impl Gate {
     /// rate from there on, where every other outage lasts 30 ms longer in the mean.
     pub const RAMP: [(f64, f64); 4] = [(1.0 / 12.0, 0.24), (1.0 / 6.0, 0.5), (1.0 / 3.0, 0.66), (1.0, 0.89)];
 
-    /// How much of a slot's time is lost at a boundary whose outage lasts `longer` beyond it.
+    /// Time of full rate that is lost at a boundary whose outage lasts `longer` beyond it.
     pub fn lost(self, longer: SimTime) -> SimTime {
         let mut before = 0.0;
         let of_ramp = Self::RAMP.iter().map(|(end, level)| {
@@ -51,7 +50,7 @@ impl Gate {
     }
 }
 
-/// The share that is left `into` a slot.
+/// Share of the rate at the time `into` a slot.
 pub(super) fn level(levels: &Levels, into: SimTime) -> f64 {
     levels[levels.partition_point(|(from, _)| *from <= into) - 1].1
 }

@@ -1,4 +1,4 @@
-//! A transmitter that sends what it is granted, when it is granted.
+//! A transmitter that sends in grants.
 
 use super::delay::Delays;
 use super::direction::{Can, Capacities, Direction, Grant, SlotCapacity};
@@ -7,15 +7,15 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Sends packets as grants allow. Large packets take several grants and leave with the last; small ones share one. A grant that
-/// finds nothing to send is lost, and so is the rest of one when the queue runs empty.
+/// Transmitter with grants. Large packets take several grants and leave with the last; small ones share one. A grant that finds no
+/// packet is lost, and so is the rest of a grant when the queue runs empty.
 pub(super) struct GrantService {
     direction: Arc<Direction>,
     delays: Delays,
     slot: Arc<SlotCapacity>,
-    /// The grant of the slot that is used next.
+    /// Index of the slot's next grant.
     next: usize,
-    /// The time of the one in use, and the bytes that are left of it.
+    /// Time of the grant in use, and its remaining bytes.
     at: SimTime,
     left: u64,
 }
@@ -30,7 +30,7 @@ impl GrantService {
         if let Can::Granted(grants) = &self.slot.can { grants } else { &[] }
     }
 
-    /// The next grant and its time; `None` if there is none for a long time.
+    /// The next grant and its time; `None` if there is none for half a day.
     fn look_ahead(&mut self) -> Option<(SimTime, Grant)> {
         let last = self.slot.number + Direction::PATIENCE;
         loop {
@@ -62,7 +62,7 @@ impl Service for GrantService {
             return SimTime::MAX;
         }
         if was_idle {
-            // What comes at the time of a grant comes too late for it.
+            // A packet that comes at the time of a grant is too late for it.
             self.left = 0;
             self.pass(ready);
         }

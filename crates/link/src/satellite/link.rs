@@ -12,14 +12,14 @@ use crate::queue::QueueConfig;
 use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
 use std::sync::Arc;
 
-/// One direction of a satellite link in a run. The other one, made of the same config and seed, has the same slots.
+/// One direction of a satellite link in a run. The other direction, made of the same configuration and seed, has the same slots.
 pub struct Satellite {
     direction: Arc<Direction>,
     config: DirectionConfig,
 }
 
 impl Satellite {
-    /// The direction called `name`.
+    /// Makes the direction called `name`.
     ///
     /// # Errors
     /// A parameter outside its range.
@@ -36,29 +36,29 @@ impl Satellite {
         Ok(Self { direction, config })
     }
 
-    /// What it can send when.
+    /// Capacity of the direction over time.
     pub fn capacities(&self) -> Capacities {
         Capacities(Arc::clone(&self.direction))
     }
 
-    /// The one-way delay of what is sent at `now`, spikes included.
+    /// One-way delay of a packet that is sent at `now`, spikes included.
     pub fn delay(&self, now: SimTime) -> SimTime {
         Delays::new(Arc::clone(&self.direction.slots)).at(now)
     }
 
-    /// The mean rate in bit/s of the slot at `now`, where nothing is closed.
+    /// Mean rate in bit/s of the slot at `now`, outside outages and obstructions.
     pub fn slot_rate_bps(&self, now: SimTime) -> f64 {
         self.direction.slot_rate_bps(self.direction.slots.locate(now).0)
     }
 
-    /// When the slot at `now` ends.
+    /// End of the slot at `now`.
     pub fn next_boundary(&self, now: SimTime) -> SimTime {
         let slots = &self.direction.slots;
         slots.time(slots.locate(now).0 + 1, SimTime::ZERO)
     }
 
-    /// The link, with a queue in front, which draws from `draws` if it draws at all, and a further `delay` behind;
-    /// `losses` are the draws of what is lost.
+    /// Builds the link, with a queue before it and a further `delay` behind it; `draws` is the random stream of the queue, `losses` that of
+    /// losses.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.

@@ -1,4 +1,4 @@
-//! Losses that are not congestion.
+//! Losses on a satellite link that are not due to congestion.
 
 use super::config::DirectionConfig;
 use super::delay::Delays;
@@ -6,15 +6,15 @@ use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
 
-/// Loses packets with one probability, and with another those that would arrive during an outage.
+/// Loss process with one probability for most packets, and another one for packets that would arrive during an outage.
 ///
-/// One number is drawn for each transmission, whatever the probability.
+/// Each transmission takes one draw, whatever the probability.
 pub(super) struct SatelliteLoss {
     delays: Delays,
     loss: f64,
     outage_loss: f64,
     stream: Stream,
-    /// Numbers drawn so far, and the last of them.
+    /// Number of draws so far, and the last one.
     drawn: u64,
     number: f64,
 }

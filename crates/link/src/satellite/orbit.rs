@@ -8,12 +8,12 @@ use std::f64::consts::TAU;
 const EARTH_KM: f64 = 6371.0;
 /// The earth's gravitational parameter in km^3/s^2 (WGS 84).
 const GRAVITY: f64 = 398_600.441_8;
-/// How fast the earth turns, in rad/s (WGS 84).
+/// Angular velocity of the earth in rad/s (WGS 84).
 const TURN: f64 = 7.292_115e-5;
 /// The speed of light in km/s.
 const LIGHT: f64 = 299_792.458;
 
-/// A place on the earth, a sphere.
+/// A place on the earth, which is taken for a sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Degrees north.
@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where it is when the earth has turned by `angle`, in radii of the earth.
+    /// Position in radii of the earth when the earth has turned by `angle`.
     fn up(self, angle: f64) -> [f64; 3] {
         let (sin_latitude, cos_latitude) = libm::sincos(self.latitude_deg.to_radians());
         let (sin, cos) = libm::sincos(self.longitude_deg.to_radians() + angle);
@@ -35,33 +35,33 @@ impl Place {
 /// Journal of the British Interplanetary Society 37, 1984).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shell {
-    /// Above the ground.
+    /// Altitude above the ground in km.
     pub altitude_km: f64,
     /// Inclination of the planes against the equator, in degrees.
     pub inclination_deg: f64,
-    /// How many planes.
+    /// Number of orbital planes.
     pub planes: u32,
-    /// How many satellites on each.
+    /// Number of satellites in each plane.
     pub per_plane: u32,
-    /// How far a satellite stands ahead of its neighbour in the plane to the west, in parts of 360 degrees over all satellites.
+    /// Phasing F: a satellite is ahead of its neighbour in the plane to the west by F parts of 360 degrees over the number of satellites.
     pub phasing: u32,
 }
 
-/// What a bent pipe goes through: from a terminal to one satellite of a shell, and down to a gateway.
+/// A bent pipe: from a terminal to one satellite of a shell, and down to a gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Orbit {
-    /// The satellites.
+    /// The shell of satellites.
     pub shell: Shell,
-    /// One end.
+    /// Place of the terminal.
     pub terminal: Place,
     /// Place of the gateway.
     pub gateway: Place,
-    /// How high a satellite must stand over both.
+    /// Least elevation of a satellite over terminal and gateway, in degrees.
     pub min_elevation_deg: f64,
 }
 
 impl Orbit {
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// An altitude, an angle or a number of satellites outside its range.
@@ -103,7 +103,7 @@ impl Orbit {
         Ok(())
     }
 
-    /// Seen from a moment of the day that is drawn.
+    /// The satellites in a run, which begins at a drawn time of the day.
     pub(super) fn pass(&self, seed: RunSeed) -> Pass {
         let share: f64 = seed.stream("satellite.orbit").random();
         Pass { orbit: self.clone(), begins_s: share * TAU / TURN }
@@ -116,7 +116,7 @@ impl Orbit {
         (0..slots).map(|number| pass.best(slot * number)).collect()
     }
 
-    /// The share of slots whose satellite is another one than in the slot before, in an hour.
+    /// Share of slots in an hour with another satellite than the slot before.
     pub(super) fn handover_share(&self, slot: SimTime) -> f64 {
         let satellites: Vec<Option<u32>> =
             self.first_hour(slot).into_iter().map(|best| best.map(|(satellite, _)| satellite)).collect();
@@ -124,7 +124,7 @@ impl Orbit {
         changes as f64 / (satellites.len() - 1) as f64
     }
 
-    /// The mean one-way delay of an hour, over the slots with a satellite.
+    /// Mean one-way delay in an hour, over the slots with a satellite.
     pub(super) fn mean_delay(&self, slot: SimTime) -> SimTime {
         let delays: Vec<f64> =
             self.first_hour(slot).into_iter().flatten().map(|(_, delay)| delay.as_secs_f64()).collect();
@@ -145,12 +145,12 @@ impl Orbit {
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
     orbit: Orbit,
-    /// Into the day.
+    /// Time of the day in seconds at which the run begins.
     begins_s: f64,
 }
 
 impl Pass {
-    /// The satellite that both places see at `now`, the highest over the terminal; and the delay through it.
+    /// The satellite that both places see at `now` and that is highest over the terminal, and the one-way delay through it.
     fn best(&self, now: SimTime) -> Option<(u32, SimTime)> {
         let Orbit { shell, terminal, gateway, min_elevation_deg } = &self.orbit;
         let time_s = self.begins_s + now.as_secs_f64();

@@ -1,19 +1,19 @@
-//! Links that were measured: the numbers of each, and where they come from.
+//! Profiles of measured satellite links, with the source of each number.
 
 use super::config::{BaseDelay, DirectionConfig, SatelliteConfig, Spike};
 use super::gate::Gate;
 use crossfade_core::SimTime;
 
-/// A link in both directions.
+/// Parameters of a satellite link in both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// What both directions share.
+    /// Parameters that both directions share.
     pub shared: SatelliteConfig,
     /// From the gateway to the terminal.
     pub down: DirectionConfig,
     /// From the terminal to the gateway.
     pub up: DirectionConfig,
-    /// How long a full queue takes to empty at the mean rate, down and up.
+    /// Time that a full queue takes to empty at the mean rate, down and up.
     pub queues: [SimTime; 2],
 }
 

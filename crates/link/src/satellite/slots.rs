@@ -1,4 +1,4 @@
-//! The slots of a link, which both directions share.
+//! The slots of a satellite link, which both directions share.
 
 use super::config::{BaseDelay, SatelliteConfig};
 use super::orbit::Pass;
@@ -13,12 +13,12 @@ pub(super) struct Draws {
     pub(super) normal: f64,
 }
 
-/// A stream whose draws have numbers.
+/// A random stream whose draws are found by their number.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered(Stream);
 
 impl Numbered {
-    /// Draws that one number has room for.
+    /// Number of draws reserved for one number.
     const ROOM: u128 = 8;
 
     pub(super) fn new(stream: Stream) -> Self {
@@ -69,7 +69,7 @@ impl Numbered {
     }
 }
 
-/// What a slot has, whichever direction.
+/// State of a slot that both directions share.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slot {
     /// Number of the satellite slot, from 0.
@@ -78,9 +78,9 @@ pub(super) struct Slot {
     pub(super) longer: SimTime,
     /// The one-way propagation delay.
     pub(super) base_delay: SimTime,
-    /// What is added to it at the boundaries at its beginning and at its end.
+    /// Delay spikes at the boundaries at its beginning and its end.
     pub(super) spikes: [SimTime; 2],
-    /// Whether something stands in the way, step by step.
+    /// Whether the path is obstructed, step by step.
     pub(super) obstructed: Vec<bool>,
     /// Whether no satellite is in sight.
     pub(super) is_uncovered: bool,
@@ -90,7 +90,7 @@ pub(super) struct Slot {
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     pub(super) config: SatelliteConfig,
-    /// A slot begins so long before the run.
+    /// Time from the beginning of slot 0 to the beginning of the run.
     shift: SimTime,
     boundaries: Numbered,
     obstructions: Numbered,
@@ -117,23 +117,23 @@ impl Slots {
         }
     }
 
-    /// The slot at `now`, and how far into it that is.
+    /// The slot at `now`, and the time since its beginning.
     pub(super) fn locate(&self, now: SimTime) -> (u64, SimTime) {
         let shifted = now.saturating_add(self.shift);
         (shifted / self.config.slot, shifted % self.config.slot)
     }
 
-    /// The time that lies so far `into` a slot; what lies before the run is its beginning.
+    /// The time at `into` a slot; times before the run become its beginning.
     pub(super) fn time(&self, slot: u64, into: SimTime) -> SimTime {
         self.config.slot.saturating_mul(slot).saturating_add(into).saturating_sub(self.shift)
     }
 
-    /// How many steps a slot has, the last of which may be a part of one.
+    /// Number of steps of a slot, the last of which may be shorter.
     pub(super) fn steps(&self) -> u64 {
         self.config.slot.as_nanos().div_ceil(SatelliteConfig::STEP.as_nanos())
     }
 
-    /// Whether the satellite is another one than in the slot before.
+    /// Whether the slot has another satellite than the one before.
     pub(super) fn is_handover(&self, slot: u64) -> bool {
         match &self.pass {
             _ if slot == 0 => true,
@@ -142,7 +142,7 @@ impl Slots {
         }
     }
 
-    /// Where satellites are looked at.
+    /// Middle of the slot, at which the satellite is chosen.
     fn middle(&self, slot: u64) -> SimTime {
         self.time(slot, SimTime::from_nanos(self.config.slot.as_nanos() / 2))
     }
@@ -163,7 +163,7 @@ impl Slots {
         }
     }
 
-    /// What is added to the delay at the boundary at the beginning of a slot.
+    /// Delay spike at the boundary at the beginning of a slot.
     fn spike(&self, slot: u64) -> SimTime {
         let spike = self.config.spike;
         let beyond = exponential(spike.beyond, self.boundaries.uniform(slot)[2]);

@@ -1,10 +1,10 @@
-//! The parameters of the protocol, and the readings of the paper that they stand for.
+//! Parameters of RLP, and readings of the paper as presets.
 
 use crate::arq::ArqError;
 use std::fmt;
 use std::str::FromStr;
 
-/// What the limit n counts.
+/// What the limit n of retransmissions counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistence {
     /// Rounds: expiries of the retransmission timer of a frame, each the end of a round.
@@ -13,62 +13,60 @@ pub enum Persistence {
     Retransmissions,
 }
 
-/// How many NAKs a round sends for one frame. Each NAK asks for one retransmission.
+/// Number of NAKs that a round sends for one frame. Each NAK asks for one retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NaksPerRound {
-    /// One in every round.
+    /// One NAK in every round.
     One,
-    /// One in the first round, two in the second, and so on.
+    /// One NAK in the first round, two in the second, and so on.
     Growing,
 }
 
-/// What makes the retransmission timers of the receiver run.
+/// Clock of the receiver's retransmission timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerClock {
-    /// Every frame time, whatever is received in it: the clock on the wall.
+    /// Every frame time counts, whatever is received in it: wall-clock time.
     EveryFrame,
-    /// Every frame time but those in which a retransmission is received.
+    /// Every frame time counts, except those in which a retransmission is received.
     PausedByRetransmissions,
-    /// Only the frames that are received, and are no retransmissions. Idle frames count.
+    /// Only received frames that are not retransmissions count; idle frames do.
     GoodNewFrames,
 }
 
-/// When the receiver looks at its timers.
+/// Times at which the receiver checks its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerCheck {
-    /// When it has received a frame.
+    /// The timers are checked whenever a frame is received.
     GoodFrames,
-    /// In every frame time.
+    /// The timers are checked in every frame time.
     EveryFrame,
 }
 
-/// The parameters of the protocol. The default is reading `f`.
+/// Parameters of RLP. The default is reading `f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpIs99Config {
-    /// The limit n, after which a frame is given up; 3 in IS-99. With 0 nothing is ever retransmitted.
+    /// The limit n after which a frame is given up; 3 in IS-99. With 0 no frame is retransmitted.
     pub max_retransmissions: u32,
-    /// What the limit counts.
+    /// What the limit n counts.
     pub persistence: Persistence,
-    /// How many NAKs a round sends.
+    /// Number of NAKs in a round.
     pub naks_per_round: NaksPerRound,
-    /// What makes the timers run.
+    /// Clock of the retransmission timers.
     pub timer_clock: TimerClock,
-    /// When they are looked at.
+    /// Times at which the timers are checked.
     pub timer_check: TimerCheck,
-    /// What the retransmission timer allows for a NAK and its answer, in frames.
+    /// Part of the retransmission timer for a NAK and its answer, in frames.
     pub round_trip: u32,
-    /// What it adds for buffering, in frames; 5 in IS-99.
+    /// Part of the retransmission timer for buffering, in frames; 5 in IS-99.
     pub guard: u32,
-    /// How many frames each end keeps: the receiver to put them into order, the sender to send them again. 1
-    /// to 128.
+    /// Number of frames that each end keeps, the receiver for resequencing and the sender for retransmission; 1 to 128.
     pub buffer: u32,
-    /// At least so many frames leave the head of a resequencing buffer that overflows.
+    /// Least number of frames that leave the head of a resequencing buffer when it overflows.
     pub overflow: u32,
     /// Whether idle frames carry V(S): otherwise the loss of a last frame is noticed only with the next data.
     pub idle_frames_carry_v_s: bool,
-    /// Whether a frame tells that it is a retransmission. Otherwise a burst of 128 lost frames or more makes
-    /// what follows look old, and it is discarded; with it, bursts of up to 255 frames are seen for what they
-    /// are.
+    /// Whether a frame says that it is a retransmission. Without that, new frames after a burst of 128 or more lost frames look old and are
+    /// discarded; with it, bursts of up to 255 frames are recognised.
     pub retransmissions_are_flagged: bool,
 }
 
@@ -78,31 +76,31 @@ impl Default for RlpIs99Config {
     }
 }
 
-/// A consistent reading of what the paper says of its timers. No reading meets all of its sentences.
+/// A consistent reading of the paper's sentences about timers. No reading agrees with all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// The literal one: the timers run by the clock on the wall, round r sends r NAKs.
+    /// The literal reading: timers run by wall-clock time, and round r sends r NAKs.
     A,
-    /// As `a`, and retransmissions stop the clock.
+    /// Like `a`, but retransmissions stop the timers' clock.
     B,
-    /// As `b`, with one NAK a round.
+    /// Like `b`, but with one NAK in each round.
     C,
-    /// As `c`, and timers are looked at in every frame time.
+    /// Like `c`, but timers are checked in every frame time.
     D,
-    /// The timers run by good new frames; round r sends r NAKs.
+    /// Timers run by good new frames, and round r sends r NAKs.
     E,
-    /// As `e`, and n limits the retransmissions of a frame over all rounds.
+    /// Like `e`, but n limits the retransmissions of a frame over all rounds.
     #[default]
     F,
-    /// As `e`, with one NAK a round.
+    /// Like `e`, but with one NAK in each round.
     G,
 }
 
 impl Reading {
-    /// All of them.
+    /// All readings.
     pub const ALL: [Self; 7] = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
 
-    /// `a` to `g`.
+    /// Name of the reading, `a` to `g`.
     pub fn name(self) -> &'static str {
         match self {
             Self::A => "a",
@@ -160,7 +158,7 @@ impl FromStr for Reading {
 }
 
 impl RlpIs99Config {
-    /// How many rounds there are before a frame is given up.
+    /// Number of rounds before a frame is given up.
     pub fn rounds(&self) -> u32 {
         match (self.persistence, self.naks_per_round) {
             (Persistence::Rounds, _) | (Persistence::Retransmissions, NaksPerRound::One) => {

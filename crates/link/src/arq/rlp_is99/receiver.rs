@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of RLP.
 
 use super::config::{NaksPerRound, Persistence, RlpIs99Config, TimerCheck, TimerClock};
 use crate::arq::resequencer::{Place, Resequencer};
@@ -6,32 +6,31 @@ use crate::arq::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// A frame that is waited for.
+/// A missing frame, with its round and timer.
 struct Missing {
     position: u64,
-    /// Rounds begun: 0 before the first NAK.
+    /// Number of rounds so far: 0 before the first NAK.
     round: u32,
     naks: u32,
-    /// When the round is over, in ticks.
+    /// End of the round, in ticks of the timers' clock.
     deadline: u64,
 }
 
-/// Puts frames into order, asks for those that are missing, and gives up what does not come.
+/// Receiver of RLP: puts frames into order, asks for missing ones, and gives up those that do not come.
 ///
-/// Time is counted in frames, by [`TimerClock`]: the receiver must hear of every frame time, also of those in
-/// which it receives nothing.
+/// Time is counted in frames, by [`TimerClock`]: the receiver must be told of every frame time, even if it receives nothing in it.
 pub struct RlpIs99Receiver {
     config: RlpIs99Config,
     frames: Resequencer,
     /// Missing frames by their position.
     missing: Vec<Missing>,
     ticks: u64,
-    /// No timer expires before.
+    /// Earliest expiry of a timer.
     next_deadline: u64,
     naks: VecDeque<Feedback>,
 }
 
-/// What a frame was, for the clock.
+/// Kind of a received frame for the timers' clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,
@@ -40,7 +39,7 @@ enum Seen {
 }
 
 impl RlpIs99Receiver {
-    /// A receiver of nothing so far.
+    /// A receiver before its first frame.
     pub fn new(config: &RlpIs99Config) -> Self {
         Self {
             config: *config,
@@ -52,7 +51,7 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// The positions of the frames that are missing.
+    /// Positions of the missing frames.
     #[cfg(test)]
     pub(super) fn waits_for(&self) -> Vec<u64> {
         self.missing.iter().map(|missing| missing.position).collect()

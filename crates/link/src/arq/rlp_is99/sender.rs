@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of RLP.
 
 use super::config::RlpIs99Config;
 use crate::arq::{ArqSender, Content, Feedback, Pdu, Sdu};
@@ -11,15 +11,15 @@ pub struct RlpIs99Sender {
     /// V(S), without a modulus.
     v_s: u64,
     buffer: u64,
-    /// The frames last sent, by their number modulo 256, and how often each was retransmitted.
+    /// The frames sent last, by number modulo 256, each with its count of retransmissions.
     sent: Box<[(Sdu, u32); 256]>,
     next: Option<Sdu>,
-    /// What NAKs have asked for, one entry for each NAK.
+    /// Positions of frames to be retransmitted, one entry for each NAK.
     again: VecDeque<u64>,
 }
 
 impl RlpIs99Sender {
-    /// A sender of nothing so far.
+    /// A sender before its first frame.
     pub fn new(config: &RlpIs99Config) -> Self {
         Self {
             idle_frames_carry_v_s: config.idle_frames_carry_v_s,
