@@ -4,7 +4,7 @@ use crossfade_core::SimTime;
 use crossfade_link::{Parcel, Ppdu};
 use crossfade_transport::{Ack, Segment};
 
-/// What is in a packet that enters a medium with an air.
+/// Content of a packet that enters a medium with an air.
 #[derive(Clone, Copy, Debug)]
 pub enum Entering<'a> {
     /// A segment of a flow, or a datagram of one that has no feedback.
@@ -17,18 +17,18 @@ pub enum Entering<'a> {
 
 /// Sees every packet that a sender gives to the network or gets from it, with all its fields.
 ///
-/// As with [`crossfade_core::Observer`], it costs nothing when absent: the engine is generic over it.
+/// Like [`crossfade_core::Observer`] it costs nothing when absent: the engine is generic over it.
 pub trait Capture {
-    /// Whether there is anybody to see them; where false an engine skips the calls.
+    /// Whether the capture records packets; where false, an engine skips the calls.
     const ENABLED: bool = true;
 
-    /// Whether it hears the air of media that have one.
+    /// Whether the capture records PPDUs of media with an air.
     const HEARS: bool = false;
 
     /// The sender of `flow` sends `segment` in a packet of `bytes`.
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment);
 
-    /// `flow` has come ([`crate::Arrivals`]), with `bytes` of data to send.
+    /// `flow` of [`crate::Arrivals`] begins, with `bytes` of data to send.
     fn arrival(&mut self, _flow: u32, _bytes: u64) {}
 
     /// An acknowledgement in a packet of `bytes` reaches the sender of `flow`.
@@ -37,14 +37,14 @@ pub trait Capture {
     /// A source without feedback sends datagram number `seq` in a packet of `bytes`.
     fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64);
 
-    /// A packet enters a medium with an air, in which it is called `parcel` until it leaves.
+    /// A packet enters a medium with an air, whose PPDUs name it `parcel` until it leaves.
     fn enters(&mut self, _now: SimTime, _parcel: Parcel, _packet: Entering<'_>) {}
 
-    /// What was in the air: of each medium in order of time, and before a packet leaves that it sends for the first time.
+    /// A PPDU was in the air. The PPDUs of a medium come in order of time, and the first one that carries a packet before the packet leaves.
     fn ppdu(&mut self, _ppdu: &Ppdu) {}
 }
 
-/// Nobody captures.
+/// No capture.
 impl Capture for () {
     const ENABLED: bool = false;
 

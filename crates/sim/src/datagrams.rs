@@ -1,4 +1,4 @@
-//! What sends datagrams without feedback: a source at a rate, or a record.
+//! Sources of datagrams without feedback: at a rate, or as recorded.
 
 use crate::workload::OnOffSource;
 use crossfade_core::SimTime;
@@ -11,12 +11,12 @@ pub(crate) struct Datagrams {
 }
 
 enum DatagramSource {
-    /// All of one size.
+    /// On-off source with datagrams of one size.
     OnOff(Box<OnOffSource>),
-    /// At recorded times, each of its own size.
+    /// Datagrams at recorded times with recorded sizes.
     Recorded {
         record: SendRecord,
-        /// Where the record begins.
+        /// Time at which the record begins.
         start: SimTime,
     },
 }
@@ -32,7 +32,7 @@ impl Datagrams {
         Self { source: DatagramSource::Recorded { record, start: SimTime::ZERO }, next_seq: 0 }
     }
 
-    /// When the first datagram of a source that begins at `now` leaves; `None` if there is none.
+    /// Time of the first datagram of a source that begins at `now`; `None` without datagrams.
     pub(crate) fn first_after(&mut self, now: SimTime) -> Option<SimTime> {
         match &mut self.source {
             DatagramSource::OnOff(source) => Some(source.first_after(now)),
@@ -43,7 +43,7 @@ impl Datagrams {
         }
     }
 
-    /// The number and the bytes of the datagram that leaves now, where all others have `usual`.
+    /// Takes the datagram that leaves now: its number and its bytes, which are `usual` unless recorded.
     pub(crate) fn take(&mut self, usual: u32) -> (u64, u32) {
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -54,7 +54,7 @@ impl Datagrams {
         (seq, recorded.map_or(usual, |send| send.bytes))
     }
 
-    /// When the one after the one that was taken at `now` leaves; `None` if that was the last.
+    /// Time of the datagram after the one that was taken at `now`; `None` after the last.
     pub(crate) fn next_after(&mut self, now: SimTime) -> Option<SimTime> {
         match &mut self.source {
             DatagramSource::OnOff(source) => Some(source.next_after(now)),

@@ -1,9 +1,9 @@
-//! Directions in which packets pass a link and the line behind it with one event.
+//! Shortcut `direct`: packets pass the only link of a direction and the line behind it with one event.
 //!
-//! Where all packets of a direction go over one hop and then over lines to their hosts, it is known as a packet enters the
-//! hop when it comes out of its line. What it does in between, to arrive and to enter the line, changes nothing but two
-//! counters of the link; events for that would be a third of all. Counters are corrected as somebody looks at them, and
-//! what comes out of several lines at the same nanosecond does so in the order that these events would have given.
+//! If all packets of a direction go over one hop and then over lines to their hosts, the time at which a packet comes out of its line
+//! is known when it enters the hop. Its arrival at the far end of the hop changes only two counters of the link; events for that
+//! would be a third of all. The counters are corrected whenever they are read, and packets that come out of several lines at the
+//! same nanosecond do so in the order that these events would have given.
 
 use crate::capture::Capture;
 use crate::direction::Direction;
@@ -19,7 +19,7 @@ use crossfade_link::LinkReport;
 use crossfade_transport::Ack;
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Nothing has happened yet: passes links at once where that can be done for flows of these ways.
+    /// Before the first event: turns the shortcut on for each direction where the ways of all flows allow it.
     pub(crate) fn pass_where_possible(&mut self, ways: &[FlowWays]) {
         self.pass_if_possible::<Data>(ways, |ways| ways.data.first);
         self.pass_if_possible::<Ack>(ways, |ways| ways.acks.first);
@@ -37,7 +37,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         path.is_foreseen = foreseen && path.is_direct && comes_by_one && path.links[0].is_certain();
     }
 
-    /// The lines out of which packets come now, in their order, where `line` is not the only one.
+    /// The lines out of which packets come now, in order, where `line` is not the only one.
     #[inline]
     pub(crate) fn tied_exits<D: Direction>(&mut self, line: u32) -> Option<Vec<u32>> {
         let is_tied = D::path(self).is_direct && self.queue.has_another(self.now, D::EXIT as u8);
@@ -54,7 +54,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         lines
     }
 
-    /// What a link has counted by `now`: of one that is passed at once less what has not arrived yet.
+    /// Report of a link at `now`; for a link with the shortcut, without packets that have not arrived yet.
     pub(crate) fn report(&mut self, place: Place, now: SimTime) -> LinkReport {
         match place {
             Place::Forward(link) => {
@@ -69,10 +69,10 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Packets, and their bytes, that a link passed at once has counted as arrived too early; what is counted late is
-    /// counted first.
+    /// Packets, and their bytes, that a link with the shortcut has counted as arrived too early. Packets that it counts late are counted
+    /// first.
     fn counted_early<D: Direction>(&mut self, now: SimTime) -> (u64, u64) {
-        // Of what happens right now, what comes after the last event does not happen any more if that ended the run.
+        // If the last event ended the run, simultaneous events that would come after it do not happen.
         let (by, last) = if self.is_over { (self.now, Some(self.last)) } else { (now, None) };
         let is_to_come = |kind: Kind| last.is_some_and(|last| last.is_before(kind));
         let path = D::path(self);

@@ -1,4 +1,4 @@
-//! The two directions through the network, told apart by what travels: segments forward, acknowledgements back.
+//! The two directions through the network: segments forward, acknowledgements back.
 
 #![expect(
     clippy::inline_always,
@@ -28,26 +28,26 @@ pub(crate) trait Direction: Sized {
     /// receives.
     fn lines(lines: AccessLines) -> (u32, u32);
 
-    /// The way between the lines.
+    /// The flow's route between the lines.
     fn route(flow: &Flow) -> FlowRoute;
 
     /// Tells the capture of a packet that enters a medium with an air.
     fn enters<O, C: Capture, L: Layout>(net: &mut NetworkState<O, C, L>, flow: &Flow, parcel: Parcel);
 
-    /// A packet reached its host.
+    /// Handles a packet that has reached its host.
     fn arrive<O: Observer, C: Capture, L: Layout>(
         net: &mut NetworkState<O, C, L>,
         flow: &mut Flow,
         parcel: Parcel,
     );
 
-    /// Where a loss or a drop is counted, and what observers call it.
+    /// The counter of a loss or a drop, and its kind for observers.
     fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind);
 
     /// Number of the segment, or of the one expected next.
     fn seq(&self) -> u64;
 
-    /// Whether this is the first time that a mark of a queue is seen on it.
+    /// Whether a queue's mark on the packet is seen for the first time.
     fn count_mark(&mut self) -> bool;
 }
 

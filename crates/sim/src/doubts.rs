@@ -1,26 +1,25 @@
-//! Which timeouts were spurious: the simulator knows what the sender can only guess.
+//! Spurious timeouts: the simulator knows which timeouts were spurious, where a sender can only guess.
 //!
-//! A timeout is spurious if the segment whose timer ran out was not lost: a copy of it that was sent before
-//! has reached the receiver, or does so later. A sender that had waited would have seen the acknowledgement;
-//! or its acknowledgements were all lost, and nothing else: such a timeout counts too, as nothing had to be
-//! repeated.
+//! A timeout is spurious if the segment whose timer expired was not lost: a copy sent before the timeout has reached the receiver, or
+//! does so later. A sender that had waited longer would have seen the acknowledgement. If only acknowledgements were lost, the timeout
+//! counts as spurious too, since no retransmission of data was needed.
 
 use crossfade_core::SimTime;
 
-/// Timeouts of one segment that is not there yet: late or lost, time will tell.
+/// Timeouts of one segment that has not reached the receiver yet and may be late or lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubts {
-    /// The segment; `u64::MAX` is none.
+    /// Number of the segment; `u64::MAX` without one.
     seq: u64,
-    /// When its timer expired: once, or several times with backoff.
+    /// Times at which its timer expired, several with backoff.
     expired_at: Vec<SimTime>,
 }
 
 impl Doubts {
     pub(crate) const NONE: Self = Self { seq: u64::MAX, expired_at: Vec::new() };
 
-    /// The timer of segment `seq` expired before the segment was there. Timeouts of another segment are
-    /// settled by this: the sender has seen its acknowledgement.
+    /// The timer of segment `seq` expired before the segment was received. Timeouts of another segment are forgotten: the sender has seen its
+    /// acknowledgement.
     pub(crate) fn on_timeout(&mut self, now: SimTime, seq: u64) {
         if self.seq != seq {
             self.clear();
@@ -29,14 +28,14 @@ impl Doubts {
         self.expired_at.push(now);
     }
 
-    /// Whether timeouts of segment `seq` wait for it.
+    /// Whether timeouts of segment `seq` are undecided.
     #[inline]
     pub(crate) fn concern(&self, seq: u64) -> bool {
         self.seq == seq
     }
 
-    /// The segment arrived, in a copy that was sent at `sent`: the number of timeouts that came later than
-    /// that, and were spurious. The others still wait, for a copy that was overtaken.
+    /// A copy of the segment that was sent at `sent` arrived: returns the number of timeouts after `sent`, which were spurious. Earlier
+    /// timeouts stay undecided, for a copy that was overtaken.
     #[cold]
     pub(crate) fn on_arrival(&mut self, sent: SimTime) -> u64 {
         let before = self.expired_at.len();
@@ -48,7 +47,7 @@ impl Doubts {
         spurious
     }
 
-    /// What was not settled by now is not counted.
+    /// Forgets undecided timeouts, which then are not counted.
     pub(crate) fn clear(&mut self) {
         self.seq = u64::MAX;
         self.expired_at.clear();

@@ -1,4 +1,4 @@
-//! The engine: a network that goes on by as much as one asks.
+//! The engine: a network that is simulated step by step.
 
 use crate::capture::Capture;
 use crate::error::{Interrupted, NetworkError, SimulationError};
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
-/// Simulates `network` to its end. An observer sees what happens, a capture the packets at the senders'
-/// interfaces; `()` is neither.
+/// Simulates `network` to its end. The observer sees events of the transports, the capture packets at the senders' interfaces; `()` is
+/// none of either.
 ///
 /// # Errors
-/// A network that cannot be ([`Network::check`]); `cancel` became true.
+/// The network is invalid ([`Network::check`]), or `cancel` became true.
 pub fn simulate<O: Observer, C: Capture>(
     network: Network,
     observer: O,
@@ -33,15 +33,14 @@ pub fn simulate<O: Observer, C: Capture>(
     Ok(engine.into_statistics())
 }
 
-/// A network under way.
+/// A network in simulation.
 ///
-/// It goes on by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)), in portions of any size:
-/// what happens is the same. Packets enter it from outside ([`Fabric::push`]) beside the flows that it
-/// simulates, and leave it again ([`poll`](Self::poll)). To callers that know links alone it is a [`Fabric`]: what
-/// can stand between real hosts, with a whole network inside.
+/// It advances by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)); the size of the steps does not change the
+/// outcome. Beside the simulated flows, packets can enter from outside ([`Fabric::push`]) and leave again ([`poll`](Self::poll)). As a
+/// [`Fabric`] it can stand between real hosts, with a whole network inside.
 pub struct Engine<O, C> {
     event_loop: Layouts<O, C>,
-    /// Link events that were kept and not yet taken one by one.
+    /// Link events that were kept and not yet taken.
     traced: VecDeque<LinkEvent>,
 }
 
@@ -77,7 +76,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
     /// A network at time zero.
     ///
     /// # Errors
-    /// A network that cannot be ([`Network::check`]).
+    /// The network is invalid ([`Network::check`]).
     pub fn new(network: Network, observer: O, capture: C) -> Result<Self, NetworkError> {
         network.check()?;
         let network = network.with_shortcuts()?;
@@ -89,27 +88,27 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         Ok(Self { event_loop, traced: VecDeque::new() })
     }
 
-    /// When something happens next; `None` once the run is over, or if nothing ever will.
+    /// Time of the next event; `None` once the run is over or no event is left.
     pub fn next_event(&self) -> Option<SimTime> {
         either!(ref self, event_loop => event_loop.next_event())
     }
 
-    /// Lets so many events happen at most. Returns whether the run goes on.
+    /// Processes at most `events` events. Returns whether the run goes on.
     pub fn step(&mut self, events: u32) -> bool {
         either!(mut self, event_loop => event_loop.run(SimTime::MAX, events))
     }
 
-    /// Lets everything happen that happens by `now`.
+    /// Processes all events up to `now`.
     pub fn advance(&mut self, now: SimTime) {
         either!(mut self, event_loop => while event_loop.run(now, u32::MAX) {});
     }
 
-    /// Like [`Self::advance`], but processes so many events at most. Returns whether there may be more by `now`.
+    /// Like [`Self::advance`], but processes at most `events` events. Returns whether there may be more up to `now`.
     pub fn advance_some(&mut self, now: SimTime, events: u32) -> bool {
         either!(mut self, event_loop => event_loop.run(now, events))
     }
 
-    /// What was counted by `now`, after everything that happens by then. To look changes nothing.
+    /// Processes all events up to `now` and returns the statistics since the start. A snapshot does not change the outcome.
     pub fn snapshot(&mut self, now: SimTime) -> Snapshot {
         self.advance(now);
         either!(mut self, event_loop => event_loop.snapshot(now))
@@ -120,49 +119,48 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.observer())
     }
 
-    /// What is told of packets on links and of frames in the air.
+    /// The capture of the run.
     pub fn capture(&mut self) -> &mut C {
         either!(mut self, event_loop => event_loop.capture())
     }
 
-    /// When something last happened.
+    /// Time of the last event.
     pub fn now(&self) -> SimTime {
         either!(ref self, event_loop => event_loop.now())
     }
 
-    /// The next packet of those that were injected that has left, and the outer port that it came out at or was
-    /// bound for.
+    /// Takes the next packet from outside that has left, with the outer port that it came out at or was bound for.
     pub fn poll(&mut self) -> Option<(Port, Departure)> {
         either!(mut self, event_loop => event_loop.poll())
     }
 
-    /// Keeps link events from here on, or no longer.
+    /// Turns keeping of link events on or off.
     pub fn trace_links(&mut self, keep: bool) {
         either!(mut self, event_loop => event_loop.trace(keep));
     }
 
-    /// The link events kept so far: of which link or fabric (a place among
-    /// [`link_names`](Self::link_names)), in order of time. They are kept no longer.
+    /// Takes the link events kept so far, in order of time, each with the index of its link or fabric in
+    /// [`link_names`](Self::link_names).
     pub fn link_events(&mut self) -> Vec<(u32, LinkEvent)> {
         either!(mut self, event_loop => event_loop.link_events())
     }
 
-    /// What links and fabrics are called, in the order of [`crate::Topology::media`]; one that has a name for its other direction
-    /// has that after its own.
+    /// Names of links and fabrics in the order of [`crate::Topology::media`]; a medium with a name for its other direction has that after
+    /// its own.
     pub fn link_names(&self) -> &[String] {
         either!(ref self, event_loop => event_loop.names())
     }
 
-    /// What was counted since the warm-up; of a run that is not over, until the last event.
+    /// Statistics since the end of the warm-up; for a run that is not over, until the last event.
     pub fn into_statistics(self) -> NetworkStatistics {
         either!(self, event_loop => event_loop.measured())
     }
 }
 
-/// The ports are the outer ones. Packets of the flows inside are nobody else's business.
+/// The ports are the outer ones; packets of the flows inside do not show.
 ///
-/// A packet enters after everything else that happens by then. The network has to have a [`Passage`](crate::Passage) from one port to
-/// the other: a packet without, or after the end of the run, is dropped.
+/// A packet enters after all events up to its time. It needs a [`Passage`](crate::Passage) of the network from one port to the other:
+/// a packet without one, or after the end of the run, is dropped.
 impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     fn ports(&self) -> Port {
         either!(ref self, event_loop => event_loop.ports())
@@ -177,7 +175,7 @@ impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     }
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
-        // No further than to the next packet that leaves: it leaves at its time.
+        // Only as far as the next packet that leaves, so that it leaves at its time.
         either!(mut self, event_loop => loop {
             let left = event_loop.poll();
             if left.is_some() || !event_loop.run(now, 1) {

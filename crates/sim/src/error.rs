@@ -1,13 +1,13 @@
-//! Why a simulation has no result: a file of its own, since networks and engines both return it.
+//! Errors of simulations, which both networks and engines return.
 
 use thiserror::Error;
 
-/// The run was cancelled before its end.
+/// Error of a run that was cancelled before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// Why a simulation has no result.
+/// Error of a simulation without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimulationError {
     /// The simulation was cancelled before its end.
@@ -18,7 +18,7 @@ pub enum SimulationError {
     Network(#[from] NetworkError),
 }
 
-/// A network that cannot be. One line: what was given, its value, and what is allowed.
+/// Error of an invalid network, in one line: what was given, its value, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct NetworkError(pub(crate) String);

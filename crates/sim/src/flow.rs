@@ -1,4 +1,4 @@
-//! The two hosts of a flow, and what the engine keeps about them.
+//! The two hosts of a flow, and the engine's state of them.
 
 use crate::datagrams::Datagrams;
 use crate::doubts::Doubts;
@@ -11,22 +11,22 @@ use crossfade_link::Parcel;
 use crossfade_transport::congestion::ControlInfo;
 use crossfade_transport::{Receiver, Sender};
 
-/// Both ends of a TCP connection; first what every packet touches.
+/// Both ends of a TCP connection; the fields that every packet touches come first.
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// The timer event that counts; earlier ones still in the queue are ignored.
+    /// Time of the valid timer event; earlier timer events still in the queue are ignored.
     pub(crate) timer_at: Option<SimTime>,
     /// Time of the delayed-ACK timer, if it runs.
     pub(crate) ack_timer_at: Option<SimTime>,
-    /// The last segment that the application has to send; `u64::MAX` is without end.
+    /// Number of the last segment that the application has to send; `u64::MAX` without end.
     pub(crate) last: u64,
-    /// Timeouts of a segment that may be late, not lost.
+    /// Timeouts that may turn out to be spurious.
     pub(crate) doubts: Doubts,
-    /// The sum and the number of the round trips that the sender had measured when it was last asked.
+    /// Sum in seconds and number of the RTT samples of the sender, as last read.
     pub(crate) rtt_samples: (f64, u64),
-    /// The time between two segments that the application writes; `None` where it has all of them ready.
+    /// Time between two segments that the application writes; `None` where all data are ready at once.
     pub(crate) write_gap: Option<SimTime>,
 }
 
@@ -50,7 +50,7 @@ impl Connection {
         self.sender.statistics().fast_retransmits
     }
 
-    /// One whose application writes a segment every `gap`.
+    /// A connection whose application writes a segment every `gap`.
     fn paced(tcp: &Tcp, gap: SimTime) -> Self {
         let config = tcp.config.with_segments(0);
         let connection = Self::new(&Tcp { config, congestion: tcp.congestion.clone() });
@@ -70,16 +70,16 @@ pub(crate) struct AccessLines {
     pub(crate) receiver: u32,
 }
 
-/// The way of a flow in one direction.
+/// The route of a flow in one direction.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowRoute {
     /// Index of the flow's route among the routes of the network.
     pub(crate) route: u32,
-    /// Where the route begins.
+    /// First step of the route.
     pub(crate) first: Step,
 }
 
-/// Everything about where packets of a flow go.
+/// Routes and access lines of a flow.
 #[derive(Clone, Copy)]
 pub(crate) struct FlowWays {
     pub(crate) lines: AccessLines,
@@ -89,38 +89,38 @@ pub(crate) struct FlowWays {
 
 /// A flow of the engine's table.
 ///
-/// A thousand flows are memory, not cache: what every packet touches stands together, in whole lines of it.
+/// A thousand flows exceed the cache: the fields that every packet touches stand together, in whole cache lines.
 #[repr(C, align(64))]
 pub(crate) struct Flow {
-    /// What all its data packets are like, and all its acknowledgements without SACK blocks.
+    /// Template of its data packets, and of its acknowledgements without SACK blocks.
     pub(crate) packet: Parcel,
     pub(crate) acknowledgement: Parcel,
     pub(crate) lines: AccessLines,
     pub(crate) data: FlowRoute,
     pub(crate) acks: FlowRoute,
     pub(crate) endpoints: Endpoints,
-    /// The sum over all arrivals at the receiver of the time since they were sent, in nanoseconds: 64 bits
-    /// would do for 600 years of it, which is little of a million packets in a queue.
+    /// Sum of one-way delays over all arrivals at the receiver, in nanoseconds: 64 bits hold 600 years, which a million packets in a long
+    /// queue can exceed.
     pub(crate) one_way_delay_sum_ns: u128,
     /// Index of the flow in the engine's table of flows.
     pub(crate) place: u32,
-    /// The arrivals that it belongs to, if it came and will go.
+    /// Index of the arrivals that the flow belongs to; `None` for a flow that lasts.
     pub(crate) arrivals: Option<u32>,
-    /// What observers call it. Places in the table are used again, these numbers are not.
+    /// Number of the flow for observers. Places in the table are reused, these numbers are not.
     pub(crate) id: u32,
-    /// By how many bytes the last packet is shorter.
+    /// Bytes by which the last packet is shorter than the others.
     pub(crate) last_short_by: u32,
     pub(crate) sack_block_size: u32,
-    /// Segments of the flow that the last link of the route had yet to send when links were looked at last.
+    /// Segments of the flow that the last link of the route had not sent at the last report.
     pub(crate) unsent: u32,
-    /// Between its start and its first packet.
+    /// Time between the flow's start and its first packet.
     pub(crate) opening: SimTime,
-    /// Since its start. What the sender counts itself is filled in when it is asked for.
+    /// Counts since the start. The sender's own counts are filled in when they are read.
     pub(crate) counts: FlowStatistics,
 }
 
 impl Flow {
-    /// A flow that has sent nothing. `stream` makes its random numbers, by what they are for.
+    /// A flow before its first packet. `stream` makes its random streams by their purpose.
     pub(crate) fn new(
         config: &FlowConfig,
         place: u32,
@@ -169,12 +169,12 @@ impl Flow {
         }
     }
 
-    /// Where the flow's packets go.
+    /// Routes and lines of the flow's packets.
     pub(crate) fn ways(&self) -> FlowWays {
         FlowWays { lines: self.lines, data: self.data, acks: self.acks }
     }
 
-    /// No acknowledgement of it is held back for less than this; `None` where none is.
+    /// Shortest time for which the receiver delays an ACK; `None` without delayed ACKs.
     pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.receiver.shortest_delay(),
@@ -190,7 +190,7 @@ impl Flow {
         }
     }
 
-    /// What its congestion control is at.
+    /// State of the congestion control.
     pub(crate) fn info(&self) -> ControlInfo {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.sender.info(),
@@ -198,7 +198,7 @@ impl Flow {
         }
     }
 
-    /// What was counted since the start.
+    /// Counts since the start.
     pub(crate) fn totals(&self) -> FlowStatistics {
         let mut totals = self.counts.clone();
         totals.one_way_delay_sum_s = self.one_way_delay_sum_ns as f64 / 1e9;
@@ -216,13 +216,13 @@ impl Flow {
         totals
     }
 
-    /// Whether everything was sent and acknowledged.
+    /// Whether all data were sent and acknowledged.
     pub(crate) fn is_done(&self) -> bool {
         let Endpoints::Tcp(tcp) = &self.endpoints else { return false };
         tcp.sender.is_done()
     }
 
-    /// Whether, besides, nothing is left between the hosts.
+    /// Whether the flow is done and no packet of it is left in the network.
     pub(crate) fn has_ended(&self) -> bool {
         self.is_done() && self.counts.in_flight() == 0
     }

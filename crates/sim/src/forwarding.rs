@@ -1,4 +1,4 @@
-//! What happens between the hosts: packets over access lines and links, until they arrive or are lost.
+//! Forwarding of packets over access lines and links, until they arrive or are lost.
 //!
 //! A line, a link or a fabric has at most one event in the queue, however many packets are under way.
 
@@ -19,7 +19,7 @@ use crossfade_link::{Departure, Parcel, Port, Push};
 use crossfade_transport::Ack;
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Packets have come over a line to the first link.
+    /// Takes packets that have come over an access line to the first link.
     pub(crate) fn on_entry<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(parcel) = D::path(self).entries[line as usize].advance(now) {
@@ -30,7 +30,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Something happens on a link: packets leave it.
+    /// Handles the event of a link, from which packets leave.
     #[inline(always)]
     pub(crate) fn on_link<D: Direction>(&mut self, flows: &mut [Flow], link: u32) {
         let now = self.now;
@@ -53,11 +53,11 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.schedule_link::<D>(link);
     }
 
-    /// A packet has come over a link.
+    /// Handles a packet that has come over a link.
     #[inline(always)]
     fn leave<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
         let next = D::path(self).links[link as usize].next;
-        // A hop marks nothing.
+        // A hop never marks packets.
         if !L::IS_SINGLE && parcel.is_ce() {
             self.count_mark::<D>(flow, parcel);
         }
@@ -71,7 +71,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A packet goes on; at the end of its route to its host.
+    /// Forwards a packet to the next medium, or at the end of its route to its host.
     #[inline(never)]
     fn follow<D: Direction>(&mut self, flow: &mut Flow, step: Option<Step>, parcel: Parcel) {
         match step {
@@ -81,7 +81,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A packet has come to the end of its route.
+    /// Sends a packet from the end of its route to its host.
     #[inline(always)]
     fn exit<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         let now = self.now;
@@ -108,14 +108,14 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
         fabrics.sort_unstable();
         for fabric in fabrics {
-            // Nothing happens after what ends the run.
+            // No event happens after the one that ends the run.
             if !self.is_over {
                 self.on_fabric(flows, fabric);
             }
         }
     }
 
-    /// Something happens in a fabric: packets leave it.
+    /// Handles the event of a fabric, from which packets leave.
     #[inline(never)]
     fn on_fabric(&mut self, flows: &mut [Flow], fabric: u32) {
         let now = self.now;
@@ -137,7 +137,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.schedule_fabric(fabric);
     }
 
-    /// What leaves a fabric next; the capture hears first what was in its air.
+    /// The next packet that leaves a fabric; the capture first gets the PPDUs of its air.
     fn advance_fabric(&mut self, fabric: u32, now: SimTime) -> Option<(Port, Departure)> {
         let fabric = &mut self.fabrics[fabric as usize];
         let departure = fabric.advance(now);
@@ -163,7 +163,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A marked packet leaves a link: the one that has marked it, or a later one.
+    /// Counts the mark of a packet when it is first seen behind a link.
     #[cold]
     fn count_mark<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         let packet = &mut D::path(self).packets[parcel];
@@ -175,7 +175,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.observe(flow, EventKind::Mark, seq);
     }
 
-    /// Packets have come over a line to their hosts.
+    /// Hands packets that have come over an access line to their hosts.
     pub(crate) fn on_exit<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(parcel) = D::path(self).exits[line as usize].advance(now) {
@@ -188,7 +188,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A host sends a packet.
+    /// Sends a packet of a host over its access line.
     #[inline(always)]
     pub(crate) fn enter<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         let now = self.now;
@@ -205,7 +205,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A packet begins its route.
+    /// Puts a packet into the first medium of its route.
     #[inline(always)]
     fn push_first<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         match D::route(flow).first {
@@ -220,7 +220,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.push_first::<D>(flow, parcel);
     }
 
-    /// A packet will come out of the last link at a time that is known.
+    /// Schedules a packet that will come out of the last link at a known time.
     #[inline(always)]
     fn leave_later<D: Direction>(&mut self, flow: &mut Flow, at: SimTime, parcel: Parcel) {
         let (_, line) = D::lines(flow.lines);
@@ -290,7 +290,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A link lost or dropped a packet.
+    /// Counts a packet that a link lost or dropped.
     #[cold]
     fn miss<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel, loss: Loss) {
         let packets = &mut D::path(self).packets;
@@ -299,7 +299,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let (count, kind) = D::missing(&mut flow.counts, loss);
         *count += 1;
         self.observe(flow, kind, seq);
-        // This may have been the last of it in the network.
+        // This may have been the flow's last packet in the network.
         if flow.arrivals.is_some() && flow.is_done() {
             self.ended.push(flow.place);
         }

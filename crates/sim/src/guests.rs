@@ -5,20 +5,20 @@ use crate::topology::Passage;
 use crossfade_link::{Departure, LinkStatistics, Parcel, Port};
 use std::collections::VecDeque;
 
-/// A packet from outside while it is inside.
+/// A packet from outside that is in the network.
 #[derive(Clone, Copy)]
 pub(crate) struct Guest {
-    /// As it entered.
+    /// The packet as it entered.
     pub(crate) parcel: Parcel,
     pub(crate) to: Port,
     pub(crate) route: u32,
 }
 
-/// Packets from outside.
+/// Packets from outside that are in the network, or have left it.
 pub(crate) struct Guests {
     pub(crate) passages: Vec<Passage>,
     pub(crate) packets: Packets<Guest>,
-    /// What has left, and where.
+    /// Packets that have left, with their outer ports.
     pub(crate) left: VecDeque<(Port, Departure)>,
     pub(crate) statistics: LinkStatistics,
 }
@@ -29,12 +29,12 @@ impl Guests {
         Self { passages, packets: Packets::new(), left: VecDeque::new(), statistics }
     }
 
-    /// How many outer ports there are.
+    /// Number of outer ports.
     pub(crate) fn ports(&self) -> Port {
         self.passages.iter().map(|passage| passage.from.max(passage.to) + 1).max().unwrap_or(0)
     }
 
-    /// The next packet that has left.
+    /// Takes the next packet that has left.
     pub(crate) fn poll(&mut self) -> Option<(Port, Departure)> {
         self.left.pop_front()
     }

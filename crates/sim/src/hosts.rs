@@ -1,4 +1,4 @@
-//! What the hosts of a flow do: send, receive, acknowledge, wait for timers.
+//! The hosts of a flow: sending, receiving, acknowledging, timers.
 
 #![expect(
     clippy::inline_always,
@@ -17,7 +17,7 @@ use crossfade_link::{Ecn, Parcel};
 use crossfade_transport::{Ack, AckOutcome, Expired, Received, Segment};
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// A segment or a datagram reached its receiver.
+    /// Handles a segment or a datagram that has reached its receiver.
     #[inline(always)]
     pub(crate) fn on_segment(&mut self, flow: &mut Flow, parcel: Parcel) {
         let segment = Segment::from(self.forward.packets[parcel]);
@@ -158,7 +158,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
                     flow.counts.timeouts += 1;
                     let snd_una = tcp.sender.snd_una();
                     if tcp.receiver.rcv_nxt() > snd_una {
-                        // It is there, only its acknowledgement is not.
+                        // The receiver has the segment, and only its acknowledgement is missing.
                         flow.counts.spurious_timeouts += 1;
                     } else {
                         tcp.doubts.on_timeout(self.now, snd_una);
@@ -173,7 +173,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A flow begins, once it is open.
+    /// Begins a flow, whose first packet waits for its opening.
     pub(crate) fn open(&mut self, flow: &mut Flow) {
         match flow.counts.start.saturating_add(flow.opening) {
             first if first <= self.now => self.start(flow),
@@ -181,7 +181,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A flow sends its first packet.
+    /// Starts sending, after the opening of a flow.
     #[inline(never)]
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0);
@@ -196,7 +196,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// The application has one segment more.
+    /// Lets the application write one more segment.
     #[inline(never)]
     pub(crate) fn write(&mut self, flow: &mut Flow) {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not written") };
@@ -211,7 +211,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.transmit(flow);
     }
 
-    /// The sender may have something to send now.
+    /// Sends what the sender may send now.
     #[inline(always)]
     fn transmit(&mut self, flow: &mut Flow) {
         match self.gate {
@@ -223,7 +223,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// The next slot begins when the link is idle.
+    /// Schedules the next slot of a gated sender at the time when the link is idle.
     #[inline]
     fn schedule_slot(&mut self, flow: &Flow) {
         if self.slot_at.is_none() {
@@ -296,8 +296,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.enter::<Data>(flow, parcel);
     }
 
-    /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away
-    /// costs nothing until the old event finds it moved.
+    /// Makes sure that an event comes no later than the sender's deadline. A deadline that moves later needs no new event until the old one
+    /// happens.
     fn schedule_timer(&mut self, flow: &mut Flow) {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return };
         if let Some(deadline) = tcp.sender.next_timeout()
@@ -309,7 +309,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Before the acknowledgement so many `recoveries` had begun.
+    /// Tells observers of an acknowledgement, before which `recoveries` fast recoveries had begun.
     fn observe_ack(&mut self, flow: &Flow, outcome: AckOutcome, recoveries: u64) {
         let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
         let kind = match outcome {
@@ -318,7 +318,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             AckOutcome::RecoveryEnd => Some(EventKind::RecoveryEnd),
             AckOutcome::FastRetransmit | AckOutcome::Stale => None,
         };
-        // A recovery may begin as another ends.
+        // A fast recovery may begin at the acknowledgement that ends another.
         let begins = (tcp.recoveries() > recoveries).then_some(EventKind::FastRetransmit);
         for kind in kind.into_iter().chain(begins) {
             self.observe(flow, kind, tcp.sender.snd_una());

@@ -1,17 +1,17 @@
-//! What is kept of receivers that are told late (`late_receivers.rs`).
+//! State of the shortcut `late_receivers` (`late_receivers.rs`).
 
 use crate::wakeup::Wakeup;
 use crossfade_core::SimTime;
 
-/// How late receivers are told.
+/// Segments at the end of the line that their receivers have not processed yet.
 pub(crate) struct Late {
     pub(crate) is_on: bool,
-    /// By how much at most.
+    /// Greatest delay of processing.
     pub(crate) most: SimTime,
     pub(crate) wakeup: Wakeup,
-    /// Before so many more segments have come, the run cannot end with one of them.
+    /// Number of further segments that cannot end the run.
     pub(crate) harmless: u64,
-    /// When segments were sent since receivers were told last, where it matters how many were sent after a delivery.
+    /// Times at which segments were sent since receivers were last up to date, where the stall rule needs them.
     pub(crate) sent: Vec<SimTime>,
     pub(crate) keeps_sent: bool,
 }
@@ -30,7 +30,7 @@ impl Default for Late {
 }
 
 impl Late {
-    /// A segment is sent.
+    /// Records that a segment is sent.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: SimTime) {
         if self.keeps_sent {

@@ -1,17 +1,16 @@
-//! Receivers that are told late of what has reached them.
+//! Shortcut `late_receivers`: receivers process many segments with one event.
 //!
-//! Where acknowledgements come back over one hop of which it is known when each comes out, a receiver changes nothing but
-//! itself and what will come out there, for as long as an acknowledgement is under way at least. So segments wait at the end
-//! of the line to the receivers for nearly that long, and then all of them are handed over, in their order and each at its own
-//! time: one event for a hundred of them. Whoever looks at receivers in between (an acknowledgement that was held back, the end of
-//! the warm-up or of the run, a snapshot) has them told first. Nothing that is counted tells the difference.
+//! If acknowledgements come back over one hop with known departure times, the actions of a receiver affect only itself and those
+//! departures, for at least as long as an acknowledgement is under way. So segments wait at the end of the line to the receivers for
+//! nearly that long and are then processed together, in order and each with its own time: one event for a hundred of them. Any reader of
+//! receivers in between (a delayed ACK, the end of the warm-up or of the run, a snapshot) has them processed first, so no statistic differs.
 //!
-//! A sender's timer need not: of the receiver it asks only whether its segment is there, to count spurious timeouts. A copy that has come and
-//! was not told of counts as soon as it is told of, for it was sent before the timer expired; and as copies come in the order in which they
-//! were sent, none that does not count comes first.
+//! A sender's timer is no such reader: it asks only whether its segment has been received, to count spurious timeouts. A copy that has come
+//! but is not processed yet is counted when it is processed, since it was sent before the timer expired; and since copies come in the
+//! order in which they were sent, no copy that does not count comes first.
 //!
-//! The last of those on the line is never late, so that nothing happens after the last event that there would be without all
-//! this; and where a run is to end with a certain segment, receivers are told on time before that one can come.
+//! The last segment on the line is never late, so that the last event comes at the time that it would have without the shortcut; and where
+//! a run ends with a certain segment, receivers are up to date before that segment can come.
 
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
@@ -27,33 +26,32 @@ const LINE: usize = 0;
 const NANOSECOND: SimTime = SimTime::from_nanos(1);
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Nothing has happened yet: from now on receivers are told late, where that can be done. No acknowledgement is held back
-    /// for less than one of the `waits`.
+    /// Before the first event: turns the shortcut on where it is exact. `waits` are the shortest delays of delayed ACKs.
     pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
         let is_wanted = self.shortcuts.late_receivers && !O::ENABLED;
         if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
             return;
         }
-        // Later than all that could be scheduled on the reverse path, or by a receiver that waits.
+        // No later than any event on the reverse path or of a delayed ACK.
         let way_back = self.reverse.entries[LINE].delay().saturating_add(self.reverse.links[0].delay());
         let most = waits.flatten().fold(way_back, SimTime::min).saturating_sub(NANOSECOND);
         let keeps_sent = matches!(self.stop, StopRule::Delivered(_));
         self.late = Late { is_on: most > SimTime::ZERO, most, keeps_sent, ..Late::default() };
     }
 
-    /// A segment has been put on the line; it comes out `at` a time if nothing else comes out before.
+    /// Notes a segment on the line that comes out at time `at`.
     #[inline]
     pub(crate) fn arrive_late(&mut self, at: Option<SimTime>) {
         self.late.harmless = self.late.harmless.saturating_sub(1);
         if self.late.harmless == 0 {
-            // To find out how many more are harmless.
+            // Receivers must be up to date to tell how many further segments cannot end the run.
             self.tell_at(self.now);
         } else if let Some(at) = at {
             self.tell_at(at);
         }
     }
 
-    /// A segment has been sent. Half-way to giving the run up receivers are told: something new may have reached them since.
+    /// Notes a segment that was sent. Half-way to the end by the stall rule, receivers are brought up to date: new data may have reached them.
     #[inline]
     pub(crate) fn sent_late(&mut self) {
         self.late.on_sent(self.now);
@@ -69,7 +67,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Receivers are told, as far as they are late.
+    /// Handles the event of late receivers: they process their segments.
     #[inline(never)]
     pub(crate) fn on_late(&mut self, flows: &mut [Flow]) {
         if !self.late.wakeup.take(self.now) {
@@ -85,7 +83,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.go_on_late();
     }
 
-    /// When receivers are told next.
+    /// Schedules the next event of late receivers.
     fn go_on_late(&mut self) {
         let line = &self.forward.exits[LINE];
         if let Some((first, last)) = line.next_event().zip(line.last_event()) {
@@ -93,7 +91,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Somebody looks at receivers: they are told of all that has reached them by now.
+    /// Brings receivers up to date before they are read.
     #[inline]
     pub(crate) fn settle(&mut self, flows: &mut [Flow]) {
         if !L::IS_SINGLE && self.late.is_on {
@@ -101,7 +99,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Receivers are told of all that reaches them by `until`, when nothing else happens any more.
+    /// Lets receivers process all segments up to `until`, before which no other event happens.
     #[inline(never)]
     pub(crate) fn tell_by(&mut self, flows: &mut [Flow], until: SimTime) {
         if !self.late.is_on {
@@ -121,13 +119,12 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         times.clear();
     }
 
-    /// Everybody has been told: how many more segments can come before the run ends with one of them. Receivers are told on
-    /// time if these are few.
+    /// With receivers up to date, counts how many further segments cannot end the run. If they are few, receivers process segments on time.
     pub(crate) fn count_harmless(&mut self, flows: &[Flow]) {
         if !self.late.is_on {
             return;
         }
-        // A segment that fills a hole makes all that is held in order.
+        // A segment that fills a hole releases all segments that are held behind it.
         let held = |flow: &Flow| match &flow.endpoints {
             Endpoints::Tcp(_) => flow.counts.segments_delivered - flow.counts.segments_in_order,
             Endpoints::Udp(_) => 0,

@@ -1,9 +1,7 @@
-//! How the engine lays out its tables: the same code for any network, and without a detour for the smallest
-//! one.
+//! Layouts of the engine's tables: one code for any network, specialised for the smallest one.
 //!
-//! One flow over one hop each way is what the papers need by the hundred million slots. With tables of one
-//! place the compiler knows every address, and that there are no access lines; it makes the engine a sixth
-//! faster.
+//! The papers simulate one flow over one hop each way for hundreds of millions of packets. With tables of one entry the compiler knows
+//! every address, and that there are no access lines, which makes the engine a sixth faster.
 
 use crate::flow::Flow;
 use crate::line::DelayLine;
@@ -12,9 +10,9 @@ use crate::path_link::{PathLink, PathLinkKind};
 use crossfade_link::Hop;
 use std::ops::{Deref, DerefMut};
 
-/// A choice of tables.
+/// The types of the engine's tables.
 pub(crate) trait Layout {
-    /// Whether it is one flow over one hop each way.
+    /// Whether the layout is for one flow over one hop each way.
     const IS_SINGLE: bool;
 
     type Flows: Table<Flow> + Extend<Flow>;
@@ -23,12 +21,12 @@ pub(crate) trait Layout {
     type Lines: Table<DelayLine>;
 }
 
-/// A slice that is made of a vector.
+/// A table that is made from a vector and used as a slice.
 pub(crate) trait Table<T>: Deref<Target = [T]> + DerefMut + From<Vec<T>> {}
 
 impl<T, S: Deref<Target = [T]> + DerefMut + From<Vec<T>>> Table<T> for S {}
 
-/// Any number of flows, links and access lines.
+/// Layout for any number of flows, links and access lines.
 pub(crate) struct Many;
 
 impl Layout for Many {
@@ -40,7 +38,7 @@ impl Layout for Many {
     type Lines = Vec<DelayLine>;
 }
 
-/// One flow over one [`Hop`] each way, without access lines.
+/// Layout for one flow over one [`Hop`] each way, without access lines.
 pub(crate) struct Single;
 
 impl Layout for Single {
@@ -52,7 +50,7 @@ impl Layout for Single {
     type Lines = Places<DelayLine, 0>;
 }
 
-/// So many places.
+/// A table of `N` entries.
 pub(crate) struct Places<T, const N: usize>([T; N]);
 
 impl<T, const N: usize> Deref for Places<T, N> {

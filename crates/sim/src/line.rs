@@ -1,16 +1,16 @@
-//! Access lines: what lies between a host and the path.
+//! Access lines: constant delays between hosts and the path.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The access segments of all hosts that have the same delay: no rate, no loss. What enters first leaves
-/// first, so that one event is enough for however many hosts and packets.
+/// The access lines of all hosts with one delay, without rate or loss. Packets leave in the order in which they enter, so one event at a
+/// time is enough for any number of hosts and packets.
 pub(crate) struct DelayLine {
     delay: SimTime,
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// Since when the event of the first packet would be in the queue if each packet entered at its time, and its place
-    /// among those of that time.
+    /// Time at which the event of the first packet would have been scheduled if each packet entered at its time, and its order among events
+    /// scheduled then.
     since: (SimTime, u64),
 }
 
@@ -19,7 +19,7 @@ impl DelayLine {
         Self { delay, under_way: VecDeque::new(), since: (SimTime::ZERO, 0) }
     }
 
-    /// Takes a packet; when it comes out, if nothing else comes out before.
+    /// Takes a packet; returns the time at which it comes out if the line was empty.
     #[inline]
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) -> Option<SimTime> {
         let at = now + self.delay;
@@ -38,52 +38,52 @@ impl DelayLine {
         out
     }
 
-    /// When what enters now comes out.
+    /// Time at which a packet that enters now comes out.
     #[inline]
     pub(crate) fn out(&self, now: SimTime) -> SimTime {
         now + self.delay
     }
 
-    /// For how long each packet is on it.
+    /// Delay of the line.
     pub(crate) fn delay(&self) -> SimTime {
         self.delay
     }
 
-    /// What comes out next and when, if that is before `now`.
+    /// The next packet and its time, if it comes out before `now`.
     #[inline]
     pub(crate) fn before(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
         self.next_event().filter(|&at| at < now)?;
         self.under_way.pop_front()
     }
 
-    /// What is on it.
+    /// Packets on the line.
     pub(crate) fn parcels(&self) -> impl Iterator<Item = &Parcel> {
         self.under_way.iter().map(|(_, parcel)| parcel)
     }
 
-    /// Packets on it, and their bytes.
+    /// Number of packets on the line, and their bytes.
     pub(crate) fn contents(&self) -> (u64, u64) {
         let bytes = self.under_way.iter().map(|(_, parcel)| u64::from(parcel.bytes()));
         (self.under_way.len() as u64, bytes.sum())
     }
 
-    /// What was first has come out, at `now`, as number `number` of all: when the next does.
+    /// The first packet has come out at `now`, as number `number` of all; returns the time of the next.
     #[inline]
     pub(crate) fn go_on(&mut self, now: SimTime, number: u64) -> Option<SimTime> {
         let out = self.next_event()?;
-        // Whoever enters later finds the line empty.
+        // A packet that enters later finds the line empty.
         let entered = out - self.delay;
         self.since = if entered > now { (entered, 0) } else { (now, number) };
         Some(out)
     }
 
-    /// The order of events of lines at equal times: that in which they would have been scheduled.
+    /// Sort key of simultaneous events of lines: the order in which they would have been scheduled.
     #[inline]
     pub(crate) fn since(&self) -> (SimTime, u64) {
         self.since
     }
 
-    /// Packets that enter after `now`, or at it and later, and their bytes.
+    /// Packets that enter after `now`, or with `at_now` at `now` and later, and their bytes.
     pub(crate) fn ahead(&self, now: SimTime, at_now: bool) -> (u64, u64) {
         let is_ahead = |(out, _): &&(SimTime, Parcel)| {
             let entered = *out - self.delay;
@@ -93,13 +93,13 @@ impl DelayLine {
         ahead.fold((0, 0), |(packets, bytes), (_, parcel)| (packets + 1, bytes + u64::from(parcel.bytes())))
     }
 
-    /// When the next packet comes out.
+    /// Time at which the next packet comes out.
     #[inline]
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         self.under_way.front().map(|(at, _)| *at)
     }
 
-    /// When the last of those on it comes out.
+    /// Time at which the last packet on the line comes out.
     #[inline]
     pub(crate) fn last_event(&self) -> Option<SimTime> {
         self.under_way.back().map(|(at, _)| *at)
@@ -127,7 +127,7 @@ pub(crate) struct LineTable {
 }
 
 impl LineTable {
-    /// No place of a line.
+    /// Index that stands for no line.
     pub(crate) const NONE: u32 = u32::MAX;
 
     /// The line of a host that is `delay` away.

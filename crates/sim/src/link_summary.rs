@@ -1,33 +1,32 @@
-//! What a run counted of one link.
+//! Statistics of a link after the warm-up.
 
 use crossfade_core::SimTime;
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, StationStatistics, UserStatistics};
 
-/// What was counted of one link after the warm-up.
+/// Statistics of one link after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSummary {
     /// Name of the link in results.
     pub name: String,
-    /// What the link counted.
+    /// Statistics of packets.
     pub counts: LinkStatistics,
-    /// What it counted of each user, where several share it.
+    /// Statistics of each user, where several share the link.
     pub users: Vec<UserStatistics>,
-    /// What its nodes counted, if it has any.
+    /// Statistics of nodes, on a medium with nodes.
     pub nodes: Vec<NodeStatistics>,
-    /// What it counted of each station of an access point.
+    /// Statistics of each station of an access point.
     pub stations: Vec<StationStatistics>,
-    /// What it counted of its frames, if it sends packets as frames.
+    /// Statistics of frames, if the link sends packets as frames.
     pub arq: Option<ArqStatistics>,
-    /// The mean over the time of the number of packets in the queue, without the one that is being sent.
+    /// Mean number of packets in the queue over time, without the packet in transmission.
     pub queue_mean_packets: f64,
-    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without
-    /// a rate.
+    /// Share of the time in which the link was sending packets or frames with a payload; `None` without a rate.
     pub utilisation: Option<f64>,
 }
 
 impl LinkSummary {
-    /// What a link did in `duration` between two reports.
+    /// Statistics of a link in `duration` between two reports.
     pub fn between(name: &str, warm: &LinkReport, end: &LinkReport, duration: SimTime) -> Self {
         let counts = end.statistics.since(&warm.statistics);
         Self {

@@ -1,4 +1,4 @@
-//! What packets go through: links and fabrics, each with a name.
+//! Media that packets go through: links and fabrics, each with a name.
 
 use crossfade_core::{OutOfRange, SimTime};
 use crossfade_link::{
@@ -6,27 +6,27 @@ use crossfade_link::{
     QueueConfig,
 };
 
-/// Anything that packets go through.
+/// A link or a fabric.
 #[expect(clippy::large_enum_variant, reason = "there are few media")]
 pub enum Medium {
-    /// One way, from port 0 to port 1.
+    /// A link, which carries packets one way from port 0 to port 1.
     Link(AnyLink),
-    /// Between any of its ports.
+    /// A fabric, which carries packets between any of its ports.
     Fabric(Box<dyn Fabric + Send>),
 }
 
 impl Medium {
-    /// A medium with a name.
+    /// Gives the medium a name.
     pub fn named(self, name: impl Into<String>) -> NamedMedium {
         NamedMedium { name: name.into(), back: None, medium: self }
     }
 
-    /// Whether it knows a packet's fate as it takes it.
+    /// Whether the medium is a hop, which knows a packet's fate when it takes the packet.
     pub(crate) fn is_hop(&self) -> bool {
         matches!(self, Self::Link(AnyLink::Hop(_)))
     }
 
-    /// How many ports it has.
+    /// Number of ports.
     pub(crate) fn ports(&self) -> u32 {
         match self {
             Self::Link(_) => 2,
@@ -49,33 +49,33 @@ impl<L: Into<AnyLink>> From<L> for Medium {
     }
 }
 
-/// A medium and what results call it.
+/// A medium and its name in results.
 pub struct NamedMedium {
     /// Name of the medium in results.
     pub name: String,
-    /// The name of the other direction, where it counts both directions each for itself ([`LinkReport::back`]).
+    /// Name of the other direction, where the medium counts its directions separately ([`LinkReport::back`]).
     pub back: Option<String>,
-    /// What it is.
+    /// The link or fabric.
     pub medium: Medium,
 }
 
 impl NamedMedium {
-    /// With a name for the other direction.
+    /// Adds a name for the other direction.
     #[must_use]
     pub fn and_back(self, name: impl Into<String>) -> Self {
         Self { back: Some(name.into()), ..self }
     }
 
-    /// What results call it, and its other direction if that has a name.
+    /// Name of the medium in results, and of its other direction if that has a name.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         [&self.name].into_iter().chain(&self.back)
     }
 }
 
-/// A link as the engine runs it: the usual kind is known to the compiler, and all others are one.
+/// A link as the engine runs it: a hop, which the compiler knows, or a boxed link of another kind.
 #[expect(clippy::large_enum_variant, reason = "there are few links")]
 pub enum AnyLink {
-    /// Knows a packet's fate as it takes it.
+    /// A hop, which knows a packet's fate when it takes the packet.
     Hop(Hop),
     /// Any other kind.
     Other(Box<dyn Link + Send>),

@@ -1,4 +1,4 @@
-//! What an experiment is made of: a path of links that flows share, and what the flows send.
+//! The network of a simulation: flows over links and fabrics.
 
 use crate::error::NetworkError;
 use crate::medium::{Medium, NamedMedium};
@@ -12,24 +12,24 @@ use crossfade_transport::{Opening, Sender, SenderConfig};
 use std::fmt;
 use std::sync::Arc;
 
-/// So many transmissions in a row without a delivery end a run that would wait for a number of segments.
+/// Number of transmissions in a row without a delivery after which a run that waits for deliveries is given up.
 pub const STALL: u64 = 1_000_000;
 
-/// How a sender meets its link.
+/// How a sender hands packets to its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderGate {
-    /// The sender waits until the link is idle and then sends one segment: one packet a slot, nothing queued.
+    /// The sender waits until the link is idle and then sends one segment: one packet in each packet time, and no queue.
     Slot,
-    /// Whatever the window allows goes into the link's queue at once.
+    /// All segments that the window allows go into the link's queue at once.
     Queue,
 }
 
-/// When a run ends.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopRule {
-    /// At this time.
+    /// The run ends at this time.
     At(SimTime),
-    /// When this many segments, of all TCP flows together, were delivered in order after the warm-up.
+    /// The run ends once this number of segments of all TCP flows were delivered in order after the warm-up.
     Delivered(u64),
 }
 
@@ -41,12 +41,12 @@ pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send +
 pub struct Tcp {
     /// Both ends; it sends [`SenderConfig::segments`] segments, or without end.
     pub config: SenderConfig,
-    /// Its congestion control; `None` is the one that `config` names.
+    /// Factory of its congestion control; `None` uses the one that `config` names.
     pub congestion: Option<CongestionFactory>,
 }
 
 impl Tcp {
-    /// A sender that has sent nothing.
+    /// Makes the sender, before its first packet.
     pub(crate) fn sender(&self) -> Sender {
         match &self.congestion {
             Some(congestion) => Sender::with_congestion_control(self.config, congestion()),
@@ -54,8 +54,7 @@ impl Tcp {
         }
     }
 
-    /// The settings of a connection whose handshake begins at `start`, or seems to have: what that measures counts its
-    /// wait.
+    /// The settings of a connection after its opening, which begins at `start`: the handshake gives an RTT sample.
     pub(crate) fn opened(&self, opening: &Opening, start: SimTime) -> Self {
         let mut tcp = self.clone();
         let handshake_rtt = tcp.config.handshake_rtt();
@@ -70,16 +69,16 @@ impl fmt::Debug for Tcp {
     }
 }
 
-/// Who sends, and how much.
+/// The source of a flow's packets.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A TCP connection whose application has everything ready.
+    /// A TCP connection whose data are all ready at once.
     Tcp(Tcp),
     /// A TCP connection without end whose application writes a segment at a time, at a constant rate.
     PacedTcp {
         /// The connection; its [`SenderConfig::segments`] do not count.
         tcp: Tcp,
-        /// What the application offers, in bit/s of whole packets.
+        /// Offered rate of the application in bit/s of whole packets.
         rate_bps: f64,
     },
     /// Datagrams without feedback.
@@ -88,29 +87,28 @@ pub enum Source {
     Recorded(SendRecord),
 }
 
-/// What the packets of a flow are like, and which way they go.
+/// Packet sizes and routes of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowPath {
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
-    /// By how many of these the last packet of a flow that has an end is shorter than the others
-    /// ([`crate::whole_segments`]).
+    /// Bytes by which the last packet of a flow with an end is shorter than the others ([`crate::whole_segments`]).
     pub last_short_by: u32,
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
     pub ack_size: u32,
     /// Bytes that each SACK block adds to an acknowledgement.
     pub sack_block_size: u32,
-    /// One-way delay between the sender and the first link, the same both ways. No rate, no loss.
+    /// One-way delay between the sender and the first link in either direction, without rate or loss.
     pub sender_access: SimTime,
-    /// One-way delay between the last link and the receiver, the same both ways. No rate, no loss.
+    /// One-way delay between the last link and the receiver in either direction, without rate or loss.
     pub receiver_access: SimTime,
-    /// What comes between the start of a flow and its first packet.
+    /// Handshake between the start of a flow and its first packet.
     pub opening: Opening,
-    /// Which user it is of, where links serve several.
+    /// User of the flow, where links serve several.
     pub user: u16,
-    /// The way of its data: a place among [`Topology::routes`].
+    /// Route of the data: an index of [`Topology::routes`].
     pub data: usize,
-    /// The way of its acknowledgements.
+    /// Route of the acknowledgements: an index of [`Topology::routes`].
     pub acks: usize,
 }
 
@@ -136,31 +134,31 @@ impl Default for FlowPath {
 /// Configuration of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Names the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with one name do
-    /// the same.
+    /// Name of the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with equal names send at equal
+    /// times.
     pub name: String,
-    /// Who sends, and how much.
+    /// The source of its packets.
     pub source: Source,
-    /// What its packets are like, and which way they go.
+    /// Packet sizes and routes.
     pub path: FlowPath,
-    /// When it begins.
+    /// Time at which the flow begins.
     pub start: SimTime,
 }
 
-/// TCP flows that come at random times, each with something to send, and go when it is delivered.
+/// TCP flows that arrive at random times, each with data to send, and leave once these are delivered.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Names its random streams, `workload.arrivals.NAME` and `workload.segments.NAME`.
+    /// Name of its random streams, `workload.arrivals.NAME` and `workload.segments.NAME`.
     pub name: String,
-    /// What each of them is like; what it has to send is drawn.
+    /// Settings of each connection; the amount of its data is drawn.
     pub tcp: Tcp,
-    /// What their packets are like, and which way they go.
+    /// Packet sizes and routes of the flows.
     pub path: FlowPath,
-    /// The first may come after this.
+    /// Time from which on flows arrive.
     pub start: SimTime,
-    /// The mean number of arrivals a second, of a Poisson process.
+    /// Rate of the Poisson process of arrivals, per second.
     pub rate_per_s: f64,
-    /// How many bytes of data each has to send; rounded up.
+    /// Distribution of the bytes of data of a flow; draws are rounded up.
     pub sizes: Distribution,
     /// Bytes of data in a full segment; at least 1.
     pub mss: u32,
@@ -168,33 +166,30 @@ pub struct Arrivals {
 
 /// The whole experiment: flows over links and fabrics.
 pub struct Network {
-    /// The flows that are there from the start, whenever they begin to send.
+    /// Flows that exist from the start, whenever they begin to send.
     pub flows: Vec<FlowConfig>,
-    /// Flows that come and go.
+    /// Flows that arrive and leave.
     pub arrivals: Vec<Arrivals>,
-    /// What they go through, and which ways.
+    /// Links, fabrics and routes.
     pub topology: Topology,
-    /// Ways for packets from outside ([`Fabric::push`](crossfade_link::Fabric::push) of the engine).
+    /// Routes for packets from outside ([`Fabric::push`](crossfade_link::Fabric::push) of the engine).
     pub passages: Vec<Passage>,
-    /// How senders meet the first link.
+    /// How senders hand packets to the first link.
     pub gate: SenderGate,
-    /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only
-    /// their means.
+    /// Whether to keep histograms of the RTTs and one-way delays of each flow, beside their means.
     pub measures_delays: bool,
-    /// What happens before is simulated and not counted.
+    /// Warm-up: events before this time are simulated but not counted.
     pub warmup: SimTime,
-    /// When to stop.
+    /// End of the run.
     pub stop: StopRule,
-    /// Seed of the random streams of the workloads, which have the names of the flows: one flow more shifts
-    /// nobody's draws.
+    /// Seed of the random streams of the workloads, which are named after the flows: a further flow shifts no other draws.
     pub seed: RunSeed,
-    /// What is left out where no result depends on it: all that can be, but in tests.
+    /// Shortcuts of the engine, on which no result depends; all are on except in tests.
     pub shortcuts: Shortcuts,
 }
 
 impl Network {
-    /// Flows that last, counted from the start on, through links with queues; how delays are distributed is not
-    /// measured.
+    /// A network of flows that last, without warm-up, through links with queues, and without histograms of delays.
     pub fn new(flows: Vec<FlowConfig>, topology: Topology, stop: StopRule, seed: RunSeed) -> Self {
         Self {
             flows,
@@ -210,11 +205,11 @@ impl Network {
         }
     }
 
-    /// Refuses what cannot be simulated.
+    /// Checks the network.
     ///
     /// # Errors
-    /// A route that leads nowhere, a flow or a passage without one, nobody to send, a slot gate with other than
-    /// one TCP flow without access delay, a workload that is no distribution.
+    /// A route with an invalid medium or port, a flow or a passage without a route, no flows, a slot gate with anything but one TCP flow
+    /// without access delay, or a workload with an invalid distribution.
     pub fn check(&self) -> Result<(), NetworkError> {
         let error = |text: &str| Err(NetworkError(text.to_owned()));
         self.topology.check()?;
@@ -259,12 +254,12 @@ impl Network {
         Ok(())
     }
 
-    /// Without [`Shortcuts::fates`] a hop becomes a link like any other.
+    /// Without [`Shortcuts::fates`], turns hops into links with a queue of their own.
     ///
     /// # Errors
     /// A hop whose limit lets no packet wait.
     pub(crate) fn with_shortcuts(mut self) -> Result<Self, NetworkError> {
-        // A sender that waits for slots asks its hop when it is idle.
+        // A gated sender needs a hop, which knows when it is idle.
         if self.shortcuts.fates || self.gate == SenderGate::Slot {
             return Ok(self);
         }
@@ -282,7 +277,7 @@ impl Network {
         Ok(self)
     }
 
-    /// Whether a congestion control says what it is at.
+    /// Whether a congestion control reports its state.
     pub fn has_info(&self) -> bool {
         let lasting = self.flows.iter().filter_map(|flow| match &flow.source {
             Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } => Some(tcp),
@@ -292,7 +287,7 @@ impl Network {
         lasting.chain(coming).any(|tcp| tcp.sender().info() != ControlInfo::default())
     }
 
-    /// The routes that are taken, and by whom.
+    /// The routes in use, each with the name of its user.
     fn routes(&self) -> impl Iterator<Item = (String, usize)> {
         let flows = self.flows.iter().enumerate().map(|(i, flow)| (format!("flows[{i}]"), flow.path));
         let arrivals =

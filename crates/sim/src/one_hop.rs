@@ -12,7 +12,7 @@ use crossfade_link::HopConfig;
 use crossfade_transport::TcpConfig;
 use std::sync::atomic::AtomicBool;
 
-/// The whole experiment.
+/// One TCP connection over one hop each way.
 pub struct OneHop {
     /// Both ends of the connection.
     pub tcp: TcpConfig,
@@ -22,22 +22,22 @@ pub struct OneHop {
     pub ack_size: u32,
     /// Bytes that each SACK block adds to an acknowledgement.
     pub sack_block_size: u32,
-    /// Whether the sender gives its whole window to the link, or one segment a packet time.
+    /// Whether the sender hands its whole window to the link at once, or one segment each packet time.
     pub gate: SenderGate,
-    /// The way of the data.
+    /// The hop of the data.
     pub forward: HopConfig,
-    /// The way of the acknowledgements.
+    /// The hop of the acknowledgements.
     pub reverse: HopConfig,
-    /// What happens before is simulated and not counted.
+    /// Warm-up: events before this time are simulated but not counted.
     pub warmup: SimTime,
-    /// When to stop.
+    /// End of the run.
     pub stop: StopRule,
 }
 
-/// What was counted after the warm-up.
+/// Statistics after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunStatistics {
-    /// The time that was measured.
+    /// Measured time.
     pub duration: SimTime,
     /// Statistics of the connection.
     pub flow: FlowStatistics,
@@ -45,7 +45,7 @@ pub struct RunStatistics {
     pub forward: LinkSummary,
     /// Statistics of the link of the ACKs.
     pub reverse: LinkSummary,
-    /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
+    /// Whether the run was given up after [`crate::STALL`] transmissions in a row without a delivery.
     pub stalled: bool,
 }
 
@@ -57,7 +57,7 @@ impl From<OneHop> for Network {
         let source = Source::Tcp(Tcp { config: tcp.into(), congestion: None });
         let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
         let topology = Topology::path(vec![forward.into()], vec![reverse.into()]);
-        // Nothing is drawn for the workload.
+        // The workload takes no draws.
         Self { gate, warmup, ..Self::new(flows, topology, stop, RunSeed { seed: 0, run: 0 }) }
     }
 }
@@ -74,7 +74,7 @@ pub fn run<O: Observer>(
     run_network(config.into(), observer, cancel)
 }
 
-/// Like [`run`], with a congestion control in place of Reno's.
+/// Like [`run`], with another congestion control than Reno.
 ///
 /// # Errors
 /// [`Interrupted`] once `cancel` is true.

@@ -1,4 +1,4 @@
-//! Packets enter a simulated network from outside, and leave it again.
+//! Packets from outside that enter a simulated network and leave it again.
 
 use crate::capture::{Capture, Entering};
 use crate::guests::Guest;
@@ -10,7 +10,7 @@ use crossfade_core::Observer;
 use crossfade_link::{Departure, Parcel, Port, Push};
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// A packet enters from outside. One that no passage leads to where it is bound for is dropped.
+    /// Takes a packet from outside; a packet without a passage to its port is dropped.
     pub(crate) fn outside_enters(&mut self, from: Port, to: Port, parcel: Parcel) -> Push {
         let passages = &self.outside.passages;
         let Some(passage) = passages.iter().find(|passage| (passage.from, passage.to) == (from, to)) else {
@@ -34,7 +34,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         outcome
     }
 
-    /// A packet from outside leaves a fabric: for the next, or for good.
+    /// Forwards a packet from outside that leaves a fabric, to the next medium or out of the network.
     pub(crate) fn outside_leaves(&mut self, fabric: u32, port: Port, departure: Departure) {
         let inside = departure.parcel();
         let route = self.outside.packets[inside].route;

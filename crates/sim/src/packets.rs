@@ -1,33 +1,33 @@
 //! Packets under way.
 //!
-//! A packet stays in one place while a [`Parcel`] travels for it: what passes through many queues is small. The
-//! parcel is named after that place and what is there, and its flow is a place in the engine's table of flows.
+//! The content of a packet stays in one place while a small [`Parcel`] travels through the queues. The identity of the parcel is that
+//! place and the kind of content, and its flow is an index of the engine's table of flows.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use crossfade_transport::Segment;
 use std::ops::{Index, IndexMut};
 
-/// What a parcel stands for.
+/// Kind of content that a parcel stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Data,
     Ack,
-    /// Something from outside.
+    /// A packet from outside.
     Outside,
 }
 
 impl Content {
-    /// The upper bits of the names of parcels.
+    /// Position of the kind in the identity of a parcel.
     const SHIFT: u32 = 30;
 
-    /// The name of the parcel for a packet of this content at `place`.
+    /// Identity of the parcel for content of this kind at `place`.
     #[inline]
     pub(crate) const fn name(self, place: u32) -> u32 {
         place | (self as u32) << Self::SHIFT
     }
 
-    /// What `parcel` stands for.
+    /// The kind of content of `parcel`.
     pub(crate) fn of(parcel: Parcel) -> Self {
         match parcel.id() >> Self::SHIFT {
             0 => Self::Data,
@@ -37,22 +37,22 @@ impl Content {
     }
 }
 
-/// The place of a packet.
+/// Place of the content of `parcel`.
 #[inline]
 fn place(parcel: Parcel) -> u32 {
     parcel.id() & ((1 << Content::SHIFT) - 1)
 }
 
-/// What the packets under way carry.
+/// Contents of the packets under way.
 pub(crate) struct Packets<P> {
     places: Vec<Place<P>>,
-    /// The first of the list of places where no packet is.
+    /// First entry of the list of free places.
     free: u32,
 }
 
 struct Place<P> {
     packet: P,
-    /// The first free place for a packet.
+    /// Next entry of the list of free places.
     free: u32,
 }
 
@@ -61,7 +61,7 @@ impl<P> Packets<P> {
         Self { places: Vec::new(), free: u32::MAX }
     }
 
-    /// Keeps what a packet carries; where.
+    /// Stores the content of a packet; returns its place.
     #[inline]
     pub(crate) fn keep(&mut self, packet: P) -> u32 {
         let at = self.free;
@@ -74,7 +74,7 @@ impl<P> Packets<P> {
         self.places.len() as u32 - 1
     }
 
-    /// The packet has left the network.
+    /// Takes the content of a packet that has left the network.
     #[inline]
     pub(crate) fn forget(&mut self, parcel: Parcel) {
         let place = place(parcel);
@@ -99,23 +99,23 @@ impl<P> IndexMut<Parcel> for Packets<P> {
     }
 }
 
-/// A segment without gaps between its fields: a copy of the gaps would read what was just written in other
-/// pieces, and wait for it.
+/// A segment without padding between its fields: a copy that includes padding reads words that were written in pieces, which stalls the
+/// processor.
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     pub(crate) seq: u64,
     timestamp: SimTime,
     echo: SimTime,
-    /// Flags, and from [`Self::NUMBER`] on the number of the packet.
+    /// Flags, and in the bits from [`Self::NUMBER`] on the number of the packet.
     flags: u64,
 }
 
 impl Data {
-    /// The mark of a queue has been counted.
+    /// Flag: the mark of a queue has been counted.
     const COUNTED: u64 = 1 << 5;
     const NUMBER: u32 = 6;
 
-    /// Whether this is the first time that its mark is seen.
+    /// Sets the flag; returns whether the mark is seen for the first time.
     pub(crate) fn count_mark(&mut self) -> bool {
         let is_new = self.flags & Self::COUNTED == 0;
         self.flags |= Self::COUNTED;

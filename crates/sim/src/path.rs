@@ -1,4 +1,4 @@
-//! One direction through the network: access delays of the hosts, and the links that it uses alone.
+//! One direction through the network: access lines of the hosts, and the links that only this direction uses.
 
 use crate::layout::Layout;
 use crate::line::DelayLine;
@@ -9,24 +9,23 @@ use crate::routing::Next;
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 
-/// Which lines and links a packet takes is written in its flow.
+/// Lines and links of a direction; the flow of a packet says which of them it takes.
 pub(crate) struct Path<P, L: Layout> {
     pub(crate) packets: Packets<P>,
-    /// From the hosts to the first link.
+    /// Access lines from the hosts to the first link.
     pub(crate) entries: L::Lines,
     /// Links that no other direction uses.
     pub(crate) links: L::Links,
-    /// From the last link to the hosts.
+    /// Access lines from the last link to the hosts.
     pub(crate) exits: L::Lines,
-    /// All packets go over one link that knows their fate, and a line behind it: they are put into the line at once, and
-    /// the link has no events.
+    /// Shortcut `direct`: all packets go over one hop and a line behind it. They are put into the line at once, and the hop has no events.
     pub(crate) is_direct: bool,
-    /// Besides, all packets come over one line to that link, and it loses and drops none: they are put into the line
-    /// behind it as they are sent. What is on the first line is what the link has not counted yet.
+    /// Shortcut `foreseen`: all packets also come over one line to that hop, which loses and drops none. They are put into the line behind it
+    /// when they are sent; packets on the first line are those that the hop has not counted yet.
     pub(crate) is_foreseen: bool,
-    /// When that link will have sent everything on the line before it.
+    /// Time at which that hop will have sent all packets on the line before it.
     pub(crate) idle_at: SimTime,
-    /// How often packets have come out of lines behind such a link.
+    /// Number of packets that have come out of lines behind such a hop.
     pub(crate) exited: u64,
 }
 
@@ -46,12 +45,12 @@ impl<P, L: Layout> Path<P, L> {
         }
     }
 
-    /// Whether the only link and the lines behind it can be passed at once.
+    /// Whether the shortcut `direct` is possible.
     pub(crate) fn can_be_direct(&self) -> bool {
         !L::IS_SINGLE && self.links.len() == 1 && self.links[0].can_be_passed()
     }
 
-    /// The link counts what has come over the line to it before `now`.
+    /// Lets the hop count the packets that have come over the line to it before `now`.
     #[inline]
     pub(crate) fn count(&mut self, line: u32, now: SimTime) {
         while let Some((at, parcel)) = self.entries[line as usize].before(now) {
@@ -60,7 +59,7 @@ impl<P, L: Layout> Path<P, L> {
         }
     }
 
-    /// A packet is sent now that comes over the line and the link for certain: when it comes out of the link.
+    /// Time at which a packet that is sent now comes out of the hop, for certain.
     #[inline]
     pub(crate) fn foresee(&mut self, line: u32, now: SimTime, parcel: Parcel) -> SimTime {
         self.count(line, now);
@@ -70,8 +69,8 @@ impl<P, L: Layout> Path<P, L> {
         self.links[0].foresee(&mut self.idle_at, enters, parcel.bytes())
     }
 
-    /// Packets, and their bytes, that the link has counted as arrived, and that are still on it at `now`; `at_now`: also
-    /// those that arrive just then.
+    /// Packets, and their bytes, that the hop has counted as arrived and that are still on it at `now`; with `at_now` also those that arrive
+    /// at `now`.
     pub(crate) fn on_link(&self, now: SimTime, at_now: bool) -> (u64, u64) {
         let add = |sum: (u64, u64), line: (u64, u64)| (sum.0 + line.0, sum.1 + line.1);
         let ahead = self.exits.iter().map(|line| line.ahead(now, at_now)).fold((0, 0), add);

@@ -1,4 +1,4 @@
-//! A link or a fabric with its place in the queue of events.
+//! A link or a fabric with its event in the queue.
 
 use crate::medium::AnyLink;
 use crate::routing::Next;
@@ -6,14 +6,14 @@ use crate::wakeup::Wakeup;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel, Port, Ppdu, Push};
 
-/// The links of a table: all kinds, or the usual one alone.
+/// Kind of the links in a table: any link, or hops alone.
 pub(crate) trait PathLinkKind: Link {
     fn of(link: AnyLink) -> Self;
 
-    /// When the transmitter has sent everything it holds, where that is known.
+    /// Time at which the transmitter has sent every packet that it holds; `None` where unknown.
     fn idle_at(&self) -> Option<SimTime>;
 
-    /// Itself, if it is a hop.
+    /// The link as a hop, if it is one.
     fn as_hop(&self) -> Option<&Hop>;
 
     /// Like [`Self::as_hop`], but mutable.
@@ -76,7 +76,7 @@ impl PathLinkKind for Hop {
 pub(crate) struct PathLink<K> {
     link: K,
     pub(crate) wakeup: Wakeup,
-    /// Where packets go from here.
+    /// Next step of packets behind the link.
     pub(crate) next: Next,
 }
 
@@ -90,22 +90,22 @@ impl<K: PathLinkKind> PathLink<K> {
         self.link.push(now, parcel)
     }
 
-    /// Whether it knows of each packet when it comes out, later than it is pushed, at its last hop.
+    /// Whether the link is a hop with a delay, for the shortcut `direct`.
     pub(crate) fn can_be_passed(&self) -> bool {
         self.next == Next::Exit && self.delay() > SimTime::ZERO
     }
 
-    /// For how long every packet is on its way at least, of a hop.
+    /// Propagation delay of a hop.
     pub(crate) fn delay(&self) -> SimTime {
         self.link.as_hop().map_or(SimTime::ZERO, Hop::delay)
     }
 
-    /// Whether, besides, every packet comes out.
+    /// Whether the link is also a hop that neither loses nor drops packets.
     pub(crate) fn is_certain(&self) -> bool {
         self.link.as_hop().is_some_and(Hop::is_certain)
     }
 
-    /// [`Hop::foresee`] of one that can be passed.
+    /// [`Hop::foresee`] for the shortcuts.
     #[inline]
     pub(crate) fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
         match self.link.as_hop_mut() {
@@ -114,7 +114,7 @@ impl<K: PathLinkKind> PathLink<K> {
         }
     }
 
-    /// [`Hop::pass`] of one that can be passed.
+    /// [`Hop::pass`] for the shortcuts.
     #[inline]
     pub(crate) fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         match self.link.as_hop_mut() {
@@ -123,7 +123,7 @@ impl<K: PathLinkKind> PathLink<K> {
         }
     }
 
-    /// When to schedule an event, if none comes in time.
+    /// Time at which to schedule an event; `None` if one is already scheduled in time.
     #[inline]
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
         self.wakeup.missing(self.link.next_event())
@@ -152,22 +152,22 @@ impl<K: PathLinkKind> PathLink<K> {
     }
 }
 
-/// A fabric, or a link that both directions use, or packets from outside.
+/// A fabric, or a link that both directions or packets from outside use.
 pub(crate) struct PathFabric {
     fabric: Box<dyn Fabric + Send>,
     pub(crate) wakeup: Wakeup,
-    /// A capture listens to its air.
+    /// Whether the capture records its PPDUs.
     pub(crate) has_air: bool,
 }
 
 impl PathFabric {
-    /// With `hears` a capture wants to hear its air, if it has one.
+    /// `hears` says whether the capture records PPDUs, if the fabric has an air.
     pub(crate) fn new(mut fabric: Box<dyn Fabric + Send>, hears: bool) -> Self {
         let has_air = hears && fabric.listen();
         Self { fabric, wakeup: Wakeup::NONE, has_air }
     }
 
-    /// The next PPDU that was in its air.
+    /// Takes the next PPDU of its air.
     pub(crate) fn next_ppdu(&mut self) -> Option<Ppdu> {
         self.fabric.next_ppdu()
     }
@@ -176,7 +176,7 @@ impl PathFabric {
         self.fabric.push(now, from, to, parcel)
     }
 
-    /// When to schedule an event, if none comes in time.
+    /// Time at which to schedule an event; `None` if one is already scheduled in time.
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
         self.wakeup.missing(self.fabric.next_event())
     }

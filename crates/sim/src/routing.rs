@@ -1,7 +1,7 @@
 //! Routes as the engine follows them.
 //!
-//! A link that only data use, or only acknowledgements, stands in the table of its direction; everything else is
-//! a fabric that looks at what a packet is.
+//! A link that only data use, or only acknowledgements, is in the table of its direction. Every other medium is in the table of fabrics,
+//! where the kind of each packet is looked up.
 
 use crate::medium::AnyLink;
 use crate::medium::{Medium, NamedMedium};
@@ -9,23 +9,23 @@ use crate::topology::{Leg, Route, Topology};
 use crossfade_link::{Fabric, Port};
 use std::collections::BTreeSet;
 
-/// Where a packet goes next.
+/// Next step of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// Over a link of its direction.
     Link(u32),
-    /// Through a fabric: a place among [`Routing::legs`].
+    /// Through a fabric: an index of [`Routing::legs`].
     Fabric(u32),
 }
 
-/// Where packets go from a link.
+/// Next step of all packets behind a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// To their hosts, all of them.
+    /// All packets go to their hosts.
     Exit,
-    /// Over this link of the same direction, all of them.
+    /// All packets go over this link of the direction.
     Link(u32),
-    /// Each as its route says.
+    /// Each packet follows its route.
     ByRoute,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct FabricLeg {
     pub(crate) to: Port,
 }
 
-/// Where a medium stands.
+/// Place of a medium in the engine's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Forward(u32),
@@ -45,7 +45,7 @@ pub(crate) enum Place {
     Fabric(u32),
 }
 
-/// What takes a route.
+/// Kind of packets that take a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Data,
@@ -56,9 +56,9 @@ pub(crate) enum Use {
 
 /// The routes of a network.
 pub(crate) struct Routing {
-    /// What results call media, those that have a name for their other direction with that.
+    /// Names of media in results, including names of other directions.
     pub(crate) names: Vec<String>,
-    /// Whether each medium has one.
+    /// Whether each medium has a name for its other direction.
     pub(crate) have_back: Vec<bool>,
     /// Place of each medium.
     pub(crate) places: Vec<Place>,
@@ -66,7 +66,7 @@ pub(crate) struct Routing {
     legs: Vec<FabricLeg>,
 }
 
-/// The media of a network, each where it stands; links with where packets go from them.
+/// The media of a network in the engine's tables.
 pub(crate) struct Tables {
     pub(crate) forward: Vec<(AnyLink, Next)>,
     pub(crate) reverse: Vec<(AnyLink, Next)>,
@@ -154,12 +154,12 @@ impl Routing {
         self.legs[leg as usize]
     }
 
-    /// What comes after a link of a route; `None` at its end.
+    /// Next step behind a link of a route; `None` at the route's end.
     pub(crate) fn after_link(&self, route: u32, link: u32) -> Option<Step> {
         self.after(route, |step| step == Step::Link(link))
     }
 
-    /// What comes after a packet has left a fabric at a port.
+    /// Next step of a packet that has left a fabric at a port; `None` at the route's end.
     pub(crate) fn after_fabric(&self, route: u32, fabric: u32, port: Port) -> Option<Step> {
         self.after(route, |step| match step {
             Step::Link(_) => false,

@@ -1,35 +1,35 @@
-//! What the engine leaves out because it changes no result.
+//! Shortcuts of the engine that change no result.
 
-/// Which events, and which code, the engine spares where the network lets it. No result depends on any of them
-/// (`docs/engine.md#shortcuts`): a test runs a network with and without.
+/// Shortcuts by which the engine saves events and code where the network allows it. No result depends on any of them
+/// (`docs/engine.md#shortcuts`): tests run networks with and without each.
 ///
 /// All need [`fates`](Self::fates); [`foreseen`](Self::foreseen) needs [`direct`](Self::direct), and
 /// [`late_receivers`](Self::late_receivers) needs both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub struct Shortcuts {
-    /// A drop-tail hop knows each packet's fate as it takes the packet, and has no event as a transmission begins. Off, its
-    /// queue decides as packets leave it, like any other; but where a sender waits for its slots.
+    /// A drop-tail hop knows each packet's fate when it takes the packet, and needs no event at the start of a transmission. If off, its queue
+    /// decides when packets leave it, like any other queue; a gated sender always has a hop.
     pub fates: bool,
-    /// One flow over one hop each way has tables of one place, which the compiler knows.
+    /// One flow over one hop each way uses tables of one entry, which the compiler knows.
     pub single_hop: bool,
-    /// The only hop of a direction and the line behind it are passed with one event.
+    /// Packets pass the only hop of a direction and the line behind it with one event.
     pub direct: bool,
-    /// The line before that hop is passed with the same event, where the hop loses and drops nothing.
+    /// Packets pass the line before that hop with that event too, if the hop neither loses nor drops packets.
     pub foreseen: bool,
-    /// Receivers are told of many segments with one event, where acknowledgements are foreseen.
+    /// Receivers process many segments with one event, where departures of acknowledgements are foreseen.
     pub late_receivers: bool,
 }
 
 impl Shortcuts {
-    /// What one runs with.
+    /// All shortcuts, the default.
     pub const ALL: Self =
         Self { fates: true, single_hop: true, direct: true, foreseen: true, late_receivers: true };
-    /// An event for everything.
+    /// No shortcuts.
     pub const NONE: Self =
         Self { fates: false, single_hop: false, direct: false, foreseen: false, late_receivers: false };
 
-    /// All but one, for each of them, and none: what a test compares with [`ALL`](Self::ALL).
+    /// All shortcuts but one, for each of them, and none: the sets that tests compare with [`ALL`](Self::ALL).
     pub fn each_off() -> [Self; 6] {
         let all = Self::ALL;
         [

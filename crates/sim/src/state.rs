@@ -1,4 +1,4 @@
-//! The state of a network beside its flows, and the order of its events.
+//! The state of a network without its flows, and the order of its events.
 
 use crate::capture::Capture;
 use crate::flow::Flow;
@@ -15,27 +15,27 @@ use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::LinkEvent;
 use crossfade_transport::Ack;
 
-/// Events of equal time happen in this order: what arrives is seen before a timer expires, and both before
-/// anything new is sent. What is measured begins and ends in between.
+/// Kinds of events, in their order at equal times: arrivals come before timers, and both before new transmissions. The warm-up and the run
+/// end between timers and transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Packets reach the first link: of a line.
+    /// Data packets reach the first link over a line.
     ForwardEntry,
-    /// Something happens on a link.
+    /// Event of a link of the data.
     ForwardLink,
-    /// Something happens in a fabric, to data or acknowledgements.
+    /// Event of a fabric, for data or acknowledgements.
     Fabric,
-    /// Packets reach the receivers: of a line.
+    /// Data packets reach receivers over a line.
     ForwardExit,
-    /// Receivers are told of what has reached them.
+    /// Late receivers process their segments.
     Late,
     ReverseEntry,
     ReverseLink,
     ReverseExit,
-    /// A timer of a flow.
+    /// The sender's timer of a flow.
     Timer,
-    /// An acknowledgement held back is due: of a flow.
+    /// The delayed-ACK timer of a flow.
     DelayedAck,
     Warm,
     Stop,
@@ -45,55 +45,55 @@ pub(crate) enum Kind {
     Datagram,
     /// The application of a flow writes a segment.
     Write,
-    /// A flow comes.
+    /// A flow of arrivals begins.
     Arrival,
     SlotStart,
 }
 
-/// What happens, and to which flow, line or link.
+/// An event: its kind, and the flow, line or link that it is of.
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) kind: Kind,
     pub(crate) index: u32,
 }
 
-/// Everything but the flows.
+/// The state of a network without its flows.
 pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) forward: Path<Data, L>,
     pub(crate) reverse: Path<Ack, L>,
     pub(crate) late: Late,
-    /// What both directions use, or packets from outside.
+    /// Media that both directions or packets from outside use.
     pub(crate) fabrics: Vec<PathFabric>,
     pub(crate) routing: Routing,
     pub(crate) outside: Guests,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
-    /// Flows have histograms of their delays.
+    /// Whether flows keep histograms of their delays.
     pub(crate) measures_delays: bool,
     pub(crate) now: SimTime,
     pub(crate) queue: EventQueue<Event>,
-    /// What happened last.
+    /// Kind of the last event.
     pub(crate) last: Kind,
-    /// Somebody wants to know what happens inside links.
+    /// Whether link events are kept.
     pub(crate) is_traced: bool,
-    /// What links have told of themselves that is still to happen, in order of time.
+    /// Link events that were given early and are still to happen, in order of time.
     pub(crate) early: Vec<(u32, LinkEvent)>,
-    /// When the next slot of a gated sender starts, if it is scheduled.
+    /// Start of the next slot of a gated sender, if it is scheduled.
     pub(crate) slot_at: Option<SimTime>,
     /// Segments of TCP delivered in order so far.
     pub(crate) segments_in_order: u64,
-    /// As many of them as the run waits for; known once the warm-up has ended.
+    /// Number of segments in order that ends the run; known once the warm-up has ended.
     pub(crate) enough_segments: u64,
     pub(crate) sent_since_delivery: u64,
-    /// When something new was delivered last.
+    /// Time of the last delivery of new data.
     pub(crate) last_delivery: SimTime,
-    /// Flows that came and may go, if nothing of them is left in the network.
+    /// Flows of arrivals that may leave, if no packet of them is left in the network.
     pub(crate) ended: Vec<u32>,
-    /// Enough was delivered, or nothing will be any more.
+    /// Whether the run is over: enough was delivered, or it has stalled.
     pub(crate) is_over: bool,
     pub(crate) observer: O,
     pub(crate) capture: C,
-    /// What may be left out.
+    /// The shortcuts in use.
     pub(crate) shortcuts: Shortcuts,
 }
 

@@ -1,12 +1,12 @@
-//! What a run counted, at its end or under way.
+//! Statistics of a run, at its end or under way.
 
 use crate::link_summary::LinkSummary;
 use crossfade_core::{DelayHistogram, SimTime, TcpSnapshot, counters, jain_fairness};
 use crossfade_link::LinkReport;
 
-/// What was counted of one flow, or of several together, after the warm-up.
+/// Statistics of one flow, or of several together, after the warm-up.
 ///
-/// First stands what every packet touches: with a thousand flows that is memory, not cache.
+/// The fields that every packet touches come first: a thousand flows exceed the cache.
 #[derive(Clone, Debug, PartialEq, Default)]
 #[repr(C)]
 pub struct FlowStatistics {
@@ -14,7 +14,7 @@ pub struct FlowStatistics {
     pub segments_delivered: u64,
     /// Bytes on the wire of first arrivals at the receiver.
     pub bytes_delivered: u64,
-    /// Segments given to the application, in order; of UDP, what arrived.
+    /// Segments given to the application in order; for UDP, datagrams that arrived.
     pub segments_in_order: u64,
     /// All arrivals at the receiver.
     pub segments_received: u64,
@@ -24,28 +24,27 @@ pub struct FlowStatistics {
     pub acks_sent: u64,
     /// Acknowledgements that reached the sender.
     pub acks_received: u64,
-    /// When a segment last reached the receiver for the first time, counted from the start of the run.
+    /// Time of the last first arrival of a segment at the receiver, from the start of the run.
     pub last_delivery: SimTime,
-    /// Transmissions of segments sent before.
+    /// Retransmissions of segments.
     pub retransmissions: u64,
     /// Transmissions lost by the channels of the path.
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
-    /// Segments sent that the last link of the route has sent to their end, or an earlier one has lost: not those
-    /// that were dropped, or that wait or are under way before that. A mesh has sent what has come out of it or is lost.
+    /// Transmissions that the last link of the route has completed, or that an earlier link has lost, without those that were dropped, wait,
+    /// or are under way before it. A mesh completes a transmission when the packet comes out or is lost.
     pub segments_transmitted: u64,
-    /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have
-    /// left it.
+    /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), counted as they leave it.
     pub ecn_marks: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Timeouts whose segment was not lost: a copy of it that was sent before has reached the
-    /// receiver, or did so later. (Perhaps all its acknowledgements were lost.)
+    /// Timeouts whose segment was not lost: a copy sent before the timeout has reached the receiver, or did so later, even if all its
+    /// acknowledgements were lost.
     pub spurious_timeouts: u64,
-    /// The timeouts that the sender found to be spurious. Flavour `rfc` alone looks.
+    /// Timeouts that the sender detected to be spurious; only flavour `rfc` detects them.
     pub spurious_timeouts_detected: u64,
-    /// Fast retransmits, one for each fast recovery that begins, by an acknowledgement or by a timer for reordering.
+    /// Fast retransmits, one for each fast recovery that an acknowledgement or the reordering timer begins.
     pub fast_retransmits: u64,
     /// Fast retransmits that the sender found to be spurious.
     pub spurious_fast_retransmits: u64,
@@ -53,29 +52,29 @@ pub struct FlowStatistics {
     pub tail_loss_probes: u64,
     /// Reductions of the window that answered a congestion mark.
     pub ecn_reductions: u64,
-    /// Packets that the sender found lost and whose acknowledgement came after all. Flavour `quic` alone knows.
+    /// Packets that the sender declared lost and that were acknowledged later; only flavour `quic` knows them.
     pub spurious_losses: u64,
     /// Acknowledgements lost by the channels of the reverse path.
     pub acks_lost: u64,
     /// Acknowledgements dropped by the queues of the reverse path.
     pub ack_queue_drops: u64,
-    /// The sum of the round trips that the sender measured, in seconds; of n it is off by n 1.2e-16 of it at the most.
+    /// Sum of the sender's RTT samples in seconds; rounding errors of n samples are below n 1.2e-16 of it.
     pub rtt_sum_s: f64,
-    /// The number of round trips that the sender measured.
+    /// Number of the sender's RTT samples.
     pub rtt_samples: u64,
-    /// The sum over all arrivals at the receiver of the time since they were sent, in seconds.
+    /// Sum of one-way delays over all arrivals at the receiver, in seconds.
     pub one_way_delay_sum_s: f64,
-    /// How the round trips were distributed, where [`crate::Network::measures_delays`] asks for it.
+    /// Histogram of the RTT samples, where [`crate::Network::measures_delays`] is set.
     pub rtt: Option<Box<DelayHistogram>>,
-    /// How the times between sending and arrival were distributed, where it asks for it.
+    /// Histogram of the one-way delays, where [`crate::Network::measures_delays`] is set.
     pub one_way_delay: Option<Box<DelayHistogram>>,
-    /// When the flow began, counted from the start of the run.
+    /// Start of the flow, from the start of the run.
     pub start: SimTime,
-    /// The time from its start until all that the flow had to send was delivered; `None` if it never was.
+    /// Time from its start until all data of the flow were delivered; `None` if they were not.
     pub completion_time: Option<SimTime>,
 }
 
-// Its times are those of the flow, whatever is subtracted or added.
+// Times of the flow stay as they are when statistics are subtracted or added.
 counters!(FlowStatistics {
     segments_delivered,
     bytes_delivered,
@@ -108,7 +107,7 @@ counters!(FlowStatistics {
 });
 
 impl FlowStatistics {
-    /// Data packets and acknowledgements between the hosts now, if nothing was subtracted.
+    /// Data packets and acknowledgements in the network, by counts since the start.
     pub(crate) fn in_flight(&self) -> u64 {
         self.segments_sent + self.acks_sent
             - (self.segments_received + self.segments_lost + self.queue_drops)
@@ -116,36 +115,36 @@ impl FlowStatistics {
     }
 }
 
-/// A flow of [`crate::Arrivals`] that delivered everything.
+/// A flow of [`crate::Arrivals`] that delivered all its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completion {
-    /// When it began, counted from the start of the run; after the warm-up.
+    /// Start of the flow, from the start of the run; after the warm-up.
     pub start: SimTime,
-    /// How many segments it had.
+    /// Number of its segments.
     pub segments: u64,
-    /// The time from its start until all of them were delivered.
+    /// Time from its start until all of them were delivered.
     pub completion_time: SimTime,
 }
 
-/// What was counted of the flows of one [`crate::Arrivals`].
+/// Statistics of the flows of one [`crate::Arrivals`].
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArrivalStatistics {
     /// Flows that began after the warm-up.
     pub started: u64,
-    /// Arrivals that delivered everything, in the order in which they did.
+    /// Flows among them that delivered all their data, in the order of completion.
     pub completions: Vec<Completion>,
-    /// When those of them began that had not delivered everything at the end of the run, counted from its start.
+    /// Start times of those among them that had not completed at the end of the run, from the start of the run.
     pub unfinished: Vec<SimTime>,
-    /// All flows together, also those that began in the warm-up; its times mean nothing.
+    /// Statistics of all flows together, including those that began in the warm-up; its times have no meaning.
     pub total: FlowStatistics,
 }
 
-/// What was counted after the warm-up.
+/// Statistics of a network after the warm-up.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct NetworkStatistics {
-    /// The time that was measured.
+    /// Measured time.
     pub duration: SimTime,
-    /// When the run ended, counted from its start.
+    /// End of the run, from its start.
     pub end: SimTime,
     /// Statistics of each flow of [`crate::Network::flows`].
     pub flows: Vec<FlowStatistics>,
@@ -153,28 +152,27 @@ pub struct NetworkStatistics {
     pub arrivals: Vec<ArrivalStatistics>,
     /// Statistics of each link and fabric, in the order of [`crate::Topology::media`].
     pub links: Vec<LinkSummary>,
-    /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
+    /// Whether the run was given up after [`crate::STALL`] transmissions in a row without a delivery.
     pub stalled: bool,
 }
 
 impl NetworkStatistics {
-    /// What was counted of the link or fabric called `name`.
+    /// Statistics of the link or fabric called `name`.
     pub fn link(&self, name: &str) -> Option<&LinkSummary> {
         self.links.iter().find(|link| link.name == name)
     }
 
-    /// Jain's fairness index of the segments that each of [`NetworkStatistics::flows`] got through, in order:
-    /// `None` where nothing was delivered.
+    /// Jain's fairness index of the segments that each of [`NetworkStatistics::flows`] delivered in order; `None` without deliveries.
     ///
-    /// It is of those flows that share the path all the time and send packets of one size: others would be
-    /// unequal however fair the path is.
+    /// It takes flows that share the path all the time and send packets of one size: other flows would be unequal however fair the path
+    /// is.
     pub fn jain_fairness(&self) -> Option<f64> {
         let delivered: Vec<f64> = self.flows.iter().map(|flow| flow.segments_in_order as f64).collect();
         jain_fairness(&delivered)
     }
 }
 
-/// What was counted since the start of a run, its warm-up included.
+/// Statistics since the start of a run, its warm-up included.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Snapshot of each flow of [`crate::Network::flows`].
@@ -186,8 +184,8 @@ pub struct Snapshot {
 /// Snapshot of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowSnapshot {
-    /// What was counted of it.
+    /// Statistics of the flow since the start.
     pub counts: FlowStatistics,
-    /// The variables of its sender; zeros of UDP.
+    /// Variables of its sender; zeros for UDP.
     pub tcp: TcpSnapshot,
 }

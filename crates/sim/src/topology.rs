@@ -1,59 +1,58 @@
-//! Which ways there are through a network.
+//! Media and routes of a network.
 
 use crate::error::NetworkError;
 use crate::medium::{AnyLink, Medium, NamedMedium};
 use crossfade_link::Port;
 
-/// A part of a route: through one medium, in at a port and out at another.
+/// A leg of a route: through one medium, from one port to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
-    /// Its place among [`Topology::media`].
+    /// Index of the medium in [`Topology::media`].
     pub medium: usize,
-    /// The port at which packets enter; 0 of a link.
+    /// Port at which packets enter; 0 for a link.
     pub from: Port,
-    /// The port that they are bound for; 1 of a link.
+    /// Port at which packets leave; 1 for a link.
     pub to: Port,
 }
 
 impl Leg {
-    /// Over a link.
+    /// The leg over a link.
     pub const fn link(medium: usize) -> Self {
         Self { medium, from: 0, to: 1 }
     }
 }
 
-/// A way through the network: one leg or more, one after the other.
+/// A route through the network: one or more legs in order.
 pub type Route = Vec<Leg>;
 
-/// A way through the network from one of its outer ports to another.
+/// A passage for packets from outside, from one outer port of the network to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// The outer port at which packets enter.
+    /// Outer port at which packets enter.
     pub from: Port,
-    /// The outer port that they are bound for.
+    /// Outer port at which packets leave.
     pub to: Port,
-    /// The place of their route among those of the topology.
+    /// Route of the packets: an index of [`Topology::routes`].
     pub route: usize,
 }
 
-/// Links, fabrics, and the routes over them. Routes may share media, also such of data with such of
-/// acknowledgements.
+/// Links, fabrics, and routes over them. Routes may share media, even routes of data with routes of acknowledgements.
 #[derive(Default)]
 pub struct Topology {
-    /// What packets go through.
+    /// Links and fabrics.
     pub media: Vec<NamedMedium>,
-    /// The ways that flows may take, by their place here.
+    /// Routes, which flows name by their index.
     pub routes: Vec<Route>,
 }
 
 impl Topology {
-    /// The place of the route of the data in a [`path`](Self::path).
+    /// Index of the route of the data in a [`path`](Self::path).
     pub const DATA: usize = 0;
-    /// The place of the route of the acknowledgements.
+    /// Index of the route of the acknowledgements in a [`path`](Self::path).
     pub const ACKS: usize = 1;
 
-    /// Links in series and back, named `forward.0`, `reverse.0` and so on, or without a number where there is
-    /// one. Their results come in this order.
+    /// Links in series forward and back, named `forward.0`, `reverse.0` and so on, or without a number if there is only one. Results
+    /// come in this order.
     ///
     /// ```text
     ///  sender 0 --access--\                                                  /--access-- receiver 0
@@ -75,7 +74,7 @@ impl Topology {
         topology
     }
 
-    /// Refuses routes that lead nowhere.
+    /// Checks that routes name existing media and ports.
     pub(crate) fn check(&self) -> Result<(), NetworkError> {
         for (i, route) in self.routes.iter().enumerate() {
             let refuse = |text: String| Err(NetworkError(format!("routes[{i}]{text}")));

@@ -1,18 +1,18 @@
-//! The one event that counts of a link, a fabric, or whoever else asks for events and changes his mind.
+//! The valid event of a link or a fabric, whose next event may move earlier after it was scheduled.
 
 use crossfade_core::SimTime;
 
-/// The event at which something has to be done.
+/// The valid event of a link or a fabric.
 #[derive(Clone, Copy)]
 pub(crate) struct Wakeup {
-    /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
+    /// Time of the valid event; others still in the queue are ignored. [`SimTime::MAX`] without one.
     at: SimTime,
 }
 
 impl Wakeup {
     pub(crate) const NONE: Self = Self { at: SimTime::MAX };
 
-    /// Whether the event that happens at `now` is the one that counts; then there is none any more.
+    /// Whether the event at `now` is the valid one, which is then used up.
     #[inline]
     pub(crate) fn take(&mut self, now: SimTime) -> bool {
         let counts = self.at == now;
@@ -22,7 +22,7 @@ impl Wakeup {
         counts
     }
 
-    /// When to schedule an event, if none comes in time for `next`.
+    /// Time at which to schedule an event for `next`; `None` if one is already scheduled in time.
     #[inline]
     pub(crate) fn missing(&mut self, next: Option<SimTime>) -> Option<SimTime> {
         let at = next.unwrap_or(SimTime::MAX);

@@ -1,4 +1,4 @@
-//! What flows have to send, and when they come: size distributions, on-off sources.
+//! Workloads: distributions of sizes and times, on-off sources.
 
 use crate::error::NetworkError;
 use crossfade_core::{SimTime, Stream};
@@ -8,9 +8,9 @@ use rand::Rng;
 /// A distribution of sizes or times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// A constant.
     Fixed(f64),
-    /// Uniform from 0 on.
+    /// Uniform from 0 to `max`.
     Uniform {
         /// The greatest value.
         max: f64,
@@ -20,8 +20,7 @@ pub enum Distribution {
         /// Mean of the distribution.
         mean: f64,
     },
-    /// Pareto's law cut at both ends: `P[X > x]` is (`min`/x)^`shape` up to a constant, for x from `min` to
-    /// `max`.
+    /// Bounded Pareto: `P[X > x]` is (`min`/x)^`shape` up to constants, for x from `min` to `max`.
     BoundedPareto {
         /// The tail index; sizes of files on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).
         shape: f64,
@@ -33,9 +32,9 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// One draw of the stream, whatever the distribution.
+    /// A sample, for which every distribution takes one draw of the stream.
     pub fn sample(self, stream: &mut Stream) -> f64 {
-        // Uniform on (0, 1) without the end points: the logarithm is finite.
+        // Uniform on the open interval (0, 1), so that the logarithm is finite.
         let u = ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;
         match self {
             Self::Fixed(value) => value,
@@ -65,7 +64,7 @@ impl Distribution {
         }
     }
 
-    /// Refuses what is no distribution of positive numbers.
+    /// Checks that it is a distribution of positive numbers.
     pub(crate) fn check(self, key: &str) -> Result<(), NetworkError> {
         let positive = |name: &str, value: f64| {
             if value > 0.0 && value.is_finite() {
@@ -90,23 +89,23 @@ impl Distribution {
     }
 }
 
-/// In how many segments of `mss` bytes a sender sends `bytes` of data, and by how much the last is shorter.
+/// Number of segments of `mss` bytes in which a sender sends `bytes` of data, and the bytes by which the last one is shorter.
 pub fn whole_segments(sender: &SenderConfig, bytes: u64, mss: u32) -> (u64, u32) {
     let segments = bytes.div_ceil(u64::from(mss));
     let rest = (segments * u64::from(mss) - bytes) as u32;
     (segments, if sender.ends_short() { rest } else { 0 })
 }
 
-/// When packets follow each other while a source is on.
+/// Times between packets while a source is on.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Gaps {
-    /// Exactly after the time that the rate says. Several such sources keep their phase for good: at a full drop-tail
-    /// queue always the same ones lose (Floyd and Jacobson 1992).
+    /// The constant time that the rate gives. Several such sources keep their phases, so that at a full drop-tail queue always the same
+    /// sources lose packets (Floyd and Jacobson 1992).
     #[default]
     Periodic,
-    /// After that time, more or less by up to this part of it, uniform and independent; above 0, at most 1.
+    /// That time, longer or shorter by up to this part of it, uniform and independent; above 0, at most 1.
     Jitter(f64),
-    /// After an exponential time of that mean: a Poisson process, also for the first.
+    /// Exponential times of that mean: a Poisson process, from the first packet on.
     Poisson,
 }
 
@@ -115,16 +114,16 @@ pub enum Gaps {
 pub struct OnOff {
     /// Bit rate while on, in bit/s, of whole packets.
     pub rate_bps: f64,
-    /// How long it is on, in seconds.
+    /// Duration of an on period in seconds.
     pub on_s: Distribution,
-    /// How long it is off, in seconds; `None` never switches it off.
+    /// Duration of an off period in seconds; `None` never switches off.
     pub off_s: Option<Distribution>,
-    /// When its packets follow each other.
+    /// Times between packets while on.
     pub gaps: Gaps,
 }
 
 impl OnOff {
-    /// The mean rate in bit/s.
+    /// Mean rate in bit/s over on and off periods.
     pub fn mean_rate_bps(&self) -> f64 {
         let on = self.on_s.mean();
         self.rate_bps * self.off_s.map_or(1.0, |off| on / (on + off.mean()))
@@ -145,21 +144,20 @@ impl OnOff {
     }
 }
 
-/// An on-off source at work. Its clock stands still while it is off, so that the mean rate is exact however
-/// short the times are.
+/// State of an on-off source. Its clock stops while it is off, so that the mean rate is exact however short the periods are.
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffSource {
     config: OnOff,
-    /// Between two packets while on, in the mean.
+    /// Mean time between two packets while on.
     gap: SimTime,
-    /// What is left of the time that it is on.
+    /// Remaining time of the on period.
     on_left: SimTime,
     stream: Stream,
     gaps: Stream,
 }
 
 impl OnOffSource {
-    /// A source that switches on now. `stream` is for the times on and off, `gaps` for those between packets.
+    /// A source that switches on now. `stream` is the random stream of on and off periods, `gaps` that of times between packets.
     pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream, gaps: Stream) -> Self {
         let gap = SimTime::to_transmit(packet_size, config.rate_bps);
         let on_left = match config.off_s {
@@ -169,7 +167,7 @@ impl OnOffSource {
         Self { config, gap, on_left, stream, gaps }
     }
 
-    /// When the first packet of a source that begins at `now` leaves.
+    /// Time of the first packet of a source that begins at `now`.
     pub(crate) fn first_after(&mut self, now: SimTime) -> SimTime {
         if self.config.gaps == Gaps::Poisson { self.next_after(now) } else { now }
     }
@@ -188,7 +186,7 @@ impl OnOffSource {
         }
     }
 
-    /// When the packet after the one sent at `now` follows.
+    /// Time of the packet after the one sent at `now`.
     pub(crate) fn next_after(&mut self, now: SimTime) -> SimTime {
         let gap = self.next_gap();
         let Some(off_s) = self.config.off_s else { return now.saturating_add(gap) };
@@ -197,7 +195,7 @@ impl OnOffSource {
             let off = SimTime::from_secs_f64(off_s.sample(&mut self.stream));
             at = at.saturating_add(self.on_left).saturating_add(off);
             wait = wait - self.on_left;
-            // A time of less than a nanosecond must not keep the loop from ending.
+            // Periods of less than a nanosecond must not keep the loop from ending.
             self.on_left =
                 SimTime::from_secs_f64(self.config.on_s.sample(&mut self.stream)).max(SimTime::from_nanos(1));
         }

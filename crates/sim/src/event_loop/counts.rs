@@ -1,4 +1,4 @@
-//! What is counted: at the end of the warm-up, at that of the run, and when somebody looks.
+//! Statistics at the end of the warm-up, at the end of the run, and in snapshots.
 
 use super::EventLoop;
 use super::warm_up::WarmUp;
@@ -14,7 +14,7 @@ use crossfade_core::{Observer, SimTime};
 use crossfade_link::{LinkReport, LinkStatistics, Occupancy};
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
-    /// What was counted since the start; everything has happened that happens by `now`.
+    /// Statistics since the start, after all events up to `now`.
     pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
         let links = self.reports_by(now);
         let flows = self.flows.iter().take(self.permanent);
@@ -22,16 +22,16 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         Snapshot { flows, links }
     }
 
-    /// What each link and fabric has counted by now, in the order of their names.
+    /// Reports of all links and fabrics by now, in the order of their names.
     pub(super) fn reports(&mut self) -> Vec<LinkReport> {
         self.reports_by(self.net.now)
     }
 
-    /// Reports of all links by `now`; all events until then have been processed. Flows learn how many of their
-    /// segments the last link of their route has not sent.
+    /// Reports of all links at `now`, after all events up to then. Flows learn how many of their segments the last link of their route has
+    /// not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
-        // After the end of the run nothing is sent any more.
+        // After the end of the run no packet is sent.
         let now = if net.is_over { net.now } else { now };
         let media = 0..net.routing.places.len();
         let reports: Vec<_> = media.map(|medium| net.report(net.routing.places[medium], now)).collect();
@@ -49,7 +49,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         for (report, &place) in reports.iter().zip(&routing.places) {
             for parcel in report.sent.iter().filter(|parcel| Content::of(**parcel) == Content::Data) {
                 let flow = &mut self.flows[parcel.flow() as usize];
-                // What is between two links has yet to be sent by the last.
+                // Packets between two links have not been sent by the last one yet.
                 flow.unsent += u32::from(!routing.ends_at(flow.data.route, place));
             }
         }
@@ -62,7 +62,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         named.collect()
     }
 
-    /// What is counted begins.
+    /// Ends the warm-up: statistics begin here.
     #[inline(never)]
     pub(super) fn warm_up(&mut self) {
         self.net.settle(&mut self.flows);
@@ -70,7 +70,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
         }
         self.warm = Some(self.totals());
-        // A timeout that was not counted is not counted as spurious.
+        // A timeout in the warm-up does not count as spurious later.
         for flow in self.flows.iter_mut() {
             if let Endpoints::Tcp(tcp) = &mut flow.endpoints {
                 tcp.doubts.clear();
@@ -79,7 +79,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.count_harmless(&self.flows);
     }
 
-    /// Adds a flow that came to the statistics of its arrivals; it is no longer theirs.
+    /// Adds the counts of a flow of arrivals to the arrivals' statistics, and detaches the flow.
     pub(super) fn account(&mut self, place: u32) {
         let Some(group) = self.flows[place as usize].arrivals.take() else { return };
         let counted = self.counted(place);
@@ -95,24 +95,24 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// What was counted since the start.
+    /// Counts since the start.
     fn totals(&mut self) -> WarmUp {
         let links = self.reports();
         WarmUp { at: self.net.now, flows: self.flows.iter().map(Flow::totals).collect(), links }
     }
 
-    /// What was counted of a flow since the warm-up.
+    /// Counts of a flow since the warm-up.
     fn counted(&self, place: u32) -> FlowStatistics {
         let end = self.flows[place as usize].totals();
         match &self.warm {
-            // Who came later was not there at the end of the warm-up.
+            // A flow that began later has no counts at the end of the warm-up.
             Some(warm) => warm.flows.get(place as usize).map_or_else(|| end.clone(), |warm| end.since(warm)),
-            // A run that ended in its warm-up has nothing to count.
+            // A run that ended in its warm-up has no counts.
             None => end.since(&end),
         }
     }
 
-    /// What was counted since the warm-up.
+    /// Statistics since the warm-up.
     pub(crate) fn measured(mut self) -> NetworkStatistics {
         self.net.settle(&mut self.flows);
         let ends = self.reports();
