@@ -19,7 +19,7 @@ pub struct Cell {
     slot: SimTime,
     downlink: Direction,
     uplink: Option<(TddPattern, Direction)>,
-    /// Whether anything is to be sent or in the air.
+    /// Whether data wait or are in the air.
     is_busy: bool,
     /// The next slot that begins.
     next_slot: u64,
@@ -27,14 +27,14 @@ pub struct Cell {
     now: SimTime,
 }
 
-/// Where the base station is.
+/// The port of the base station.
 const BASE: Port = 0;
 
 impl Cell {
-    /// A cell in which nothing has been sent.
+    /// A cell before its first packet.
     ///
     /// # Errors
-    /// A configuration that cannot be ([`CellConfig::check`]).
+    /// The configuration is invalid ([`CellConfig::check`]).
     pub fn new(config: CellConfig, seed: RunSeed) -> Result<Self, CellError> {
         config.check()?;
         let uplink = match &config.uplink {
@@ -60,7 +60,7 @@ impl Cell {
         self.slot.saturating_mul(slot)
     }
 
-    /// The direction that has a slot, and the place of that among its slots.
+    /// The direction of a slot, and the number of the slot among those of the direction.
     fn direction(&mut self, slot: u64) -> (&mut Direction, u64) {
         match &mut self.uplink {
             None => (&mut self.downlink, slot),

@@ -1,4 +1,4 @@
-//! What a cell is made of.
+//! Configuration of a cell.
 
 use crate::error::{CellError, out_of_range};
 use crate::feedback::FeedbackConfig;
@@ -13,39 +13,39 @@ use crossfade_link::QueueLimit;
 use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
-/// More users than this a cell cannot have.
+/// Greatest number of users of a cell.
 pub const MOST_USERS: usize = 1000;
-/// More bins than this it cannot have.
+/// Greatest number of bins of a cell.
 pub const MOST_BINS: usize = 1024;
 
-/// Everything about a cell but its seed.
+/// Configuration of a cell, without its seed.
 #[derive(Clone, Debug)]
 pub struct CellConfig {
-    /// How long a slot is.
+    /// Duration of a slot.
     pub slot: SimTime,
-    /// Symbols of a bin and slot that carry payload: a frame.
+    /// Payload symbols of a frame, which fills one bin in one slot.
     pub symbols: u32,
-    /// How many bins there are.
+    /// Number of bins.
     pub bins: usize,
-    /// How wide each is, in Hz.
+    /// Width of a bin in Hz.
     pub bin_width_hz: f64,
-    /// The paths of the channels of all users.
+    /// Power delay profile of the channels of all users.
     pub profile: DelayProfile,
-    /// Their shadowing; `None` has none.
+    /// Shadowing of the channels; `None` without.
     pub shadowing: Option<ShadowingConfig>,
     /// Users of the cell.
     pub users: Vec<UserConfig>,
-    /// Which user gets which bin.
+    /// Scheduler that allocates bins to users.
     pub allocation: Allocation,
-    /// How the base station learns of channels; `None` has a prediction of every slot.
+    /// Channel reports to the base station; `None` gives it a prediction for every slot.
     pub feedback: Option<FeedbackConfig>,
-    /// How it learns from acknowledgements; `None` does not.
+    /// Outer-loop link adaptation; `None` without.
     pub outer_loop: Option<OuterLoopConfig>,
-    /// How frames are repeated.
+    /// Retransmission of frames.
     pub arq: ArqConfig,
-    /// How much waits for each user, beside what has been sent in part; `None` is without limit.
+    /// Limit of each user's queue, without packets that have been sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,
-    /// How users send; `None` has them send nothing.
+    /// The uplink; `None` without.
     pub uplink: Option<UplinkConfig>,
 }
 
@@ -54,15 +54,15 @@ pub struct CellConfig {
 /// [`CellConfig::arq`] and [`CellConfig::outer_loop`] do. A frame has the same symbols.
 #[derive(Clone, Debug)]
 pub struct UplinkConfig {
-    /// Slots of the uplink; all others are the downlink's.
+    /// Pattern of uplink slots; all other slots are the downlink's.
     pub pattern: TddPattern,
-    /// From when a packet comes to a user until the first slot in which it may be sent: a scheduling request, and its grant.
+    /// Time from the arrival of a packet at a user to the first slot in which it may be sent: a scheduling request and its grant.
     pub grant_delay: SimTime,
-    /// How many dB the base station receives a user better than the user receives it.
+    /// Signal-to-noise ratio at the base station over that at the user, in dB.
     pub snr_offset_db: f64,
-    /// Which user gets which bin of an uplink slot. A window counts slots of the uplink alone.
+    /// Scheduler of uplink slots. Its window counts slots of the uplink alone.
     pub allocation: Allocation,
-    /// How much waits at each user, beside what has been sent in part; `None` is without limit.
+    /// Limit of the queue at each user, without packets that have been sent in part; `None` is without limit.
     pub queue: Option<QueueLimit>,
 }
 
@@ -71,21 +71,21 @@ pub struct UplinkConfig {
 pub struct UserConfig {
     /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
     pub mean_snr_db: f64,
-    /// Metres a second.
+    /// Speed in m/s.
     pub speed_mps: f64,
     /// The maximum Doppler shift in cycles a slot.
     pub fd_t: f64,
-    /// The normalised mean square error of its predictions.
+    /// Normalised mean square error of channel predictions.
     pub nmse: f64,
     /// Levels of the SNR at which the modulation changes.
     pub levels: Arc<Levels>,
-    /// What was recorded in place of a channel, with the mean of it above; nothing of the profile, shadowing, speed and
-    /// error of predictions applies then.
+    /// Recorded ratios in place of a channel, relative to `mean_snr_db`; profile, shadowing, speed and prediction error then do not
+    /// apply.
     pub trace: Option<SinrTrace>,
 }
 
 impl CellConfig {
-    /// The uplink as a cell of its own that has the slots of its pattern alone.
+    /// The uplink as a cell of its own whose slots are those of the uplink alone.
     pub(crate) fn of_uplink(&self, uplink: &UplinkConfig) -> Self {
         let mut config = Self {
             allocation: uplink.allocation,
@@ -98,7 +98,7 @@ impl CellConfig {
         config
     }
 
-    /// Refuses what cannot be.
+    /// Checks the configuration.
     ///
     /// # Errors
     /// Numbers outside their ranges, no users, more users with a bin of their own than bins.

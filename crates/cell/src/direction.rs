@@ -17,34 +17,33 @@ pub(crate) struct Direction {
     config: CellConfig,
     users: Vec<User>,
     fairness: Fairness,
-    /// The bins that a user may choose the best of.
+    /// Bins among which a user chooses the best.
     candidates: Vec<usize>,
     in_air: Vec<Flight>,
-    /// Used bins of slots.
+    /// Number of used bins, summed over slots.
     used: u64,
     pub(crate) log: EventLog,
     now: SimTime,
     scratch: Scratch,
 }
 
-/// Empty between slots; kept for its memory.
+/// Lists of a slot, kept so that their memory is reused.
 #[derive(Default)]
 struct Scratch {
-    /// 0 for each bin that a user may choose, minus infinity for the others.
+    /// Score offset of each bin: 0 if a user may choose it, minus infinity otherwise.
     open: Vec<f32>,
-    /// A score for each user with work and bin.
+    /// Scores of each user with data, for each bin.
     scores: Vec<f32>,
     /// The user with the highest score, for each bin.
     best: Best,
-    /// Users with work.
+    /// Users with data to send.
     active: Vec<usize>,
-    /// What each user got in the slot, in bits.
+    /// Bits that each user got in the slot.
     got: Vec<f32>,
 }
 
 impl Direction {
-    /// A direction in which nothing has been sent, whose users and schedulers are those of `config`. Its streams are named by
-    /// [`User::new`].
+    /// A direction before its first packet, with the users and the scheduler of `config`. Random streams are named by [`User::new`].
     pub(crate) fn new(config: CellConfig, way: Way, seed: RunSeed) -> Result<Self, CellError> {
         let simd = Simd::chosen()?;
         let response =
@@ -69,12 +68,12 @@ impl Direction {
         })
     }
 
-    /// How many users there are.
+    /// Number of users.
     pub(crate) fn users(&self) -> usize {
         self.users.len()
     }
 
-    /// A packet of `user` joins its queue, or finds that full.
+    /// Puts a packet into the queue of `user`, or drops it where the queue is full.
     pub(crate) fn push(&mut self, now: SimTime, user: usize, parcel: Parcel) -> Push {
         let user = &mut self.users[user];
         let (packets, bytes) = user.waiting();
@@ -86,20 +85,20 @@ impl Direction {
         Push::Accepted
     }
 
-    /// Whether something is to be sent or in the air.
+    /// Whether data wait or are in the air.
     pub(crate) fn is_busy(&self) -> bool {
         !self.in_air.is_empty() || self.users.iter().any(|user| !user.sender.is_idle())
     }
 
-    /// What was in the air has arrived by `now`, or not; `leave` gets the users whose packets leave, and these.
+    /// Receives the frames in the air at `now`; packets that leave are handed to `leave` with their user.
     pub(crate) fn land(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
         for flight in self.in_air.drain(..) {
             self.users[flight.user].land(now, &flight, |departure| leave(flight.user, departure));
         }
     }
 
-    /// Gives the bins of `slot`, which begins `now`, to users, whose frames begin. Users take turns by its place among the
-    /// slots of this direction: by its number, some would never be first in a pattern.
+    /// Allocates the bins of `slot`, which begins `now`, to users, whose frames begin. Users take turns by the slot's number among those of
+    /// this direction: by its number in the cell, some users would never be first in a TDD pattern.
     pub(crate) fn send(&mut self, now: SimTime, slot: u64, turn: u64) {
         self.now = now;
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -126,12 +125,12 @@ impl Direction {
         self.scratch = scratch;
     }
 
-    /// Makes ready what `slot` will be like, a later one than the last.
+    /// Computes the channels of a later `slot` ahead.
     pub(crate) fn prepare(&mut self, slot: u64) {
         self.users.iter_mut().filter(|user| !user.sender.is_idle()).for_each(|user| user.prepare(slot));
     }
 
-    /// What has happened by `now`.
+    /// Report of the direction at `now`.
     pub(crate) fn report(&self, now: SimTime) -> LinkReport {
         let users: Vec<_> = self.users.iter().map(|user| user.report(now)).collect();
         let unsent = self.users.iter().flat_map(User::unsent_parcels).collect();
@@ -147,7 +146,7 @@ impl Direction {
         LinkReport { frames: Some(frames), users, unsent, ..report }
     }
 
-    /// Users choose the best bin that is left; the first to choose changes from TTI to TTI.
+    /// Users choose their best free bin in turns; the first to choose changes from slot to slot.
     fn choose_in_turns(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
         let Scratch { open, scores, active, .. } = scratch;
         open.clear();
@@ -166,7 +165,7 @@ impl Direction {
         }
     }
 
-    /// Bins go to users in turns, those of the next slot to the users after.
+    /// Gives bins to users in turns, which go on in the next slot.
     fn go_round(&mut self, slot: u64, turn: u64, scratch: &mut Scratch) {
         let active = &scratch.active;
         let count = active.len();
@@ -182,7 +181,7 @@ impl Direction {
         }
     }
 
-    /// Each bin goes to the user with the highest score that still has data to send.
+    /// Gives each bin to the user with the highest score that still has data.
     fn rank(&mut self, slot: u64, scratch: &mut Scratch) {
         let bins = self.config.bins;
         let is_fair = matches!(self.config.allocation, Allocation::ProportionalFair { .. });
@@ -214,7 +213,7 @@ impl Direction {
         }
     }
 
-    /// A user sends something in a bin; the bits that it does.
+    /// Lets a user send in a bin; returns the bits that it sends.
     fn transmit(&mut self, slot: u64, user: usize, bin: usize) -> u64 {
         let now = self.now;
         self.users[user].go(slot);

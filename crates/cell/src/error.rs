@@ -1,21 +1,21 @@
-//! What a cell refuses: a file of its own, since most files of the crate return it.
+//! Errors of a cell's configuration, which most files of the crate return.
 
 use crossfade_channel::ChannelError;
 use crossfade_core::OutOfRange;
 use thiserror::Error;
 
-/// A cell that cannot be. The message is one line: what was given, its value, and what is allowed.
+/// Error of an invalid cell, in one line: the parameter, its value, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CellError {
     /// A number outside its range. Parameters are named as in scenarios: `users`, `bins`, `levels`, ...
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// A channel that cannot be.
+    /// The channel is invalid.
     #[error(transparent)]
     Channel(#[from] ChannelError),
 }
 
-/// An error of `parameter`.
+/// Error of a parameter outside its range.
 pub(crate) fn out_of_range<T>(
     parameter: &'static str,
     value: impl std::fmt::Display,

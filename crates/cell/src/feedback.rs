@@ -1,36 +1,35 @@
-//! What users report of their channels: late, now and then, in steps.
+//! Channel reports of users: periodic, delayed and quantised.
 
 use crate::error::{CellError, out_of_range};
 use crate::levels::from_db;
 use crossfade_core::to_db;
 
-/// How a base station learns of channels. At the beginning of every period each user reports the predicted ratio of each
-/// bin, and from `delay_slots` later until the next report comes the base station goes by that. Before the first has come, by
-/// what slot 0 was like.
+/// Channel reports. At the beginning of every period each user reports the predicted ratio of each bin, which the base station
+/// uses from `delay_slots` later until it has the next report. Before the first report it uses the ratios of slot 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackConfig {
-    /// From report to report.
+    /// Period of reports in slots.
     pub period_slots: u64,
-    /// From the slot that a report is about to the first that it serves.
+    /// Slots from the measurement of a report to the first slot that uses it.
     pub delay_slots: u64,
-    /// In which steps ratios are told; `None` tells them as they are.
+    /// Quantisation of reported ratios; `None` reports exact ones.
     pub quantiser: Option<Quantiser>,
 }
 
-/// Ratios as indices: `lowest_db` + i `step_db`, the largest of them that is not above, where there is one (a channel quality
-/// indicator promises no more than there is).
+/// Quantiser of ratios, `lowest_db` + i `step_db`: the largest value not above the ratio, if there is one (a channel quality indicator
+/// promises no more than the channel has).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiser {
-    /// Index 0, in dB.
+    /// Ratio of index 0 in dB.
     pub lowest_db: f64,
-    /// From index to index, in dB.
+    /// Step from index to index in dB.
     pub step_db: f64,
     /// Bits of an index: there are 2^bits indices.
     pub bits: u32,
 }
 
 impl FeedbackConfig {
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// A period of no slots, more than 100000 slots of period or delay, steps outside [0.01, 40] dB, not 1 to 8 bits, a
@@ -55,14 +54,14 @@ impl FeedbackConfig {
         Ok(())
     }
 
-    /// The slot that is known of in `slot`.
+    /// The slot whose report the base station uses in `slot`.
     pub(crate) fn known(&self, slot: u64) -> u64 {
         slot.saturating_sub(self.delay_slots) / self.period_slots * self.period_slots
     }
 }
 
 impl Quantiser {
-    /// The ratio that is told of `ratio`.
+    /// The reported value of `ratio`.
     pub fn told(&self, ratio: f64) -> f64 {
         let index = ((to_db(ratio) - self.lowest_db) / self.step_db).floor();
         from_db(self.lowest_db + self.step_db * index.clamp(0.0, f64::from((1_u32 << self.bits) - 1)))

@@ -1,4 +1,4 @@
-//! How likely a frame is received without an error: uncoded symbols, or a user's error-rate table.
+//! Success probability of frames: of uncoded symbols, or by a user's error-rate table.
 
 use crossfade_core::{square, to_db};
 use crossfade_link::MOST_BITS;
@@ -6,9 +6,9 @@ use crossfade_phy::symbol_error::symbol_error;
 use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, Modulation, NoCurve};
 use std::sync::{Arc, OnceLock};
 
-/// The table is over the root of the signal-to-noise ratio, in which all modulations rise alike.
+/// Step of the table over the root of the signal-to-noise ratio, in which all modulations have similar slopes.
 const STEP: f64 = 0.005;
-/// Up to 39 dB, where 256-QAM has no errors any more.
+/// Number of entries, which reach 39 dB, where 256-QAM has no errors.
 const ENTRIES: usize = 18_000;
 
 /// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1.23e-5, what
@@ -17,14 +17,13 @@ const ENTRIES: usize = 18_000;
 pub struct FrameSuccess {
     symbols: u32,
     modulations: [Modulation; MOST_BITS],
-    /// In place of uncoded symbols.
+    /// A user's error-rate table; `None` for uncoded symbols.
     measured: Option<Measured>,
-    /// Modulation by modulation, so that the ratios at which one is used stay in the cache; those who have it from each
-    /// other share it.
+    /// Table modulation by modulation, so that the ratios at which a modulation is used stay in the cache; clones share it.
     table: Arc<OnceLock<Vec<f32>>>,
 }
 
-/// What a table of error rates says of each modulation.
+/// Error rates of each modulation by a user's table.
 #[derive(Clone, Debug)]
 struct Measured {
     /// Error rates with 1 bit a symbol, 2, ...; `None` where the table does not have it.
@@ -63,31 +62,31 @@ impl FrameSuccess {
             *rates = of(modulation)?;
         }
         if rates.iter().all(Option::is_none) {
-            // Says what there is, or which columns differ.
+            // This error names the modes of the table, or the columns in which they differ.
             table.mode(Some(uncoded.modulations[0].name()))?;
         }
         Ok(Self { measured: Some(Measured { rates, sizes }), ..uncoded })
     }
 
-    /// Whether frames of so many bits a symbol, 1 to 8, can be sent.
+    /// Whether frames of `bits` bits a symbol, 1 to 8, can be sent.
     pub fn has(&self, bits: u32) -> bool {
         self.measured.as_ref().is_none_or(|measured| measured.rates[bits as usize - 1].is_some())
     }
 
-    /// The fewest and the most bits a symbol.
+    /// The least and the greatest number of bits a symbol.
     pub fn range(&self) -> (u32, u32) {
         let all = || (1..=MOST_BITS as u32).filter(|&bits| self.has(bits));
         (all().next().unwrap_or(1), all().next_back().unwrap_or(MOST_BITS as u32))
     }
 
-    /// Bits of a symbol that a frame may be sent with and its rest would have after a split, but cannot be sent with.
+    /// A number of bits a symbol that the rest of a split frame could have, but for which there is no modulation.
     pub fn missing_rest(&self) -> Option<u32> {
         let has = |bits: &u32| self.has(*bits);
         let pairs = (1..=MOST_BITS as u32).filter(has).flat_map(|f| (1..f).filter(has).map(move |k| f - k));
         pairs.into_iter().find(|rest| !self.has(*rest))
     }
 
-    /// What the table of error rates says of a frame; `None` without one.
+    /// Success probability by the user's table; `None` without a table.
     fn of_table(&self, bits: u32, sinr: f64) -> Option<f64> {
         let measured = self.measured.as_ref()?;
         let Some(rates) = &measured.rates[bits as usize - 1] else { return Some(0.0) };
@@ -95,7 +94,7 @@ impl FrameSuccess {
         Some(1.0 - rates.error_rate(to_db(sinr), bytes, measured.sizes))
     }
 
-    /// The entries of 1 bit, of 2 bits, ...
+    /// Entries of 1 bit, of 2 bits, ... a symbol.
     fn table(&self) -> &[f32] {
         let column = |modulation: Modulation| {
             let sinr = |i: usize| square(i as f64 * STEP);
@@ -108,12 +107,12 @@ impl FrameSuccess {
         self.table.get_or_init(|| self.modulations.into_iter().flat_map(column).collect())
     }
 
-    /// The constellation of so many bits a symbol, 1 to 8.
+    /// The constellation of `bits` bits a symbol, 1 to 8.
     pub fn modulation(&self, bits: u32) -> Modulation {
         self.modulations[bits as usize - 1]
     }
 
-    /// The probability of a frame of `bits` bits a symbol at the ratio whose root is `root`.
+    /// Success probability of a frame of `bits` bits a symbol at the ratio `root` squared.
     #[inline]
     fn at_root(&self, bits: u32, root: f64) -> f64 {
         let (below, part) = place(root);
@@ -134,7 +133,7 @@ impl FrameSuccess {
     }
 }
 
-/// The entry below a root, and how far beyond it the root is.
+/// Index of the entry below a root, and the distance of the root from it in steps.
 #[inline]
 fn place(root: f64) -> (usize, f64) {
     let place = root / STEP;
@@ -142,7 +141,7 @@ fn place(root: f64) -> (usize, f64) {
     (below, (place - below as f64).min(1.0))
 }
 
-/// On the straight line between two entries.
+/// Linear interpolation between two entries.
 #[inline]
 fn between(table: &[f32], modulation: usize, below: usize, part: f64) -> f64 {
     let at = modulation * ENTRIES + below;

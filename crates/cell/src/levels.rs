@@ -1,4 +1,4 @@
-//! Link adaptation: from which predicted signal-to-noise ratio on which modulation is used.
+//! Link adaptation: switching levels of the predicted signal-to-noise ratio between modulations.
 //!
 //! A transmitter that knows the prediction p of a gain h with error power e knows that the ratio g is that of a
 //! complex Gaussian around p: with G the local mean and x = G |p|^2,
@@ -16,52 +16,52 @@ use crossfade_core::square;
 use crossfade_link::MOST_BITS;
 use std::sync::OnceLock;
 
-/// How modulations are chosen.
+/// Rule by which modulations are chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LevelRule {
-    /// The most expected bits for predictions of this normalised mean square error, whatever error they have.
+    /// The greatest expected number of bits, for predictions of this error, whatever the actual error is.
     Optimal {
         /// Normalised mean-square error of the prediction.
         target_nmse: f64,
     },
-    /// The most bits whose frames fail at most so often in the mean, for predictions of that error.
+    /// The greatest number of bits whose mean frame error rate is at most the target, for predictions of this error.
     TargetFer {
-        /// The share of frames.
+        /// Target frame error rate.
         target: f64,
         /// Normalised mean-square error of the prediction.
         target_nmse: f64,
     },
-    /// From these levels on, in dB: those of 2 to 8 bits, or of 1 to 8.
+    /// Levels in dB from which on 2 to 8 bits, or 1 to 8 bits, are used.
     Custom(Vec<f64>),
 }
 
 /// The estimate that the transmitter compares with the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictedSinr {
-    /// G (|p|^2 + e): right in the mean (Ekman, Sternad and Ahlen 2002).
+    /// G (|p|^2 + e), which is unbiased (Ekman, Sternad and Ahlen 2002).
     Unbiased,
-    /// G |p|^2: too low by the power of the error.
+    /// G |p|^2, which is too low by the power of the error.
     Raw,
 }
 
-/// Local means have levels of their own each quarter of a decibel, between these.
+/// Lowest local mean in dB with levels of its own; there are levels for each quarter of a decibel.
 const LOWEST_DB: f64 = -30.0;
 const HIGHEST_DB: f64 = 60.0;
 const PER_DB: f64 = 4.0;
 
-/// The switch levels of all local means, found when they are asked for.
+/// Switching levels for all local means, each computed when it is first needed.
 #[derive(Debug)]
 pub struct Levels {
     rule: LevelRule,
     kind: PredictedSinr,
     success: FrameSuccess,
-    /// The fewest bits a symbol.
+    /// Least number of bits a symbol.
     lowest: u32,
     table: Vec<OnceLock<[f64; MOST_BITS]>>,
 }
 
 impl Levels {
-    /// By `rule`, in terms of `kind`, for frames of this success.
+    /// Levels by `rule` for estimates of `kind` and frames with this success probability.
     ///
     /// # Errors
     /// An NMSE outside [0, 1), a target outside (0, 1), custom levels that are not 7 or 8 rising ones.
@@ -101,12 +101,12 @@ impl Levels {
         Ok(Self { rule, kind, success, lowest, table: (0..entries).map(|_| OnceLock::new()).collect() })
     }
 
-    /// How frames succeed.
+    /// Success probability of frames.
     pub fn success(&self) -> &FrameSuccess {
         &self.success
     }
 
-    /// What the levels are compared with.
+    /// Kind of the estimate that is compared with the levels.
     pub fn kind(&self) -> PredictedSinr {
         self.kind
     }
@@ -115,7 +115,7 @@ impl Levels {
     /// quarter of a decibel counts.
     pub fn at(&self, local_mean_db: f64) -> &[f64; MOST_BITS] {
         let exact = ((local_mean_db - LOWEST_DB) * PER_DB).clamp(0.0, (self.table.len() - 1) as f64);
-        // Rounded; without a call, as it is done for every frame.
+        // Rounding without a call, since this is done for every frame.
         let below = exact as usize;
         let place = below + usize::from(exact - below as f64 >= 0.5);
         self.table[place].get_or_init(|| self.solve(LOWEST_DB + place as f64 / PER_DB))
@@ -135,7 +135,7 @@ impl Levels {
         (bits.max(self.lowest), is_below)
     }
 
-    /// What cannot be sent is never reached: its level is that of the next that can.
+    /// Levels of a local mean. A modulation that cannot be sent has the level of the next one that can, so that it is never chosen.
     fn solve(&self, local_mean_db: f64) -> [f64; MOST_BITS] {
         let mut levels = self.solve_all(local_mean_db);
         let mut next = f64::INFINITY;
@@ -158,7 +158,7 @@ impl Levels {
             }
         };
         let shift = if self.kind == PredictedSinr::Unbiased { error } else { 0.0 };
-        // Searches begin alike: what the last one has asked for is not computed again.
+        // Searches begin with equal arguments, whose values are kept.
         let mut asked: Vec<(f64, usize)> = Vec::new();
         std::array::from_fn(|i| {
             let (mut low, mut high) = (-40.0_f64, 60.0_f64);
@@ -258,7 +258,7 @@ fn scaled_i0(x: f64) -> f64 {
     horner(&series, 3.75 / x) / x.sqrt()
 }
 
-/// A ratio from decibels, by another way than [`crossfade_core::from_db`]: last bits differ, and rows of cells with them.
+/// A ratio from decibels by another formula than [`crossfade_core::from_db`]: the last bits differ, on which rows of cells depend.
 pub(crate) fn from_db(db: f64) -> f64 {
     libm::exp(db * (std::f64::consts::LN_10 / 10.0))
 }

@@ -1,4 +1,4 @@
-//! Outer-loop link adaptation: what acknowledgements teach about predictions.
+//! Outer-loop link adaptation: an offset that acknowledgements steer.
 
 use crate::error::{CellError, out_of_range};
 use std::collections::VecDeque;
@@ -12,26 +12,26 @@ use std::collections::VecDeque;
 /// there the offset changes nothing and would run away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OuterLoopConfig {
-    /// After a frame that got through, in dB.
+    /// Step up after a received frame, in dB.
     pub step_up_db: f64,
-    /// After one that failed.
+    /// Step down after a failed frame, in dB.
     pub step_down_db: f64,
-    /// What the offset keeps within, to both sides.
+    /// Greatest magnitude of the offset, in dB.
     pub limit_db: f64,
 }
 
 impl OuterLoopConfig {
-    /// With a step down, and the step up that makes frames fail at the share `target`: target / (1 - target) of it.
+    /// The loop with this step down and the step up for a frame error rate of `target`: target / (1 - target) of the step down.
     pub fn with_target(target: f64, step_down_db: f64, limit_db: f64) -> Self {
         Self { step_up_db: step_down_db * target / (1.0 - target), step_down_db, limit_db }
     }
 
-    /// The share of new frames that fail in the long run.
+    /// Error rate of new frames in the long run.
     pub fn target(&self) -> f64 {
         self.step_up_db / (self.step_up_db + self.step_down_db)
     }
 
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// Steps outside [1e-6, 40] dB, a limit outside (0, 100] dB.
@@ -50,7 +50,7 @@ impl OuterLoopConfig {
     }
 }
 
-/// The loop of one user.
+/// State of the outer loop of one user.
 #[derive(Clone, Debug)]
 pub struct OuterLoop {
     config: OuterLoopConfig,
@@ -62,7 +62,7 @@ pub struct OuterLoop {
 }
 
 impl OuterLoop {
-    /// Nothing learnt yet. The lowest and the highest are bits a symbol of modulations, or the indices of coding schemes.
+    /// A loop with offset 0. `lowest` and `highest` are the bits a symbol of the extreme modulations, or the indices of the extreme MCS.
     pub fn new(config: OuterLoopConfig, (lowest, highest): (u32, u32)) -> Self {
         Self { config, lowest, highest, offset_db: 0.0, under_way: VecDeque::new() }
     }
@@ -82,7 +82,7 @@ impl OuterLoop {
         self.offset_db
     }
 
-    /// A new frame of so many bits a symbol, or of that scheme, was sent; its acknowledgement is there in slot `due`.
+    /// A new frame of `bits` bits a symbol, or of that MCS index, was sent; its acknowledgement acts in slot `due`.
     pub fn learn(&mut self, due: u64, bits: u32, is_good: bool) {
         self.under_way.push_back((due, bits, is_good));
     }

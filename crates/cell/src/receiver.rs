@@ -1,4 +1,4 @@
-//! The receiver's half of the ARQ: intervals become a stream again, packets leave in order.
+//! The receiver of the cell's ARQ: received intervals of bits become a stream, and packets leave in order.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 pub struct Packet {
     /// Place of the packet's first bit in the stream.
     pub start: u64,
-    /// The bit after its last.
+    /// The bit after the packet's last one.
     pub end: u64,
-    /// What it is.
+    /// The packet itself.
     pub parcel: Parcel,
-    /// When it came.
+    /// Arrival time of the packet at the queue.
     pub since: SimTime,
     /// Whether bits of it were given up.
     pub is_lost: bool,
@@ -22,19 +22,19 @@ pub struct Packet {
 /// Bits of a stream that have arrived or were given up.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    /// All before here.
+    /// All bits before this one have arrived or were given up.
     until: u64,
     /// Ranges received beyond a gap, in order, with a gap before each.
     islands: Vec<(u64, u64)>,
 }
 
 impl Receiver {
-    /// Up to where nothing is missing.
+    /// The first bit that is missing.
     pub fn until(&self) -> u64 {
         self.until
     }
 
-    /// Bits from `start` to `end`, which are settled once.
+    /// Marks the bits from `start` to `end` as arrived or given up, which happens once for each bit.
     ///
     /// # Panics
     /// With debug assertions, if some of them were settled before.

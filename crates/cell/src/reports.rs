@@ -1,12 +1,12 @@
-//! What a base station knows of a user from its reports.
+//! A base station's knowledge of a user's channel from reports.
 
 use crate::feedback::FeedbackConfig;
 use crate::user_channel::UserChannel;
 
-/// The last report of a user that has come.
+/// The last report of a user that has reached the base station.
 pub(crate) struct Reports {
     config: FeedbackConfig,
-    /// Channel in which the report was made: behind the channel that frames meet.
+    /// A copy of the channel that stays at the slot of the last report, some slots behind the one that frames meet.
     channel: UserChannel,
     slot: Option<u64>,
     /// The reported ratio of each bin.
@@ -14,12 +14,12 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// None has come.
+    /// No report has come yet.
     pub(crate) fn new(config: FeedbackConfig, channel: UserChannel, bins: usize) -> Self {
         Self { config, channel, slot: None, ratios: vec![0.0; bins] }
     }
 
-    /// Goes to what is known in `slot`.
+    /// Moves to the report that is known in `slot`.
     pub(crate) fn go(&mut self, slot: u64) {
         let known = self.config.known(slot);
         if self.slot == Some(known) {
@@ -33,7 +33,7 @@ impl Reports {
         }
     }
 
-    /// The ratio of each bin.
+    /// The reported ratio of each bin.
     pub(crate) fn ratios(&self) -> &[f32] {
         &self.ratios
     }

@@ -1,21 +1,20 @@
 //! Schedulers: allocation of bins to users.
 
-/// How the bins of a slot are given to users.
+/// Scheduler that allocates the bins of a slot to users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allocation {
-    /// Each user has one bin for good.
+    /// Each user always has the same bin.
     Static,
-    /// Each user has one bin a slot, the best one by prediction of so many, spread evenly; users choose in turns.
+    /// Each user has one bin in each slot, the best by prediction among `candidates` that are spread evenly; users choose in turns.
     BestBin {
-        /// How many bins.
+        /// Number of bins among which a user chooses.
         candidates: usize,
     },
     /// Each bin goes to the next user with data to send.
     RoundRobin,
     /// Each bin goes to the user with the highest predicted signal-to-noise ratio in it.
     MaxSinr,
-    /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had in the mean, over a
-    /// window of so many slots.
+    /// Each bin goes to the user with the highest predicted rate in it relative to the user's mean rate over a window of slots.
     ProportionalFair {
         /// Slots over which the rate of a user is averaged.
         window_slots: f64,
@@ -23,7 +22,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    /// How many bins a slot can be used, of `bins`, by so many users.
+    /// Greatest number of bins that `users` users can use in a slot of `bins` bins.
     pub fn usable(self, bins: usize, users: usize) -> usize {
         match self {
             Self::Static | Self::BestBin { .. } => users.min(bins),
@@ -37,8 +36,8 @@ pub(crate) fn spread(bins: usize, candidates: usize) -> Vec<usize> {
     (0..candidates).map(|i| (2 * i + 1) * bins / (2 * candidates)).collect()
 }
 
-/// What users were sent in the mean, exponentially weighted: frames that fail count, or a user who receives nothing would have
-/// all bins (`docs/cell.md`).
+/// Exponentially weighted mean of the bits sent to each user. Failed frames count: otherwise a user that receives nothing would get all
+/// bins (`docs/cell.md`).
 #[derive(Clone, Debug)]
 pub(crate) struct Fairness {
     had: Vec<f32>,
@@ -46,17 +45,17 @@ pub(crate) struct Fairness {
 }
 
 impl Fairness {
-    /// All users have had next to nothing.
+    /// Means close to 0 for all users.
     pub(crate) fn new(users: usize, window_slots: f64) -> Self {
         Self { had: vec![1e-3; users], weight: (1.0 / window_slots) as f32 }
     }
 
-    /// By what the rates of a user are divided.
+    /// The mean by which the rates of a user are divided.
     pub(crate) fn divisor(&self, user: usize) -> f32 {
         self.had[user]
     }
 
-    /// A slot in which each user had so much.
+    /// Updates the means with the bits that each user got in a slot.
     pub(crate) fn pass(&mut self, got: &[f32]) {
         for (had, got) in self.had.iter_mut().zip(got) {
             *had = (*had + (got - *had) * self.weight).max(1e-6);
@@ -64,21 +63,21 @@ impl Fairness {
     }
 }
 
-/// The binary logarithm of numbers of 1 and more, within 1e-3: what ranks rates needs no more.
+/// Binary logarithm of numbers of at least 1, within 1e-3, which is enough to rank rates.
 #[inline]
 pub(crate) fn rough_log2(x: f32) -> f32 {
     let bits = x.to_bits();
     let exponent = (bits >> 23) as f32 - 127.0;
     let m = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000) - 1.0;
-    // The least greatest error of a quartic without constant that is 1 at 1.
+    // Minimax quartic without a constant term that is 1 at 1.
     exponent + m * (1.438_5 + m * (-0.677_7 + m * (0.323_2 - m * 0.084_0)))
 }
 
-/// The place of the greatest of `scores`, the first where several are; `None` without any above minus infinity.
+/// Index of the greatest of `scores`, the first of equal ones; `None` if none is above minus infinity.
 pub(crate) fn greatest(scores: &[f32]) -> Option<usize> {
     const LANES: usize = 16;
     let greater = |a: f32, b: f32| if b > a { b } else { a };
-    // Beside each other, not one after the other.
+    // Independent maxima, which the compiler vectorises.
     let mut most = [f32::NEG_INFINITY; LANES];
     let chunks = scores.chunks_exact(LANES);
     let rest = chunks.remainder();
@@ -98,7 +97,7 @@ pub(crate) struct Best {
 }
 
 impl Best {
-    /// Nobody has, in so many bins.
+    /// Clears the scores of `bins` bins.
     pub(crate) fn clear(&mut self, bins: usize) {
         self.scores.clear();
         self.scores.resize(bins, f32::NEG_INFINITY);
@@ -106,7 +105,7 @@ impl Best {
         self.rows.resize(bins, 0);
     }
 
-    /// Takes in the scores of a row, after those of all rows before.
+    /// Adds the scores of a row; rows come in order.
     pub(crate) fn compare(&mut self, row: usize, scores: &[f32]) {
         for ((best, holder), &score) in self.scores.iter_mut().zip(&mut self.rows).zip(scores) {
             let is_better = score > *best;

@@ -1,42 +1,42 @@
-//! The sender's half of the ARQ: a user's packets as one stream of bits, in which frames are intervals.
+//! The sender of the cell's ARQ: a user's packets are one stream of bits, in which frames are intervals.
 //!
-//! A failure in slot i comes back in slot i + delay, if the user is served then, and goes before all else; then come the
-//! rests of frames that had to be split, then bits that were never sent. A frame of f bits a symbol for which the
+//! A frame that failed in slot i is retransmitted from slot i + delay on, before all other data; then come the rests of split frames, then
+//! new bits. A frame of f bits a symbol for which the
 //! modulation is now k < f is sent in two: the k part now, the f - k part as a frame of its own that heads the rests and
 //! keeps the count of failures. At k >= f it is retransmitted as it was.
 
 use std::collections::VecDeque;
 
-/// How frames are repeated.
+/// Parameters of retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArqConfig {
-    /// A failure can be repeated so many slots later.
+    /// Slots from a failure to its earliest retransmission.
     pub delay_slots: u64,
-    /// After so many retransmissions bits are given up; `None` never.
+    /// Number of retransmissions after which bits are given up; `None` never gives up.
     pub max_retransmissions: Option<u32>,
-    /// Whether frames are split when the modulation must go down.
+    /// Whether frames are split when the modulation must be lower.
     pub split: bool,
 }
 
 impl Default for ArqConfig {
-    /// The paper's.
+    /// The parameters of the paper.
     fn default() -> Self {
         Self { delay_slots: 3, max_retransmissions: None, split: true }
     }
 }
 
-/// Bits that travel together.
+/// A piece of the stream of bits that is sent together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The first bit of the stream in it.
+    /// First bit of the piece in the stream.
     pub start: u64,
-    /// The bit after the last.
+    /// The bit after its last one.
     pub end: u64,
-    /// Bits of a symbol.
+    /// Bits a symbol.
     pub bits: u32,
-    /// How often these bits have failed.
+    /// Number of failed transmissions of these bits.
     pub failures: u32,
-    /// The frame in which they were sent first, counted from 0.
+    /// Number of the frame that sent them first, counted from 0.
     pub frame: u64,
 }
 
@@ -45,38 +45,38 @@ pub struct Piece {
 pub struct Sent {
     /// Piece that is sent.
     pub piece: Piece,
-    /// Whether its bits were never sent before.
+    /// Whether its bits are sent for the first time.
     pub is_new: bool,
-    /// Whether the rest of its frame waits.
+    /// Whether its frame was split, so that a rest waits.
     pub is_split: bool,
 }
 
-/// What a user has to send.
+/// State of the sender of a user.
 #[derive(Clone, Debug)]
 pub struct Sender {
     config: ArqConfig,
     symbols: u32,
-    /// Failures by the slot from which on they can be sent.
+    /// Failed pieces, each with the slot from which on it can be retransmitted.
     due: VecDeque<(u64, Piece)>,
     /// Parts of frames that were split.
     rests: VecDeque<Piece>,
-    /// Up to here bits were sent.
+    /// The first bit that was never sent.
     next: u64,
-    /// Up to here they may be sent.
+    /// The first bit that may not be sent yet.
     granted: u64,
-    /// Up to here there are any.
+    /// End of the stream.
     end: u64,
     frames: u64,
 }
 
 impl Sender {
-    /// Nothing to send, in frames of `symbols` symbols.
+    /// A sender without data, with frames of `symbols` symbols.
     pub fn new(config: ArqConfig, symbols: u32) -> Self {
         let (due, rests) = (VecDeque::new(), VecDeque::new());
         Self { config, symbols, due, rests, next: 0, granted: 0, end: 0, frames: 0 }
     }
 
-    /// More bits at the end of the stream; where they begin and end in it. They can be sent once they are
+    /// Appends bits to the stream; returns their first bit and the bit after the last. They can be sent once they are
     /// [granted](Self::grant).
     pub fn append(&mut self, bits: u64) -> (u64, u64) {
         let start = self.end;
@@ -84,21 +84,21 @@ impl Sender {
         (start, self.end)
     }
 
-    /// All bits up to `until` may be sent.
+    /// Lets all bits before `until` be sent.
     ///
     /// # Panics
-    /// With debug assertions, if there are none there.
+    /// With debug assertions, if the stream ends before `until`.
     pub fn grant(&mut self, until: u64) {
         debug_assert!(self.granted <= until && until <= self.end, "{until} beyond {}", self.end);
         self.granted = until;
     }
 
-    /// Up to where bits were sent.
+    /// The first bit that was never sent.
     pub fn sent_until(&self) -> u64 {
         self.next
     }
 
-    /// Whether there is something to send in `slot`.
+    /// Whether data can be sent in `slot`.
     #[inline]
     pub fn has_work(&self, slot: u64) -> bool {
         self.next < self.granted
@@ -106,12 +106,12 @@ impl Sender {
             || self.due.front().is_some_and(|(due, _)| *due <= slot)
     }
 
-    /// Whether there is, or will be without anything being added but failures.
+    /// Whether no data are left, now or later, unless a frame fails or bits are added.
     pub fn is_idle(&self) -> bool {
         self.next == self.end && self.rests.is_empty() && self.due.is_empty()
     }
 
-    /// The next piece, where the modulation would be that of `bits` a symbol; `None` without work in `slot`.
+    /// Takes the next piece for a modulation of `bits` bits a symbol; `None` without data in `slot`.
     pub fn take(&mut self, slot: u64, bits: u32) -> Option<Sent> {
         let is_due = self.due.front().is_some_and(|(due, _)| *due <= slot);
         let again =
@@ -130,7 +130,7 @@ impl Sender {
         Some(Sent { piece, is_new: true, is_split: false })
     }
 
-    /// A piece that was sent before, or the rest of one, at a modulation of at most `bits`.
+    /// Fits a piece that was sent before, or the rest of one, to a modulation of `bits` bits a symbol, if need be by a split.
     fn adapt(&mut self, piece: Piece, bits: u32) -> Sent {
         if !self.config.split || piece.bits <= bits {
             return Sent { piece, is_new: false, is_split: false };
@@ -143,7 +143,7 @@ impl Sender {
         Sent { piece: Piece { end: middle, bits, ..piece }, is_new: false, is_split }
     }
 
-    /// A piece that was sent in `slot` has failed; whether it is given up.
+    /// Handles the failure of a piece that was sent in `slot`; returns whether it is given up.
     pub fn fail(&mut self, slot: u64, piece: Piece) -> bool {
         if self.config.max_retransmissions.is_some_and(|most| piece.failures >= most) {
             return true;

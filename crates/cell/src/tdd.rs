@@ -1,10 +1,10 @@
-//! Time division duplex: which slots are the downlink's and which the uplink's.
+//! Time division duplex: patterns of downlink and uplink slots.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// More slots than this a pattern does not have: NR's longest period of 10 ms has 80 slots at 120 kHz (TS 38.213 section 11.1).
+/// Greatest number of slots of a pattern: NR's longest period of 10 ms has 80 slots at 120 kHz (TS 38.213 section 11.1).
 pub const LONGEST_PATTERN: usize = 80;
 
 /// A pattern of downlink and uplink slots that repeats, such as `DDDU`.
@@ -12,11 +12,11 @@ pub const LONGEST_PATTERN: usize = 80;
 /// Every slot is whole: NR's special slot (`S`), which holds symbols of both and a guard time, is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TddPattern {
-    /// Whether each slot is the uplink's.
+    /// For each slot, whether it belongs to the uplink.
     is_uplink: Arc<[bool]>,
 }
 
-/// The text is no pattern.
+/// Error of a text that is not a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be 2 to {LONGEST_PATTERN} letters D (downlink slot) and U (uplink slot), with both, such as \"DDDU\""
@@ -49,25 +49,25 @@ impl fmt::Display for TddPattern {
 }
 
 impl TddPattern {
-    /// Whether `slot` is the uplink's.
+    /// Whether `slot` belongs to the uplink.
     pub fn is_uplink(&self, slot: u64) -> bool {
         self.is_uplink[(slot % self.is_uplink.len() as u64) as usize]
     }
 
-    /// The place of `slot` among those of its direction, counted from 0.
+    /// Number of `slot` among those of its direction, counted from 0.
     pub fn turn(&self, slot: u64) -> u64 {
         let (length, is_uplink) = (self.is_uplink.len() as u64, self.is_uplink(slot));
         let own = |slots: &[bool]| slots.iter().filter(|&&other| other == is_uplink).count() as u64;
         slot / length * own(&self.is_uplink) + own(&self.is_uplink[..(slot % length) as usize])
     }
 
-    /// How many slots of the pattern are the downlink's and the uplink's.
+    /// Number of downlink slots and of uplink slots in the pattern.
     pub fn slots(&self) -> [usize; 2] {
         let uplink = self.is_uplink.iter().filter(|&&is_uplink| is_uplink).count();
         [self.is_uplink.len() - uplink, uplink]
     }
 
-    /// The slots from the beginning of one of the uplink (or of the downlink) to that of the next, at most.
+    /// Greatest distance in slots from an uplink slot (or a downlink slot) to the next one.
     pub fn longest_gap(&self, of_uplink: bool) -> u64 {
         let twice = self.is_uplink.iter().chain(&*self.is_uplink);
         let places = (0_u64..).zip(twice).filter(|&(_, &is_uplink)| is_uplink == of_uplink);

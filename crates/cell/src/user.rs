@@ -1,4 +1,4 @@
-//! One user: a channel and what is known of it, a stream of bits with its packets, and what is counted.
+//! One user of a cell: its channel and the reports of it, its stream of bits with packets, and its statistics.
 
 use crate::config::{CellConfig, UserConfig};
 use crate::error::CellError;
@@ -15,12 +15,12 @@ use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Which way packets of a user go.
+/// Direction of a user's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From the base station, which knows what waits.
+    /// From the base station, which knows all waiting packets.
     Down,
-    /// To the base station, which knows of a packet so long after it came.
+    /// To the base station, which knows about a packet `grant_delay` after it came.
     Up { grant_delay: SimTime },
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Flight {
     pub(crate) is_good: bool,
 }
 
-/// What a user sends in a bin.
+/// A transmission of a user in a bin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transmission {
     pub(crate) sent: Sent,
@@ -44,33 +44,33 @@ pub(crate) struct Transmission {
 pub(crate) struct User {
     config: UserConfig,
     channel: UserChannel,
-    /// What the base station goes by instead of the channel's prediction.
+    /// Reports that the base station uses in place of predictions; `None` without.
     reports: Option<Reports>,
     outer_loop: Option<OuterLoop>,
-    /// When acknowledgements act, in slots.
+    /// Slots until an acknowledgement acts.
     feedback_slots: u64,
-    /// Decides which frames fail, a draw each.
+    /// The random stream that decides which frames fail: one draw for each frame.
     errors: Stream,
-    /// Predicted |p|^2 of all bins, where they were asked for.
+    /// Predicted |p|^2 of all bins, if computed for the slot.
     powers: Vec<f32>,
-    /// The slot that they are of.
+    /// Slot of these predictions.
     predicted: Option<u64>,
     pub(crate) sender: Sender,
     receiver: Receiver,
     packets: VecDeque<Packet>,
-    /// Bits that have arrived and wait for earlier ones: up to where, since when.
+    /// Bits that have arrived and wait for earlier ones: the bit after the last, and the time of arrival.
     waits: Vec<(u64, SimTime)>,
-    /// Packets of which nothing was sent, and their bytes.
+    /// Number of packets of which no bit was sent, and their bytes.
     waiting: (usize, u64),
     way: Way,
-    /// The last packets, of which the base station does not know yet.
+    /// Number of the last packets that the base station does not know about yet.
     untold: usize,
     pub(crate) statistics: UserStatistics,
 }
 
 impl User {
-    /// Its streams are those of its channel ([`UserChannel::new`]), the same for both ways, and `error.cell.N`, or
-    /// `error.cell.ul.N` of an uplink.
+    /// A user without data. Its random streams are those of its channel ([`UserChannel::new`]), equal for both directions, and `error.cell.N`, or
+    /// `error.cell.ul.N` for an uplink.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
@@ -103,7 +103,7 @@ impl User {
         })
     }
 
-    /// A packet joins the stream.
+    /// Puts a packet at the end of the stream.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) {
         let (start, end) = self.sender.append(u64::from(parcel.bytes()) * 8);
         match self.way {
@@ -115,7 +115,7 @@ impl User {
         self.waiting.1 += u64::from(parcel.bytes());
     }
 
-    /// The base station learns by `now` of packets that came long enough ago.
+    /// Lets the base station know about packets that came `grant_delay` before `now`.
     pub(crate) fn tell(&mut self, now: SimTime) {
         let Way::Up { grant_delay } = self.way else { return };
         while self.untold > 0 {
@@ -128,29 +128,29 @@ impl User {
         }
     }
 
-    /// Packets of which nothing was sent, and their bytes.
+    /// Number of packets of which no bit was sent, and their bytes.
     pub(crate) fn waiting(&self) -> (usize, u64) {
         self.waiting
     }
 
-    /// What was counted by `now`.
+    /// Statistics at `now`, with the waits of packets that are still queued.
     pub(crate) fn report(&self, now: SimTime) -> UserStatistics {
         let mut statistics = self.statistics.clone();
         statistics.packets.add_waits(self.unsent().map(|packet| now.saturating_sub(packet.since)));
         statistics
     }
 
-    /// Packets of which nothing was sent.
+    /// Packets of which no bit was sent.
     fn unsent(&self) -> impl Iterator<Item = &Packet> {
         self.packets.range(self.packets.len() - self.waiting.0..)
     }
 
-    /// The packets of which nothing was sent, as links know them.
+    /// Packets of which no bit was sent, as parcels.
     pub(crate) fn unsent_parcels(&self) -> impl Iterator<Item = Parcel> {
         self.unsent().map(|packet| packet.parcel)
     }
 
-    /// Goes to `slot`.
+    /// Moves the channel to `slot`.
     #[inline]
     pub(crate) fn go(&mut self, slot: u64) {
         self.channel.go(slot);
@@ -159,7 +159,7 @@ impl User {
         }
     }
 
-    /// Makes ready what `slot` will be like, a later one than it is at.
+    /// Computes the channel of a later `slot` ahead.
     pub(crate) fn prepare(&mut self, slot: u64) {
         if self.reports.is_none() {
             self.channel.go(slot);
@@ -167,7 +167,7 @@ impl User {
         }
     }
 
-    /// What all bins are known to be like in the slot that it is at, relative to [`mean`](Self::mean).
+    /// Known power gains of all bins in the current slot, relative to [`mean`](Self::mean).
     pub(crate) fn predict(&mut self) -> &[f32] {
         if let Some(reports) = &self.reports {
             return reports.ratios();
@@ -179,12 +179,12 @@ impl User {
         &self.powers
     }
 
-    /// The local mean, as far as it is known apart.
+    /// Known local mean of the signal-to-noise ratio.
     pub(crate) fn mean(&self) -> f64 {
         if self.reports.is_some() { 1.0 } else { self.channel.mean() }
     }
 
-    /// Sends something in `bin` of the slot that it is at, at `now`.
+    /// Sends a frame in `bin` of the current slot, at `now`.
     pub(crate) fn transmit(&mut self, now: SimTime, slot: u64, bin: usize) -> Option<Transmission> {
         let (known, mean_db) = match &self.reports {
             Some(reports) => (f64::from(reports.ratios()[bin]), reports.mean_db()),
@@ -211,7 +211,7 @@ impl User {
         Some(Transmission { sent, sinr, is_good })
     }
 
-    /// Packets whose first bits are being sent wait no longer.
+    /// Ends the queueing delay of packets whose first bit is being sent.
     fn leave_queue(&mut self, now: SimTime) {
         while self.waiting.0 > 0 {
             let packet = &self.packets[self.packets.len() - self.waiting.0];
@@ -225,7 +225,7 @@ impl User {
         }
     }
 
-    /// A frame has arrived, or not; the packets that leave are handed to `leave`.
+    /// Handles a frame that was received or failed; packets that leave are handed to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, flight: &Flight, mut leave: impl FnMut(Departure)) {
         let piece = flight.piece;
         if flight.is_good {

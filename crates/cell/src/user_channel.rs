@@ -8,15 +8,15 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
-/// A channel at a slot, and what the base station takes it for there. The ratio of a bin is the local mean times its power.
+/// A user's channel in a slot, with its prediction. The signal-to-noise ratio of a bin is the local mean times its power.
 #[derive(Clone)]
 pub(crate) struct UserChannel {
     fading: Fading,
-    /// Without shadowing.
+    /// Mean signal-to-noise ratio in dB without shadowing.
     mean_snr_db: f64,
     nmse: f64,
     kind: PredictedSinr,
-    /// The slot that the following are of.
+    /// Slot of the fields below.
     slot: Option<u64>,
     mean: f64,
     mean_db: f64,
@@ -30,7 +30,7 @@ enum Fading {
 }
 
 impl UserChannel {
-    /// Its streams are called `channel.cell.N`, `prediction.cell.N` and `shadowing.cell.N`.
+    /// The channel of user N, with random streams `channel.cell.N`, `prediction.cell.N` and `shadowing.cell.N`.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
@@ -57,7 +57,7 @@ impl UserChannel {
         Ok(Self { fading, mean_snr_db, nmse, kind, slot: None, mean: 0.0, mean_db: 0.0 })
     }
 
-    /// Goes to `slot`.
+    /// Moves to `slot`.
     #[inline]
     pub(crate) fn go(&mut self, slot: u64) {
         if self.slot == Some(slot) {
@@ -74,31 +74,31 @@ impl UserChannel {
         }
     }
 
-    /// The slot that it is at.
+    /// The current slot.
     #[inline]
     pub(crate) fn slot(&self) -> Option<u64> {
         self.slot
     }
 
-    /// The local mean.
+    /// Local mean of the signal-to-noise ratio, no decibels.
     #[inline]
     pub(crate) fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// The local mean in dB.
+    /// Local mean of the signal-to-noise ratio in dB.
     #[inline]
     pub(crate) fn mean_db(&self) -> f64 {
         self.mean_db
     }
 
-    /// What was recorded of a bin.
+    /// Recorded ratio of a bin.
     fn recorded(&self, trace: &SinrTrace, slot_time: SimTime, bin: usize) -> f64 {
         let powers = trace.at(slot_time.saturating_mul(self.slot.unwrap_or_default()));
         f64::from(powers[bin.min(powers.len() - 1)])
     }
 
-    /// |h|^2 of a bin.
+    /// Power gain |h|^2 of a bin.
     #[inline]
     pub(crate) fn power(&self, bin: usize) -> f64 {
         match &self.fading {
@@ -107,7 +107,7 @@ impl UserChannel {
         }
     }
 
-    /// What |h|^2 of a bin is taken for, the error's power included where that is asked for.
+    /// Predicted power gain of a bin, with the power of the prediction error where the estimate is unbiased.
     #[inline]
     pub(crate) fn predicted_power(&self, bin: usize) -> f64 {
         match (&self.fading, self.kind) {
@@ -119,7 +119,7 @@ impl UserChannel {
         }
     }
 
-    /// The predicted |p|^2 of all bins, in the first places.
+    /// Writes the predicted |p|^2 of all bins into the first entries.
     #[inline]
     pub(crate) fn predicted_powers(&self, powers: &mut [f32]) {
         match &self.fading {

@@ -1,20 +1,20 @@
-//! What a flow carried in a stretch of time: a file of its own, since `capture` reads it of a log, `fit` explains it, and neither knows the other.
+//! What a flow carried in an interval of time, which `capture` reads from logs and `fit` explains.
 
-/// What was carried in a stretch of time, as iperf3 and `ss` tell it.
+/// Packets carried in an interval of time, as iperf3 and `ss` report them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
-    /// When it begins.
+    /// Beginning of the interval in seconds.
     pub from_s: f64,
-    /// When it ends.
+    /// End of the interval in seconds.
     pub to_s: f64,
     /// Bytes on the wire.
     pub bytes: f64,
-    /// Packets.
+    /// Number of packets.
     pub packets: f64,
-    /// Packets that were lost, of TCP those that were retransmitted.
+    /// Lost packets; for TCP, retransmitted ones.
     pub lost: Option<f64>,
-    /// The smoothed round trip at its end.
+    /// Smoothed RTT in seconds at the end of the interval.
     pub rtt_s: Option<f64>,
-    /// Whether the application had too little to send.
+    /// Whether the flow was application-limited.
     pub is_limited: bool,
 }

@@ -1,17 +1,17 @@
-//! What is counted from the start of a run on, and what of it falls after a warm-up.
+//! Counters of a run, and their increase since the end of a warm-up.
 
 use crate::{DelayHistogram, SimTime};
 
 /// A count, a sum or a distribution that grows during a run.
 ///
-/// A struct of such has the same from [`counters!`](macro@crate::counters), which knows every field: one that is
-/// forgotten does not compile.
+/// The macro [`counters!`](macro@crate::counters) gives these methods to a struct of counters; a forgotten field does not
+/// compile.
 pub trait Counter: Sized {
-    /// What was counted since the count was `earlier`.
+    /// The increase since the count was `earlier`.
     #[must_use]
     fn since(&self, earlier: &Self) -> Self;
 
-    /// Adds what was counted elsewhere: of another flow, or another run.
+    /// Adds the counts of another flow or run.
     fn add(&mut self, other: &Self);
 }
 
@@ -75,7 +75,7 @@ impl<C: Counter> Counter for Box<C> {
     }
 }
 
-/// A counter that runs only where it is asked for; where it does not, it counts nothing.
+/// A counter that is optional: `None` counts nothing.
 impl<C: Counter + Clone> Counter for Option<C> {
     fn since(&self, earlier: &Self) -> Self {
         match (self, earlier) {
@@ -95,7 +95,7 @@ impl<C: Counter + Clone> Counter for Option<C> {
 
 /// Gives a struct of counters `since` and `add`, field by field: `counters!(Type { every, field })`.
 ///
-/// After a semicolon stand the fields that are no counters (times, names): they are those of `self`.
+/// Fields after the semicolon are not counters (times, names): the result has those of `self`.
 ///
 /// ```
 /// # use crossfade_core::counters;

@@ -4,10 +4,10 @@ use crate::interval::{self, Events, MetricKind};
 use crate::portable::square;
 use crate::student::student_quantiles;
 
-/// How a value was obtained.
+/// Method by which a value was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodKind {
-    /// Solved.
+    /// Solved analytically.
     Analysis,
     /// Estimated from simulated runs.
     Simulation,
@@ -23,19 +23,19 @@ const NORMAL: f64 = 1.959_963_984_540_054;
 pub struct Estimate {
     /// The mean over the runs.
     pub value: f64,
-    /// Half-width of the two-sided 95 % Student interval; `None` where one run says nothing of the spread, and
-    /// where events are too rare for Student's distribution.
+    /// Half-width of the two-sided 95 % Student interval; `None` for a single run, and where events are too rare for Student's
+    /// distribution.
     pub ci95: Option<f64>,
-    /// The lower end of an interval that covers in 95 % of experiments also where events are rare and runs are
-    /// skewed; it is never narrower than Student's. `None` where nothing can be said.
+    /// Lower end of the 95 % interval that also covers rare events and skewed runs; it is never narrower than Student's. `None` where no
+    /// bound is known.
     pub low: Option<f64>,
     /// Upper end of the confidence interval.
     pub high: Option<f64>,
-    /// The number of runs in which the value is defined.
+    /// Number of runs in which the value is defined.
     pub n: u64,
-    /// Where the value comes from.
+    /// Method by which the value was obtained.
     pub method: MethodKind,
-    /// The value is a lower bound: some runs ended before what it is of did.
+    /// Whether the value is a lower bound, because some runs ended before the measured times did.
     pub at_least: bool,
 }
 

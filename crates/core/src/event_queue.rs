@@ -7,30 +7,30 @@ use std::collections::BinaryHeap;
 /// Time-ordered queue of events with a defined order of ties.
 ///
 /// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which
-/// they were scheduled. Nothing is left to chance: the same calls give the same order on every machine.
+/// they were scheduled: equal calls give the same order on every machine.
 ///
 /// It is a calendar (Brown 1988): a wheel of days, each with a list of what happens on it in no order. Only
 /// the day that has begun is sorted. As long as days are about as long as the time between two events, an
 /// event costs the same however many wait; the length of a day and the number of days follow what happens.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// What is left of the day that has begun, the next event last.
+    /// Remaining events of the current day, the next event last.
     today: Vec<Item<E>>,
-    /// Which day that is, counted from time zero.
+    /// Number of the current day, counted from time zero.
     day: u64,
-    /// A day lasts two to this power of nanoseconds.
+    /// Binary logarithm of the length of a day in nanoseconds.
     day_bits: u32,
-    /// For each day ahead, as far as the wheel goes, the first of its list of items.
+    /// For each day on the wheel, the first item of its list.
     wheel: Vec<u32>,
-    /// A bit for each day of the wheel on which something happens.
+    /// A bit for each day of the wheel, set if the day has events.
     busy: Vec<u64>,
     /// The items of the lists.
     items: Vec<Listed<E>>,
-    /// The first of the list of those not in use.
+    /// First item of the list of unused ones.
     unused: u32,
-    /// What happens after the last day of the wheel: timers, mostly.
+    /// Events after the last day of the wheel, mostly timers.
     far: BinaryHeap<Item<E>>,
-    /// The day of the first of it, or [`NEVER`].
+    /// Day of the first of these events, or [`NEVER`].
     far_day: u64,
     len: usize,
     scheduled: u64,
@@ -49,7 +49,7 @@ struct Item<E> {
 const RANK_SHIFT: u32 = 56;
 
 impl<E> Item<E> {
-    /// One comparison.
+    /// Time and order as one number, so that items compare at once.
     fn key(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.order)
     }
@@ -82,10 +82,10 @@ struct Listed<E> {
     next: u32,
 }
 
-/// The end of a list.
+/// Stands for the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// No day.
+/// Stands for no day.
 const NEVER: u64 = u64::MAX;
 
 /// Counters by which the calendar decides whether its days have the right length.
@@ -102,12 +102,12 @@ struct Watch {
 
 /// A day of 292 years: a sorted list of all there is.
 const EVERLASTING: u32 = 63;
-/// For so few events a sorted list is best.
+/// Number of events up to which a sorted list is fastest.
 const FEW: usize = 8;
-/// For so many it is not.
+/// Number of events from which on a sorted list is too slow.
 const CROWDED: usize = 32;
 
-/// So many events are watched before the calendar may change.
+/// Number of events that are observed before the calendar may change.
 const WATCHED: u32 = 1024;
 const MIN_DAYS: usize = 256;
 const MAX_DAYS: usize = 1 << 16;
@@ -185,7 +185,7 @@ impl<E: Copy> EventQueue<E> {
         self.today.last().is_some_and(is_such)
     }
 
-    /// When the next event happens.
+    /// Time of the next event; `None` without one.
     pub fn next_time(&self) -> Option<SimTime> {
         if let Some(item) = self.today.last() {
             return Some(SimTime::from_nanos(item.time));
@@ -202,12 +202,12 @@ impl<E: Copy> EventQueue<E> {
         (self.len > 0).then_some(SimTime::from_nanos(next))
     }
 
-    /// How many events wait.
+    /// Number of scheduled events.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing waits.
+    /// Whether no event is scheduled.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

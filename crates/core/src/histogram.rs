@@ -1,4 +1,4 @@
-//! The distribution of delays in little memory.
+//! Histograms of delays in little memory.
 
 use crate::SimTime;
 
@@ -10,11 +10,11 @@ use crate::SimTime;
 /// greatest delay: the round trips of a flow span a few.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    /// From the first octave that counts anything to the last.
+    /// Buckets from the first octave with counts to the last.
     buckets: Vec<u64>,
     /// The first of these octaves.
     first: usize,
-    /// Delays of zero, which are the most on an unloaded link, and the cheapest to count.
+    /// Number of zero delays, the most frequent on an unloaded link, which are counted apart because that is cheapest.
     zeros: u64,
 }
 
@@ -39,7 +39,7 @@ impl DelayHistogram {
         }
     }
 
-    /// One delay of zero that was counted does not count.
+    /// Takes back the count of one zero delay.
     pub fn take_back_zero(&mut self) {
         self.zeros -= 1;
     }
@@ -62,7 +62,7 @@ impl DelayHistogram {
         (self.first..).zip(self.buckets.chunks_exact(BUCKETS))
     }
 
-    /// How many delays were counted.
+    /// Number of counted delays.
     pub fn count(&self) -> u64 {
         self.zeros + self.buckets.iter().sum::<u64>()
     }

@@ -1,7 +1,7 @@
-//! What every other Crossfade crate stands on: integer time, units of the field, named random streams, a
+//! Foundations of all other Crossfade crates: integer time, units of the field, named random streams, a
 //! deterministic event queue, observers, histograms of delays, and estimates with confidence intervals.
 //!
-//! Nothing here knows a channel, a protocol or an engine.
+//! This crate knows no channel, protocol or engine.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,11 +1,11 @@
-//! Observers of a run: what it reports while it goes on.
+//! Observers of a run, which get its events while it goes on.
 //!
 //! Traces, statistics, captures and live plots are observers. An engine is generic over its observer; with
 //! `()` every call is compiled away.
 
 use crate::SimTime;
 
-/// What happened. The set is closed; it grows only with the version of the event format.
+/// Kind of an event. New kinds come only with a new version of the event format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A sender handed a segment to its link.
@@ -34,7 +34,7 @@ pub enum EventKind {
     AckQueueDrop,
     /// A flow began.
     FlowStart,
-    /// Everything that a flow had to send was delivered.
+    /// All data of a flow were delivered.
     FlowEnd,
 }
 
@@ -83,7 +83,7 @@ pub struct EventRecord {
     pub time: SimTime,
     /// Kind of the event.
     pub kind: EventKind,
-    /// Which flow, counted from 0.
+    /// Number of the flow, counted from 0.
     pub flow: u32,
     /// The segment sent, lost or received, or the first segment not yet acknowledged.
     pub seq: u64,
@@ -105,14 +105,14 @@ pub trait Observer {
     }
 }
 
-/// Nobody watches.
+/// No observer.
 impl Observer for () {
     const ENABLED: bool = false;
 
     fn record(&mut self, _event: &EventRecord) {}
 }
 
-/// Keeps everything.
+/// An observer that keeps every event.
 impl Observer for Vec<EventRecord> {
     fn record(&mut self, event: &EventRecord) {
         self.push(*event);

@@ -1,4 +1,4 @@
-//! What errors of input say: a parameter that cannot be, and a text that somebody else has written.
+//! Errors of input: parameters outside their range, and excerpts of texts.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -10,14 +10,14 @@ use thiserror::Error;
 pub struct OutOfRange {
     /// The parameter, named as in the configuration.
     pub parameter: &'static str,
-    /// What was given.
+    /// The given value.
     pub value: String,
-    /// What is allowed, to follow "must be".
+    /// Allowed values, as they follow "must be".
     pub allowed: Cow<'static, str>,
 }
 
 impl OutOfRange {
-    /// What to say of `parameter`.
+    /// Error of `parameter` with this value.
     pub fn new(parameter: &'static str, value: impl Display, allowed: impl Into<Cow<'static, str>>) -> Self {
         Self { parameter, value: value.to_string(), allowed: allowed.into() }
     }
