@@ -1,4 +1,4 @@
-//! From tables to model objects: what sends, over a network of whatever kind.
+//! From a resolved scenario to model objects: flows over a network of any kind.
 
 use crate::networks;
 use crossfade_core::{RunSeed, SimTime};
@@ -11,9 +11,9 @@ use crossfade_transport::SenderConfig;
 use crossfade_transport::congestion::{CustomControl, MakeControl};
 use std::sync::Arc;
 
-/// The network of `setup` in the run of `seed`.
+/// Builds the network of `setup` for the run of `seed`.
 ///
-/// Streams are named after the direction, and are the same at every point of a plan. All shortcuts are on.
+/// Random streams are named after the direction, with equal names at every point of a plan. All shortcuts are on.
 pub fn network(setup: &Setup, seed: RunSeed) -> Network {
     let mut network = Network {
         flows: Vec::new(),
@@ -24,7 +24,7 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
             Gate::Slot => SenderGate::Slot,
             Gate::Queue => SenderGate::Queue,
         },
-        // In a slot nothing waits, and every delay is the same.
+        // With a slot gate no packet waits, and all delays are equal.
         measures_delays: setup.network.gate() == Gate::Queue,
         warmup: setup.warmup,
         stop: match setup.end {
@@ -34,7 +34,7 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
         seed,
         shortcuts: Shortcuts::ALL,
     };
-    // Flows with the same custom control may share what it makes for a run.
+    // Flows with one custom congestion control may share its state of a run.
     let mut controls: Vec<(&CustomControl, Arc<MakeControl>)> = Vec::new();
     for (number, flow) in setup.flows.iter().enumerate() {
         let control = flow.custom_control.as_ref().map(|control| of_run(&mut controls, control));
@@ -50,7 +50,7 @@ pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
     [Topology::DATA, Topology::ACKS].map(|route| before + route)
 }
 
-/// Adds the flows of an entry, the first of which has the routes `data` and `acks`, and the others those that follow.
+/// Adds the flows of an entry: the first has the routes `data` and `acks`, the others the routes after these.
 fn add_flow(
     network: &mut Network,
     setup: &Setup,
@@ -128,7 +128,7 @@ fn add_flow(
     }
 }
 
-/// What `control` makes for a run; `begun` are the controls of the run so far.
+/// The custom control's factory of a run, made once for each control; `begun` holds those made so far.
 fn of_run<'a>(
     begun: &mut Vec<(&'a CustomControl, Arc<MakeControl>)>,
     control: &'a CustomControl,
@@ -141,7 +141,7 @@ fn of_run<'a>(
     make
 }
 
-/// A connection, with the congestion control that `control` makes where it is a custom one.
+/// A connection, with a custom congestion control if there is one.
 fn connection(control: Option<&Arc<MakeControl>>, config: &SenderConfig) -> Tcp {
     let config = *config;
     let of = |make: &Arc<MakeControl>| -> CongestionFactory {
@@ -166,7 +166,7 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
     }
 }
 
-/// Packets at twice the rate that the link can carry when it loses nothing.
+/// An on-off source that always sends, at twice the lossless rate of the link.
 fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
     let shortest = setup.links().and_then(|links| links.forward.shortest_transmission(flow.packet_size));
     let shortest = shortest.unwrap_or(setup.slot);

@@ -1,4 +1,4 @@
-//! What is known of a physical layer without simulation, and what it makes of packets.
+//! Closed forms of a physical layer: frame error rates, and packet losses that follow from them.
 
 use crossfade_channel::AntennaCorrelation;
 use crossfade_core::from_db;
@@ -15,10 +15,10 @@ pub(crate) fn radio(setup: &Setup) -> Option<(&HopSetup, &RadioConfig)> {
     Some((hop, hop.radio()?))
 }
 
-/// Refuses, for `who`, a scheme or a signal-to-noise ratio that changes from frame to frame.
+/// Checks for method `who` that scheme and signal-to-noise ratio are constant.
 ///
 /// # Errors
-/// It does.
+/// One of them changes from frame to frame.
 pub(crate) fn refuse_changing(radio: &RadioConfig, who: &str) -> Result<(), ScenarioError> {
     for (key, changes, assumed) in [
         ("phy.policy", radio.policy.is_some(), "one scheme"),
@@ -31,7 +31,7 @@ pub(crate) fn refuse_changing(radio: &RadioConfig, who: &str) -> Result<(), Scen
     Ok(())
 }
 
-/// How the ratio at the decision is distributed.
+/// Distribution of the signal-to-noise ratio at the decision.
 ///
 /// # Errors
 /// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
@@ -63,10 +63,10 @@ fn frame_error(radio: &RadioConfig) -> Result<f64, ScenarioError> {
     Ok(diversity(radio)?.frame_error(radio.phy.modulation, radio.phy.frame_bits))
 }
 
-/// Without limit of its own, an ARQ is looked at so far.
+/// Number of transmissions that are considered for an ARQ without a limit.
 const MOST_ATTEMPTS: u32 = 8;
 
-/// How often a frame is sent at most.
+/// Greatest number of transmissions of a frame.
 pub(crate) fn attempts(hop: &HopSetup) -> u32 {
     let repetitions = hop.frames().and_then(|frames| frames.protocol.most_repetitions());
     repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
@@ -76,7 +76,7 @@ pub(crate) fn attempts(hop: &HopSetup) -> u32 {
 /// gains, 1 - (1 - FER)^n. The frame error rate is that of the table, where there is one.
 ///
 /// # Errors
-/// Frames that are repeated or that fade together; neither table nor closed form.
+/// Frames are retransmitted or fade together, or there is neither table nor closed form.
 pub(crate) fn packet_loss(
     hop: &HopSetup,
     packet_size: u32,
@@ -100,9 +100,9 @@ pub(crate) fn packet_loss(
     Ok(-libm::expm1(f64::from(n) * libm::log1p(-fer)))
 }
 
-/// More than the share of packets whose frames all arrive can be: each symbol is received as if it were alone and all its
-/// copies were combined, over antennas that are not correlated at all or that are one, whichever is better. With a table
-/// of error rates it is what the table says.
+/// Upper bound of the share of packets whose frames all arrive: each symbol is received as if it were alone and all its
+/// copies were combined, over antennas that are uncorrelated or fully correlated, whichever is better. With a table
+/// of error rates it is the share by the table.
 pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &RadioConfig) -> f64 {
     let phy = radio.phy;
     let frames = hop.frames().map_or(1, |frames| frames.segmentation.frames(packet_size));
@@ -113,7 +113,7 @@ pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &Radi
         return share(table.error_rate(radio.snr_db, copies));
     }
     let power = from_db(radio.snr_db) * phy.scheme.power(phy.stbc_power) / phy.scheme.rate(phy.n_t);
-    // The energy of a symbol at all antennas, over as many paths as it takes.
+    // A symbol's energy at all receive antennas, over all its paths.
     let paths = (phy.n_r * if phy.scheme == Scheme::Blast { 1 } else { phy.n_t }) as u32 * copies;
     let energy = power * phy.n_r as f64 * f64::from(copies);
     let fails = |diversity: u32| {

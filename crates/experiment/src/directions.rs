@@ -1,8 +1,8 @@
-//! Which way a metric is better.
+//! Directions of metrics: whether more or less is better.
 
 use serde::Serialize;
 
-/// The better side of a metric.
+/// Direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
@@ -13,7 +13,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Direction of a published metric; `None` where neither side is the better one for everybody.
+    /// Direction of a published metric; `None` where neither direction is better for every user.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         match metric {
             "goodput_bps"
@@ -72,7 +72,7 @@ impl Direction {
             | "uplink_mcs_mean"
             | "window_limited_share" => None,
             _ if metric.starts_with("modulation_share_") => None,
-            // Losses, delays, errors, what is in vain.
+            // Losses, delays, errors, transmissions in vain.
             _ => Some(Self::Lower),
         }
     }

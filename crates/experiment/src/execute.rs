@@ -24,11 +24,11 @@ use std::time::Instant;
 /// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads, and hands new
 /// rows to `on_rows` on the calling thread as soon as it is clear that they count.
 ///
-/// Once `handle` says so, it returns as soon as the runs under way have noticed (within milliseconds).
+/// Once `handle` is cancelled, it returns as soon as the runs under way have noticed (within milliseconds).
 /// Returns whether the shard is complete.
 ///
 /// # Errors
-/// A run gave what cannot be: a bug.
+/// A run gave an impossible value, which is a bug.
 #[expect(clippy::needless_pass_by_value, reason = "who has rows is rid of them")]
 pub fn execute(
     experiment: &Experiment,
@@ -45,7 +45,7 @@ pub fn execute(
 /// Like [`execute`], but does not report rows already in the cache, which may not fit in memory.
 ///
 /// # Errors
-/// As [`execute`].
+/// Those of [`execute`].
 pub fn execute_rest(
     experiment: &Experiment,
     known: &Arc<Known>,
@@ -72,10 +72,10 @@ pub fn execute_rest(
     Ok(true)
 }
 
-/// Makes the runs of `tasks`, one after the other; `None` once `handle` says so.
+/// Makes the runs of `tasks`, one after the other; `None` once `handle` is cancelled.
 ///
 /// # Errors
-/// A run gave what cannot be: a bug.
+/// A run gave an impossible value, which is a bug.
 pub fn make(
     experiment: &Experiment,
     tasks: &[Task],
@@ -92,12 +92,12 @@ pub fn make(
     Ok(Some(rows))
 }
 
-/// What makes rows, one after the other.
+/// Makes rows one after the other, on one thread.
 struct Maker<'a> {
     experiment: &'a Experiment,
     make_run: &'a MakeRun<'a>,
     names: NameSets,
-    /// The point of the last row: mostly that of the next.
+    /// The point of the last row, which is mostly that of the next.
     last: Option<Arc<Point>>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Maker<'a> {
 /// Capacity of the channel of finished runs; workers that are faster wait.
 const ROWS_WAITING: usize = 1024;
 
-/// More threads than this are a slip of the pen.
+/// Greatest number of threads that is accepted.
 pub const MOST_JOBS: usize = 1024;
 
 fn execute_with(
@@ -189,7 +189,7 @@ fn execute_with(
     work.bug.take().map_or(Ok(!work.stopped), Err)
 }
 
-/// Where the workers get their tasks.
+/// Hands out tasks to the workers.
 struct Dispatcher<'a> {
     work: Mutex<Work<'a>>,
     changed: Condvar,
@@ -197,11 +197,11 @@ struct Dispatcher<'a> {
 
 struct Work<'a> {
     schedule: Schedule<&'a Experiment>,
-    /// No more tasks: cancelled, or a worker failed.
+    /// Whether no more tasks are handed out, because of a cancellation or a failed worker.
     stopped: bool,
-    /// What a run gave that cannot be.
+    /// An impossible value that a run gave.
     bug: Option<ImpossibleResult>,
-    /// What a worker's panic says: a scope says of its threads only that one panicked.
+    /// Message of a worker's panic: a scope reports only that one of its threads panicked.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -210,7 +210,7 @@ impl<'a> Dispatcher<'a> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next task; waits while runs under way may yet make one necessary. `None` when all is done or
+    /// The next task; waits while runs under way may still make one necessary. `None` when all runs are done or the work is
     /// stopped.
     fn next_task(&self, handle: &ExecutionHandle) -> Option<Task> {
         let mut work = self.lock();
@@ -233,7 +233,7 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// The end of a task: the rows that now count.
+    /// Ends a task; returns the rows that now count.
     fn finish(&self, row: Row) -> (Vec<Row>, Progress) {
         let mut work = self.lock();
         let rows = work.schedule.finish(row);
@@ -241,7 +241,7 @@ impl<'a> Dispatcher<'a> {
         (rows, work.schedule.progress())
     }
 
-    /// A task ended without a row: there will be no others.
+    /// Stops the work after a task that ended without a row.
     fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
@@ -266,7 +266,7 @@ fn worker(
                 dispatcher.lock().bug.get_or_insert(bug);
             }
             Err(panic) => {
-                // The others would wait for this run for ever.
+                // The other workers would wait for this run for ever.
                 dispatcher.stop();
                 dispatcher.lock().panic.get_or_insert(panic);
                 return;

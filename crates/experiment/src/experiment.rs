@@ -1,4 +1,4 @@
-//! A plan together with what the methods say of it.
+//! Experiments: plans that their methods can solve.
 
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What a precision is about if nothing else is said, also in results files.
+/// Metric of a precision without another one, also in results files.
 pub const USUAL_METRIC: &str = "goodput_bps";
 
-/// A plan of which each method can say something.
+/// A plan of which each method can solve at least one point.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     plan: Plan,
@@ -36,7 +36,7 @@ impl Experiment {
     /// Reads a scenario in TOML; `name` stands in messages about its syntax.
     ///
     /// # Errors
-    /// Anything that is not right, as one line; a method that can say nothing at any point.
+    /// The first error of the scenario as one line, or a method that can solve no point.
     pub fn load(text: &str, name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
         let no_files = |_: &str| Err("this scenario was given without files".to_owned());
         Self::load_with_files(text, name, overrides, &no_files)
@@ -55,11 +55,11 @@ impl Experiment {
         Self::load_while(text, name, overrides, read, &|_, _| true)
     }
 
-    /// Like [`Self::load_with_files`], but stops where `goes_on` says no. It is told now and then how many points of
-    /// how many were read.
+    /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called now and then with the number of points read
+    /// and their total.
     ///
     /// # Errors
-    /// As [`Self::load`]; that it was interrupted.
+    /// Those of [`Self::load`], or an interruption.
     pub fn load_while(
         text: &str,
         name: &str,
@@ -76,7 +76,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// A method without randomness solves one scenario: of draws it would see the first alone.
+    /// Refuses draws with a method without randomness, which would solve the scenario of the first draw alone.
     fn refuse_draws_of_what_is_solved_once(&self) -> Result<(), ScenarioError> {
         match self.methods.iter().find(|method| !solver(**method).is_random()) {
             Some(method) if self.points.may_have_draws() => {
@@ -110,8 +110,7 @@ impl Experiment {
         }
     }
 
-    /// The part whose runs may be made beside each other, and the part whose runs take the machine's time as it
-    /// comes: those are made alone.
+    /// Splits the plan into runs that may be made in parallel, and runs in real time, which are made alone.
     pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
         let part = |is_repeatable| {
             let mut plan = self.plan.clone();
@@ -121,17 +120,17 @@ impl Experiment {
         (part(true), part(false))
     }
 
-    /// Chains that were fitted for the analysis of some point.
+    /// Markov chains fitted for the analysis of points.
     pub(crate) fn fitted(&self) -> &FittedChains {
         &self.fitted
     }
 
-    /// How many runs a method takes at most: what is solved is solved once.
+    /// Greatest number of runs of a method: 1 without randomness.
     pub fn most_runs(&self, method: Method) -> u64 {
         if solver(method).is_random() { self.stop.most_runs() } else { 1 }
     }
 
-    /// The keys of all rows that may be needed, each once.
+    /// Keys of all rows that may be needed, each once.
     pub fn keys(&self) -> Vec<String> {
         let firsts = self.points.first_of_equals();
         let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
@@ -143,12 +142,12 @@ impl Experiment {
             .collect()
     }
 
-    /// Bytes of memory that a run of any point may take, and the most that the scenario allows.
+    /// Greatest memory of a run of any point in bytes, and the limit of the scenario.
     pub fn memory(&self) -> (f64, Option<u64>) {
         (self.survey.memory, self.points.at(0).scenario.run.memory.map(|memory| memory.0))
     }
 
-    /// What doubts the scenario itself raises, before anything runs.
+    /// Warnings about the scenario, before any run.
     pub fn warnings(&self) -> Vec<String> {
         let new_flows = self.new_flows.iter().map(|name| warnings::new_flow(name, &self.points.at(0)));
         new_flows.chain(self.survey.warnings()).collect()
@@ -188,7 +187,7 @@ impl Experiment {
     }
 }
 
-/// What [`Experiment::describe`] says. The points are written one by one.
+/// Result of [`Experiment::describe`]. Points are written one by one.
 #[derive(Serialize)]
 struct Description<'a> {
     #[serde(serialize_with = "scenario_of")]

@@ -1,8 +1,8 @@
-//! What the one who asked for runs can do while they are made: stop them, and see how far they are.
+//! Handles of runs under way: cancellation and progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shares of runs are counted in these.
+/// Number of parts in which the progress of a run is counted.
 const PARTS: f64 = 1e6;
 
 /// Shared by the threads that simulate runs and the thread that waits for them.
@@ -10,7 +10,7 @@ const PARTS: f64 = 1e6;
 pub struct ExecutionHandle {
     /// Once it is true, runs end soon and without a result.
     pub cancel: AtomicBool,
-    /// What of the runs under way is done, in parts of a run.
+    /// Progress of the runs under way, in parts of a run.
     parts: AtomicU64,
 }
 
@@ -19,13 +19,13 @@ impl ExecutionHandle {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// How much is done of the runs that are not finished: 2.5 of five that are half done.
+    /// Sum of the progress of unfinished runs: 2.5 for five that are half done.
     pub fn under_way(&self) -> f64 {
         self.parts.load(Ordering::Relaxed) as f64 / PARTS
     }
 }
 
-/// How far one run is; at its end that is forgotten, as it counts whole or not at all.
+/// Progress of one run, which is forgotten at its end: a run then counts whole or not at all.
 pub(crate) struct PartDone<'a> {
     handle: &'a ExecutionHandle,
     parts: u64,
@@ -36,7 +36,7 @@ impl<'a> PartDone<'a> {
         Self { handle, parts: 0 }
     }
 
-    /// Says that `share` of the run is done: never less than before.
+    /// Sets the progress of the run to `share`, which never decreases.
     pub(crate) fn is(&mut self, share: f64) {
         let parts = ((share.min(1.0) * PARTS) as u64).max(self.parts);
         self.handle.parts.fetch_add(parts - self.parts, Ordering::Relaxed);

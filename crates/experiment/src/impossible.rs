@@ -1,4 +1,4 @@
-//! The last look at a run: values that no run can have are a bug of this program, and no result.
+//! Last check of a run: impossible values are a bug of this program and never become a result.
 
 use crate::kinds::is_share;
 use crate::parts::PATH;
@@ -9,10 +9,10 @@ use crossfade_sim::NetworkStatistics;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// How far rounding may lead beyond what is possible.
+/// Factor by which rounding may exceed a bound.
 const SLACK: f64 = 1.0 + 1e-6;
 
-/// A value that cannot be.
+/// Error of an impossible value.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
     "{metric} = {value} in run {run} of seed {seed} ({method}): must be {must}; that is a bug of crossfade and no \
@@ -27,11 +27,11 @@ pub struct ImpossibleResult {
     run: u64,
 }
 
-/// What the metrics of a run may be.
+/// Bounds of the metrics of a run.
 pub(crate) struct Possible<'a> {
     pub(crate) method: Method,
     pub(crate) seed: RunSeed,
-    /// The largest of some metrics, and what that is called.
+    /// Upper bounds of metrics: the metric, the bound, and the name of the bound.
     pub(crate) most: Vec<(&'a str, f64, &'a str)>,
 }
 
@@ -40,7 +40,7 @@ impl Possible<'_> {
     /// The first value that is negative, not finite or larger than possible.
     pub(crate) fn check(&self, metrics: &BTreeMap<String, f64>) -> Result<(), ImpossibleResult> {
         metrics.iter().try_for_each(|(metric, &value)| {
-            // The same of a flow or a link has the same limit.
+            // A metric of a flow or a link has the bound of the metric of the whole.
             let name = metric.rsplit_once('.').map_or(metric.as_str(), |(_, name)| name);
             let most = self.most.iter().find(|(of, ..)| of == metric);
             let must = if !value.is_finite() {
@@ -60,13 +60,13 @@ impl Possible<'_> {
     }
 }
 
-/// What a simulated run may have come to: a link carries no more packets than follow one another in the time
-/// from the start, before which nothing was under way; in the measured time it sends no more bits and frames than it has
-/// time for, and the one that it was sending when that began; and what waits is no more than fits into the queue.
+/// Upper bounds of a simulated run: a link carries no more packets than fit into the time from the start; in the measured time it
+/// sends no more bits and frames than it has time for, and the one in transmission at its beginning; and no more packets wait than the
+/// queue holds.
 pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'static str, f64, &'static str)> {
     const LINK: &str = "the capacity of the link";
     let ns = |time: SimTime| time.as_nanos() as f64;
-    // Of packets of several sizes, as if all had the one that fares best.
+    // For packets of several sizes, the bound of the size with the greatest one.
     let best = |of_size: &dyn Fn(u32) -> Option<f64>| {
         let sizes = setup.flows.iter().flat_map(FlowSetup::packet_sizes).copied().chain([setup.packet_size]);
         sizes.map(of_size).reduce(|one, other| Some(one?.max(other?)))?
@@ -99,7 +99,7 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
     most
 }
 
-/// What waits, and how long it does: at most what fits into the queue, in a run of any length.
+/// Upper bounds of queue lengths and waiting times, in a run of any length.
 pub(crate) fn most_of_queues(setup: &Setup) -> Vec<(&'static str, f64, &'static str)> {
     let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
     let wired = around.wired.iter().map(|[there, _]| ("wired.queue_mean_packets", there));
@@ -113,17 +113,17 @@ pub(crate) fn most_of_queues(setup: &Setup) -> Vec<(&'static str, f64, &'static 
     held.chain(waited).collect()
 }
 
-/// What was counted of a run that is no metric, and has its bounds in [`most_of_run`].
+/// Counts of a run that are no metrics, with bounds in [`most_of_run`].
 pub(crate) fn facts(run: &NetworkStatistics) -> BTreeMap<String, f64> {
     let [_, forward, _, _] = PATH;
     let link = run.link(forward).into_iter();
     link.map(|link| (BITS_SENT.to_owned(), link.counts.transmitted_bytes as f64 * 8.0)).collect()
 }
 
-/// A name for it in [`most_of_run`].
+/// Name of the count of bits in [`most_of_run`].
 const BITS_SENT: &str = "bits sent on the link";
 
-/// How long a packet waits at most, in seconds, in a queue from which packets leave as they came, before a link of whole packets.
+/// Longest wait of a packet in seconds, in a first-in first-out queue before a link of whole packets.
 fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
     let is_fifo = matches!(
         hop.queue(),
@@ -138,7 +138,7 @@ fn longest_wait(setup: &Setup, hop: &HopSetup) -> Option<f64> {
     Some(bytes * 8.0 / rate_bps)
 }
 
-/// The time in which a packet of `bytes` follows another at best, in nanoseconds; `None` without a rate.
+/// Shortest time between two packets of `bytes`, in nanoseconds; `None` without a rate.
 pub(crate) fn packet_ns(hop: &HopSetup, bytes: u32) -> Option<f64> {
     // Rates of a satellite link have no largest.
     if hop.satellite().is_some() {

@@ -1,4 +1,4 @@
-//! The kind of each metric, and the estimate of its mean that follows from it.
+//! Kinds of metrics, which decide how their means are estimated.
 
 use crate::metrics::{COMPLETION, INDEPENDENT, POOLED, UNFINISHED};
 use crate::ratios::Ratio;
@@ -67,7 +67,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
     (kind, "", &[])
 }
 
-/// Whether a metric is a share of something: 1 at most.
+/// Whether a metric is a share, which is at most 1.
 pub(crate) fn is_share(metric: &str) -> bool {
     let (kind, _, out_of) = kind_of(metric);
     matches!(kind, MetricKind::Share) || !out_of.is_empty()
@@ -75,14 +75,14 @@ pub(crate) fn is_share(metric: &str) -> bool {
 
 /// The runs of a point.
 pub trait Runs {
-    /// What each run has under a name; NaN where it is undefined.
+    /// Value of each run under a name; NaN where it is undefined.
     fn column(&self, name: &str) -> Vec<f64>;
 
-    /// The distribution that each run has under a name.
+    /// Distribution of each run under a name.
     fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>>;
 }
 
-/// The values of those runs that have one.
+/// The defined values of a column.
 fn defined(column: Vec<f64>) -> Vec<f64> {
     column.into_iter().filter(|value| !value.is_nan()).collect()
 }

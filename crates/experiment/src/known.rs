@@ -1,21 +1,21 @@
-//! What a schedule has to know of the rows that are there: which, and the metric of the stop rule in each.
+//! Known rows as a schedule needs them: which rows exist, and the stop rule's metric in each.
 
 use crate::experiment::Experiment;
 use crate::row::Row;
 use crossfade_scenario::Method;
 use std::collections::{BTreeMap, HashMap};
 
-/// The rows of a plan that are at hand, without what is in them: some 50 bytes each.
+/// The known rows of a plan without their metrics, some 50 bytes each.
 ///
 /// A point counts as the first one that is equal to it.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// By point, method and run.
+    /// The stop rule's metric by point, method and run.
     values: BTreeMap<(u32, Method, u64), f64>,
 }
 
 impl Known {
-    /// What is known from rows in any order; those that `experiment` does not ask for are left out.
+    /// The known rows among `rows`, in any order, without rows that `experiment` does not need.
     pub fn of(experiment: &Experiment, rows: &[Row]) -> Self {
         let numbers = PointNumbers::of(experiment);
         let mut known = Self::default();
@@ -27,7 +27,7 @@ impl Known {
         known
     }
 
-    /// Takes in a row of the point of that number; says whether `experiment` asks for it.
+    /// Adds a row of point number `point`; returns whether `experiment` needs it.
     pub fn add(&mut self, experiment: &Experiment, point: usize, row: &Row) -> bool {
         let is_asked_for = row.run < experiment.most_runs(row.method)
             && experiment.methods.contains(&row.method)
@@ -38,17 +38,17 @@ impl Known {
         is_asked_for
     }
 
-    /// Each row: point, method, run, and the value that the stop rule looks at.
+    /// All rows: point, method, run, and the stop rule's metric.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Method, u64, f64)> {
         self.values.iter().map(|(&(point, method, run), &value)| (point, method, run, value))
     }
 
-    /// Takes in one of the [`Self::entries`] of another.
+    /// Adds an entry of another's [`Self::entries`].
     pub fn put(&mut self, (point, method, run, value): (u32, Method, u64, f64)) {
         self.values.insert((point, method, run), value);
     }
 
-    /// The value that the stop rule looks at, NaN where the run has none; `None` where there is no such row.
+    /// The stop rule's metric of a row, NaN where the run has none; `None` without such a row.
     pub(crate) fn value(&self, point: usize, method: Method, run: u64) -> Option<f64> {
         self.values.get(&(point as u32, method, run)).copied()
     }
@@ -59,18 +59,18 @@ impl Known {
         self.values.range(key(0)..=key(u64::MAX)).map(|(&(_, _, run), _)| run)
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Whether no row is known.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 }
 
-/// The number of each point by its id, of equal points the first.
+/// Numbers of points by id; equal points have the number of the first.
 #[derive(Clone, Debug)]
 pub struct PointNumbers(HashMap<u128, u32>);
 

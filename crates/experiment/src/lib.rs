@@ -5,7 +5,7 @@
 //!                                                              warnings
 //! ```
 //!
-//! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
+//! This crate reads and writes no files. The caller keeps rows by key, which is how work is resumed.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,4 +1,4 @@
-//! How much memory a run may take, judged before it runs: from above, within a small factor.
+//! Estimates of the memory of a run before it starts: upper bounds within a small factor.
 
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -6,15 +6,15 @@ use crossfade_scenario::{
     Around, Carrier, Distribution, End, FlowSetup, FrameErrors, HopSetup, LinksSetup, Setup, TrafficSetup,
 };
 
-/// Bytes of what every run has.
+/// Bytes of every run.
 const RUN: f64 = 1e6;
 /// Bytes of a flow: its endpoints, counters and delay histograms.
 pub(crate) const FLOW: f64 = 16e3;
-/// Bytes of a packet under way, in whatever waits for it: links, scoreboards, reassembly.
+/// Bytes of a packet under way, in links, scoreboards and reassembly.
 pub(crate) const PACKET: f64 = 200.0;
-/// Bytes of what is kept of a flow that has ended.
+/// Bytes that are kept of a flow that has ended.
 const ENDED: f64 = 24.0;
-/// A queue that is used to this share of a link may be of any length.
+/// Utilisation of a link from which on its queue may grow to any length.
 const BUSY: f64 = 0.9;
 
 /// Bytes of a physical layer for each byte of a frame: its symbols, of one bit each, and what they are received as.
@@ -25,14 +25,14 @@ pub(crate) fn of_flows(setup: &Setup) -> f64 {
     RUN + setup.flows.iter().map(|flow| flows(setup, flow)).sum::<f64>()
 }
 
-/// What a path does to packets, as far as it decides how many are under way at once.
+/// Properties of a path that decide how many packets are under way at once.
 #[derive(Default)]
 pub(crate) struct Path<'a> {
-    /// What carries the data, in bit/s; `None` carries whatever comes.
+    /// Rate of the data's bottleneck in bit/s; `None` is without limit.
     rate_bps: Option<f64>,
-    /// Propagation delays there and back, in seconds.
+    /// Sum of propagation delays in both directions, in seconds.
     delays_s: f64,
-    /// The hops on the way of the data that packets may wait for.
+    /// Hops on the path of the data with queues.
     on_the_way: Vec<&'a HopSetup>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// The propagation delay of a hop, at most.
+/// Greatest propagation delay of a hop.
 fn longest_delay(hop: &HopSetup) -> SimTime {
     let recorded = hop.recorded_delays().map_or(SimTime::ZERO, |delays| delays.series.range()[1]);
     hop.delay.saturating_add(recorded)
@@ -70,7 +70,7 @@ pub(crate) fn radio(hop: &HopSetup) -> f64 {
     }
 }
 
-/// How long a run lasts, in seconds; by a count of segments it is judged by a link that is rarely used.
+/// Duration of a run in seconds; for a run by a count of segments, an estimate with a rarely used link.
 fn seconds(setup: &Setup) -> f64 {
     match setup.end {
         End::At(end) => end.as_secs_f64(),
@@ -87,7 +87,7 @@ fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
     };
     let all = rate_per_s * seconds(setup);
     let busy = packets_per_s(setup, flow) * setup.slot.as_secs_f64() >= BUSY;
-    // Of flows that come as fast as they go some hundred are there at a time, and those that one round trip brings.
+    // In a stable system of arrivals some hundred flows exist at a time, and those that arrive within a round trip.
     let in_round_trip = rate_per_s
         * setup.round_trip(flow).as_secs_f64()
         * (2.0 + libm::log2((sizes.mean / f64::from(tcp.mss)).max(1.0)));
@@ -97,14 +97,14 @@ fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
 
 /// Packets that may be under way at once on `path`.
 pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
-    // What comes, and is not carried, waits.
+    // Offered packets that are not carried wait.
     let offered = |flow: &FlowSetup| packets_per_s(setup, flow).min(1e15);
     let all: f64 = setup.flows.iter().map(offered).sum();
     let carried = path.rate_bps.map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
     // Without a rate nothing waits, and acknowledgements are no more than windows hold.
     let queues = path.on_the_way.iter().filter(|hop| hop.rate_bps().is_some());
-    // What a record sends faster than it is carried waits, however little it sends in the long run.
+    // Bursts of a record that exceed the rate wait, however low its mean rate is.
     let bursts: f64 = setup.flows.iter().map(|flow| burst(flow, carried)).sum();
     let too_many = too_many + bursts;
     let limits = queues.map(|hop| match hop.queue().limit() {
@@ -120,7 +120,7 @@ pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
     waiting + flying + windows.min(sent)
 }
 
-/// Datagrams, or segments of flows that come, in a second.
+/// Packets per second of a source of datagrams, or of arriving flows.
 fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) | TrafficSetup::Outside => 0.0,
@@ -149,7 +149,7 @@ fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
     }
 }
 
-/// The window of a connection that is there from the start.
+/// Window in packets of a flow that exists from the start.
 fn window(flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Tcp(tcp, _) | TrafficSetup::PacedTcp(tcp, _) => {

@@ -1,21 +1,21 @@
-//! What a metric is, whatever it is of.
+//! The description of a metric.
 
 use crate::directions::Direction;
 use crate::parts::{Part, PartKind};
 use crate::ratios::Ratio;
 use serde::{Serialize, Serializer};
 
-/// A metric: a published one, or one that rows keep for the estimates of others.
+/// A metric that is published, or that rows keep for the estimates of others.
 pub struct MetricInfo {
-    /// As in results, columns and `--json`.
+    /// Name in results, columns and `--json`.
     pub name: &'static str,
-    /// "1" is a pure number.
+    /// Unit; "1" is a pure number.
     pub unit: &'static str,
-    /// A title for axes and tables.
+    /// Title for axes and tables.
     pub words: &'static str,
-    /// What it counts, in sentences.
+    /// Definition in sentences.
     pub meaning: &'static str,
-    /// What has it.
+    /// Parts of the network that have the metric.
     pub(crate) whose: Whose,
 }
 
@@ -37,24 +37,24 @@ impl Serialize for MetricInfo {
     }
 }
 
-/// What has a metric.
+/// Parts of the network that have a metric.
 #[derive(Clone, Copy)]
 pub(crate) enum Whose {
-    /// Each part of that kind, and the whole.
+    /// Each part of this kind, and the whole network.
     EachAndAll(PartKind),
-    /// Each part of that kind, and of the whole there is none.
+    /// Each part of this kind, and not the whole network.
     Each(PartKind),
-    /// The whole alone.
+    /// The whole network alone.
     All,
 }
 
 impl MetricInfo {
-    /// Whether the whole has it, and not only parts.
+    /// Whether the whole network has the metric.
     pub(crate) fn is_of_whole(&self) -> bool {
         !matches!(self.whose, Whose::Each(_))
     }
 
-    /// Whether each part of that kind has it.
+    /// Whether each part of this kind has the metric.
     pub(crate) fn is_of_each(&self, kind: PartKind) -> bool {
         matches!(self.whose, Whose::EachAndAll(of) | Whose::Each(of) if of == kind)
     }
@@ -65,10 +65,10 @@ impl MetricInfo {
     }
 }
 
-/// A metric of what a kind of network counts of its parts, which is an `M`.
+/// A metric of the measurements `M` that a kind of network has of its parts.
 pub(crate) struct MetricOf<M> {
     pub(crate) info: MetricInfo,
-    /// NaN where it is undefined.
+    /// Value for a measurement; NaN where it is undefined.
     of: fn(&M) -> f64,
 }
 
@@ -97,7 +97,7 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
     }
 
-    /// Its values by key: of the `whole`, and of each of the `parts` of that kind, which have numbers.
+    /// Values by key: of the `whole`, and of each of the numbered `parts` of this kind.
     pub(crate) fn values(&self, kind: PartKind, whole: &M, parts: &[M]) -> Vec<(String, f64)> {
         let mut values = vec![(self.info.name.to_owned(), (self.of)(whole))];
         if self.info.is_of_each(kind) {

@@ -1,6 +1,6 @@
-//! The metrics, each in one row: name, unit, words for people, and how it is computed of a run.
+//! All metrics, each in one row: name, unit, title, definition, and its computation from a run.
 //!
-//! In a row of results a metric of the whole has its own name, and that of a part its name after the part's
+//! In a row of results a metric of the whole network has its name as key, and a metric of a part has the part's prefix before it
 //! (`crates/experiment/src/parts.rs`): `reverse.NAME` is a link's, `flow:FLOW.NAME` a flow's.
 
 use crate::metric::{MetricInfo, Whose, count};
@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
-/// What is measured in a run.
+/// Measurements of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Metrics {
     /// Metrics by name.
     values: BTreeMap<String, f64>,
-    /// Distributions by name, those that have any value.
+    /// Distributions by name, without empty ones.
     pub(crate) distributions: BTreeMap<String, DelayHistogram>,
 }
 
 impl Metrics {
-    /// As a row keeps them.
+    /// Packs the metrics as a row keeps them.
     pub(crate) fn packed(self, sets: &mut NameSets) -> RowMetrics {
         RowMetrics::new(self.values, sets).with_distributions(&self.distributions)
     }
@@ -65,13 +65,13 @@ pub(crate) struct Metric {
     of: Of,
 }
 
-/// How a metric is computed; NaN where it is undefined.
+/// Computation of a metric; NaN where it is undefined.
 enum Of {
     /// A metric of each flow, and of all flows together.
     Flows(fn(&FlowTotals, &Scale) -> f64),
-    /// A metric of each link. The wireless link's, on the path of the data, is the metric of the whole.
+    /// A metric of each link; that of the wireless link of the data is the metric of the whole network.
     Link(fn(&LinkMeasured<'_>) -> f64),
-    /// A metric of each link; the whole has none.
+    /// A metric of each link, and not of the whole network.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
     /// A metric of a solution, or of method phy.
     Solution,
@@ -93,13 +93,13 @@ const fn metric(
     Metric { info: MetricInfo { name, unit, words, meaning, whose }, of }
 }
 
-/// The metrics that a person sees first of a sweep whose runs count in slots, in this order.
+/// The first metrics of tables of sweeps whose runs count in packet times, in this order.
 #[rustfmt::skip]
 pub static MAIN_METRICS: [&str; 6] = [
     "throughput_per_slot", "throughput_lower", "throughput_upper", "goodput_bps", "timeouts_per_slot", "fast_retransmits_per_slot",
 ];
 
-/// The metrics that a person sees first of a sweep whose runs last seconds, in this order.
+/// The first metrics of tables of sweeps whose runs last seconds, in this order.
 pub static MAIN_METRICS_OF_SECONDS: [&str; 6] =
     ["goodput_bps", "rtt_p95_s", "segment_loss_rate", "timeouts", "throughput_lower", "throughput_upper"];
 
@@ -184,7 +184,7 @@ pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of the time that packets waited which the link has sent. It is the quantile within one run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
 ];
 
-/// What rows keep beside the published metrics, for the estimates of these.
+/// Metrics that rows keep beside the published ones, for the estimates of these.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(crate) static KEPT: &[Metric] = &[
@@ -219,7 +219,7 @@ pub(crate) fn units() -> serde_json::Map<String, serde_json::Value> {
     METRICS.iter().map(|metric| (metric.name.to_owned(), metric.unit.into())).collect()
 }
 
-/// 1 if a connection was dead at the end of the run: kept with a row, for the warning.
+/// Kept metric for the warning: 1 if a connection was dead at the end of the run.
 pub(crate) const DIED: &str = "died";
 
 /// The metrics that follow from packets delivered once and transmissions, each per slot.
@@ -237,10 +237,10 @@ pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64
     .into()
 }
 
-/// Metrics named with this and a window's floor are the shares of first losses that find that window.
+/// Prefix of the shares of first losses that find a window, by the window's floor.
 pub(crate) const LOSS_WINDOW: &str = "loss_window.";
 
-/// Metrics that are quantiles of all runs together: of which distribution, and which.
+/// Metrics that are quantiles of all runs together: metric, distribution, and level.
 pub(crate) const POOLED: [(&str, &str, f64); 5] = [
     ("rtt_pooled_p95_s", "rtt", 0.95),
     ("rtt_pooled_p99_s", "rtt", 0.99),
@@ -273,15 +273,14 @@ pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'stati
     found.into_iter().filter(|(_, histogram)| histogram.count() > 0)
 }
 
-/// Metrics named with this and a number are counts by method phy: the frames that were not accepted after so many
-/// transmissions.
+/// Prefix of counts by method phy: frames that were not accepted after a number of transmissions.
 pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
 
-/// Prefix of counts of frames whose combination of so many receptions fails, whatever passed before.
+/// Prefix of counts by method phy: frames whose combination of a number of receptions fails, even if a reception passed alone.
 pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
 
-/// Named so in a row: 1 where its frames are independent trials.
+/// Kept metric of method phy: 1 if frames are independent trials.
 pub(crate) const INDEPENDENT: &str = "independent_frames";
 
-/// How far run lengths of a fitted chain are from those of the channel: named so in a row.
+/// Kept metrics: distances of the run lengths of a fitted chain from those of the channel.
 pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];

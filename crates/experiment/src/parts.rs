@@ -1,23 +1,23 @@
-//! What networks have parts of, as data: what each kind is called, and how rows name what they have of a part.
+//! Kinds of parts of networks as data, and the keys of their metrics in rows.
 
 use serde::Serialize;
 
-/// A kind of part, of which a network has any number.
+/// A kind of part, of which a network has any number: flows, links, nodes, users, stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PartKind {
-    /// What one is called.
+    /// Name of one part of the kind.
     pub name: &'static str,
-    /// What results call the list of them.
+    /// Name of the list of parts in results.
     pub list: &'static str,
-    /// What stands before a part's name in the keys of rows.
+    /// Prefix of a part's name in the keys of rows.
     pub prefix: &'static str,
-    /// Whether parts have numbers, counted from 0, in place of names: then there may be too many for tables.
+    /// Whether parts have numbers from 0 in place of names; such parts may be too many for tables.
     pub is_numbered: bool,
-    /// Its metrics that a person sees first, in this order.
+    /// The first metrics of tables, in this order.
     pub shown: &'static [&'static str],
 }
 
-/// Flows by the names that the scenario gives them; empty where it names none.
+/// Flows by their names in the scenario; empty where it names none.
 #[rustfmt::skip]
 pub const FLOW: PartKind = PartKind {
     name: "flow", list: "flows", prefix: "flow:", is_numbered: false,
@@ -52,27 +52,27 @@ pub const STATION: PartKind = PartKind {
 /// All kinds, in the order of results.
 pub static PARTS: [PartKind; 5] = [FLOW, LINK, NODE, USER, STATION];
 
-/// What results call the links of a path, in the order in which packets take them.
+/// Names of the links of a path in results, in the order of the path.
 pub(crate) const PATH: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
-/// What results call the mesh.
+/// Name of the mesh in results.
 pub(crate) const MESH: &str = "mesh";
 
-/// What may be called a link, and the keys of a scenario that describe it.
+/// A link or medium in results, and the scenario tables that describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LinkName {
-    /// What results call it.
+    /// Name in results.
     pub name: &'static str,
-    /// Whether it carries data there, and not acknowledgements back.
+    /// Whether it carries data forward, instead of acknowledgements back.
     pub is_forward: bool,
     /// Scenario table that describes the link.
     pub table: &'static str,
-    /// The table of its queue, where it is the scenario that says how long that is.
+    /// Scenario table of its queue, if the scenario sets the queue's length.
     pub queue: Option<&'static str>,
-    /// The table of its channel, if it may have one.
+    /// Scenario table of its channel, if it may have one.
     pub channel: Option<&'static str>,
 }
 
-/// All that results may call links.
+/// All links and media in results.
 #[rustfmt::skip]
 pub static LINKS: [LinkName; 5] = {
     let [wired, forward, reverse, wired_reverse] = PATH;
@@ -86,10 +86,10 @@ pub static LINKS: [LinkName; 5] = {
     ]
 };
 
-/// What carries the data of a network, which has one of them: metrics of the whole are those of this link.
+/// The link or medium that carries the data, of which a network has one: its metrics are those of the whole network.
 const CARRIERS: [&str; 2] = [PATH[1], MESH];
 
-/// A part.
+/// A part of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Kind of the part.
@@ -99,22 +99,22 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part of that name, or number.
+    /// The part of this kind with that name, or number as text.
     pub fn new(kind: PartKind, name: impl Into<String>) -> Self {
         Self { kind, name: name.into() }
     }
 
-    /// So many numbered parts.
+    /// `count` numbered parts.
     pub(crate) fn numbered(kind: PartKind, count: usize) -> impl Iterator<Item = Self> {
         (0..count).map(move |number| Self::new(kind, number.to_string()))
     }
 
-    /// Whether metrics of the whole are its own.
+    /// Whether the metrics of the whole network are those of this part.
     pub(crate) fn is_carrier(&self) -> bool {
         self.kind == LINK && CARRIERS.contains(&&*self.name)
     }
 
-    /// The key in a row of what is called `name` and belongs to this part alone.
+    /// Key in a row of the metric `name` of this part.
     pub(crate) fn key(&self, name: &str) -> String {
         format!("{}{}.{name}", self.kind.prefix, self.name)
     }

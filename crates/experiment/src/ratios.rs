@@ -1,21 +1,21 @@
-//! Which metrics are quotients of what differs from run to run.
+//! Metrics that are ratios with a denominator that differs from run to run.
 //!
-//! Over several runs such a metric is the sum of one over that of the other, each packet (frame, flow) counting once, and not
-//! the mean of the runs' own quotients: a run without packets has none, and leaving it out would be a bias.
+//! Over several runs such a metric is the sum of numerators over the sum of denominators, so that each packet (frame, flow) counts once.
+//! The mean of the runs' ratios would be biased: a run without packets has no ratio and would be left out.
 
 use serde::Serialize;
 
-/// What a metric is the quotient of, by names of what rows hold.
+/// Numerator and denominator of a ratio, by the names of metrics in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
-    /// What is divided; `None` is the run's own quotient times what it is over.
+    /// Numerator; `None` is the run's own ratio times its denominator.
     of: Option<&'static str>,
-    /// By the sum of these.
+    /// Denominator: the sum of these metrics.
     over: &'static [&'static str],
 }
 
 impl Ratio {
-    /// Ratio of which a metric is the value; `None` of a metric that is no ratio, or has a constant denominator.
+    /// The ratio that a metric is; `None` for a metric that is no ratio, or whose denominator is constant.
     pub(crate) fn of(metric: &str) -> Option<Self> {
         let quotient = |of, over| Some(Self { of: Some(of), over });
         let mean = |over| Some(Self { of: None, over });

@@ -12,17 +12,17 @@ pub struct Row {
     pub key: String,
     /// The id of the point.
     pub point: String,
-    /// Where the values come from.
+    /// Method of the values.
     pub method: Method,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
     /// Replication, counted from 0.
     pub run: u64,
     /// Values by name; a metric that is undefined in this run is absent.
     pub metrics: RowMetrics,
-    /// Why there are none.
+    /// Reason for a row without metrics.
     pub failure: Option<String>,
-    /// How long it took on its thread, in seconds. Rows that differ in this alone are the same row.
+    /// Time on its thread in seconds. Rows that differ only in this are the same row.
     pub seconds: f64,
 }
 
@@ -31,7 +31,7 @@ pub struct Row {
 pub struct RowMetrics {
     names: Arc<MetricNames>,
     values: Vec<f64>,
-    /// Each with the length of its name, that, the length of what is kept of it, and that.
+    /// Distributions, each as the length of its name, its name, the length of its bytes, and its bytes.
     distributions: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ pub struct MetricNames {
     joined: String,
 }
 
-/// Names that were seen before, so that each set of them exists once.
+/// Sets of names seen so far, so that each set exists once in memory.
 #[derive(Debug, Default)]
 pub struct NameSets {
     sets: HashMap<String, Arc<MetricNames>>,
@@ -50,7 +50,7 @@ pub struct NameSets {
 }
 
 impl Row {
-    /// The value that the stop rule looks at, NaN where the run has none.
+    /// The stop rule's metric, NaN where the run has none.
     pub(crate) fn of_stop(&self, stop: &StopRule) -> f64 {
         stop.metric().and_then(|metric| self.metrics.get(metric)).unwrap_or(f64::NAN)
     }
@@ -66,7 +66,7 @@ impl RowMetrics {
         Self { names, values: values.into_values().collect(), distributions: Vec::new() }
     }
 
-    /// With these distributions, by name.
+    /// Adds distributions by name.
     #[must_use]
     pub fn with_distributions(mut self, distributions: &BTreeMap<String, DelayHistogram>) -> Self {
         for (name, histogram) in distributions {
@@ -142,7 +142,7 @@ impl MetricNames {
 }
 
 impl NameSets {
-    /// The set that was seen last, if these are its names: rows of a point have the same, as a rule.
+    /// The last set, if it has these names: rows of a point mostly have equal names.
     fn known(&self, values: &BTreeMap<String, f64>) -> Option<Arc<MetricNames>> {
         self.last.as_ref().filter(|last| values.keys().eq(&last.names)).map(Arc::clone)
     }

@@ -1,4 +1,4 @@
-//! Which run comes next: the order of work and the stop rule, without threads.
+//! Schedule of runs: the order of work and the stop rule, without threads.
 
 use crate::experiment::Experiment;
 use crate::known::Known;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Task {
     /// The point's number in the plan.
     pub point: usize,
-    /// How it is solved.
+    /// Method of the run.
     pub method: Method,
     /// Replication, counted from 0.
     pub run: u64,
@@ -30,20 +30,20 @@ pub struct Missing {
     pub point: usize,
     /// How it is solved.
     pub method: Method,
-    /// The lowest of them.
+    /// Lowest run number.
     pub first: u64,
-    /// The highest of them.
+    /// Highest run number.
     pub last: u64,
-    /// How many there are.
+    /// Number of runs.
     pub count: u64,
 }
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs at hand, known ones included.
+    /// Finished runs, known ones included.
     pub done: u64,
-    /// How many there will be; with a precision it is judged by the spread so far.
+    /// Expected number of runs; with a precision, estimated by the spread so far.
     pub expected: u64,
 }
 
@@ -82,12 +82,12 @@ impl Shard {
         index % self.of == self.number - 1
     }
 
-    /// The lowest of the numbers from `index` on that it has.
+    /// Lowest number from `index` on that belongs to the part.
     fn next(self, index: u64) -> u64 {
         index + (self.number - 1 + self.of - index % self.of) % self.of
     }
 
-    /// How many of the numbers below `end` it has.
+    /// Count of numbers below `end` that belong to the part.
     fn below(self, end: u64) -> u64 {
         (end + self.of - self.number) / self.of
     }
@@ -102,7 +102,7 @@ pub struct Schedule<P: Deref<Target = Experiment>> {
     experiment: P,
     shard: Shard,
     known: Arc<Known>,
-    /// How many runs may be under way at once.
+    /// Greatest number of runs under way at once.
     jobs: u64,
     points: Vec<PointWork>,
     /// The next run of each slot whose next run is needed in any case.
@@ -111,9 +111,9 @@ pub struct Schedule<P: Deref<Target = Experiment>> {
     probable: BTreeSet<(u64, usize)>,
     /// Place in `points` of each run that is under way, by the key of its row.
     under_way: HashMap<String, usize>,
-    /// Runs at hand.
+    /// Number of finished runs, known ones included.
     done: u64,
-    /// The sum of what the points expect.
+    /// Sum of the expected runs of all points.
     expected: u64,
 }
 
@@ -121,20 +121,20 @@ pub struct Schedule<P: Deref<Target = Experiment>> {
 struct PointWork {
     index: usize,
     method: Method,
-    /// Where the number of runs is fixed: the number of the first among all such runs of the plan.
+    /// With a fixed number of runs: the index of the point's first run among all runs of the plan.
     first: Option<u64>,
-    /// The next run to hand out.
+    /// Number of the next run to hand out.
     next: u64,
-    /// Runs that are there while one before them is not.
+    /// Finished runs behind an unfinished one.
     ahead: BTreeMap<u64, Finished>,
-    /// The metric of the stop rule in the first runs, without gap.
+    /// The stop rule's metric in the first runs without a gap.
     prefix: Vec<f64>,
-    /// How many runs there are to be, once that is decided.
+    /// Number of runs that are needed, once that is decided.
     needed: Option<u64>,
     expected: u64,
 }
 
-/// A run that is there: made now, or known from before with the metric of the stop rule.
+/// A finished run: made now, or known from before by the stop rule's metric.
 enum Finished {
     New(Row),
     Known(f64),
@@ -184,7 +184,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         schedule
     }
 
-    /// The next run to make. `None` means that there is none now: for good if no run is under way.
+    /// Takes the next run to make. `None` means that there is none now, or for good if no run is under way.
     pub fn take(&mut self) -> Option<Task> {
         while let Some((run, slot)) = self.needed.pop_first().or_else(|| self.probable.pop_first()) {
             let work = &mut self.points[slot];
@@ -202,7 +202,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         None
     }
 
-    /// Puts the next run at `slot` where it belongs.
+    /// Puts the next run of `slot` into the set of needed or of probable runs.
     fn place(&mut self, slot: usize) {
         let (work, stop) = (&mut self.points[slot], &self.experiment.stop);
         if let Some(first) = work.first {
@@ -256,12 +256,12 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         (missing.into_values().collect(), there + self.done)
     }
 
-    /// How many runs were handed out and are not finished.
+    /// Number of runs that were handed out and are not finished.
     pub fn under_way(&self) -> usize {
         self.under_way.len()
     }
 
-    /// How far the work is.
+    /// Progress of the work.
     pub fn progress(&self) -> Progress {
         // Runs made ahead that turn out not to be needed count as well.
         Progress { done: self.done, expected: self.expected.max(self.done) }
@@ -273,7 +273,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         let counting = work.record(run, finished, &self.experiment.stop);
         self.done += 1;
         self.expected = self.expected + work.expected - before;
-        // What is next may now be needed in any case, or not at all.
+        // The next run may now be needed in any case, or not at all.
         self.needed.remove(&next);
         self.probable.remove(&next);
         self.place(slot);
@@ -292,14 +292,14 @@ impl PointWork {
         Self { index, method, first: None, next: 0, ahead, prefix, needed, expected }
     }
 
-    /// Runs below this number may be handed out.
+    /// The run number below which runs may be handed out.
     fn limit(&self, stop: &StopRule, ahead: u64) -> u64 {
         let ahead = (self.prefix.len() as u64 + ahead).max(stop.fewest_runs());
         self.needed.unwrap_or_else(|| ahead.min(stop.most_runs()))
     }
 
-    /// Looks at runs in their order, so that the decision is the same whatever finishes first. Gives the
-    /// new rows that count.
+    /// Records a run. Runs are evaluated in order, so the decision does not depend on which finishes first. Returns the new rows that
+    /// count.
     fn record(&mut self, run: u64, finished: Finished, stop: &StopRule) -> Vec<Row> {
         if self.first.is_some() {
             return match finished {

@@ -1,4 +1,4 @@
-//! What a method is: the trait that each has, and what its runs share.
+//! The trait of methods, and state that their runs share.
 
 use crate::handle::ExecutionHandle;
 use crate::impossible::ImpossibleResult;
@@ -9,15 +9,15 @@ use crossfade_scenario::{FlowSetup, Method, Point, ScenarioError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Metrics by name, or why there are none.
+/// Metrics of a run, or the reason for none.
 pub(crate) type Outcome = Result<Metrics, NoMetrics>;
 
-/// Why a run has no metrics.
+/// Reason for a run without metrics.
 #[derive(Debug)]
 pub(crate) enum NoMetrics {
-    /// The method can say nothing of the point.
+    /// The method cannot solve the point.
     Refused(ScenarioError),
-    /// What it says cannot be.
+    /// The method gave an impossible value.
     Impossible(ImpossibleResult),
 }
 
@@ -33,15 +33,15 @@ impl From<ImpossibleResult> for NoMetrics {
     }
 }
 
-/// What makes a run; `None` if it was interrupted.
+/// Function that makes a run; `None` if it was interrupted.
 pub(crate) type MakeRun<'a> = dyn Fn(&Point, Method, RunSeed) -> Option<Outcome> + Sync + 'a;
 
-/// A way to obtain figures.
+/// A method.
 pub(crate) trait Solver: Sync {
-    /// Why it can say nothing of a point, if it cannot.
+    /// Reason for which the method cannot solve a point; `None` if it can.
     fn refusal(&self, point: &Point) -> Option<ScenarioError>;
 
-    /// One run of a point, or its solution; `None` once `handle` says so.
+    /// Makes one run of a point, or its solution; `None` once `handle` is cancelled.
     fn run(
         &self,
         point: &Point,
@@ -50,27 +50,27 @@ pub(crate) trait Solver: Sync {
         handle: &ExecutionHandle,
     ) -> Option<Outcome>;
 
-    /// TCP of a flow that is not Crossfade's.
+    /// Name of the TCP implementation of a flow, if it is not Crossfade's.
     fn whose_tcp(&self, _flow: &FlowSetup) -> Option<String> {
         None
     }
 
-    /// Whether runs differ, so that several are averaged; what is not random is solved once.
+    /// Whether runs are random, so that several are averaged; a method without randomness runs once.
     fn is_random(&self) -> bool;
 
     /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
     fn is_repeatable(&self) -> bool;
 }
 
-/// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
+/// Markov chains fitted to Rayleigh fading by channel parameters, which points of a sweep share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FittedChains(Arc<Mutex<Found>>);
 
-/// What was found for the parameters of a channel.
+/// Fitted chains, or why there is none, by the parameters of a channel.
 type Found = HashMap<[u64; 2], Result<MarkovView, NotMarkov>>;
 
 impl FittedChains {
-    /// What the analysis may take a channel for. Takes up to a second for Rayleigh fading.
+    /// The Markov chain of a channel for the analysis, which takes up to a second to fit for Rayleigh fading.
     pub(crate) fn view(&self, loss: &LossConfig) -> Result<MarkovView, NotMarkov> {
         let Some(parameters) = loss.needs_fit() else { return loss.markov_view() };
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What was in the air of a Wi-Fi network during a live run.
+//! Captures of the air of a Wi-Fi network in a live run.
 
 use super::network::{opposite, whole};
 use super::replay::{parse, point, wrong};
@@ -10,7 +10,7 @@ use crossfade_live::Entry;
 use crossfade_scenario::ScenarioError;
 use crossfade_sim::Engine;
 
-/// Hands what a radio that hears everything would have heard of a recorded run to `sink`, as a pcap file. `packets` has the first bytes
+/// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor that hears every station would capture them. `packets` has the first bytes
 /// of each packet that entered, in the order of the journal. The replay is that run, to the nanosecond, and looking at it then
 /// costs the run nothing.
 ///

@@ -1,4 +1,4 @@
-//! What was seen of the kernel's TCP, in the columns of a simulation's events.
+//! Samples of the kernel's TCP in the columns of a simulation's events.
 
 use super::view::HOSTS;
 use super::watch::{LinkSample, Sample};

@@ -1,4 +1,4 @@
-//! What a journal says of its run: enough to make its links again.
+//! Header of a journal, from which the links of its run can be built again.
 
 use crossfade_core::RunSeed;
 use crossfade_scenario::RESULTS_VERSION;
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where a scenario came from, so that it can be read again anywhere.
+/// Source of a scenario, which can be read again on any machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
-    /// What messages call it.
+    /// Name of the scenario in messages.
     pub name: String,
     /// The TOML text.
     pub text: String,
-    /// What was asked for on top of it, as [`crossfade_scenario::Overrides`] read it.
+    /// Overrides of its keys, as [`crossfade_scenario::Overrides`] reads them.
     pub overrides: Value,
-    /// The files that it names.
+    /// Texts of the files that the scenario names.
     pub files: BTreeMap<String, String>,
 }
 
-/// What a journal says of its run.
+/// Header of a journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// The scenario.
     pub scenario: Source,
-    /// The point, the seed and the run, of which the links draw.
+    /// Number of the point of the plan.
     pub point: usize,
     /// Seed of the run.
     pub seed: u64,
@@ -32,9 +32,9 @@ pub struct Header {
     pub run: u64,
     /// The largest packet in bytes.
     pub mtu: u32,
-    /// Whether losses concerned data alone.
+    /// Whether losses applied to TCP segments with data alone.
     pub data_only: bool,
-    /// Whether the scenario's transfers ran, and not somebody's program.
+    /// Whether the scenario's built-in transfers ran, instead of a user's program.
     #[serde(default)]
     pub bulk: bool,
     /// Version of the Crossfade that made the recording.

@@ -1,4 +1,4 @@
-//! What a scenario asks of TCP, as settings of the kernel.
+//! A scenario's TCP as settings of the kernel.
 
 use crossfade_core::SimTime;
 use crossfade_live::{Host, LiveError, TcpRoute};
@@ -9,16 +9,16 @@ use std::collections::BTreeSet;
 /// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set to.
 type Sysctl = (&'static str, &'static str, String);
 
-/// What a scenario asks of TCP: what a host has once is set on the host and on its route, the congestion control on each socket.
+/// Settings of the kernel's TCP: those of a host are set on the host and on its route, the congestion control on each socket.
 pub(super) struct KernelTcp {
     host: HostTcp,
     /// The congestion control of each entry of the scenario's flows, by the kernel's name.
     congestion: Vec<String>,
-    /// What asks for it: a key or an option.
+    /// The key or option that asks for the congestion control.
     asked_by: &'static str,
 }
 
-/// What all connections of a host share.
+/// Settings that all connections of a host share.
 struct HostTcp {
     sysctls: Vec<Sysctl>,
     sender: TcpRoute,
@@ -30,10 +30,10 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 
 impl KernelTcp {
-    /// What the built-in transfers of `setup` ask for.
+    /// Settings for the built-in transfers of `setup`.
     ///
     /// # Errors
-    /// The first thing that the kernel cannot do, with its key.
+    /// The first key that the kernel cannot follow.
     pub(super) fn of(setup: &Setup) -> Result<Self, ScenarioError> {
         let mut congestion = Vec::new();
         let mut first: Option<(&FlowSetup, HostTcp)> = None;
@@ -73,14 +73,14 @@ impl KernelTcp {
         self.host.receiver.window
     }
 
-    /// Another congestion control for all, by the kernel's name.
+    /// Sets another congestion control for all flows, by the kernel's name.
     pub(super) fn with_congestion(mut self, name: &str) -> Self {
         self.congestion.fill(name.to_owned());
         self.asked_by = OPTION;
         self
     }
 
-    /// Sets the hosts so, and looks whether the first, which sends, can have what its sockets will ask for.
+    /// Applies the settings to the hosts, and checks that the first host, which sends, can set what its sockets need.
     pub(super) fn apply(&self, [sender, receiver]: &[Host; 2]) -> Result<(), ScenarioError> {
         for host in [sender, receiver] {
             for (_, name, value) in &self.host.sysctls {
@@ -138,7 +138,7 @@ impl HostTcp {
         })
     }
 
-    /// The first key by which it is not the same.
+    /// The first key in which two settings differ.
     fn differs_from(&self, other: &Self) -> Option<&'static str> {
         let routes = [
             ("tcp.initial_window", self.sender.initial_window == other.sender.initial_window),
@@ -174,7 +174,7 @@ pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
     Some(format!("{congestion} of Linux {}", release.trim()))
 }
 
-/// What stands before the name of a congestion control that an option or a scenario asks for.
+/// Prefix of the name of a congestion control in messages about the option.
 pub(super) const OPTION: &str = "--congestion ";
 const KEY: &str = "tcp.congestion = ";
 
@@ -259,7 +259,7 @@ fn check_sizes(setup: &Setup, mss_given: u32, tcp: &TcpConfig) -> Result<(), Sce
     Ok(())
 }
 
-/// How long a run takes at most: without end as long as its segments take.
+/// Greatest duration of a run; unlimited if it waits for a number of segments.
 pub(super) fn end(setup: &Setup) -> SimTime {
     match setup.end {
         End::At(time) => time,

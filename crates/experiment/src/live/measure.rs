@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often it is looked whether a run is over.
+/// Time between two checks whether a run is over.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What a simulator knows, and nobody else: live there is no such metric. Delays of acknowledgements and data
-/// cannot be told apart in samples of the kernel's smoothed round trip, of which the mean alone means something.
+/// Metrics that only a simulator knows. Samples of the kernel's smoothed RTT do not separate delays of data and acknowledgements, and only
+/// their mean is meaningful.
 const UNKNOWN: [&str; 6] = [
     "spurious_timeouts",
     "spurious_fast_retransmits",
@@ -29,12 +29,12 @@ const UNKNOWN: [&str; 6] = [
     "rtt_p99_s",
 ];
 
-/// Why a point cannot be run.
+/// Reason for which a point cannot be run live.
 pub(crate) fn refusal(point: &Point) -> Option<ScenarioError> {
     KernelTcp::of(&point.setup).err()
 }
 
-/// One run; `None` once `cancel` is true.
+/// Makes one run; `None` once `cancel` is true.
 pub(crate) fn run(
     point: &Point,
     seed: RunSeed,
@@ -128,7 +128,7 @@ fn round_trips<'a>(samples: impl Iterator<Item = &'a Sample>) -> (f64, u64) {
     (sum_s, count)
 }
 
-/// The counts of a run in the terms of a simulated one.
+/// Counts of a live run as statistics of a simulated one.
 fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
     let mss = |flow: &FlowSetup| flow.tcp().map_or(1, |tcp| tcp.mss);
     let entries = setup.flows.iter().flat_map(|flow| {

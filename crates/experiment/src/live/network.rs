@@ -1,4 +1,4 @@
-//! The links of a scenario as something between two hosts.
+//! The network of a scenario between two hosts.
 
 use crate::build::{network, routes};
 use crate::networks;
@@ -10,14 +10,14 @@ use crossfade_sim::{Engine, LinkSummary, Medium, NamedMedium, Network, Passage, 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What lies between the hosts of a scenario, and what its links tell of themselves.
+/// The network between the hosts of a scenario, and the reports of its links.
 pub(super) struct LiveNetwork {
     /// The first host sends the data of the scenario, the second acknowledges it.
     pub(super) between: Between,
     pub(super) links: Vec<WatchedLink>,
 }
 
-/// The reports of a link, which others ask it for.
+/// Kept reports of a link, which the pump asks for.
 pub(super) struct WatchedLink {
     name: String,
     reports: Arc<Mutex<Vec<LinkReport>>>,
@@ -26,8 +26,8 @@ pub(super) struct WatchedLink {
 impl LiveNetwork {
     /// The links of `setup` in the run of `seed`: with the streams that they have in a simulation.
     ///
-    /// Where the two ways share no link, each is driven for itself. What is more than links goes through the
-    /// engine, whole, and so do links that simulated flows share with what comes from outside.
+    /// If the two directions share no link, each is driven on its own. A network of more than links goes through the engine as a whole, and
+    /// so do links that simulated flows share with packets from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
         if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
             let problem = "live: a class in Python is too slow for real time; use method simulation";
@@ -122,7 +122,7 @@ impl WatchedLink {
         Self { name, reports: Arc::new(Mutex::new(vec![first])) }
     }
 
-    /// What it did between its first report and its last, or in all where there is one.
+    /// Statistics between its first report and its last; since the start if there is only one.
     pub(super) fn summary(&self, warmup: SimTime) -> Option<LinkSummary> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         match &reports[..] {

@@ -1,4 +1,4 @@
-//! What became of the packets of a recorded run, as a record that a link is fitted to.
+//! The packets of a recorded run with their fates, as a record for fitting a link.
 
 use super::replay::read;
 use crossfade_link::PointToPoint;
@@ -12,22 +12,22 @@ const WINDOW_NS: i64 = 1_000_000_000;
 /// A packet of a recorded run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedPacket {
-    /// When it came to the link, in nanoseconds of the run.
+    /// Time at which the packet entered the link, in nanoseconds of the run.
     pub sent_ns: i64,
     /// Bytes of the IP packet.
     pub bytes: u32,
-    /// When it came out; none of one that did not.
+    /// Time at which the packet came out; `None` if it did not.
     pub arrived_ns: Option<i64>,
-    /// Whether it was lost or dropped; otherwise it was under way as the run ended.
+    /// Whether the packet was lost or dropped; a packet without either was under way at the end of the run.
     pub is_lost: bool,
 }
 
-/// The flow that carried most, in its direction, and the other direction.
+/// The flow that carried most bytes in its direction, and delays of the other direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedFlow {
     /// The packets, in the order in which they came.
     pub packets: Vec<RecordedPacket>,
-    /// When packets of the other direction came, and how long they took; the shortest of each second.
+    /// Entry time and delay of the fastest packet of the other direction in each second.
     pub reverse: Vec<(i64, i64)>,
 }
 

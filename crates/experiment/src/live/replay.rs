@@ -1,4 +1,4 @@
-//! The arrivals of a journal, once more, in simulated time.
+//! Replay of a journal: its arrivals in simulated time.
 
 use super::header::{Header, Source};
 use super::network::{LiveNetwork, opposite};
@@ -12,38 +12,38 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a replay has found.
+/// Result of a replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
-    /// What the journal says of its run.
+    /// Header of the journal.
     pub header: Header,
-    /// Replay of each link, or of what both directions share.
+    /// Replay of each link, or of the medium that both directions share.
     pub lanes: Vec<LaneReplay>,
-    /// What may be the reason of differences, if there are any.
+    /// Possible reasons for differences.
     pub warnings: Vec<String>,
 }
 
-/// What a replay has found of one link.
+/// Replay of one link.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaneReplay {
     /// `forward`, `reverse` or `shared`.
     pub link: &'static str,
-    /// Packets that entered it.
+    /// Packets that entered the link.
     pub packets: u64,
-    /// Packets that came out, were lost, and were dropped by its queue.
+    /// Packets that came out.
     pub arrived: u64,
     /// Packets that the channel lost.
     pub lost: u64,
     /// Packets that the queue dropped.
     pub dropped: u64,
-    /// Where the simulation first does something else.
+    /// First difference between the journal and the simulation.
     pub difference: Option<String>,
 }
 
 /// Puts the arrivals of a journal through the links of its scenario, and compares every fate and every time.
 ///
 /// # Errors
-/// The journal is damaged, or its scenario is not one any more.
+/// The journal is damaged, or its scenario is not valid any more.
 pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     let (header, journal, media) = read(bytes)?;
     let losses = Losses::of(&header);
@@ -62,7 +62,7 @@ pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
 /// replay is that run, to the nanosecond, and looking at it then costs the run nothing.
 ///
 /// # Errors
-/// As [`replay`].
+/// Those of [`replay`].
 pub fn link_events(bytes: &[u8]) -> Result<String, ScenarioError> {
     let (header, journal, media) = read(bytes)?;
     let losses = Losses::of(&header);
@@ -96,10 +96,10 @@ pub fn simulated_events(bytes: &[u8]) -> Result<Option<String>, ScenarioError> {
     Ok(views::events_of_run(&point, seed))
 }
 
-/// A medium, and what it is called.
+/// A medium and its name.
 pub(super) type Lane = (&'static str, Box<dyn Fabric + Send>);
 
-/// A journal, what it says of its run, and the media of that.
+/// Reads a journal: its header, its entries, and the media of its run.
 pub(super) fn read(bytes: &[u8]) -> Result<(Header, Journal, Vec<Lane>), ScenarioError> {
     let (header, journal) = parse(bytes)?;
     let point = point(&header)?;
@@ -120,13 +120,13 @@ pub(super) fn wrong(problem: String) -> ScenarioError {
     ScenarioError::key("journal", problem)
 }
 
-/// What has left a medium: when, where, which packet, and how.
+/// A packet that has left a medium: time, port, packet, fate, and whether it is marked.
 type Left = (SimTime, u32, u32, Fate, bool);
 
-/// When links tell of a loss.
+/// Time at which links report a loss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Losses {
-    /// Before results version 12: as they decide it, when the packet enters or its transmission begins.
+    /// Before results version 12: when the loss is decided, as the packet enters or its transmission begins.
     AsDecided,
     /// When the packet has been sent.
     AsSent,
@@ -138,7 +138,7 @@ impl Losses {
     }
 }
 
-/// Losses that a journal told of as they were decided, and that the simulation has to tell of later.
+/// Losses that a journal reported when they were decided, and that the simulation reports later.
 #[derive(Default)]
 struct Told(Vec<(SimTime, u32)>);
 
@@ -228,7 +228,7 @@ fn lane(
     found
 }
 
-/// Lets everything happen that happens by `until`, at its own times, as a pump does.
+/// Advances a medium to `until` event by event, as a pump does.
 fn run_until(medium: &mut dyn Fabric, until: SimTime, left: &mut VecDeque<Left>) {
     while let Some(at) = medium.next_event().filter(|&at| at <= until) {
         while let Some((port, departure)) = medium.advance(at) {
@@ -252,7 +252,7 @@ fn words(left: Option<Left>) -> String {
 /// The point that was run.
 ///
 /// # Errors
-/// The scenario is not one any more: another version wrote it.
+/// The scenario is not valid any more, because another version wrote it.
 pub(super) fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
     let Source { name, text, overrides, files } = &header.scenario;
     let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());

@@ -1,4 +1,4 @@
-//! What a live run says of itself: what passed, and how well time was kept.
+//! Reports of live runs: packets, delays and lateness.
 
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_live::{EmulationReport, Machine, PumpReport};
@@ -15,77 +15,77 @@ pub struct Direction {
     pub arrived: u64,
     /// Bytes of the packets that arrived.
     pub arrived_bytes: u64,
-    /// Lost by the channel.
+    /// Packets that the channel lost.
     pub lost: u64,
-    /// Dropped by the queue, or because too many were inside.
+    /// Packets that the queue dropped, or that were dropped because too many were inside.
     pub dropped: u64,
-    /// Marked "congestion experienced"; where both directions share a medium, of both.
+    /// Packets marked "congestion experienced"; of both directions together where they share a medium.
     pub marked: u64,
-    /// Still inside at the end.
+    /// Packets still inside at the end.
     pub left: u64,
-    /// Never seen: the kernel dropped them before the link.
+    /// Packets that the kernel dropped before the link saw them.
     pub ring_drops: u64,
-    /// Came out, and the other host would not take them.
+    /// Packets that came out and that the other host did not take.
     pub undeliverable: u64,
-    /// The median time from one host to the other.
+    /// Median transit time from one host to the other, in seconds.
     pub transit_p50_s: Option<f64>,
     /// 95th percentile of the transit time over packets, in seconds.
     pub transit_p95_s: Option<f64>,
-    /// How long packets waited in the queue, in the mean; absent where nothing was sent.
+    /// Mean queueing delay in seconds; absent where no packet was sent.
     pub queueing_delay_mean_s: Option<f64>,
-    /// How much later than the link said packets were handed over: the median.
+    /// Median lateness in seconds: time from a packet's departure by the link to its handover.
     pub lateness_p50_s: Option<f64>,
     /// 99th percentile of the lateness over packets, in seconds.
     pub lateness_p99_s: Option<f64>,
     /// 99.9th percentile of the lateness over packets, in seconds.
     pub lateness_p999_s: Option<f64>,
-    /// The share that was later than [`LiveReport::late_s`].
+    /// Share of packets that were later than [`LiveReport::late_s`].
     pub late_share: f64,
-    /// The share of a processor that it took.
+    /// Share of a processor that the direction took.
     pub cpu_share: f64,
     /// Share of frames with payload that the channel lost; absent without frames.
     pub frame_error_rate: Option<f64>,
-    /// How often a frame with payload was sent, in the mean; absent without frames.
+    /// Mean number of transmissions of a frame with payload; absent without frames.
     pub frame_transmissions_per_frame: Option<f64>,
 }
 
 /// A built-in transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
-    /// Its name in the scenario; empty where flows have none.
+    /// Name of the flow in the scenario; empty where flows have none.
     pub name: String,
-    /// TCP that ran: the congestion control of the flow's socket, read back; empty if it never had one.
+    /// Congestion control of the flow's socket as read back from the kernel; empty if there was no socket.
     pub congestion: String,
-    /// Bytes that the receiving program got.
+    /// Bytes that the receiving program received.
     pub bytes: u64,
 }
 
-/// What a live run says of itself.
+/// Report of a live run.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveReport {
-    /// How long it took.
+    /// Duration of the run in seconds.
     pub duration_s: f64,
-    /// Both ways.
+    /// Both directions.
     pub directions: [Direction; 2],
-    /// A packet that is handed over later than this is late: half a slot, and at least 0.1 ms.
+    /// Lateness in seconds from which a packet counts as late: half of the link's packet or frame time, at least 0.1 ms.
     pub late_s: f64,
     /// The machine's load average at the end.
     pub load: f64,
     /// Number of processors of the machine.
     pub processors: usize,
-    /// The share of processor time that the hypervisor gave to others meanwhile.
+    /// Share of processor time that the hypervisor gave to others during the run.
     pub stolen: f64,
-    /// What makes the run doubtful, a line each.
+    /// Doubts about the run, a line each.
     pub flags: Vec<String>,
-    /// TCP that ran: the congestion controls of the sockets that sent data, read back.
+    /// Congestion controls of the sockets that sent data, as read back from the kernel.
     pub congestion: Vec<String>,
-    /// The built-in transfers, each; empty where something else ran.
+    /// Reports of the built-in transfers; empty where another program ran.
     pub flows: Vec<FlowReport>,
 }
 
-/// A share of late packets that is too many.
+/// Share of late packets from which a run is doubtful.
 const MOST_LATE: f64 = 0.01;
-/// A share of stolen time that is too much.
+/// Share of stolen time from which a run is doubtful.
 const MOST_STOLEN: f64 = 0.02;
 
 impl LiveReport {

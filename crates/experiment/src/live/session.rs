@@ -1,4 +1,4 @@
-//! Two hosts joined by the links of a scenario, for as long as somebody needs them.
+//! Sessions: two hosts joined by the network of a scenario, until they are stopped.
 
 use super::events::events_csv;
 use super::header::{Header, Source};
@@ -20,51 +20,51 @@ use std::iter::repeat_n;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// When idle processors are kept from sleeping, where that is allowed: more power, and packets that are less late.
+/// When idle processors are kept from sleeping, where that is allowed, which takes power and makes packets less late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StayAwake {
-    /// The pumps may sleep.
+    /// Processors may sleep.
     Never,
-    /// For a second after each packet.
+    /// Processors stay awake for a second after each packet.
     #[default]
     WhilePassing,
-    /// From the beginning to the end.
+    /// Processors stay awake for the whole run.
     Always,
 }
 
-/// What is asked for beside the scenario.
+/// Options of a session beside the scenario.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
 pub struct Options {
-    /// Transfers as the scenario has them run between the hosts; otherwise what runs is somebody else's.
+    /// Whether the scenario's built-in transfers run between the hosts, instead of a user's programs.
     pub bulk: bool,
-    /// The congestion control of both hosts, by the kernel's name; without it the scenario's for built-in
-    /// transfers, and the kernel's default for others.
+    /// Congestion control of both hosts, by the kernel's name; `None` is the scenario's for built-in transfers, and the kernel's default for
+    /// others.
     pub congestion: Option<String>,
-    /// The largest packet in bytes, for what is not built in: the scenario's packets may be smaller.
+    /// Largest packet in bytes for a user's programs; `None` is 1500, as the scenario's packets may be smaller.
     pub mtu: Option<u32>,
-    /// The hosts have IPv6 too.
+    /// Whether the hosts have IPv6 too.
     pub ipv6: bool,
-    /// Large segments are cut inside, and packets that leave the link together arrive as one.
+    /// Whether the hosts use segmentation offload: large segments are cut inside, and packets that leave together arrive as one.
     pub large_segments: bool,
-    /// Losses concern what a simulation sends.
+    /// Whether losses apply only to TCP segments that carry data, as in simulation.
     pub data_only: bool,
     /// When idle processors are kept from sleeping.
     pub awake: StayAwake,
-    /// Where a journal goes, and what it says of the scenario.
+    /// File of the journal, and the scenario for its header.
     pub journal: Option<(File, Source)>,
-    /// Where captures go: of the far host, and of the near one.
+    /// Files of captures at the far host and at the near one.
     pub captures: Option<[File; 2]>,
-    /// Where the packets that enter a medium of both directions go, and how many bytes of each.
+    /// File of the packets that enter a medium of both directions, and the number of bytes that are kept of each.
     pub packets: Option<(File, u32)>,
-    /// The version of Crossfade that a journal names; without it that of this crate.
+    /// Version of Crossfade in the journal; `None` is that of this crate.
     pub version: Option<String>,
-    /// Look at the kernel's sockets often enough to draw what they do; otherwise it is whose TCP ran alone.
+    /// Whether sockets are sampled often enough to draw their state; otherwise only their congestion control is read.
     pub watch: bool,
 }
 
-/// Two hosts, and soon a network between them. The first is the far one: it sends the data of the scenario.
+/// Two hosts with the network of a scenario between them once it is started. The first host is the far one, which sends the data.
 pub struct Session {
     hosts: [Host; 2],
     point: Arc<Point>,
@@ -74,7 +74,7 @@ pub struct Session {
     mtu: u32,
     /// The congestion control of each entry of the scenario's flows, where built-in transfers run.
     congestion: Vec<String>,
-    /// The largest receive window of theirs in bytes.
+    /// Largest receive window of built-in transfers in bytes.
     receive_window: Option<u32>,
     running: Option<Running>,
 }
@@ -89,7 +89,7 @@ struct Running {
     watch: Option<Watch>,
 }
 
-/// What is known at the end.
+/// Measurements at the end of a session.
 pub(super) struct Ended {
     pub(super) report: LiveReport,
     pub(super) forward: PumpReport,
@@ -100,16 +100,16 @@ pub(super) struct Ended {
     pub(super) counters: TcpCounters,
 }
 
-/// What links between hosts take without a word of the scenario.
+/// MTU of the hosts by default.
 const USUAL_MTU: u32 = 1500;
-/// Nothing is late before this.
+/// Least lateness from which a packet counts as late.
 const LEAST_LATE: SimTime = SimTime::from_micros(100);
 
 impl Session {
-    /// The hosts of a point. The process has one thread again when it returns.
+    /// Makes the hosts of a point. The process has a single thread again when this returns.
     ///
     /// # Errors
-    /// What the system refuses; what the scenario asks for and the kernel has not.
+    /// The system refuses the hosts, or the kernel lacks what the scenario needs.
     pub fn new(point: Arc<Point>, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
         let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
         let aggregation = point.setup.network.around().and_then(|around| around.reverse.aggregation);
@@ -146,7 +146,7 @@ impl Session {
         &self.hosts
     }
 
-    /// Lets the near host reach what is beyond `device`, which somebody has put on the far host.
+    /// Lets the near host reach the network beyond `device` of the far host.
     ///
     /// # Errors
     /// There is no such device.
@@ -157,10 +157,10 @@ impl Session {
         near.set_gateway(far, &route).map_err(refused)
     }
 
-    /// Begins: starts threads.
+    /// Starts the network's threads.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system refuses a thread or a device.
     pub fn start(&mut self) -> Result<(), ScenarioError> {
         let setup = &self.point.setup;
         let LiveNetwork { between, links } = LiveNetwork::new(setup, self.seed)?;
@@ -214,57 +214,57 @@ impl Session {
         Ok(())
     }
 
-    /// How long the scenario lasts; `None` as long as its segments take.
+    /// Duration of the scenario; `None` if it ends with a number of segments.
     pub fn duration(&self) -> Option<SimTime> {
         Some(end(&self.point.setup)).filter(|&end| end < SimTime::MAX)
     }
 
-    /// How long it has been running.
+    /// Time since the start.
     pub fn elapsed(&self) -> SimTime {
         self.running
             .as_ref()
             .map_or(SimTime::ZERO, |running| SimTime::from_nanos(running.origin.elapsed().as_nanos() as u64))
     }
 
-    /// How many packets are between the hosts.
+    /// Number of packets between the hosts.
     pub fn inside(&self) -> u64 {
         self.running.as_ref().map_or(0, |running| running.emulation.inside())
     }
 
-    /// Whether it goes on: nobody has taken a device away, and no record's disk is full.
+    /// Whether the session goes on: its devices exist, and no record's disk is full.
     pub fn is_running(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.emulation.is_running())
     }
 
-    /// What the built-in transfers have delivered so far, in bytes each.
+    /// Bytes delivered so far by each built-in transfer.
     pub fn delivered(&self) -> Vec<u64> {
         let bulk = self.running.as_ref().and_then(|running| running.bulk.as_ref());
         bulk.map(Bulk::bytes).unwrap_or_default()
     }
 
-    /// Whether all built-in transfers have come to their end.
+    /// Whether all built-in transfers have ended.
     pub fn is_finished(&self) -> bool {
         let bulk = self.running.as_ref().and_then(|running| running.bulk.as_ref());
         bulk.is_some_and(Bulk::is_finished)
     }
 
-    /// The sockets as they were last seen.
+    /// The last sample of each socket.
     pub(super) fn latest(&self) -> Vec<Sample> {
         let watch = self.running.as_ref().and_then(|running| running.watch.as_ref());
         watch.map(Watch::latest).unwrap_or_default()
     }
 
-    /// What a watch has seen since it had seen so much of sockets and links; nothing without a watch.
+    /// Samples of sockets and links from the indices `since` on; empty without a watch.
     pub fn seen(&self, since: [usize; 2]) -> View {
         let watch = self.running.as_ref().and_then(|running| running.watch.as_ref());
         let seen = watch.map(|watch| watch.since(since)).unwrap_or_default();
         View::new(&seen, since)
     }
 
-    /// Stops. Gives what it was, and what was seen of TCP as CSV (the header alone where none sent data).
+    /// Stops the session. Returns its report, and the samples of TCP as CSV (only the header if no socket sent data).
     ///
     /// # Errors
-    /// What stopped it earlier; it was never started.
+    /// The error that stopped it earlier, or that it was never started.
     pub fn stop(&mut self) -> Result<(LiveReport, String), ScenarioError> {
         self.end().map(|(ended, events)| (ended.report, events))
     }
@@ -290,7 +290,7 @@ impl Session {
         Ok((ended, events))
     }
 
-    /// What transfers did, with the names of the scenario.
+    /// Reports of built-in transfers, with the names of the scenario.
     fn flow_reports(&self, bulk: &[BulkReport]) -> Vec<FlowReport> {
         let names = self.point.setup.flows.iter().flat_map(|flow| repeat_n(&flow.name, flow.count as usize));
         let report = |(name, bulk): (&String, &BulkReport)| FlowReport {
@@ -306,7 +306,7 @@ impl Session {
     }
 }
 
-/// Half the time to transmit what the link sends as a whole: a frame, or a packet.
+/// Lateness from which a packet counts as late: half the transmission time of a frame, or of a packet.
 fn late(setup: &Setup) -> SimTime {
     let frames = setup.links().and_then(|links| links.forward.frames());
     let slot = frames.map_or(setup.slot, |frames| frames.frame_time);

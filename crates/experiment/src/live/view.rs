@@ -1,24 +1,24 @@
-//! What is shown of a run while it goes on.
+//! Views of a live run for display.
 
 use super::watch::{LinkSample, Sample, Seen};
 use serde::Serialize;
 
-/// A socket with data of its own at some time.
+/// State at some time of a socket that has sent data.
 #[derive(Clone, Debug, Serialize)]
 pub struct SocketView {
     /// Seconds since the run began.
     pub time_s: f64,
     /// `far` or `near`.
     pub host: &'static str,
-    /// Ports of the socket and of its peer.
+    /// Port of the socket.
     pub port: u16,
-    /// See `port`.
+    /// Port of the socket's peer.
     pub remote_port: u16,
     /// Congestion control of the socket, as the kernel names it.
     pub congestion: String,
     /// The congestion window in segments.
     pub cwnd: u32,
-    /// The smoothed round trip in seconds.
+    /// Smoothed RTT in seconds.
     pub srtt_s: f64,
     /// The delivery rate in bit/s, as the kernel estimates it.
     pub delivery_rate_bps: u64,
@@ -26,18 +26,18 @@ pub struct SocketView {
     pub retransmissions: u32,
 }
 
-/// What had passed, from the far host and back, at some time.
+/// Counters at some time, from the far host to the near one and back.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkView {
     /// Seconds since the run began.
     pub time_s: f64,
-    /// Bytes that came out, each way; so too what follows.
+    /// Bytes that came out in each direction.
     pub arrived_bytes: [u64; 2],
-    /// Packets lost by the channel.
+    /// Packets that the channel lost, in each direction.
     pub lost: [u64; 2],
-    /// Packets dropped by the queue.
+    /// Packets that the queue dropped, in each direction.
     pub dropped: [u64; 2],
-    /// Packets between the hosts.
+    /// Packets between the hosts, in each direction.
     pub inside: [u64; 2],
 }
 
@@ -46,9 +46,9 @@ pub struct LinkView {
 pub struct View {
     /// The sockets that have sent data.
     pub sockets: Vec<SocketView>,
-    /// What passed between the hosts.
+    /// Counters of the network.
     pub links: Vec<LinkView>,
-    /// How much there is in all, for who looks again.
+    /// Number of samples of sockets and of links so far, for the next call.
     pub next: [usize; 2],
 }
 
@@ -63,7 +63,7 @@ impl View {
     }
 }
 
-/// What hosts are called.
+/// Names of the hosts.
 pub(super) const HOSTS: [&str; 2] = ["far", "near"];
 
 impl SocketView {

@@ -1,4 +1,4 @@
-//! Looks at the TCP of both hosts, and at the links between them, again and again.
+//! Periodic samples of the TCP sockets of both hosts and of the links between them.
 
 use crossfade_core::SimTime;
 use crossfade_live::{Emulation, Host, LiveError, Passed, SocketWatch, TcpSample};
@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, park_timeout, spawn};
 use std::time::Duration;
 
-/// What a watch is for.
+/// Purpose of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// What sockets and links do over time.
+    /// Record sockets and links over time.
     Record,
-    /// TCP that ran: a socket of each congestion control that has sent data.
+    /// Record only which congestion controls have sent data.
     Name,
 }
 
 impl Purpose {
-    /// How often it looks.
+    /// Time between two samples.
     fn period(self) -> Duration {
         match self {
             Self::Record => Duration::from_millis(10),
@@ -27,32 +27,32 @@ impl Purpose {
     }
 }
 
-/// What the system refuses, as one line.
+/// An error of the system as one line.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub(super) fn refused(error: LiveError) -> ScenarioError {
     ScenarioError::key("live", error.to_string())
 }
 
-/// More samples are not kept: an hour of three connections.
+/// Greatest number of samples that are kept: an hour of three connections.
 const MOST_SAMPLES: usize = 1_000_000;
 
 /// A socket at some time on one of the hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) at: SimTime,
-    /// 0 the first host, 1 the second.
+    /// Index of the host, 0 or 1.
     pub(super) host: usize,
     pub(super) tcp: TcpSample,
 }
 
-/// What had passed, there and back, at some time.
+/// Counters of both directions at some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkSample {
     pub(super) at: SimTime,
     pub(super) ways: [Passed; 2],
 }
 
-/// What has been seen, in order of time: sockets and links at the same instants.
+/// Samples in order of time; sockets and links are sampled at equal instants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) samples: Vec<Sample>,
@@ -84,7 +84,7 @@ impl Seen {
     }
 }
 
-/// A thread that looks.
+/// A sampling thread.
 pub(super) struct Watch {
     stop: Arc<AtomicBool>,
     seen: Arc<Mutex<Seen>>,
@@ -92,7 +92,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// At the sockets of `hosts` and what is between them.
+    /// Starts sampling the sockets of `hosts` and the network between them.
     pub(super) fn start(
         hosts: &[Host; 2],
         emulation: &Emulation,
@@ -108,10 +108,10 @@ impl Watch {
             while !stopped.load(Ordering::Relaxed) {
                 let at = clock.now();
                 let ways = meters.each_ref().map(crossfade_live::Meter::read);
-                // Where nothing has passed nobody has sent: a link without traffic costs next to nothing.
+                // Without packets no socket has sent, so an idle link costs next to nothing.
                 let is_recorded = purpose == Purpose::Record && clock.origin().is_some();
                 if is_recorded || before.replace(ways) != Some(ways) {
-                    // What cannot be looked at now may be later.
+                    // A failed sample is skipped: the next one may succeed.
                     let found = sockets.each_mut().map(|sockets| sockets.sample().unwrap_or_default());
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     match purpose {
@@ -132,7 +132,7 @@ impl Watch {
         seen.samples.iter().rev().take_while(|sample| sample.at == last.at).cloned().collect()
     }
 
-    /// What came after so many samples of sockets and so many of links.
+    /// Samples after the first `sockets` of sockets and the first `links` of links.
     pub(super) fn since(&self, [sockets, links]: [usize; 2]) -> Seen {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         Seen {

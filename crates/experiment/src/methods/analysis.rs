@@ -17,17 +17,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How far an exact throughput may be from the truth: far below any simulation's interval.
+/// Relative accuracy of an exact throughput, far below the interval of any simulation.
 const ACCURACY: f64 = 1e-6;
 
-/// A connection and its channel as a Markov chain, solved.
+/// Solution of a connection and its channel as a Markov chain.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Analysis {
-    /// Exactly.
+    /// The exact solution.
     Exact,
-    /// As tight bounds.
+    /// Tight bounds.
     Bounds,
-    /// As the bounds a paper prints.
+    /// The bounds that the paper prints.
     PaperBounds,
 }
 
@@ -63,10 +63,10 @@ impl Solver for Analysis {
     }
 }
 
-/// How often a solution that takes long looks whether it is still wanted.
+/// Time between two checks of a long solution for cancellation.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `handle` says so.
+/// Does `work`, which cannot be interrupted, on a thread of its own, which is abandoned once `handle` is cancelled.
 fn unless_cancelled<T: Send + 'static>(
     handle: &ExecutionHandle,
     work: impl FnOnce() -> T + Send + 'static,
@@ -86,8 +86,8 @@ fn unless_cancelled<T: Send + 'static>(
     }
 }
 
-/// What the analysis solves at a point. The channel is yet to be fitted if it is no Markov chain: that takes
-/// time, and `analyse` does it.
+/// The problem that the analysis solves at a point. A channel that is no Markov chain is fitted later, in `analyse`, since that takes
+/// time.
 ///
 /// # Errors
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
@@ -142,14 +142,14 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     Ok(Solvable { model, loss, ack_delay_slots })
 }
 
-/// What can be solved.
+/// A problem that the analysis can solve.
 #[derive(Clone, Debug)]
 struct Solvable {
     /// The connection and its channel.
     model: Model,
-    /// Which packets are lost; the chain of the model may be one near it.
+    /// Loss process of packets, which the chain of the model may approximate.
     loss: LossConfig,
-    /// Slots from the end of a packet's slot until the sender has its acknowledgement.
+    /// Slots from the end of a packet's transmission until the sender has its acknowledgement.
     ack_delay_slots: u32,
 }
 
@@ -175,11 +175,11 @@ fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a SenderConf
     })
 }
 
-/// Which packets are lost: a link whose table has the losses is refused before it matters. Those that are frames
-/// of a physical layer are lost independently.
+/// Loss process of packets. A link whose losses are in a table is refused elsewhere; packets that are frames of a physical layer are
+/// lost independently.
 ///
 /// # Errors
-/// A physical layer of which no packet loss is known.
+/// The packet loss of the physical layer has no closed form.
 fn loss(hop: &HopSetup, packet_size: u32) -> Result<LossConfig, ScenarioError> {
     match hop.radio() {
         Some(radio) => Ok(LossConfig::Iid { p_e: packet_loss(hop, packet_size, radio, "the analysis")? }),
@@ -213,13 +213,13 @@ fn timeout(given: &Rto, rto: &RtoConfig, slot: SimTime) -> Result<(u32, Option<u
     Ok((slots, Some(whole("tcp.rto.max", rto.max, json!(given.max))?)))
 }
 
-/// An assumption of the analysis that `key` does not meet.
+/// Error of a key that violates an assumption of the analysis.
 fn unmet(key: &str, value: impl serde::Serialize, assumed: &str) -> ScenarioError {
     let value = serde_json::to_value(value).unwrap_or_default();
     ScenarioError::value(key, &value, format!("the analysis assumes {assumed}; use method simulation"))
 }
 
-/// A refusal by the analysis, with the key that it is about.
+/// Error of the analysis, with its key.
 fn refuse(error: &AnalysisError) -> ScenarioError {
     match error {
         AnalysisError::OutOfRange(OutOfRange { parameter, value, allowed }) => {
@@ -244,7 +244,7 @@ fn refuse(error: &AnalysisError) -> ScenarioError {
     }
 }
 
-/// More states than this take more than seconds.
+/// Greatest number of states, which takes seconds to solve.
 const MAX_STATES: usize = 250_000;
 
 fn solve_delayed(setup: &Setup, model: &Model, ack_delay_slots: u32) -> Result<Metrics, ScenarioError> {
@@ -268,7 +268,7 @@ fn throughput(setup: &Setup, solution: &Solution) -> Metrics {
 }
 
 impl Analysis {
-    /// What is known of a satellite link: of the link alone, whatever sends over it.
+    /// Closed forms of a satellite link alone, whatever sends over it.
     fn of_satellite(self, point: &Point) -> Option<Metrics> {
         let satellite = point.setup.links()?.forward.satellite().filter(|_| self == Self::Exact)?;
         let ClosedForms { capacity_bps, outage_share, idle_wait_s, .. } = satellite.closed_forms;
@@ -280,7 +280,7 @@ impl Analysis {
         Some(found.map(|(name, value)| (name.to_owned(), value)).into())
     }
 
-    /// Whether it may be able to solve what `solvable` says.
+    /// Checks that this solution exists for `solvable`.
     ///
     /// # Errors
     /// A back-off, or acknowledgements that take time, where bounds are asked for.
@@ -303,7 +303,7 @@ impl Analysis {
     /// Solves a point: its metrics by name.
     ///
     /// # Errors
-    /// What cannot be solved this way, and what to use instead.
+    /// The assumption that fails, and a method to use instead.
     fn analyse(self, point: &Point, fitted: &FittedChains) -> Result<Metrics, ScenarioError> {
         let Solvable { model, loss, ack_delay_slots } = solvable(point)?;
         let view = fitted.view(&loss).map_err(|error| not_markov(&point.scenario, &error))?;

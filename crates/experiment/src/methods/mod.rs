@@ -1,4 +1,4 @@
-//! The methods by which a figure is obtained: a file each, behind one trait.
+//! The methods by which results are obtained: a file each, behind one trait.
 
 mod analysis;
 mod assumptions;
@@ -43,7 +43,7 @@ pub(crate) fn solver(method: Method) -> &'static dyn Solver {
     }
 }
 
-/// How figures draw what a method finds.
+/// Style in which figures draw a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Look {
@@ -63,16 +63,16 @@ pub enum Look {
     Crosses,
 }
 
-/// What is to be known of a method without its solver.
+/// Facts of a method.
 #[derive(Serialize)]
 pub struct MethodInfo {
-    /// The word of the scenario.
+    /// Name of the method in scenarios.
     pub name: &'static str,
-    /// Another word of the scenario for it.
+    /// Another name of the method in scenarios.
     pub alias: Option<&'static str>,
-    /// What figures call it.
+    /// Name of the method in figures.
     pub words: &'static str,
-    /// How figures draw it.
+    /// Style in figures.
     pub look: Look,
     /// Whether runs differ, so that several are averaged.
     pub random: bool,
@@ -80,7 +80,7 @@ pub struct MethodInfo {
     pub repeatable: bool,
 }
 
-/// The methods that there are, in the order of drawing.
+/// All methods, in the order of drawing.
 pub fn methods() -> Vec<MethodInfo> {
     let info = |method: Method| {
         let solver = solver(method);

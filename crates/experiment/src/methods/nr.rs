@@ -10,7 +10,7 @@ use crossfade_scenario::{End, FlowSetup, Gaps, NrSetup, Point, ScenarioError, Tr
 pub(crate) const FORM: &str =
     "formula is hybrid ARQ in closed form: copies, losses, goodput of a full cell, delays of an idle one";
 
-/// What is sent: packets of equal size at equal distances.
+/// Packets of equal size at equal times.
 struct Packets {
     bytes: u32,
     gap: SimTime,
@@ -81,7 +81,7 @@ pub(super) fn hybrid_arq(point: &Point, nr: &NrSetup) -> Result<Metrics, Scenari
     Ok(metrics)
 }
 
-/// More packets of a run than this are not looked at: their delays recur.
+/// Greatest number of packets of a run that are evaluated; delays of further ones recur.
 const MOST_PACKETS: usize = 200_000;
 
 fn problem(assumed: &str) -> String {

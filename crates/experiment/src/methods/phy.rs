@@ -11,7 +11,7 @@ use crossfade_phy::Counts;
 use crossfade_scenario::{HopSetup, LinksSetup, Point, ScenarioError};
 use serde_json::json;
 
-/// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
+/// Method phy: frames without a protocol, each sent until it is accepted, at most as often as the link's ARQ would.
 pub(super) struct Frames;
 
 /// Frames between two looks at `handle`.
@@ -69,7 +69,7 @@ impl Solver for Frames {
 /// The physical layer of a point.
 ///
 /// # Errors
-/// There is none, or one that changes with time: there is none here.
+/// The point has no physical layer, or one that changes with time, which this method lacks.
 fn radio(point: &Point) -> Result<(&LinksSetup, &RadioConfig), ScenarioError> {
     let found = point.setup.links().and_then(|links| Some((links, links.forward.radio()?)));
     let (links, radio) = found.ok_or_else(|| {

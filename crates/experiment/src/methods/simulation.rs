@@ -13,7 +13,7 @@ use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
 use std::sync::atomic::AtomicBool;
 
-/// Runs of the event engine.
+/// Method simulation: runs of the event engine.
 pub(super) struct Simulation;
 
 impl Solver for Simulation {
@@ -45,10 +45,10 @@ impl Solver for Simulation {
     }
 }
 
-/// Events between two looks at whether the run is still wanted.
+/// Number of events between two checks for cancellation.
 const PORTION: u32 = 4096;
 
-/// Runs a network that resolving has checked and says how far it is; `None` if it is not wanted any more.
+/// Runs a checked network and reports its progress; `None` if it is cancelled.
 fn watched(setup: &Setup, network: Network, handle: &ExecutionHandle) -> Option<NetworkStatistics> {
     let mut engine =
         Engine::new(network, (), ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
@@ -79,11 +79,10 @@ pub(crate) fn run_checked<O: Observer, C: Capture>(
     }
 }
 
-/// Quotients of counts of which the second may be 0 where the first is not.
+/// Quotients whose denominator may be 0 while the numerator is not.
 const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_frame"];
 
-/// All metrics of a run; what is per something that there was none of is none: a run without deliveries has no
-/// energy per packet.
+/// All metrics of a run. A quotient with denominator 0 is left out: a run without deliveries has no energy per packet.
 pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     let mut metrics = Metrics::default();
     let values = &mut *metrics;

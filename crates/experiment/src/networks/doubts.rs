@@ -1,4 +1,4 @@
-//! What makes the links of a network doubtful, whatever kind it is of.
+//! Warnings about the links of a network of any kind.
 
 use crate::row::Row;
 use crossfade_channel::{Clock, LossConfig, TwoStateMarkov};
@@ -8,7 +8,7 @@ use crossfade_scenario::{
     DelaySetup, End, FlowSetup, Gaps, HopSetup, Setup, TraceSetup, TrafficSetup, WirelessLink,
 };
 
-/// Doubts that the wireless links of a network raise before anything runs.
+/// Warnings about the wireless links of a network, before any run.
 pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
     let of_link = |WirelessLink { table, channel, hop }| {
         [
@@ -28,7 +28,7 @@ pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
     setup.network.wireless_links().into_iter().flat_map(of_link).flatten()
 }
 
-/// Doubts about the queues and channels of a network in the runs of which these are the rows.
+/// Warnings about the queues and channels of a network in the runs of these rows.
 pub(crate) fn of_network_runs(setup: &Setup, rows: &[&Row]) -> Vec<String> {
     let links = setup.network.wireless_links();
     // The metrics of the link on the way of the data are those of the whole.
@@ -45,7 +45,7 @@ pub(crate) fn of_network_runs(setup: &Setup, rows: &[&Row]) -> Vec<String> {
     full_queues.chain([full_wired]).chain(idle_channels).flatten().collect()
 }
 
-/// Packets are so short that whole nanoseconds do not measure them.
+/// Warning: packets are so short that whole nanoseconds do not resolve them.
 fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
     let (what, bytes) =
         hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
@@ -61,8 +61,8 @@ fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it. What a filter of
-/// acknowledgements drops has nothing to do with it, nor has what a discipline drops early, whose drops are counted together.
+/// Warning: a queue dropped packets by a default limit, unless a saturated source is meant to fill it. Drops of an acknowledgement filter
+/// do not count, nor do those of a discipline, whose early drops are counted together with others.
 fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
     let QueueConfig::DropTail(limit) = hop.queue() else { return None };
     let limit = limit.filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;
@@ -75,7 +75,7 @@ fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<
     })
 }
 
-/// A link repeats what has not had the time to be acknowledged.
+/// Warning: a link retransmits frames before their acknowledgement can come.
 fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
     let frames = hop.frames()?;
     let (key, patience) = frames.patience()?;
@@ -88,7 +88,7 @@ fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// A link waits for acknowledgements though its transmitter is free.
+/// Warning: a link waits for acknowledgements while its transmitter is free.
 fn narrow_arq(link: &str, hop: &HopSetup) -> Option<String> {
     let frames = hop.frames()?;
     let window = frames.protocol.window()?;
@@ -104,7 +104,7 @@ fn narrow_arq(link: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// A frame is given up while the channel is still as bad as it was.
+/// Warning: a frame is given up before a burst of losses ends.
 fn long_bursts(link: &str, channel: &str, hop: &HopSetup) -> Option<String> {
     let frames = hop.frames()?;
     let tries = frames.protocol.most_repetitions().filter(|tries| *tries > 0)?;
@@ -140,7 +140,7 @@ pub(super) fn mean_burst(loss: &LossConfig) -> Option<f64> {
     chain.map(|chain| chain.mean_burst()).filter(|burst| burst.is_finite())
 }
 
-/// A run outlasts the trace of a link.
+/// Warning: a run outlasts the trace of a link.
 fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
     let (TraceSetup { schedule, key, .. }, End::At(end)) = (hop.trace()?, setup.end) else {
         return None;
@@ -155,10 +155,10 @@ fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
         .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
 }
 
-/// With fewer slots of a satellite link than this a run says little of their spread.
+/// Number of satellite slots below which a run says little about their spread.
 const FEW_SLOTS: u64 = 10;
 
-/// A run has few slots of a satellite link. What holds of one direction holds of the other.
+/// Warning: a run has few slots of a satellite link, in both directions alike.
 fn few_slots(setup: &Setup, table: &str, hop: &HopSetup) -> Option<String> {
     let (slot, End::At(end)) = (hop.satellite()?.shared.slot, setup.end) else { return None };
     (table == "link" && end < slot * FEW_SLOTS).then(|| {
@@ -169,7 +169,7 @@ fn few_slots(setup: &Setup, table: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// No satellite of an orbit is in sight for a part of the time.
+/// Warning: no satellite of an orbit is in sight for a part of the time.
 fn out_of_sight(table: &str, hop: &HopSetup) -> Option<String> {
     let coverage = hop.satellite()?.coverage;
     (table == "link" && coverage < 1.0).then(|| {
@@ -180,7 +180,7 @@ fn out_of_sight(table: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// The files of a link say what it does not follow.
+/// Warning: the files of a link have parts that it does not follow.
 fn unused_parts(hop: &HopSetup) -> Option<String> {
     let TraceSetup { key, unused, .. } = hop.trace()?;
     let parts: Vec<&str> = unused
@@ -193,7 +193,7 @@ fn unused_parts(hop: &HopSetup) -> Option<String> {
         .then(|| format!("{key} says also what the link does not follow: {}", parts.join(", ")))
 }
 
-/// The record of a link's delay and that of its capacity, or the run, end at different times.
+/// Warning: the record of a link's delay ends at another time than that of its capacity, or the run.
 fn uneven_delays(setup: &Setup, hop: &HopSetup) -> Option<String> {
     let DelaySetup { series, file_ends, key } = hop.recorded_delays()?;
     let Some(period) = series.period() else {
@@ -213,7 +213,7 @@ fn uneven_delays(setup: &Setup, hop: &HopSetup) -> Option<String> {
         .then(|| format!("{key} ends at {file_ends} and the capacity begins again after {period}: its last delay holds for {held}"))
 }
 
-/// A run outlasts the recorded losses of a channel.
+/// Warning: a run outlasts the recorded losses of a channel.
 fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
     let (Some(LossConfig::Trace { losses, clock }), End::At(end)) = (hop.loss(), setup.end) else {
         return None;
@@ -229,7 +229,7 @@ fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
-/// How long a record is, it does not say.
+/// Warning: a record does not say how long it is.
 fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
     let Some(LossConfig::Trace { losses, .. }) = hop.loss() else { return None };
     losses.packets_assumed.then(|| {
@@ -284,7 +284,7 @@ pub(super) fn in_phase<'a>(
     ))
 }
 
-/// The time between two packets of a source that is exactly periodic for good, in nanoseconds.
+/// Time between two packets of a source that is exactly periodic and never stops, in nanoseconds.
 fn period(flow: &FlowSetup) -> Option<u64> {
     match &flow.traffic {
         TrafficSetup::Udp { rate_bps, gaps: Gaps::Periodic, on_off: None }
@@ -296,7 +296,7 @@ fn period(flow: &FlowSetup) -> Option<u64> {
     }
 }
 
-/// The mean rate at which a flow would send; TCP takes what it gets.
+/// Mean offered rate of a flow in bit/s; unlimited for TCP.
 fn offered_bps(flow: &FlowSetup) -> f64 {
     match &flow.traffic {
         TrafficSetup::Udp { rate_bps, on_off, .. } => {
@@ -326,7 +326,7 @@ fn without_effect(key: &str, loss: Option<&LossConfig>, rate: &str, rows: &[&Row
     })
 }
 
-/// A share for people: four significant digits.
+/// A share as text in per cent, with four significant digits.
 pub(crate) fn percent(share: f64) -> String {
     let rounded: f64 = format!("{:.3e}", 100.0 * share).parse().unwrap_or(f64::NAN);
     format!("{rounded} %")

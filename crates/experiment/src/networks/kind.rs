@@ -1,4 +1,4 @@
-//! What is to be known of a kind of network.
+//! The trait of kinds of networks.
 
 use crate::parts::Part;
 use crate::row::Row;
@@ -7,33 +7,33 @@ use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use crossfade_sim::{NetworkStatistics, Topology};
 use serde_json::Value;
 
-/// A kind of network: how it is made, and what is said of it. `setup` is the scenario that has it.
+/// A kind of network: how it is built, and its facts, warnings and metrics. `setup` is the scenario with that network.
 pub(crate) trait NetworkKind {
-    /// Its media by name, and the ways there and back. Streams are named after what they serve.
+    /// Its media by name, and the routes in both directions. Random streams are named after their purpose.
     fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology;
 
-    /// Its parts beside the flows, in the order of results.
+    /// Its parts without flows, in the order of results.
     fn parts(&self) -> Vec<Part>;
 
-    /// What can be said of it without a run, and what that is called.
+    /// Name and value of its facts, which are known without a run.
     fn facts(&self, setup: &Setup) -> (&'static str, Value);
 
-    /// Bytes that a run may take for it, and for what is under way in it.
+    /// Upper bound of the bytes that a run takes for the network and the packets in it.
     fn memory(&self, setup: &Setup) -> f64;
 
-    /// Doubts that it raises before anything runs.
+    /// Warnings before any run.
     fn warnings(&self, setup: &Setup) -> Vec<String>;
 
-    /// Doubts about the runs of which these are the rows.
+    /// Warnings about the runs of these rows.
     fn warnings_of_runs(&self, _setup: &Setup, _rows: &[&Row]) -> Vec<String> {
         Vec::new()
     }
 
-    /// What its parts did in a run, beside flows and links: values by key, NaN where they are undefined.
+    /// Metrics of its parts in a run, without flows and links: values by key, NaN where undefined.
     fn metrics_of_run(&self, _setup: &Setup, _run: &NetworkStatistics) -> Vec<(String, f64)> {
         Vec::new()
     }
 
-    /// Why `who`, which assumes a link of constant rate that loses whole packets, can say nothing of it.
+    /// Reason for which method `who`, which assumes a link of constant rate that loses whole packets, cannot solve the network.
     fn unmet_assumption(&self, scenario: &Scenario, who: &str) -> Option<ScenarioError>;
 }

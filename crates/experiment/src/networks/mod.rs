@@ -1,4 +1,4 @@
-//! The kinds of networks, a room each.
+//! The kinds of networks, a file or folder each.
 
 mod bearer;
 mod cell;
