@@ -1,4 +1,4 @@
-//! Antennas that stand close together see nearly the same.
+//! Correlation of antennas that stand close together.
 //!
 //! Waves from one cluster of scatterers meet a linear array at the mean angle phi, spread around it by a
 //! Gaussian of standard deviation delta. Antennas i and j at a spacing of d wavelengths are correlated as
@@ -16,7 +16,7 @@ use crossfade_core::OutOfRange;
 use num_complex::Complex64;
 use std::f64::consts::{PI, TAU};
 
-/// How waves meet the array at one end. Angles in radians.
+/// Angular distribution of the waves at one end of a link, and the array there. Angles are in radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AngularSpread {
     /// Mean angle of the waves to the array, phi.
@@ -28,7 +28,7 @@ pub struct AngularSpread {
 }
 
 impl AngularSpread {
-    /// The correlation of `antennas` in a line.
+    /// Correlation matrix of a linear array of `antennas`.
     ///
     /// # Errors
     /// An angle outside [0, pi], a spread outside [0, pi / 2], a spacing outside [0, 1000], more than 8
@@ -54,10 +54,10 @@ impl AngularSpread {
     }
 }
 
-/// How the antennas of a link are correlated.
+/// Correlation of the antennas of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum AntennaCorrelation {
-    /// Not at all.
+    /// No correlation.
     #[default]
     None,
     /// Spread of 7 degrees, mean angles of 84 (transmitter) and 60 degrees, half a wavelength apart: "low
@@ -65,17 +65,17 @@ pub enum AntennaCorrelation {
     Urban,
     /// Angular spread of 2 degrees: correlations of neighbours are 0.994 and 0.996.
     Rural,
-    /// Any.
+    /// Given angular spreads.
     Custom {
-        /// At the transmitter.
+        /// Angular spread at the transmitter.
         transmitter: AngularSpread,
-        /// At the receiver.
+        /// Angular spread at the receiver.
         receiver: AngularSpread,
     },
 }
 
 impl AntennaCorrelation {
-    /// What happens at the transmitter and at the receiver; `None` without correlation.
+    /// Angular spreads at the transmitter and at the receiver; `None` without correlation.
     pub fn spreads(self) -> Option<(AngularSpread, AngularSpread)> {
         let table_1 = |spread: f64| {
             let end = |mean_angle: f64| AngularSpread {
@@ -96,7 +96,7 @@ impl AntennaCorrelation {
     /// `R_t^(1/2)` and `R_r^(1/2)`; `None` without correlation.
     ///
     /// # Errors
-    /// What [`AngularSpread::correlation`] refuses.
+    /// A spread is refused by [`AngularSpread::correlation`].
     pub fn roots(self, n_t: usize, n_r: usize) -> Result<Option<(Matrix, Matrix)>, ChannelError> {
         check_antennas("n_t", n_t)?;
         check_antennas("n_r", n_r)?;
@@ -109,8 +109,8 @@ impl AntennaCorrelation {
 /// Reads an angle in degrees (`"60 deg"`, `"60°"`) or radians (`"1.05 rad"`); gives radians.
 ///
 /// # Errors
-/// Anything else; a number without unit above all, since a spread of 7 degrees taken for 7 rad leaves nothing
-/// of the correlation.
+/// The text has another form, such as a number without a unit: a spread of 7 degrees read as 7 rad would leave no
+/// correlation.
 pub fn parse_angle(text: &str) -> Result<f64, ChannelError> {
     let text = text.trim();
     let units = [("deg", PI / 180.0), ("°", PI / 180.0), ("rad", 1.0)];
@@ -121,7 +121,7 @@ pub fn parse_angle(text: &str) -> Result<f64, ChannelError> {
     read.ok_or_else(|| ChannelError::Angle { text: text.into() })
 }
 
-/// A number of antennas that is possible.
+/// Checks a number of antennas.
 pub(crate) fn check_antennas(parameter: &'static str, antennas: usize) -> Result<(), ChannelError> {
     if (1..=MOST_ANTENNAS).contains(&antennas) {
         return Ok(());

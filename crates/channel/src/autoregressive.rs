@@ -1,4 +1,4 @@
-//! A value that changes slowly: first-order autoregressive sequences.
+//! First-order autoregressive sequences.
 
 use crate::normal::complex_normal;
 use crossfade_core::Stream;
@@ -6,12 +6,12 @@ use std::f64::consts::SQRT_2;
 
 /// A stationary Gaussian sequence x(k) = a x(k-1) + sqrt(1 - a^2) sigma w(k), w of standard deviation 1.
 ///
-/// A function of the stream and k: going back costs all steps from the start.
+/// The value at k is a function of the stream and k alone; going back computes all steps from the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Autoregressive {
     pole: f64,
     deviation: f64,
-    /// The standard deviation of what is new in a step.
+    /// Standard deviation of the innovation in a step.
     innovation: f64,
     start: Stream,
     stream: Stream,
@@ -20,7 +20,7 @@ pub(crate) struct Autoregressive {
 }
 
 impl Autoregressive {
-    /// The sequence of pole a, in [0, 1), and standard deviation sigma that `stream` draws.
+    /// The sequence with pole a, in [0, 1), and standard deviation sigma, drawn from `stream`.
     pub(crate) fn new(pole: f64, deviation: f64, stream: Stream) -> Self {
         let innovation = (1.0 - pole * pole).sqrt() * deviation;
         let start = stream.clone();

@@ -5,7 +5,7 @@ use crossfade_core::chi_square_survival;
 /// The outcome of a test of a hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChiSquareTest {
-    /// What is large where the hypothesis is wrong.
+    /// Test statistic, which is large where the hypothesis is wrong.
     pub statistic: f64,
     /// Degrees of freedom of its distribution under the hypothesis.
     pub freedom: u32,
@@ -14,7 +14,7 @@ pub struct ChiSquareTest {
 }
 
 impl ChiSquareTest {
-    /// `None` without degrees of freedom: the data cannot speak against the hypothesis.
+    /// The test of this statistic; `None` without degrees of freedom, where data cannot contradict the hypothesis.
     pub(crate) fn new(statistic: f64, freedom: u32) -> Option<Self> {
         if freedom == 0 {
             return None;
@@ -26,7 +26,7 @@ impl ChiSquareTest {
 
     /// The likelihood-ratio statistic for independence of rows and columns, with its degrees of freedom.
     ///
-    /// G^2 = 2 sum n ln(n N / (row column)). Empty rows and columns take no part.
+    /// G^2 = 2 sum n ln(n N / (row column)), without empty rows and columns.
     pub(crate) fn likelihood_ratio(table: [[u64; 2]; 2]) -> (f64, u32) {
         let rows = table.map(|row| row[0] + row[1]);
         let columns = [0, 1].map(|column| table[0][column] + table[1][column]);

@@ -1,4 +1,4 @@
-//! Loss processes as data: which one, with which parameters. This is the one list of those that there are.
+//! Configuration of loss processes, with the list of all of them.
 
 use crate::error_rate_loss::{ErrorRateLoss, ErrorRateLosses};
 use crate::{
@@ -9,60 +9,60 @@ use crate::{
 use crossfade_core::Stream;
 use std::sync::Arc;
 
-/// Which packets, or frames, a channel loses.
+/// Loss process of packets or frames, with its parameters.
 #[derive(Clone, Debug)]
 pub enum LossConfig {
-    /// None.
+    /// No losses.
     Lossless,
-    /// Each with this probability.
+    /// Independent losses.
     Iid {
-        /// The probability.
+        /// Probability of a loss.
         p_e: f64,
     },
-    /// Packets in the bad state of a Markov chain.
+    /// Losses in the bad state of a two-state Markov chain.
     Markov {
         /// The chain.
         chain: TwoStateMarkov,
-        /// What makes it step.
+        /// Clock of its steps.
         clock: Clock,
     },
-    /// Packets that a finite-state Markov channel loses.
+    /// Losses of a finite-state Markov channel.
     FiniteState {
         /// The states.
         channel: FiniteStateChannel,
-        /// What makes it step.
+        /// Clock of its steps.
         clock: Clock,
     },
-    /// Packets that meet the sampled Rayleigh process below its threshold.
+    /// Losses while a sampled Rayleigh process is below its threshold.
     Rayleigh {
         /// The share of time below the threshold.
         p_e: f64,
         /// Normalised Doppler frequency.
         fd_t: f64,
-        /// What makes the process step.
+        /// Clock of the process.
         clock: Clock,
     },
-    /// Packets that an error rate loses at a ratio that fades.
+    /// Losses by an error rate at a fading signal-to-noise ratio.
     ErrorRate(Box<ErrorRateLoss>),
-    /// The transmissions listed.
+    /// Losses of listed transmissions.
     DropList(DropList),
-    /// Packets that a record lost.
+    /// Recorded losses.
     Trace {
         /// The record.
         losses: RecordedLosses,
-        /// What makes it step.
+        /// Clock of its steps.
         clock: Clock,
     },
 }
 
-/// Losses that were recorded.
+/// Recorded losses, with what the analysis needs of them.
 #[derive(Clone, Debug)]
 pub struct RecordedLosses {
-    /// What became of each packet.
+    /// Fate of each packet.
     pub trace: Arc<LossTrace>,
-    /// Nothing said how many packets there were: the trace ends with its last loss.
+    /// Whether the number of packets was unknown, so that the trace ends with its last loss.
     pub packets_assumed: bool,
-    /// What the analysis may take them for, one packet a slot.
+    /// Markov chain for the analysis, with one packet in each slot.
     view: Arc<Result<MarkovView, NotMarkov>>,
 }
 
@@ -78,7 +78,7 @@ impl From<ParsedTrace> for RecordedLosses {
 }
 
 impl LossConfig {
-    /// The process, which draws from `stream`.
+    /// Builds the process, which draws from `stream`.
     ///
     /// # Errors
     /// A parameter out of range.
@@ -97,7 +97,7 @@ impl LossConfig {
         })
     }
 
-    /// The share that is lost in the long run; `None` where there is no long run.
+    /// Long-run loss rate; `None` where there is none.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Lossless => Some(0.0),
@@ -110,7 +110,7 @@ impl LossConfig {
         }
     }
 
-    /// Whether the parameters let packets be lost at all.
+    /// Whether the process can lose any packet.
     pub fn may_lose(&self) -> bool {
         // Of blocks of several parts the rate is not known.
         matches!(self, Self::DropList(_))
@@ -118,7 +118,7 @@ impl LossConfig {
             || self.rate().is_some_and(|rate| rate > 0.0)
     }
 
-    /// Whether, sooner or later, every packet is lost.
+    /// Whether every packet is lost from some time on.
     pub fn ends_in_loss(&self) -> bool {
         match self {
             // A bad state that is never left, and can be reached.
@@ -127,10 +127,10 @@ impl LossConfig {
         }
     }
 
-    /// What the analysis may take the process for. Takes up to a second where [`Self::needs_fit`].
+    /// Markov chain of the process for the analysis. It takes up to a second where [`Self::needs_fit`].
     ///
     /// # Errors
-    /// The assumption of a Markov chain in time that fails.
+    /// The assumption of a Markov chain in time that the process violates.
     pub fn markov_view(&self) -> Result<MarkovView, NotMarkov> {
         match self {
             Self::Rayleigh { p_e, fd_t, clock } => MarkovView::rayleigh(*p_e, *fd_t, *clock),

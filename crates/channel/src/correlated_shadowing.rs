@@ -1,11 +1,11 @@
-//! Shadowing that moves: a mean power that changes slowly.
+//! Correlated shadowing: a mean power that changes slowly in time.
 
 use crate::autoregressive::Autoregressive;
 use crate::error::ChannelError;
 use crate::shadowing::LogNormalShadowing;
 use crossfade_core::{OutOfRange, SimTime, Stream};
 
-/// How a mean power changes: in decibels a stationary Gaussian process with autocorrelation exp(-t / T).
+/// Log-normal shadowing in time: in decibels a stationary Gaussian process with autocorrelation exp(-t / T).
 ///
 /// Source: Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics Letters 27(23),
 /// 1991, for a terminal of constant speed.
@@ -30,7 +30,7 @@ impl CorrelatedShadowing {
         Ok(Self { std_db, decorrelation, step })
     }
 
-    /// The standard deviation in dB.
+    /// Standard deviation in dB.
     pub fn std_db(self) -> f64 {
         self.std_db
     }
@@ -42,8 +42,8 @@ impl CorrelatedShadowing {
     }
 }
 
-/// The power over its median, in decibels. A function of stream and time alone; going back in time costs all steps
-/// from the start.
+/// A realisation of shadowing: the power over its median in decibels. It is a function of stream and time alone; going back computes all
+/// steps from the start.
 #[derive(Clone, Debug)]
 pub struct ShadowingProcess {
     shadowing: CorrelatedShadowing,
@@ -52,7 +52,7 @@ pub struct ShadowingProcess {
 }
 
 impl ShadowingProcess {
-    /// At `now`.
+    /// Shadowing at `now`, in dB.
     pub fn db_at(&mut self, now: SimTime) -> f64 {
         self.shadowing.std_db * self.steps.at(now / self.shadowing.step)
     }

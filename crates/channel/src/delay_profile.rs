@@ -1,13 +1,13 @@
-//! Power delay profiles: how much power comes how late.
+//! Power delay profiles of multipath channels.
 
 use crate::error::{ChannelError, out_of_range};
 use crossfade_core::square;
 use crossfade_core::{OutOfRange, from_db};
 
-/// More paths than this no profile may have.
+/// Greatest number of paths of a profile.
 pub const MOST_TAPS: usize = 32;
 
-/// A path of a channel.
+/// A path of a multipath channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
     /// Delay behind the first path, in seconds.
@@ -240,12 +240,12 @@ impl DelayProfile {
         Self { taps }
     }
 
-    /// The paths.
+    /// Paths of the profile, in order of delay.
     pub fn taps(&self) -> &[Tap] {
         &self.taps
     }
 
-    /// The root mean square delay spread in seconds.
+    /// Root mean square delay spread in seconds.
     fn delay_spread_s(&self) -> f64 {
         let mean: f64 = self.taps.iter().map(|tap| tap.power * tap.delay_s).sum();
         let of_squares: f64 = self.taps.iter().map(|tap| tap.power * square(tap.delay_s)).sum();

@@ -1,4 +1,4 @@
-//! Rayleigh fading of several paths at once, as it is for a slotted radio: a value a slot, without end.
+//! Rayleigh fading of several paths for a slotted radio: one value of each path in each slot, without end.
 //!
 //! Blocks of a process with Clarke's (Jakes') Doppler spectrum are made in frequency: each cell of a Fourier transform
 //! gets a complex Gaussian whose power is the part of the spectrum in the cell, (asin(b/fd) - asin(a/fd)) / pi between
@@ -32,12 +32,12 @@ const LANES: usize = 16;
 
 /// Complex gains of independent paths, each of mean power 1 and autocorrelation `J0(2 pi fd_t k)` over k slots.
 ///
-/// A function of the stream and the slot alone: slots can be asked for in any order, and none repeats. In increasing
-/// order it is cheap, 10 to 20 ns a path and slot; a jump costs two blocks of 1024 samples.
+/// Gains are a function of the stream and the slot alone: slots can be computed in any order, and the process never repeats. In increasing
+/// order a path takes 10 to 20 ns a slot; a jump takes two blocks of 1024 samples.
 #[derive(Clone, Debug)]
 pub struct DopplerTaps {
     taps: usize,
-    /// Reals in half a row: real parts, then as many imaginary ones.
+    /// Length of half a row: a row has the real parts of all paths, then the imaginary ones.
     width: usize,
     is_static: bool,
     /// Binary logarithm of the slots a sample.

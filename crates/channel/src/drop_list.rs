@@ -1,10 +1,10 @@
-//! Losses by list.
+//! Losses of listed transmissions.
 
 use crate::error::ChannelError;
 use crate::loss::LossProcess;
 use crossfade_core::SimTime;
 
-/// Loses exactly the transmissions of a list: to replay a trace or to provoke one situation.
+/// Loss process that loses exactly the transmissions of a list, to replay a trace or to provoke a situation.
 #[derive(Clone, Debug)]
 pub struct DropList {
     drops: Vec<u64>,

@@ -1,10 +1,10 @@
-//! What a channel refuses.
+//! Errors of channel parameters.
 
 use crossfade_core::OutOfRange;
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// A channel that cannot be. The message is one line: what was given, its value, and what is allowed.
+/// Error of an invalid channel, in one line: the parameter, its value, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ChannelError {
     /// A number outside its range (or not a number). Parameters are named as everywhere: `p_e`, `fd_t`,
@@ -26,18 +26,18 @@ pub enum ChannelError {
         /// The transmission before it.
         previous: u64,
     },
-    /// Not an angle with its unit.
+    /// The text is not an angle with a unit.
     #[error("{text:?} is no angle: write \"60 deg\" or \"1.05 rad\"")]
     Angle {
-        /// What was given.
+        /// The given text.
         text: String,
     },
-    /// The environment variable `CROSSFADE_SIMD` names what is not there.
+    /// The environment variable `CROSSFADE_SIMD` names instructions that this processor lacks.
     #[error("CROSSFADE_SIMD = {name:?}: must be one of {available} on this processor")]
     Simd {
-        /// What it names.
+        /// Value of the variable.
         name: String,
-        /// What there is.
+        /// Available instructions.
         available: String,
     },
 }

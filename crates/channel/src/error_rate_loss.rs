@@ -15,37 +15,37 @@ use rand::RngExt;
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
-/// How often blocks fail. Ratios are no decibels.
+/// Error rate of blocks over the signal-to-noise ratio. Ratios are no decibels.
 pub trait ErrorRate: Debug + Send + Sync {
-    /// The one ratio at which a block fares as if its parts, equally long, met these; of one part its own.
+    /// Effective ratio of a block whose equally long parts have these ratios; for one part, its own ratio.
     fn effective(&self, ratios: &[f64]) -> f64;
 
-    /// The share of blocks of `bytes` that fail whose `copies` received copies are combined; their ratios add up to `sum`.
+    /// Error rate of a block of `bytes` whose `copies` received copies are combined; their ratios add up to `sum`.
     fn error_rate(&self, sum: f64, copies: u32, bytes: u32) -> f64;
 }
 
-/// Blocks that fail by an error rate, as data.
+/// Configuration of losses by an error rate.
 #[derive(Clone, Debug)]
 pub struct ErrorRateLoss {
     /// The error rate.
     pub rates: Arc<dyn ErrorRate>,
-    /// The mean ratio in dB; with shadowing the median of the mean.
+    /// Mean ratio in dB; with shadowing, the median of the mean.
     pub snr_db: f64,
-    /// How Rayleigh fading changes it; `None` is a constant gain of 1.
+    /// Rayleigh fading of the ratio; `None` is a constant gain of 1.
     pub fading: Option<Motion>,
-    /// How the mean moves.
+    /// Shadowing of the mean; `None` without.
     pub shadowing: Option<CorrelatedShadowing>,
-    /// In so many parts of a step the gain differs.
+    /// Number of parts of a step with gains of their own.
     pub parts: u32,
     /// Bytes of the usual block, for which [`rate`](Self::rate) holds.
     pub bytes: u32,
-    /// Whether the receiver combines the copies of a block: then more than losses is to be known of each.
+    /// Whether the receiver combines the copies of a block, for which it needs more than the fate of each.
     pub combines: bool,
-    /// [`rate`](Self::rate), which takes milliseconds, once it was asked for.
+    /// Cached result of [`rate`](Self::rate), which takes milliseconds.
     known: OnceLock<Option<f64>>,
 }
 
-/// Parts of a step at most.
+/// Greatest number of parts of a step.
 pub const MOST_PARTS: u32 = 64;
 
 /// Steps of the sum over shadowing on either side of its mean, which spans 6 standard deviations.
@@ -62,7 +62,7 @@ impl ErrorRateLoss {
         Self { rates, snr_db, fading: None, shadowing: None, parts: 1, bytes, combines: false, known }
     }
 
-    /// Refuses what cannot be.
+    /// Checks the configuration.
     ///
     /// # Errors
     /// A ratio outside [-50, 60] dB, not 1 to 64 parts, several parts of gains that do not move in time, `fd_t` out of
@@ -98,22 +98,22 @@ impl ErrorRateLoss {
         Ok(Some((fading, part)))
     }
 
-    /// The ratio of each transmission, drawn from `stream`.
+    /// Makes the ratios of transmissions, drawn from `stream`.
     ///
     /// # Errors
-    /// What [`check`](Self::check) refuses.
+    /// The configuration is refused by [`check`](Self::check).
     pub fn ratios(&self, stream: &Stream) -> Result<FadingRatio, ChannelError> {
         let shadowing = self.shadowing.map(|config| config.process(advanced(stream, SHADOWING)));
         let ratios = vec![from_db(self.snr_db); self.parts as usize];
         Ok(FadingRatio { snr_db: self.snr_db, gains: self.gains(stream.clone())?, shadowing, ratios })
     }
 
-    /// The uniform draw of that number, against which an error rate is held.
+    /// Uniform draw number `number`, against which an error rate is compared.
     pub fn verdict(stream: &Stream, number: u128) -> f64 {
         advanced(stream, VERDICTS.wrapping_add(number)).random()
     }
 
-    /// Whether each block fails by itself, whatever became of others.
+    /// Whether blocks fail independently of each other.
     pub fn is_independent(&self) -> bool {
         self.shadowing.is_none() && !matches!(self.fading, Some(Motion::Moving { .. }))
     }

@@ -18,10 +18,10 @@ pub struct FiniteStateChannel {
 }
 
 impl FiniteStateChannel {
-    /// The most states that a channel has.
+    /// Greatest number of states.
     pub const MOST_STATES: usize = 64;
 
-    /// How far a row of probabilities may be from 1: what decimals of a table leave.
+    /// Greatest deviation of a row's sum from 1, as the decimals of a table leave.
     const ROUNDING: f64 = 1e-9;
 
     /// From the probabilities to go from a state (row) to a state (column), and those to lose in each.
@@ -62,12 +62,12 @@ impl FiniteStateChannel {
         Ok(Self { transitions, state_p_e, stationary })
     }
 
-    /// The share of steps in each state.
+    /// Stationary distribution: share of steps in each state.
     pub fn stationary(&self) -> &[f64] {
         &self.stationary
     }
 
-    /// The share that is lost in the long run.
+    /// Long-run loss rate.
     pub fn p_e(&self) -> f64 {
         self.stationary.iter().zip(&self.state_p_e).map(|(share, p_e)| share * p_e).sum()
     }
@@ -110,7 +110,7 @@ fn stationary(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     shares.into_iter().map(|share| share / total).collect()
 }
 
-/// Loses what a [`FiniteStateChannel`] loses.
+/// Loss process of a [`FiniteStateChannel`].
 ///
 /// The state is a function of the stream and the step: stays in a state are drawn, not steps. Whether a transmission is
 /// lost is a draw of its own, by its number. The chain starts in its stationary distribution.

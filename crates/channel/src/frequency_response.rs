@@ -1,4 +1,4 @@
-//! What independent paths add up to at some frequencies.
+//! Frequency response of independent paths.
 // See `simd`.
 #![allow(clippy::inline_always)]
 
@@ -42,7 +42,7 @@ impl FrequencyResponse {
         Self { bins, taps, factors, by_bin, simd }
     }
 
-    /// How many bins there are.
+    /// Number of bins.
     pub fn bins(&self) -> usize {
         self.bins
     }

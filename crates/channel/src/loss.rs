@@ -1,8 +1,8 @@
-//! Loss processes: does the channel lose this transmission?
+//! Loss processes, which decide whether a channel loses a transmission.
 
 use crossfade_core::SimTime;
 
-/// What makes a channel with memory step.
+/// Clock of a channel with memory: time or transmissions.
 ///
 /// The choice decides the conclusion of "Throughput analysis of TCP on channels with memory": with a channel
 /// that steps in time, correlation helps TCP; with one that steps only when something is sent, a bad burst
@@ -39,13 +39,13 @@ pub trait LossProcess: Send {
         self.lost(now, transmission)
     }
 
-    /// Whether it loses nothing, ever: then it need not be asked in time.
+    /// Whether the process never loses a transmission, so that it need not be called in time.
     fn is_lossless(&self) -> bool {
         false
     }
 }
 
-/// Loses nothing.
+/// Loss process without losses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lossless;
 

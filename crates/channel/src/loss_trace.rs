@@ -1,12 +1,12 @@
-//! Recorded losses: what became of each packet, and the two ways to write it down.
+//! Recorded losses: the fate of each packet, in two text formats.
 
 use std::str::FromStr;
 use thiserror::Error;
 
-/// How the text of a trace is to be read. `#` starts a comment; white space and commas separate.
+/// Text format of a loss trace. `#` starts a comment; white space and commas separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// Whichever of the other two the text can be; an error where it can be both.
+    /// Detect the format; an error if the text can be read in both.
     Auto,
     /// One digit a packet, with or without separators: 0 delivered, 1 lost.
     Bits,
@@ -36,11 +36,11 @@ impl FromStr for TraceFormat {
     }
 }
 
-/// A text that is no trace. One line: where, what is there, what is allowed.
+/// Error of a text that is not a loss trace, in one line: where, what is there, what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
 pub struct TraceError {
-    /// The line, counted from 1, if it is one line's fault.
+    /// Number of the faulty line from 1; `None` if the whole text is at fault.
     pub line: Option<usize>,
     /// What is wrong and what is allowed.
     pub problem: String,
@@ -63,14 +63,14 @@ pub struct LossTrace {
     runs: Vec<u64>,
 }
 
-/// A trace and how its text was understood.
+/// A parsed trace and the format of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedTrace {
-    /// What became of each packet.
+    /// Fate of each packet.
     pub trace: LossTrace,
     /// The format that was read, never `Auto`.
     pub format: TraceFormat,
-    /// Nothing said how many packets there were: the trace ends with its last loss.
+    /// Whether the number of packets was unknown, so that the trace ends with its last loss.
     pub packets_assumed: bool,
 }
 
@@ -211,12 +211,12 @@ impl LossTrace {
         self.first_lost ^ (run % 2 == 1)
     }
 
-    /// How many packets there are.
+    /// Number of packets.
     pub fn packets(&self) -> u64 {
         self.runs.iter().sum()
     }
 
-    /// How many of them were lost.
+    /// Number of lost packets.
     pub fn losses(&self) -> u64 {
         self.runs().filter(|(lost, _)| *lost).map(|(_, length)| length).sum()
     }

@@ -1,4 +1,4 @@
-//! What the analysis may take a channel for.
+//! Channels as the analysis sees them: two-state Markov chains.
 
 use crate::loss::Clock;
 use crate::markov::TwoStateMarkov;
@@ -6,16 +6,16 @@ use crate::markov_fit::MarkovFit;
 use crate::not_markov::NotMarkov;
 use crate::rayleigh_fit::RayleighFit;
 
-/// A channel as the analysis sees it: a two-state chain that steps every slot, and how true that is.
+/// A channel as the analysis sees it: a two-state chain that steps every packet time, and its fidelity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarkovView {
     /// The chain.
     pub chain: TwoStateMarkov,
-    /// How true it is.
+    /// Fidelity of the chain.
     pub fidelity: Fidelity,
 }
 
-/// How well a chain stands for a channel.
+/// Fidelity of a chain to a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fidelity {
     /// The channel is this chain.
@@ -30,7 +30,7 @@ pub enum Fidelity {
 }
 
 impl MarkovView {
-    /// Nothing is lost.
+    /// The chain of a lossless channel.
     pub fn lossless() -> Self {
         Self::exact(TwoStateMarkov::with_all_digits(0.0, 1.0, 0.0))
     }

@@ -4,7 +4,7 @@ use crate::complex::modulus;
 use num_complex::Complex64;
 use std::ops::{Index, IndexMut};
 
-/// As many antennas fit at either end.
+/// Greatest number of antennas at either end.
 pub const MOST_ANTENNAS: usize = 8;
 
 /// A complex matrix of at most 8 rows and columns, addressed by `[(row, column)]`.
@@ -16,7 +16,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// All zeros.
+    /// A matrix of zeros.
     ///
     /// # Panics
     /// More than 8 rows or columns.
@@ -25,7 +25,7 @@ impl Matrix {
         Self { rows, columns, entries: [Complex64::ZERO; MOST_ANTENNAS * MOST_ANTENNAS] }
     }
 
-    /// From its entries.
+    /// A matrix from its entries.
     pub fn from_fn(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> Complex64) -> Self {
         let mut matrix = Self::zeros(rows, columns);
         for row in 0..rows {
@@ -36,17 +36,17 @@ impl Matrix {
         matrix
     }
 
-    /// Ones on the diagonal.
+    /// The identity matrix.
     pub fn identity(size: usize) -> Self {
         Self::from_fn(size, size, |row, column| if row == column { Complex64::ONE } else { Complex64::ZERO })
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
@@ -54,7 +54,7 @@ impl Matrix {
     /// The product.
     ///
     /// # Panics
-    /// Sizes that do not fit.
+    /// The sizes do not fit.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
         assert_eq!(self.columns, other.rows);

@@ -1,4 +1,4 @@
-//! Flat Rayleigh fading between several antennas, one matrix of gains a frame.
+//! Flat Rayleigh fading between several antennas, with one matrix of gains for each frame.
 
 use crate::antenna_correlation::{AntennaCorrelation, check_antennas};
 use crate::error::{ChannelError, out_of_range};
@@ -12,7 +12,7 @@ use crossfade_core::{SimTime, Stream};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 
-/// How gains change from frame to frame. Within a frame they are constant.
+/// Change of gains from frame to frame. Within a frame they are constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion {
     /// Each transmission has gains of its own (`block-rayleigh`).
@@ -21,14 +21,14 @@ pub enum Motion {
     Blocks {
         /// Steps of `clock` in a block.
         length: u64,
-        /// What a step is.
+        /// Clock of the steps.
         clock: Clock,
     },
     /// Gains move: the autocorrelation over k steps of `clock` is `J0(2 pi fd_t k)`.
     Moving {
         /// Maximum Doppler frequency times the length of a step.
         fd_t: f64,
-        /// What a step is.
+        /// Clock of the steps.
         clock: Clock,
     },
 }
@@ -47,7 +47,7 @@ pub struct MatrixFading {
     roots: Option<Box<(Matrix, Matrix)>>,
 }
 
-/// Where gains come from.
+/// Source of gains.
 #[derive(Clone, Debug)]
 enum Process {
     /// A draw for each transmission.
@@ -97,7 +97,7 @@ impl MatrixFading {
         (self.n_t, self.n_r)
     }
 
-    /// Whether every transmission has gains of its own.
+    /// Whether each transmission has independent gains.
     pub fn is_independent(&self) -> bool {
         matches!(self.process, Process::Independent)
     }

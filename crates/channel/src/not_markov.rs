@@ -1,10 +1,10 @@
-//! Why the analysis may not take a channel for a Markov chain.
+//! Reasons for which the analysis cannot treat a channel as a Markov chain.
 
 use crate::error::ChannelError;
 use crate::markov_fit::FitError;
 use thiserror::Error;
 
-/// Which assumption of the analysis a channel breaks. One line, to follow "the analysis".
+/// The assumption of the analysis that a channel violates, in one line that follows "the analysis".
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NotMarkov {
     /// The channel steps with each transmission.

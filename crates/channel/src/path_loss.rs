@@ -1,4 +1,4 @@
-//! How much power distance leaves.
+//! Path loss: mean power over distance.
 
 use crate::error::ChannelError;
 use crossfade_core::OutOfRange;

@@ -1,4 +1,4 @@
-//! What stands in the way: log-normal shadowing.
+//! Log-normal shadowing, drawn anew for each frame and receiver.
 
 use crate::error::ChannelError;
 use crate::normal::complex_normal;

@@ -1,11 +1,11 @@
-//! Recorded losses, played back.
+//! Playback of recorded losses.
 
 use crate::loss::{Clock, LossProcess};
 use crate::loss_trace::LossTrace;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Loses what a trace lost: packet n of the trace is step n of the clock. After its last packet the trace
+/// Loss process of a trace: packet n of the trace is step n of the clock. After its last packet the trace
 /// begins again.
 #[derive(Clone, Debug)]
 pub struct TraceLoss {

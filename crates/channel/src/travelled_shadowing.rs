@@ -17,21 +17,21 @@ pub struct TravelledShadowing {
     around: [f64; 2],
 }
 
-/// What shadowing is like.
+/// Parameters of shadowing along a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShadowingConfig {
     /// The standard deviation in dB.
     pub std_db: f64,
     /// The correlation of neighbouring samples.
     pub pole: f64,
-    /// How far apart they are, in metres.
+    /// Distance of neighbouring samples in metres.
     pub spacing_m: f64,
     /// Whether a sample holds until the next instead of lines between them.
     pub hold: bool,
 }
 
 impl ShadowingConfig {
-    /// Refuses what cannot be.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// `std_db` outside [0, 40], `pole` outside [0, 1), `spacing_m` not between 1 cm and 10 km.
@@ -50,7 +50,7 @@ impl ShadowingConfig {
 }
 
 impl TravelledShadowing {
-    /// A realisation.
+    /// A realisation drawn from `stream`.
     ///
     /// # Errors
     /// [`ShadowingConfig::check`].

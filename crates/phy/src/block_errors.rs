@@ -1,4 +1,4 @@
-//! A mode of an error-rate table as what a fading channel asks.
+//! A mode of an error-rate table as the error rate of a fading channel.
 
 use crate::error_rate_table::{BlockSizes, ErrorRates};
 use crate::mutual_information::MutualInformation;
@@ -6,14 +6,14 @@ use crossfade_channel::ErrorRate;
 use crossfade_core::to_db;
 use std::sync::Arc;
 
-/// The verdict of a table on the blocks of one mode.
+/// Error rate of the blocks of one mode of a table.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
     /// The rates of the mode.
     pub rates: Arc<ErrorRates>,
-    /// How sizes fare that are not in the table.
+    /// Rule for block sizes that are not in the table.
     pub sizes: BlockSizes,
-    /// Its constellation, which makes one ratio of those of the parts of a block; blocks of one part need none.
+    /// Constellation, from which the effective ratio of several parts follows; blocks of one part need none.
     pub modulation: Option<&'static MutualInformation>,
 }
 
@@ -22,7 +22,7 @@ impl ErrorRate for BlockErrors {
         match (ratios, self.modulation) {
             ([one], _) => *one,
             (many, Some(modulation)) => modulation.effective(many),
-            // The worst part decides where nothing says what a bit is worth.
+            // Without a constellation the worst part decides.
             (many, None) => many.iter().copied().fold(f64::INFINITY, f64::min),
         }
     }

@@ -10,12 +10,12 @@ use crate::scheme::Scheme;
 use crate::symbol_error::{bit_error, frame_error, symbol_error};
 use crate::transceiver::PhyConfig;
 
-/// How the ratio at the decision is distributed: `scale` times a sum of `diversity` unit exponentials.
+/// Distribution of the ratio at the decision: `scale` times a sum of `diversity` unit exponentials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diversity {
-    /// D.
+    /// Diversity order D.
     pub diversity: u32,
-    /// c.
+    /// Scale c, no decibels.
     pub scale: f64,
 }
 

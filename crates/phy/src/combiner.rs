@@ -1,4 +1,4 @@
-//! What a receiver keeps of receptions, and the detection of all of them.
+//! Combining at the receiver: what is kept of receptions, and their joint detection.
 
 use crate::combining::{Stage, Weights};
 use crate::joint;
@@ -9,10 +9,10 @@ use crossfade_channel::Matrix;
 use num_complex::Complex64;
 use std::collections::VecDeque;
 
-/// The joint stage keeps as many receptions; the oldest is dropped for a new one.
+/// Greatest number of receptions that the joint stage keeps; a new one replaces the oldest.
 pub const MOST_RECEPTIONS: usize = 32;
 
-/// What is kept of the receptions of a frame.
+/// State that is kept of the receptions of a frame.
 #[derive(Clone, Debug)]
 pub struct Kept(What);
 
@@ -22,7 +22,7 @@ enum What {
     Sum(Box<Matrix>, Vec<f32>),
     /// The weighted sum of estimates, and the sum of the weights of each symbol.
     Weighted([f64; MOST_SYMBOLS], Vec<f32>),
-    /// Each.
+    /// Every reception.
     All(VecDeque<(Matrix, Vec<f32>)>),
 }
 
@@ -30,7 +30,7 @@ impl Transceiver {
     /// Adds a reception to what is kept of earlier ones.
     ///
     /// # Panics
-    /// The physical layer combines nothing.
+    /// The physical layer does not combine.
     pub fn combine(&self, kept: Option<Kept>, reception: &Reception, workspace: &mut Workspace) -> Kept {
         let combining = self.config().combining.expect("a physical layer that combines");
         let orthogonal = self.detection.orthogonal;

@@ -11,29 +11,29 @@ use crate::detector::Detector;
 use crate::error::PhyError;
 use crate::scheme::Scheme;
 
-/// How receptions of the same frame are combined.
+/// Rule by which receptions of a frame are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combining {
     /// Stage of the receiver that combines.
     pub stage: Stage,
-    /// What a reception counts, at the stages that weigh.
+    /// Weight of a reception, at the stages that weigh.
     pub weights: Weights,
-    /// What makes a frame good.
+    /// Rule by which a frame is accepted.
     pub accept: Accept,
 }
 
-/// Where receptions are combined.
+/// Stage of the receiver at which receptions are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The estimates of each reception, after it was detected by itself.
+    /// The estimates of separately detected receptions are combined.
     Posthoc,
-    /// Inside detection: each decision is made on all receptions and cancelled in all.
+    /// Receptions are combined inside detection: each decision is made on all receptions and cancelled in all.
     Joint,
-    /// As one system of all equations. No weights: this is optimal.
+    /// All receptions are detected as one system of equations, which is optimal and needs no weights.
     Stacked,
 }
 
-/// What a reception counts.
+/// Weight of a reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// Equal weights: 1 on the outputs of line 7 of the algorithm (whose gain is 1 - `Omega_kk`), or on the unbiased
@@ -44,7 +44,7 @@ pub enum Weights {
     MaximalRatio,
 }
 
-/// What makes a frame good.
+/// Rule by which a frame is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
     /// The combination passes its check.
@@ -54,10 +54,10 @@ pub enum Accept {
 }
 
 impl Combining {
-    /// Whether the detector has that stage.
+    /// Checks that the detector has this stage.
     ///
     /// # Errors
-    /// It has not.
+    /// The detector lacks the stage.
     pub fn check(self, scheme: Scheme, detector: Detector) -> Result<(), PhyError> {
         let refuse =
             |reason| Err(PhyError::Combining { stage: self.stage.name(), detector: detector.name(), reason });

@@ -33,7 +33,7 @@ pub enum Modulation {
 }
 
 impl Modulation {
-    /// All of them.
+    /// All modulations.
     pub const ALL: [Self; 10] = [
         Self::Bpsk,
         Self::Qpsk,
@@ -63,10 +63,10 @@ impl Modulation {
         }
     }
 
-    /// The one of that name.
+    /// The modulation called `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// No modulation has that name.
     pub fn named(name: &str) -> Result<Self, PhyError> {
         Self::ALL.into_iter().find(|modulation| modulation.name() == name).ok_or_else(|| PhyError::Unknown {
             parameter: "modulation",
@@ -75,7 +75,7 @@ impl Modulation {
         })
     }
 
-    /// The usual one of 1 to 8 bits: the star at 3, crosses at 5 and 7.
+    /// The usual modulation of 1 to 8 bits: the star for 3, crosses for 5 and 7.
     ///
     /// # Errors
     /// Any other number of bits.
@@ -97,7 +97,7 @@ impl Modulation {
         }
     }
 
-    /// Bits of a symbol.
+    /// Bits a symbol.
     pub fn bits(self) -> u32 {
         match self {
             Self::Bpsk => 1,

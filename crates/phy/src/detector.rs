@@ -1,4 +1,4 @@
-//! Detectors by name, and what they make of the outputs of a frame.
+//! Detectors by name, and the detection of a frame from matched filter outputs.
 
 use crate::constellation::Modulation;
 use crate::error::PhyError;
@@ -13,8 +13,7 @@ use crossfade_channel::Matrix;
 use crossfade_channel::simd::Simd;
 use num_complex::Complex64;
 
-/// How symbols that interfere are told apart. Orthogonal schemes have nothing to tell apart: there all
-/// detectors are the matched filter.
+/// Detector of interfering symbols. For orthogonal schemes, whose symbols do not interfere, every detector is the matched filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detector {
     /// Maximum likelihood over all candidates.
@@ -32,7 +31,7 @@ pub enum Detector {
 }
 
 impl Detector {
-    /// All of them.
+    /// All detectors.
     pub const ALL: [Self; 6] = [Self::Ml, Self::MmseOsic, Self::Mmse, Self::Zf, Self::Sphere, Self::Linear];
 
     /// Name of the detector in scenarios.
@@ -47,10 +46,10 @@ impl Detector {
         }
     }
 
-    /// The one of that name.
+    /// The detector called `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// No detector has that name.
     pub fn named(name: &str) -> Result<Self, PhyError> {
         Self::ALL.into_iter().find(|detector| detector.name() == name).ok_or_else(|| PhyError::Unknown {
             parameter: "detector",
@@ -59,7 +58,7 @@ impl Detector {
         })
     }
 
-    /// Whether it can detect the scheme.
+    /// Checks that the detector can detect the scheme.
     ///
     /// # Errors
     /// `linear` on symbols that interfere; `ml` with more than 2^16 candidates.
@@ -86,7 +85,7 @@ pub(crate) enum Prepared {
     Sphere(Matrix),
 }
 
-/// What does not change from frame to frame.
+/// State that does not change from frame to frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Detection {
     pub(crate) detector: Detector,

@@ -1,9 +1,9 @@
-//! What the physical layer refuses.
+//! Errors of the physical layer's parameters.
 
 use crossfade_channel::ChannelError;
 use thiserror::Error;
 
-/// A physical layer that cannot be. The message is one line: what was given and what is allowed.
+/// Error of an invalid physical layer, in one line: what was given and what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PhyError {
     /// A number outside its range (or not a number).
@@ -16,7 +16,7 @@ pub enum PhyError {
         /// What is allowed, to follow "must be".
         allowed: &'static str,
     },
-    /// A word that is none of those known.
+    /// An unknown name.
     #[error("{parameter} = {value:?}: must be one of {allowed}")]
     Unknown {
         /// The parameter.

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use thiserror::Error;
 
-/// A table that cannot be used. The message is one line and names the line of the table, counted from 1.
+/// Error of an unusable table, in one line that names the line of the table from 1.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum TableError {
     /// No line with the names of columns, or one that lacks some.
@@ -143,7 +143,7 @@ impl ErrorRateCurve {
     /// Reads a table.
     ///
     /// # Errors
-    /// What is wrong, and on which line.
+    /// The first error of the table, with its line.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let mut lines = table_lines(text);
         let (line, header) = lines.next().ok_or(TableError::Empty)?;
@@ -230,12 +230,12 @@ impl ErrorRateCurve {
         Ok(Self { points: table })
     }
 
-    /// The least and the greatest ratio, in dB.
+    /// Least and greatest ratio of the curve, in dB.
     pub fn range_db(&self) -> (f64, f64) {
         (self.points[0].0, self.points[self.points.len() - 1].0)
     }
 
-    /// For how many transmissions of a frame there are numbers.
+    /// Greatest number of transmissions of the curve.
     pub fn transmissions(&self) -> u32 {
         self.points[0].1.len() as u32
     }

@@ -30,9 +30,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// More points than these a table cannot have: they take less than 200 MB while they are read.
+/// Greatest number of points of a table, which takes less than 200 MB while it is read.
 const MOST_POINTS: usize = 1_000_000;
-/// A message names so many modes.
+/// Greatest number of modes that a message names.
 const NAMED_MODES: usize = 20;
 
 /// The error rates of a file, by mode.
@@ -46,13 +46,13 @@ pub struct ErrorRateTable {
     only: Option<String>,
 }
 
-/// How blocks fare whose size is not in the table.
+/// Rule for block sizes that are not in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockSizes {
     /// Like n/m blocks of the nearest size m, each of which fails by itself.
     #[default]
     Scaled,
-    /// Like those of the nearest size.
+    /// Like blocks of the nearest size.
     Nearest,
 }
 
@@ -63,7 +63,7 @@ pub struct ErrorRates {
     sizes: Vec<(Option<u32>, Arc<ErrorRateCurve>)>,
 }
 
-/// There is no mode with these values.
+/// Error of a mode that the table lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoCurve {
     /// None of them.

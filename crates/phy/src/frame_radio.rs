@@ -18,7 +18,7 @@ pub struct FrameRadio {
     pub(crate) workspace: Workspace,
 }
 
-/// What became of a frame.
+/// Reception of a frame.
 #[derive(Clone, Debug)]
 pub enum Received {
     /// The frame passes its check.
@@ -30,10 +30,10 @@ pub enum Received {
 }
 
 impl FrameRadio {
-    /// At the signal-to-noise ratio `rho` (a ratio, not dB). Payloads and noise come from `stream`.
+    /// A radio at the signal-to-noise ratio `rho`, no decibels. Payloads and noise come from `stream`.
     ///
     /// # Errors
-    /// What [`PhyConfig::check`] refuses; a fading with other antennas; an impossible `CROSSFADE_SIMD`.
+    /// [`PhyConfig::check`] refuses the configuration, the fading has other antennas, or `CROSSFADE_SIMD` is invalid.
     pub fn new(config: PhyConfig, fading: MatrixFading, rho: f64, stream: Stream) -> Result<Self, PhyError> {
         let transceiver = Arc::new(Transceiver::new(config, stream)?);
         if fading.antennas() != (config.n_t, config.n_r) {
@@ -45,12 +45,12 @@ impl FrameRadio {
         Ok(Self { transceiver, fading, rho, reception, workspace })
     }
 
-    /// What sends and receives.
+    /// Transmitter and receiver.
     pub fn transceiver(&self) -> &Transceiver {
         &self.transceiver
     }
 
-    /// From here on another signal-to-noise ratio.
+    /// Sets another signal-to-noise ratio, no decibels.
     pub fn set_rho(&mut self, rho: f64) {
         self.rho = rho;
     }

@@ -1,4 +1,4 @@
-//! Antenna schemes: what is sent from which antenna when, and the channel that its symbols see.
+//! Antenna schemes: the symbols of each antenna and slot, and their equivalent channel.
 //!
 //! "TCP performance over wireless MIMO channels" (the paper), section 2, with the corrections that its matrices need. A
 //! code is written once, as what each antenna sends; the equivalent channel follows from it, so that the
@@ -8,7 +8,7 @@ use crate::error::PhyError;
 use crossfade_channel::Matrix;
 use num_complex::Complex64;
 
-/// How symbols go to antennas.
+/// Antenna scheme: the mapping of symbols to antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// One antenna at either end.
@@ -23,7 +23,7 @@ pub enum Scheme {
     Stbc1,
     /// Two Alamouti codes side by side (equation 14): four antennas, rate 2.
     Stbc2,
-    /// A stream of its own from each antenna (equation 1).
+    /// An independent stream from each antenna (equation 1).
     Blast,
 }
 
@@ -59,7 +59,7 @@ const STBC_HALF: [Slot; 8] = [
 ];
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Self; 7] =
         [Self::Siso, Self::Simo, Self::Alamouti, Self::StbcHalf, Self::Stbc1, Self::Stbc2, Self::Blast];
 
@@ -76,10 +76,10 @@ impl Scheme {
         }
     }
 
-    /// The one of that name.
+    /// The scheme called `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// No scheme has that name.
     pub fn named(name: &str) -> Result<Self, PhyError> {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| PhyError::Unknown {
             parameter: "scheme",
@@ -88,10 +88,10 @@ impl Scheme {
         })
     }
 
-    /// Whether it fits the antennas.
+    /// Checks that the scheme fits the antennas.
     ///
     /// # Errors
-    /// It does not: what it needs.
+    /// The scheme needs other antennas, which the error names.
     pub fn check(self, n_t: usize, n_r: usize) -> Result<(), PhyError> {
         let (fits, needs) = match self {
             Self::Siso => (n_t == 1 && n_r == 1, "n_t = 1 and n_r = 1"),

@@ -1,4 +1,4 @@
-//! The three ways to say how strong the signal is.
+//! The three forms of the signal-to-noise ratio.
 //!
 //! - `snr_db` is rho: all power received at one antenna in a channel use, from all transmit antennas, over
 //!   that of the noise.
@@ -11,7 +11,7 @@ use crate::error::PhyError;
 use crate::scheme::{Scheme, StbcPower};
 use crossfade_core::to_db;
 
-/// A signal-to-noise ratio, in the word that was used for it. In dB.
+/// A signal-to-noise ratio in dB, in the form in which it was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Snr {
     /// `snr_db`.
@@ -23,7 +23,7 @@ pub enum Snr {
 }
 
 impl Snr {
-    /// The one that is given of the three.
+    /// The form that is given among the three.
     ///
     /// # Errors
     /// None or several are given; not between -50 and 60 dB.

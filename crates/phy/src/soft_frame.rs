@@ -1,12 +1,11 @@
-//! A copy of a frame as an ARQ receiver keeps it.
+//! Soft copies of a frame, as an ARQ receiver keeps them.
 
 use crate::combiner::Kept;
 use crate::combining::Accept;
 use crate::transceiver::{Reception, Transceiver};
 use std::sync::Arc;
 
-/// What was received of a frame, possibly several times: combined with a new copy by
-/// [`add`](SoftFrame::add).
+/// Received copies of a frame, which [`add`](SoftFrame::add) combines with a new one.
 ///
 /// Its size is bounded: for all stages but `joint` it does not grow with the number of copies.
 #[derive(Clone, Debug)]
@@ -18,12 +17,12 @@ pub struct SoftFrame {
 }
 
 impl SoftFrame {
-    /// A reception that has been detected: whether it passes its check by itself.
+    /// A detected reception; `passes_alone` says whether it passes its check alone.
     pub fn new(transceiver: Arc<Transceiver>, reception: Reception, passes_alone: bool) -> Self {
         Self { transceiver, reception: Box::new(reception), passes_alone, kept: None }
     }
 
-    /// Whether this copy passes its check by itself.
+    /// Whether this copy passes its check alone.
     pub fn passes_alone(&self) -> bool {
         self.passes_alone
     }

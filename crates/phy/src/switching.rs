@@ -1,4 +1,4 @@
-//! Which scheme at which signal-to-noise ratio: switching tables.
+//! Switching tables: the scheme for each range of the signal-to-noise ratio.
 //!
 //! A table is CSV: a line with the names of the columns, then a line for each range of the ratio. `axis`, which must
 //! be `channel.snr_db` (rho), `from`, `to` and `phy.scheme` must be there; `phy.detector` and `phy.modulation` may be.
