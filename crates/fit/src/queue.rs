@@ -1,4 +1,4 @@
-//! Queue in front of a link, through which the packets of a record are sent again.
+//! Queue in front of a link, through which the packets of a record are replayed.
 
 use crate::record::Record;
 

@@ -55,7 +55,8 @@ impl Prague {
         self.srtt.unwrap_or(SimTime::ZERO).max(Self::RTT_VIRT_MIN)
     }
 
-    /// By how much growth is slowed down: the square, for a round trip that is shorter comes round as much more often.
+    /// Factor that slows growth down: the squared ratio of RTT to virtual RTT, since a shorter RTT has more rounds per
+    /// second.
     fn growth(&self) -> f64 {
         let rtt = self
             .srtt
