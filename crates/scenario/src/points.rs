@@ -137,7 +137,7 @@ impl Points {
         let id = self.id(index);
         let files = Files::new(&no_files, &self.pattern.parsed);
         let again = self.pattern.resolve(index, run, &files);
-        let (axes, scenario, setup) = again.expect("what was read once is read again");
+        let (axes, scenario, setup) = again.expect("a point resolved before resolves again");
         Arc::new(Point { index, axes, scenario, setup, id })
     }
 

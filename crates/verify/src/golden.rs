@@ -60,7 +60,7 @@ impl GoldenTrace {
     }
 
     fn simulate(&self, pattern: &Pattern, shortcuts: Shortcuts) -> Vec<SendRow> {
-        let drops = DropList::new(pattern.drops.clone()).expect("checked when it was read");
+        let drops = DropList::new(pattern.drops.clone()).expect("the parser has checked the drops");
         let config = connection(self.variant, self.limited_transmit, self.patterns.npackets, drops);
         let mut sends = Sends::default();
         let network = Network { shortcuts, ..config.into() };

@@ -101,7 +101,7 @@ fn resolve_queue_up(
     let Some(stack) = config.stack.as_ref().filter(|_| !table.queue.is_absent()) else { return Ok(()) };
     let rate_bps = config.of_uplink(&stack.uplink).peak_bps();
     let found = resolve_queue("nr.uplink.queue", &mut table.queue, rate_bps, users.packets(), slot)?;
-    let uplink = &mut config.stack.as_mut().expect("there is one").uplink;
+    let uplink = &mut config.stack.as_mut().expect("an uplink needs the stack").uplink;
     uplink.queue = found.limit();
     if let QueueConfig::DropTail(_) = found {
         // A queue table with a limit alone is equivalent to the key limit.

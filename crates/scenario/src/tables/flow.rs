@@ -535,7 +535,7 @@ impl Flow {
         let mut merged = json(tcp);
         merge_value(&mut merged, &json(&self.tcp));
         // Both parts were parsed before.
-        serde_json::from_value(merged).expect("a table of tcp")
+        serde_json::from_value(merged).expect("merged tables of tcp stay valid")
     }
 
     /// Bytes of a data packet on the wire: the flow's own value, or that of the link.
