@@ -1,24 +1,24 @@
-//! The delay of an empty path, and when it changed.
+//! Base delay of a path, and the times when it changed.
 
 use crate::levels::segments;
 
-/// A base delay that holds for some time.
+/// Base delay that holds for some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelayLevel {
-    /// From when on.
+    /// Start of the level, in seconds.
     pub from_s: f64,
-    /// The delay.
+    /// Base delay in seconds.
     pub delay_s: f64,
 }
 
-/// Fewer packets in a window say nothing of its base delay.
+/// Minimum number of packets in a window for a base delay.
 const FEWEST: usize = 30;
 
-/// Minima are exponential beyond the delay, not normal: a change must be worth more.
+/// Penalty of a change, larger than for normal noise: minima are exponentially distributed above the delay.
 const PENALTY: f64 = 12.0;
 
-/// The base delay over time, of (time, delay beyond what the queue explains): minima of windows, joined where they are the
-/// same. Changes are found as change points of the minima; windows with fewer than 30 packets are left out.
+/// Base delay over time, from points of (time, delay beyond that explained by the queue), in seconds. Change points are
+/// found in the minima of windows; windows with fewer than 30 packets are left out.
 pub fn base_delays(points: &[(f64, f64)], window_s: f64) -> Vec<DelayLevel> {
     let mut windows: Vec<(f64, f64, usize)> = Vec::new();
     for &(at, delay) in points {
@@ -46,8 +46,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// A path of 20 ms that becomes one of 31 ms after 60 s, with queueing of 5 ms in the mean: the minimum of n is m / n too
-    /// high.
+    /// A path of 20 ms that becomes one of 31 ms after 60 s, with a mean queueing delay of 5 ms: the minimum of n is m
+    /// / n too high.
     #[test]
     fn a_change_of_path_is_found_where_it_was() {
         let mut stream = RunSeed { seed: 1, run: 0 }.stream("base");

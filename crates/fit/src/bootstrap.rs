@@ -1,9 +1,9 @@
-//! Resampled blocks of a record, and quantiles.
+//! Resampling of blocks of a record, random draws, and quantiles.
 
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// The value below which a share of the sorted values lies, interpolated.
+/// Quantile of sorted values at `share`, interpolated.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     if sorted.is_empty() {
         return f64::NAN;
@@ -14,7 +14,7 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (at - at.floor()) * (sorted[above] - sorted[below])
 }
 
-/// The middle value.
+/// Median.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;
@@ -23,9 +23,9 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     *values.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
-/// The two-sided interval of a sample: another draw of the same distribution is in it with that probability. Below value k of n in order
-/// a share k / (n + 1) lies in the mean (David and Nagaraja, Order Statistics, 2003, section 2.1); a level that needs more values than
-/// there are has the ends of the sample.
+/// Two-sided prediction interval of a sample: it contains another draw of the same distribution with probability
+/// `level`. On average a share k / (n + 1) lies below value k of n in order (David and Nagaraja, Order Statistics,
+/// 2003, section 2.1); a level that needs more values gives the range of the sample.
 pub(crate) fn interval(values: &[f64], level: f64) -> (f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -34,7 +34,8 @@ pub(crate) fn interval(values: &[f64], level: f64) -> (f64, f64) {
     (of((1.0 - level) / 2.0), of(f64::midpoint(1.0, level)))
 }
 
-/// Weights of blocks: how often each is drawn of as many draws with replacement.
+/// Bootstrap weights: the number of times that each block is drawn, in as many draws with replacement as there are
+/// blocks.
 pub(crate) fn weights(blocks: usize, stream: &mut Stream) -> Vec<f64> {
     let mut found = vec![0.0; blocks];
     for _ in 0..blocks {
@@ -43,13 +44,13 @@ pub(crate) fn weights(blocks: usize, stream: &mut Stream) -> Vec<f64> {
     found
 }
 
-/// A draw of the standard normal distribution (Box and Muller 1958).
+/// Draw of the standard normal distribution (Box and Muller 1958).
 pub(crate) fn normal(stream: &mut Stream) -> f64 {
     let (first, second): (f64, f64) = (stream.random(), stream.random());
     (-2.0 * libm::log(1.0 - first)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * second)
 }
 
-/// A draw of the gamma distribution with that shape and scale 1 (Marsaglia and Tsang 2000).
+/// Draw of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang 2000).
 pub(crate) fn gamma(shape: f64, stream: &mut Stream) -> f64 {
     if shape < 1.0 {
         let uniform: f64 = stream.random();
@@ -71,8 +72,8 @@ pub(crate) fn gamma(shape: f64, stream: &mut Stream) -> f64 {
     }
 }
 
-/// A draw of the share of what happened in `events` of `trials`, each of which is worth as many as say the same:
-/// the posterior of Jeffreys' prior.
+/// Draw of a probability from the posterior of Jeffreys' prior, after `events` of `trials`; correlated events are given
+/// as an equivalent number of independent ones.
 pub(crate) fn share(events: f64, trials: f64, stream: &mut Stream) -> f64 {
     let a = gamma(events + 0.5, stream);
     let b = gamma((trials - events).max(0.0) + 0.5, stream);

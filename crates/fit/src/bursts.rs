@@ -1,50 +1,50 @@
-//! Losses in bursts: a channel of two states that forgets its state over time.
+//! Bursty losses: a two-state channel whose memory decays in time.
 //!
-//! A loss and what becomes of a packet so much later are correlated by `exp(-forgets * time)`, of a chain of two states in continuous time.
-//! Packets that are far apart see few of its states, so time counts, not packets. What is said of a pair of packets is the likelihood of the chain's
-//! transition over the time between their departures.
+//! The losses of two packets a time apart have correlation `exp(-forgets * time)`, from a two-state chain in continuous
+//! time. Packets that are far apart sample few of its states, so time counts, not packets. A pair of packets
+//! contributes the likelihood of the chain's transition over the time between their departures.
 
 use crate::bootstrap::weights;
 use crate::record::{Fate, Record};
 use crossfade_core::Stream;
 
-/// Blocks of the record, of which the bootstrap draws.
+/// Number of blocks of the record for the bootstrap.
 const BLOCKS: usize = 40;
-/// The bootstrap of so many blocks knows too little of their differences: its variance is short by one block of them, and a few blocks tell a
-/// deviation as Student's t does with one degree of freedom less (2.023 for 1.960). Deviations of the logarithm are so many times wider.
+/// Correction for the finite number of bootstrap blocks, applied to deviations of the logarithm: the variance lacks one
+/// block, and deviations follow Student's t with one degree of freedom fewer (2.023 instead of 1.960).
 const FEW_BLOCKS: f64 = 1.0127 * 2.023 / 1.960;
-/// From one time between packets to the next, of those that count as one.
+/// Ratio of successive times between packets that are binned together.
 const STEP: f64 = 1.05;
-/// In packet times: shorter times are one, and so are longer ones.
+/// Limits of the time between packets, in packet times; times beyond them count as the limit.
 const SHORTEST: f64 = 1e-2;
 const LONGEST: f64 = 1e5;
-/// How much is forgotten in a packet time: between these.
+/// Limits of the forgetting rate, per packet time.
 const LEAST: f64 = 1e-4;
 const MOST: f64 = 20.0;
 const COARSE: f64 = 1.3;
-/// Fewer losses tell no bursts.
+/// Minimum number of losses to find bursts.
 const FEWEST: u64 = 10;
-/// The logarithm of the ratio of likelihoods that independent losses exceed once in a hundred times (half of chi-square's 6.63).
+/// Logarithm of the likelihood ratio that independent losses exceed with probability 1 % (half of chi-square's 6.63).
 const SIGNIFICANT: f64 = 3.32;
 
-/// How many pairs of packets are so far apart, by whether the first was lost and whether the second was.
+/// Number of pairs of packets with one time apart, by the loss of the first and of the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Pairs {
     seconds: f64,
     counts: [[f64; 2]; 2],
 }
 
-/// A channel that loses in bursts.
+/// Channel with bursty losses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bursts {
-    /// The share of packets that it loses.
+    /// Loss probability of packets.
     pub share: f64,
-    /// How fast it forgets, per second.
+    /// Rate of forgetting, per second.
     pub forgets: f64,
     blocks: Vec<Vec<Pairs>>,
 }
 
-/// A packet whose fate is known: when it left the link, and whether it was lost.
+/// Packet with a known fate: time at which it left the link, and whether it was lost.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     left_s: f64,
@@ -52,8 +52,9 @@ struct Known {
 }
 
 impl Bursts {
-    /// The channel behind the losses of packets that are not `excluded`, which left the link at these times; a packet takes it `packet_s`. None if the
-    /// channel of the first half does not predict the second half's losses better than independence does.
+    /// Estimates the channel from the packets that are not `excluded`; `left` are their departure times, `packet_s` is
+    /// the packet time. `None` if the channel of the first half does not predict the losses of the second half better
+    /// than independence does.
     pub(crate) fn new(record: &Record, excluded: &[bool], left: &[f64], packet_s: f64) -> Option<Self> {
         let known: Vec<Known> = (record.packets().iter().zip(left).zip(excluded))
             .filter(|((packet, left), excluded)| {
@@ -100,7 +101,7 @@ impl Bursts {
         Some(Self { forgets, ..found })
     }
 
-    /// The logarithm of the probability of the second of two packets.
+    /// Logarithm of the probability of the second packet's fate, given the first's.
     fn log_of(&self, pair: &[Known], packet_s: f64) -> f64 {
         let apart = (pair[1].left_s - pair[0].left_s).max(SHORTEST * packet_s);
         let kept = libm::exp(-self.forgets * apart);
@@ -121,7 +122,7 @@ impl Bursts {
         found
     }
 
-    /// How fast the channel may forget, as far as the record knows it: of blocks drawn with replacement.
+    /// Draw of the forgetting rate from its uncertainty, by bootstrap of blocks.
     pub(crate) fn draw(&self, random: &mut Stream) -> f64 {
         let merged = self.merged(&weights(BLOCKS, random));
         let (mut lost, mut all) = (0.0, 0.0);
@@ -138,13 +139,13 @@ impl Bursts {
         self.forgets * libm::pow(of_blocks / self.forgets, FEW_BLOCKS)
     }
 
-    /// The mean length of a burst in steps of so long, of a channel that forgets so fast.
+    /// Mean length of a burst in steps of `step_s`, for a channel with forgetting rate `forgets`.
     pub fn mean_burst(&self, forgets: f64, step_s: f64) -> f64 {
         1.0 / ((1.0 - self.share) * (1.0 - libm::exp(-forgets * step_s)))
     }
 }
 
-/// Pairs of neighbours by how far they are apart, in each block of the record.
+/// Pairs of successive packets by their time apart, in each block of the record.
 fn blocks(known: &[Known], packet_s: f64) -> Vec<Vec<Pairs>> {
     let bins = (libm::log(LONGEST / SHORTEST) / libm::log(STEP)).ceil() as usize + 1;
     let mut found = vec![vec![Pairs::default(); bins]; BLOCKS];
@@ -161,7 +162,7 @@ fn blocks(known: &[Known], packet_s: f64) -> Vec<Vec<Pairs>> {
     found
 }
 
-/// The probability of the second fate after the first, of which a share is kept.
+/// Probability of the second fate given the first, if the share `kept` of the correlation remains.
 fn probability(first: bool, second: bool, share: f64, kept: f64) -> f64 {
     let at_random = if second { share } else { 1.0 - share };
     if first == second { at_random + (1.0 - at_random) * kept } else { at_random * (1.0 - kept) }
@@ -185,7 +186,7 @@ fn likelihood(pairs: &[Pairs], share: f64, forgets: f64) -> f64 {
     pairs.iter().map(of).sum()
 }
 
-/// The largest of a function with one maximum between two positive ends, to a thousandth of it.
+/// Position of the maximum of a unimodal function between two positive ends, to 0.1 %.
 fn golden(from: f64, to: f64, of: impl Fn(f64) -> f64) -> f64 {
     crate::rate::golden(from, to, 1e-3, |at| -of(at))
 }
@@ -197,7 +198,7 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// Packets that leave each so many slots of 1 ms, over a chain of two states that steps each slot.
+    /// Packets that leave every `each` slots of 1 ms, over a two-state chain that steps per slot.
     fn record(each: u64, p_bg: f64, p_e: f64, packets: u64, seed: u64) -> (Record, Vec<f64>) {
         let mut random = RunSeed { seed, run: 0 }.stream("bursts");
         let p_gb = p_e * p_bg / (1.0 - p_e);
@@ -215,7 +216,7 @@ mod tests {
         (Record::new(found, true).unwrap(), left)
     }
 
-    /// The mean burst is that of the chain, however far packets are apart.
+    /// The mean burst is that of the chain, whatever the distance of packets.
     #[test]
     fn bursts_count_in_time() {
         for each in [1, 2, 3] {
@@ -238,7 +239,7 @@ mod tests {
         assert!(found.count() <= 3);
     }
 
-    /// 95 % intervals of the mean burst hold it.
+    /// 95 % intervals contain the true mean burst.
     #[test]
     fn draws_cover_the_burst() {
         let covered = (0..100).filter(|seed| {

@@ -1,37 +1,37 @@
-//! Clocks of two machines: how much faster one runs.
+//! Clock skew between two machines.
 //!
-//! One-way delays are at least the base delay, plus what the clocks drift apart. The line below all of them that is nearest
-//! to them in the mean is an edge of the lower convex hull of (time, delay), the one that spans the mean time: the linear
+//! One-way delays are at least the base delay plus the drift of the clocks. The line below all of them with the least
+//! mean distance is an edge of the lower convex hull of (time, delay), the one that spans the mean time: the linear
 //! program of Moon, Skelly and Towsley (Infocom 1999).
 
 use crate::record::Record;
 
-/// How the clock of the other end runs.
+/// Clock of the receiver relative to the sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// By how much it is faster: 1e-6 is one part in a million.
+    /// Relative speed: 1e-6 is one part per million faster than the sender's clock.
     pub skew: f64,
-    /// The time that the drift is counted from.
+    /// Time from which the drift is counted, in seconds.
     pub since_s: f64,
 }
 
 impl Clock {
-    /// Corrects a record: the clock of the other end then runs as that of the sender does.
+    /// Returns the record with the receiver's clock corrected to the sender's.
     pub(crate) fn corrected(&self, record: &Record) -> Record {
         record.shifted(|packet| -self.skew * (packet.sent_s - self.since_s))
     }
 }
 
-/// Clocks whose rates differ by more are not clocks: crystals differ by 100 ppm, and are slewed by 500 ppm at most (`adjtime`).
+/// Maximum skew of clocks: crystals differ by 100 ppm, and are slewed by 500 ppm at most (`adjtime`).
 const MOST: f64 = 1e-3;
-/// The path is empty in a window if its shortest delay is this near to the line, as a share of what the clocks drift apart in all; so many of the
-/// windows must be.
+/// Distance from the line, as a share of the total drift, below which the path was empty in a window; and the share of
+/// windows that must be so.
 const NEAR: f64 = 0.25;
 const WINDOWS: usize = 10;
 const FEWEST: f64 = 0.6;
 
-/// The skew of the two clocks of a record with one-way delays. None of a queue that was hardly ever empty: the first packet of an overload
-/// finds it empty, and all others a full one, which is no drift of a clock.
+/// Skew of the two clocks of a record with one-way delays. It is zero if the queue was hardly ever empty: the first
+/// packet of an overload finds it empty and all others find it full, which is no clock drift.
 pub fn skew(record: &Record) -> Clock {
     let delays =
         record.packets().iter().filter_map(|packet| Some((packet.sent_s, packet.seen_s? - packet.sent_s)));
@@ -39,7 +39,7 @@ pub fn skew(record: &Record) -> Clock {
     let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len().max(1) as f64;
     let mut hull: Vec<(f64, f64)> = Vec::new();
     for &point in &points {
-        // Of one time the lowest.
+        // Of equal times keep the lowest delay.
         if let Some(last) = hull.last()
             && last.0 == point.0
         {
@@ -63,7 +63,7 @@ pub fn skew(record: &Record) -> Clock {
     Clock { skew: slope, since_s: record.packets().first().map_or(0.0, |packet| packet.sent_s) }
 }
 
-/// Whether the shortest delays of most windows lie on a line.
+/// Whether the minimum delays of most windows lie on the line.
 fn is_drift(points: &[(f64, f64)], (at, delay): (f64, f64), slope: f64) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return false };
     let lasts = last.0 - first.0;
@@ -85,7 +85,7 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// 60 s of queueing that empties now and then, and a clock that is 50 ppm fast, or slow.
+    /// 60 s of queueing with an occasionally empty queue, and a clock that is 50 ppm fast, or slow.
     #[test]
     fn a_skew_of_50_ppm_is_found_to_1_ppm_from_60_s() {
         for seed in 0..200 {
@@ -107,7 +107,8 @@ mod tests {
         }
     }
 
-    /// Queues of 300 ms and of 3 ms that fill in the first second and are never empty again: 5000 and 50 ppm.
+    /// Queues of 300 ms and of 3 ms that fill in the first second and are never empty again would look like 5000 and 50
+    /// ppm.
     #[test]
     fn a_queue_that_fills_is_no_skew() {
         for full in [0.3, 3e-3] {

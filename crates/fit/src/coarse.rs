@@ -1,8 +1,8 @@
-//! A link from what was carried in stretches of time, such as iperf3 and `ss` tell: no packets, hence less.
+//! Fit of a link to the data carried per interval, as iperf3 and `ss` report it, without single packets.
 //!
-//! Of TCP a stretch tells the rate of the link if the round trip at its end was longer than the shortest one: a queue stood. Of UDP it
-//! does if far more was lost than a channel loses: more was offered than the link carries. Otherwise the rate is a lower bound. Stretches of
-//! one length that show rates of several levels give the rate over time.
+//! An interval of TCP shows the rate of the link if the RTT at its end exceeds the minimum RTT, because of a queue. An
+//! interval of UDP shows it if far more was lost than a channel loses, because of overload. Otherwise the rate is a
+//! lower bound. Intervals of equal length with several rate levels give the rate over time.
 
 use crate::bootstrap::{interval, median, quantile, share, weights};
 use crate::draws::{BEYOND, DRAWS, Draw, USUAL, mean_draws};
@@ -12,87 +12,86 @@ use crate::over_time::{Changes, Window, mean_over_time, table};
 use crossfade_core::{Carried, RunSeed, Stream};
 use thiserror::Error;
 
-/// Stretches of a flow, and what holds for all of them.
+/// Intervals of a flow, and values common to all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretches {
-    /// The stretches.
+    /// Intervals in order.
     pub carried: Vec<Carried>,
-    /// UDP; otherwise TCP.
+    /// Whether the flow is UDP; otherwise it is TCP.
     pub is_udp: bool,
     /// Bytes of a full packet on the wire.
     pub packet_bytes: f64,
-    /// The share of packets that were lost in all, where stretches do not tell.
+    /// Total share of packets lost, if the intervals do not contain it.
     pub lost_share: Option<f64>,
-    /// The shortest round trip, where it was told.
+    /// Minimum RTT in seconds, if reported.
     pub least_rtt_s: Option<f64>,
 }
 
-/// Why stretches cannot be fitted.
+/// Reason why intervals cannot be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CoarseError {
-    /// Too few of them.
+    /// Fewer intervals than needed.
     #[error("{0} intervals in which something was carried: a fit needs at least {FEWEST}")]
     TooFew(usize),
 }
 
-/// A link that explains stretches.
+/// Link that explains the intervals.
 #[derive(Clone, Debug)]
 pub struct CoarseFit {
-    /// The rate in bit/s.
+    /// Rate in bit/s.
     pub rate: Parameter,
-    /// The round trip without queue, in s.
+    /// RTT without queueing, in seconds.
     pub delay: Parameter,
-    /// The limit of the queue in bytes.
+    /// Queue limit in bytes.
     pub queue: Parameter,
-    /// The share of packets lost at random.
+    /// Probability of random loss.
     pub loss: Parameter,
     /// Packets lost at random, and those lost while a queue stood.
     pub lost: (f64, f64),
-    /// The share of time in which the rate of the link was seen.
+    /// Share of time in which the rate of the link was observed.
     pub busy_share: f64,
-    /// From the first to the last.
+    /// Time from the first to the last interval, in seconds.
     pub lasts_s: f64,
-    /// What was carried in all that time, in bit/s.
+    /// Mean carried rate in bit/s.
     pub carried_bps: f64,
-    /// The rate over time, of one that changes: from when on since the first stretch, and bit/s; else nothing.
+    /// Rate over time as pairs of start time in seconds and bit/s; empty if constant.
     pub rates: Vec<(f64, f64)>,
-    /// The levels of that rate, from low to high, by a hidden Markov chain.
+    /// Rate levels of a hidden Markov chain, in ascending order.
     pub levels: Vec<RateLevel>,
-    /// By how much change points predict held-out stretches better than a constant: the ratio of mean squared errors.
+    /// Ratio of mean squared errors on held-out intervals: change points over a constant.
     pub held_out: Option<f64>,
-    /// Whether each stretch that was given tells the rate.
+    /// Whether each given interval shows the rate.
     pub tells: Vec<bool>,
-    /// Packets in all.
+    /// Total number of packets.
     pub packets: f64,
-    /// Values that explain the stretches together.
+    /// Joint draws of the parameters that explain the intervals.
     pub draws: Vec<Draw>,
 }
 
-/// Fewer stretches are not fitted.
+/// Minimum number of intervals for a fit.
 const FEWEST: usize = 3;
-/// A queue stood if the round trip was longer by this, in s, and by this share.
+/// Increase of the RTT in seconds, and relative, that shows a queue.
 const STOOD: (f64, f64) = (1e-3, 0.1);
-/// More was offered than carried if at least this share was lost.
+/// Share of lost packets that shows an overload.
 const OVERLOADED: f64 = 0.05;
-/// The rate was seen if a queue stood in so many stretches.
+/// Minimum number of intervals with a queue to observe the rate.
 const FEWEST_SEEN: usize = 3;
 const LEVEL: f64 = 0.9;
-/// More stretches give no rate over time.
+/// Maximum number of intervals for a rate over time.
 const MOST_STRETCHES: usize = 20_000;
-/// Stretches are of one length if they differ by less than this share.
+/// Relative difference below which intervals count as equally long.
 const ALIKE: f64 = 0.1;
-/// Fewer packets without a queue tell little of what a channel loses.
+/// Minimum number of packets without a queue to estimate the channel's losses.
 const FEWEST_PACKETS: f64 = 1000.0;
-/// Between these a loss lies of which nothing is known.
+/// Limits of a loss probability of which nothing is known.
 const LEAST_LOSS: f64 = 1e-4;
 const MOST_LOSS: f64 = 0.02;
 
 impl CoarseFit {
-    /// Fits a link; `seed` is that of the bootstrap.
+    /// Fits a link; `seed` seeds the bootstrap.
     ///
-    /// # Errors
-    /// Too few stretches.
+    /// # Errors Too few intervals.
     #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
     pub fn new(of: &Stretches, seed: u64) -> Result<Self, CoarseError> {
         let carried: Vec<Carried> = of.carried.iter().copied().filter(is_whole).collect();
@@ -135,7 +134,7 @@ impl CoarseFit {
             points.iter().map(|[of_rate, ..]| most * libm::pow(BEYOND, *of_rate)).collect()
         };
 
-        // What was lost while no queue stood was lost at random.
+        // Losses while no queue stood are random losses.
         let sums = |of: &[Carried]| {
             of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + lost_in(at) * at.packets, sum.1 + at.packets))
         };
@@ -144,7 +143,7 @@ impl CoarseFit {
             random_losses.1 > 0.0 && (of.lost_share.is_some() || carried.iter().any(|at| at.lost.is_some()));
         let loss = if random_losses.1 > 0.0 { random_losses.0 / random_losses.1 } else { 0.0 };
 
-        // The queue held at least what the longest round trip tells.
+        // The queue held at least the data that the longest RTT implies.
         let delay_s = least.unwrap_or(0.0);
         let held = rtts().fold(delay_s, f64::max) - delay_s;
         let low = (held * value / 8.0).max(of.packet_bytes);
@@ -203,29 +202,29 @@ impl CoarseFit {
     }
 }
 
-/// A share of losses of which nothing is known: none in half of the cases, else of all orders of magnitude up to 2 %.
+/// Loss probability of which nothing is known: zero in half of the cases, else log-uniform up to 2 %.
 fn unknown_loss(uniform: f64) -> f64 {
     if uniform < 0.5 { 0.0 } else { LEAST_LOSS * libm::pow(MOST_LOSS / LEAST_LOSS, 2.0 * uniform - 1.0) }
 }
 
-/// Whether something was carried in a time.
+/// Whether an interval is complete and carried data.
 fn is_whole(of: &Carried) -> bool {
     of.bytes > 0.0 && of.to_s > of.from_s
 }
 
-/// The rate over time.
+/// Rate over time.
 #[derive(Default)]
 struct OverTime {
-    /// From when on since the first stretch, and bit/s; nothing of a constant rate.
+    /// Rows of start time since the first interval and bit/s; empty if constant.
     rows: Vec<(f64, f64)>,
-    /// The logarithm of the rate in steps of so long, where it was seen; nothing of a constant rate.
+    /// Logarithm of the rate per interval, if observed; empty if constant.
     series: Vec<Option<f64>>,
     step_s: f64,
     held_out: Option<f64>,
 }
 
 impl OverTime {
-    /// Rates over stretches of one length, of which those tell the rate in which a queue stood.
+    /// Rates over intervals of equal length, of which those with a queue show the rate.
     fn new(of: &Stretches, stood: impl Fn(&Carried) -> bool, arrived: impl Fn(&Carried) -> f64) -> Self {
         let (Some(first), Some(last)) = (of.carried.first(), of.carried.last()) else {
             return Self::default();
@@ -244,7 +243,7 @@ impl OverTime {
         let mut outages: Vec<(f64, f64)> = Vec::new();
         for at in &of.carried {
             let index = place(at).round() as usize;
-            // Of UDP above the rate of the link nothing that comes is an outage.
+            // With UDP above the link's rate, an interval without arrivals is an outage.
             if of.is_udp && arrived(at) <= 0.0 {
                 let from_s = index as f64 * step_s;
                 match outages.last_mut() {
@@ -266,7 +265,7 @@ impl OverTime {
     }
 }
 
-/// The median of values drawn with replacement.
+/// Median of a bootstrap sample of the values.
 fn resampled(values: &[f64], random: &mut Stream) -> f64 {
     let drawn = weights(values.len(), random);
     let mut found: Vec<f64> = values
@@ -332,7 +331,7 @@ mod tests {
         assert!((60..140).contains(&fit.draws.iter().filter(|draw| draw.loss == 0.0).count()));
     }
 
-    /// UDP at 60 Mbit/s over a link of 20 and 50 Mbit/s in turns, and of nothing in two seconds.
+    /// UDP at 60 Mbit/s over a link that alternates between 20 and 50 Mbit/s, with an outage of two seconds.
     #[test]
     fn stretches_show_a_rate_that_changes() {
         let rate = |second: usize| match second {
@@ -350,10 +349,10 @@ mod tests {
         }
         assert_eq!(fit.rate.verdict, Verdict::Identified);
         assert!((fit.rate.value - (17.0 * 20e6 + 11.0 * 50e6) / 30.0).abs() < 1e4, "{:?}", fit.rate);
-        // All of it was overloaded: of what a channel loses nothing is known.
+        // All intervals were overloaded: the channel's losses are unknown.
         assert_eq!(fit.loss.verdict, Verdict::NotIdentified);
         assert!(fit.draws.iter().all(|draw| draw.loss <= 0.02));
-        // Of one rate there is no table, nor of stretches that are not equally long.
+        // A single rate gives no table, nor do intervals of different lengths.
         for at in &mut of.carried {
             at.lost = Some(0.5 * at.packets);
         }

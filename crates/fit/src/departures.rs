@@ -1,12 +1,12 @@
-//! When packets left the queue, and what was in it: by the record alone, whatever the rate was.
+//! Departures of packets from the queue, and its content, from the record alone at any rate.
 //!
-//! A packet whose arrival was seen had left the link the base delay before that. What a packet found in the queue is what was
-//! sent before it and had not left yet. Nothing of this needs the rate, so it holds for a rate that changes, and in outages.
+//! A packet with an observed arrival left the link one base delay earlier. A packet finds in the queue the data sent
+//! before it that had not left yet. This needs no rate, so it also holds for varying rates and outages.
 
 use crate::record::{Fate, Record};
 
-/// When each packet whose arrival was seen had left the link, the base delay before; not a number of the others. What left behind a
-/// packet left after it.
+/// Departure time of each packet with an observed arrival, one base delay earlier; NaN for other packets. Departures
+/// are made monotonic, since packets keep their order.
 pub(crate) fn seen_departures(record: &Record, base_s: f64) -> Vec<f64> {
     let packets = record.packets();
     let mut found = vec![f64::NAN; packets.len()];
@@ -20,9 +20,9 @@ pub(crate) fn seen_departures(record: &Record, base_s: f64) -> Vec<f64> {
     found
 }
 
-/// When each packet left the link, by the sender's clock; not a number of those that a full queue dropped. Packets keep their
-/// order. Where the departure of a packet was not seen, those around it tell, by the bytes between them; it is no later than a link of
-/// about `rate_bps` would have sent it, if that was idle then until the one came whose departure was seen.
+/// Departure time of each packet from the link, by the sender's clock; NaN for packets that a full queue dropped.
+/// Packets keep their order. Unobserved departures are interpolated by bytes between observed ones, but are no later
+/// than a link of about `rate_bps` would allow, if it was idle until the next observed departure.
 pub(crate) fn departures(
     record: &Record,
     base_s: f64,
@@ -31,7 +31,7 @@ pub(crate) fn departures(
 ) -> Vec<f64> {
     let packets = record.packets();
     let mut found = seen_departures(record, base_s);
-    // Bytes since the last departure that was seen, and packets since then.
+    // Packets, with their bytes, since the last observed departure.
     let (mut last, mut between) = (f64::NEG_INFINITY, Vec::<(usize, f64)>::new());
     let mut bytes = 0.0;
     for index in 0..packets.len() {
@@ -53,7 +53,7 @@ pub(crate) fn departures(
     found
 }
 
-/// Departures between two that were seen, the second of which is that of packet `next`.
+/// Fills in departures between two observed ones, the second of which is of packet `next`.
 fn fill(
     found: &mut [f64],
     record: &Record,
@@ -68,7 +68,7 @@ fn fill(
             Some(*last)
         })
         .collect();
-    // Behind the last time at which the link was idle, the bytes tell.
+    // After the last idle time of the link, interpolate by bytes.
     let sent_next = |at: usize| between.get(at + 1).map_or(next, |of| of.0);
     let idle = (0..between.len())
         .rev()
@@ -91,7 +91,7 @@ fn fill(
     }
 }
 
-/// What each packet found before it in bytes, the one that is being sent with it.
+/// Bytes in the queue that each packet found, including the one in transmission.
 pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
     let packets = record.packets();
     let (mut oldest, mut bytes) = (0, 0.0_f64);
@@ -115,8 +115,8 @@ pub(crate) fn found_before(record: &Record, departures: &[f64]) -> Vec<f64> {
     found
 }
 
-/// What each packet found before it in bytes at a constant rate: what the link needs until the packet in front has left. Of those that
-/// were dropped nothing is in it, of those that a channel lost all, as they took their time.
+/// Bytes in the queue that each packet found at a constant rate, from the time until its predecessor left. Dropped
+/// packets do not count as content; packets lost by a channel do, since they used the link.
 pub(crate) fn found_by_delay(record: &Record, departures: &[f64], rate_bps: f64) -> Vec<f64> {
     let mut last = f64::NEG_INFINITY;
     let of = |(packet, left): (&crate::record::Packet, &f64)| {
@@ -129,12 +129,12 @@ pub(crate) fn found_by_delay(record: &Record, departures: &[f64], rate_bps: f64)
     record.packets().iter().zip(departures).map(of).collect()
 }
 
-/// A time between two departures in which the link was never idle.
+/// Time between two departures in which the link was never idle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
-    /// The bits that it sent in that, and of how many packets they are.
+    /// Bits sent in the gap, and their number of packets.
     pub(crate) bits: f64,
     pub(crate) packets: f64,
 }
@@ -149,13 +149,13 @@ impl Gap {
     }
 }
 
-/// The times in which the link was busy. Between two departures that were seen it was if the second packet had come to the queue
-/// before the first left it, by `margin_s` at least. Then all between them is what the link sent in that time. The last packet of a
-/// train that is acknowledged alone says nothing: its acknowledgement may have waited for another packet.
+/// Busy periods of the link. It was busy between two observed departures if the second packet reached the queue at
+/// least `margin_s` before the first left; it then sent all packets between them in that time. The last packet of a
+/// train with an ACK of its own is left out: the ACK may have waited for another packet.
 pub(crate) fn busy(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Gap> {
     let packets = record.packets();
     let slack = record.tick_s() + margin_s;
-    // When the next packet that arrived was sent.
+    // Sending time of the next packet that arrived.
     let mut nexts = vec![f64::INFINITY; packets.len()];
     let mut next = f64::INFINITY;
     for (index, packet) in packets.iter().enumerate().rev() {
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::record::Packet;
 
-    /// 1000 B at 1 Mbit/s, 8 ms each, with an outage of 100 ms; every second packet is seen.
+    /// 1000 B at 1 Mbit/s, 8 ms each, with an outage of 100 ms; every second packet is observed.
     fn record() -> Record {
         let mut at = 0.0_f64;
         let packets = (0..400).map(|index: u32| {
@@ -220,7 +220,7 @@ mod tests {
         assert!((of[0] - 4e-3).abs() < 5e-3 && (of[1] - 16e-3).abs() < 1e-9, "{:?}", &of[..4]);
         let found = found_before(&record, &of);
         assert_eq!(found[..5], [0.0, 1000.0, 2000.0, 3000.0, 0.0]);
-        // The outage leaves packets behind, which the next trains find.
+        // The outage builds a queue, which the next trains find.
         assert!(found[204] >= 2000.0, "{:?}", &found[200..210]);
     }
 
@@ -234,8 +234,8 @@ mod tests {
         assert_eq!(gaps.len() - usual.len(), 1, "the outage");
     }
 
-    /// Pairs of 1000 B at 1 Mbit/s, 100 ms apart, of which the second packet of one is lost, so that neither is acknowledged in time: both
-    /// left at once, not spread until the next pair came.
+    /// Pairs of 1000 B at 1 Mbit/s, 100 ms apart; the second packet of one pair is lost, so neither is acknowledged in
+    /// time. Both left at once, not spread until the next pair.
     #[test]
     fn what_was_not_seen_left_before_the_link_was_idle() {
         let packets = (0..400).map(|index: u32| {

@@ -1,4 +1,4 @@
-//! Values of all parameters that explain a record together.
+//! Joint draws of all parameters that explain a record.
 
 use crate::bootstrap::weights;
 use crate::even::Even;
@@ -6,30 +6,31 @@ use crate::losses::Losses;
 use crate::queue_limit::QueueLimit;
 use crossfade_core::Stream;
 
-/// Values of all parameters that explain the record together.
+/// Joint values of all parameters that explain the record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
-    /// The rate in bit/s.
+    /// Rate in bit/s.
     pub rate_bps: f64,
-    /// The delay without queue and transmission, in s.
+    /// Delay without queueing and transmission, in seconds.
     pub delay_s: f64,
-    /// The limit of the queue in bytes.
+    /// Queue limit in bytes.
     pub queue_bytes: f64,
-    /// The share of packets lost at random.
+    /// Probability of random loss.
     pub loss: f64,
-    /// The mean length of a burst of losses, in packet times at the rate; none of independent losses.
+    /// Mean length of a loss burst in packet times at the rate; `None` for independent losses.
     pub mean_burst: Option<f64>,
 }
 
-/// So many draws of the parameters are made.
+/// Number of draws.
 pub(crate) const DRAWS: usize = 200;
-/// A rate that is only bounded may be so many times higher.
+/// Largest assumed factor of a rate over its lower bound.
 pub(crate) const BEYOND: f64 = 4.0;
-/// A queue that was never full may be so many times longer than what it held, and holds between these shares of what is under way.
+/// Largest assumed factor of a queue limit over the content observed, for a queue that was never full, and its usual
+/// limits as shares of the data in flight.
 const LONGEST: f64 = 4.0;
 pub(crate) const USUAL: [f64; 2] = [0.2, 5.0];
 
-/// Between which limits of the queue, in bytes, draws lie, and whether all orders of magnitude between them are as likely.
+/// Range of the queue limit in bytes for draws, and whether it is log-uniform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueueEnds {
     pub(crate) low: f64,
@@ -38,10 +39,10 @@ pub(crate) struct QueueEnds {
 }
 
 impl QueueEnds {
-    /// Ends of the limit of a queue of which the record says this.
+    /// Range of the queue limit that the record implies.
     pub(crate) fn new(limit: &QueueLimit, full: f64) -> Self {
-        // A packet that came through found the one being sent and all others within the limit, itself too: what it found is at
-        // most the limit. One that was dropped found more than the limit beside the one being sent, of which a part was left.
+        // A packet that came through found at most the limit in the queue, itself included and the one in transmission
+        // apart. A dropped packet found more than the limit, besides a part of the one in transmission.
         let low = limit.held_bytes.max(full);
         match limit.dropped_bytes {
             Some(dropped) => Self { low, high: (dropped - full).max(low), is_bound: false },
@@ -49,8 +50,7 @@ impl QueueEnds {
         }
     }
 
-    /// Ends of the limit of a queue that was never full, with so much under way: those of usual queues, if it held
-    /// less.
+    /// Range of the limit of a queue that was never full: that of usual queues for `under_way`, unless it held more.
     fn usual(&self, under_way: f64) -> (f64, f64) {
         (self.low.max(USUAL[0] * under_way), self.high.max(USUAL[1] * under_way))
     }
@@ -65,34 +65,35 @@ impl QueueEnds {
     }
 }
 
-/// A rate that is only bounded: what of the shortest delay was transmission is not known either.
+/// Rate with a lower bound only: the share of transmission in the minimum delay is then unknown too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub(crate) rate_bps: f64,
-    /// The shortest delay of a full packet, of so many bits, and what is added for the reverse path; of one that was not
-    /// recorded none, it is as long.
+    /// Minimum delay of a full packet in seconds, its bits, and the delay of the reverse path; if not recorded, the
+    /// latter is assumed equal to the forward one.
     pub(crate) least_s: f64,
     pub(crate) bits: f64,
     pub(crate) back_s: Option<f64>,
 }
 
 impl Bound {
-    /// The delay there and back without transmission, at a rate.
+    /// Delay in both directions without transmission, at a rate.
     pub(crate) fn delay_s(&self, rate_bps: f64) -> f64 {
         let there = (self.least_s - self.bits / rate_bps).max(0.0);
         there + self.back_s.unwrap_or(there)
     }
 }
 
-/// What a record leaves open: a rate that is only bounded, or for how long a queue that was never empty stood.
+/// Parameters that a record leaves open: a rate with a lower bound only, or the standing time of a queue that was never
+/// empty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unknown {
     pub(crate) bound: Option<Bound>,
     pub(crate) standing_s: Option<f64>,
 }
 
-/// Draws of all parameters, of rates and base delays that belong together. Of a rate that is only bounded, and of such a queue,
-/// all orders of magnitude up to an assumed end are as likely. A full packet has so many bits.
+/// Joint draws of all parameters, from pairs of rates and base delays. A rate with a lower bound only, and a standing
+/// queue, are drawn log-uniformly up to an assumed end. `full_bits` are the bits of a full packet.
 pub(crate) fn draws_of(
     of_rate: &[(f64, f64)],
     unknown: Unknown,
@@ -111,7 +112,7 @@ pub(crate) fn draws_of(
         let delay_s = (delay_s - stood_s).max(0.0);
         let queue_bytes = queue.at(of_queue, rate_bps / 8.0 * delay_s) + rate_bps / 8.0 * stood_s;
         let loss = losses.draw(of_loss < 0.5, random);
-        // The channel forgets over time, and a packet time is that of the rate.
+        // The channel's memory decays in time, and the packet time depends on the rate.
         let mean_burst =
             losses.bursts.as_ref().map(|of| of.mean_burst(of.draw(random), full_bits / rate_bps));
         Draw { rate_bps, delay_s, queue_bytes, loss, mean_burst }
@@ -119,7 +120,7 @@ pub(crate) fn draws_of(
     of_rate.iter().map(draw).collect()
 }
 
-/// Means of the rates of windows, of which blocks are drawn with replacement; `usual_bps` where none was seen.
+/// Mean rates of bootstrap samples of windows in blocks; `usual_bps` if no window shows a rate.
 pub(crate) fn mean_draws(series: &[Option<f64>], usual_bps: f64, stream: &mut Stream) -> Vec<f64> {
     let there: Vec<f64> = series.iter().flatten().map(|rate| libm::exp(*rate)).collect();
     let blocks: Vec<&[f64]> = there.chunks(20).collect();

@@ -1,16 +1,16 @@
-//! Points that fill a cube evenly, however few of them are taken.
+//! Low-discrepancy points in the unit cube.
 
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// Multiples of three quadratic irrationals, modulo 1, from a random point on (Kronecker's sequence; Kuipers and Niederreiter, Uniform
-/// Distribution of Sequences, 1974, section 2.3: the discrepancy of each side is least for such numbers). What is assumed, not measured, is
-/// drawn so: ten of these draws span a range, ten independent ones often do not.
+/// Kronecker sequence: multiples of three quadratic irrationals modulo 1, from a random start (Kuipers and
+/// Niederreiter, Uniform Distribution of Sequences, 1974, section 2.3: such numbers have the least discrepancy per
+/// side). Assumed values are drawn so, since ten of these draws span a range, and ten independent ones often do not.
 pub(crate) struct Even {
     at: [f64; 3],
 }
 
-/// The golden ratio, and the roots of 3 and of 2, each less its integer part.
+/// Golden ratio, and the roots of 3 and 2, each without its integer part.
 const STEPS: [f64; 3] = [0.618_033_988_749_894_9, 0.732_050_807_568_877_2, 0.414_213_562_373_095_1];
 
 impl Even {
@@ -18,7 +18,7 @@ impl Even {
         Self { at: std::array::from_fn(|_| random.random()) }
     }
 
-    /// The next point of the unit cube.
+    /// Next point of the unit cube.
     pub(crate) fn next(&mut self) -> [f64; 3] {
         for (at, step) in self.at.iter_mut().zip(STEPS) {
             *at = (*at + step).fract();

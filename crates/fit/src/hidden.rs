@@ -1,44 +1,45 @@
-//! A series as a hidden Markov chain: levels, how long each lasts, and which of them it is at any time, also where nothing was seen.
+//! Hidden Markov chain of a series: its levels, their durations, and the level at each step, also without observations.
 //!
-//! Values of a level are normal, with one variance for all. The chain is found by the algorithm of Baum and Welch (Baum et al., Annals of
-//! Mathematical Statistics 41(1), 1970), with steps without a value; how many levels there are by the Bayesian information criterion.
+//! Values of a level are normal, with one variance for all levels. The chain is estimated by the Baum-Welch algorithm
+//! (Baum et al., Annals of Mathematical Statistics 41(1), 1970), which allows missing values; the Bayesian information
+//! criterion gives the number of levels.
 
 use crate::bootstrap::quantile;
 
-/// More levels than these are not told apart.
+/// Maximum number of levels.
 const MOST_LEVELS: usize = 8;
 const ROUNDS: usize = 40;
-/// Rounds end where the likelihood rises by less.
+/// Increase of the log-likelihood below which iteration stops.
 const SETTLED: f64 = 1e-3;
-/// So many values a level are the fewest.
+/// Minimum number of values per level.
 const FEWEST: usize = 20;
-/// A chain begins with levels that last so many steps.
+/// Initial mean duration of a level, in steps.
 const LASTS: f64 = 10.0;
-/// Values of a level differ by this at least, beside the scale of all.
+/// Minimum standard deviation of a level, relative to the scale of all values.
 const LEAST_DEVIATION: f64 = 1e-3;
 
-/// A hidden Markov chain of a series.
+/// Hidden Markov chain of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hidden {
-    /// The levels, from low to high.
+    /// Levels in ascending order.
     pub levels: Vec<f64>,
-    /// The standard deviation of the values of a level.
+    /// Standard deviation of the values of a level.
     pub deviation: f64,
-    /// The probability of each level after each.
+    /// Transition probabilities: a row per level, a column per next level.
     pub transitions: Vec<Vec<f64>>,
-    /// The level of each step: the likeliest one by all values.
+    /// Most likely level of each step, given all values.
     pub states: Vec<usize>,
     likelihood: f64,
 }
 
 impl Hidden {
-    /// The chain of as many levels as explain a series best; none of one with too few values.
+    /// Chain with the number of levels that explains a series best; `None` with too few values.
     pub fn new(values: &[Option<f64>]) -> Option<Self> {
         let count = values.iter().flatten().count();
         let mut best: Option<(f64, Self)> = None;
         for levels in 1..=MOST_LEVELS.min(count / FEWEST) {
             let found = Self::with(values, levels);
-            // Means, transitions and the variance.
+            // Parameters: means, transitions and the variance.
             let parameters = (levels + levels * (levels - 1) + 1) as f64;
             let criterion = parameters * libm::log(count as f64) - 2.0 * found.likelihood;
             match &best {
@@ -49,7 +50,7 @@ impl Hidden {
         best.map(|(_, found)| found.sorted())
     }
 
-    /// The chain with its levels from low to high.
+    /// Returns the chain with its levels in ascending order.
     fn sorted(self) -> Self {
         let mut order: Vec<usize> = (0..self.levels.len()).collect();
         order.sort_by(|a, b| self.levels[*a].total_cmp(&self.levels[*b]));
@@ -66,12 +67,12 @@ impl Hidden {
         }
     }
 
-    /// How many steps a level lasts in the mean.
+    /// Mean duration of a level in steps.
     pub fn lasts(&self, level: usize) -> f64 {
         1.0 / (1.0 - self.transitions[level][level]).max(1e-9)
     }
 
-    /// The share of steps at a level.
+    /// Share of steps at a level.
     pub fn share(&self, level: usize) -> f64 {
         self.states.iter().filter(|state| **state == level).count() as f64 / self.states.len().max(1) as f64
     }
@@ -102,7 +103,7 @@ impl Hidden {
         found
     }
 
-    /// The densities of a value at each level, over that of the likeliest, and the logarithm of the latter.
+    /// Densities of a value at each level relative to the most likely level's, and the logarithm of that.
     fn densities(&self, value: f64) -> (Vec<f64>, f64) {
         let of = |level: &f64| {
             let away = (value - level) / self.deviation;
@@ -113,7 +114,7 @@ impl Hidden {
         (logs.iter().map(|log| libm::exp(log - most)).collect(), most)
     }
 
-    /// One round: what is likely of each step by the chain, and the chain by that.
+    /// One Baum-Welch iteration: state probabilities from the chain, then the chain from these.
     fn improve(&mut self, values: &[Option<f64>], least: f64) {
         let count = self.levels.len();
         let (mut forward, mut likelihood) = (Vec::<Vec<f64>>::with_capacity(values.len()), 0.0);

@@ -2,20 +2,20 @@
 
 use crate::bootstrap::median;
 
-/// A stretch of a series with one level.
+/// Stretch of a series with a constant level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Index of the stretch's first value.
     pub from: usize,
-    /// Behind its last.
+    /// One past the index of the stretch's last value.
     pub to: usize,
     /// Mean of the stretch's values.
     pub mean: f64,
 }
 
-/// The stretches of a series, by optimal partitioning with pruning (PELT; Killick, Fearnhead and Eckley, JASA 107, 2012):
-/// least squares, and `penalty` times ln n times the variance for each change. The variance is that of differences of
-/// neighbours, so that shifts do not count in it.
+/// Splits a series into stretches by optimal partitioning with pruning (PELT; Killick, Fearnhead and Eckley, JASA 107,
+/// 2012): least squares, with a penalty of `penalty` times ln n times the variance per change. The variance comes from
+/// differences of neighbours, so shifts do not enlarge it.
 pub fn segments(values: &[f64], penalty: f64) -> Vec<Level> {
     let n = values.len();
     if n == 0 {
@@ -33,7 +33,7 @@ pub fn segments(values: &[f64], penalty: f64) -> Vec<Level> {
     let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     // The median of |N(0, 2 s^2)| is 0.954 s.
     let deviation = if steps.is_empty() { 0.0 } else { median(&mut steps) / 0.954 };
-    // Of a series without noise any shift is one.
+    // In a series without noise, any shift is a change.
     let scale = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
     let variance = (deviation * deviation).max(1e-12 * scale * scale).max(f64::MIN_POSITIVE);
     let price = penalty * libm::log((n as f64).max(2.0)) * variance;

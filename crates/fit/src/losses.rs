@@ -1,4 +1,4 @@
-//! Losses that a full queue does not explain: how many, and whether they come in bursts.
+//! Losses not explained by a full queue: their share, and whether they are bursty.
 
 use crate::bootstrap::share;
 use crate::bursts::Bursts;
@@ -8,26 +8,26 @@ use crossfade_core::Stream;
 /// Random losses of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Losses {
-    /// Packets whose fate is known and which no full queue dropped.
+    /// Packets with a known fate that no full queue dropped.
     pub packets: u64,
     /// Packets that were lost.
     pub lost: u64,
-    /// By how much the numbers of losses of stretches of the record vary more than those of independent losses.
+    /// Dispersion: variance of the losses per stretch of the record over that of independent losses.
     pub dispersion: f64,
-    /// A channel of two states, if it predicts held-out losses better than independence does.
+    /// Two-state channel, if it predicts held-out losses better than independence does.
     pub bursts: Option<Bursts>,
-    /// The share lost with less, and with more than the median before it in the queue.
+    /// Losses and packets with a backlog below, and above, its median.
     pub by_backlog: [(u64, u64); 2],
 }
 
-/// In a queue that is always full fewer packets are far from its limit: they are taken for so many.
+/// Minimum number of packets below the limit of an always full queue; the packets furthest from the limit are used.
 const FEWEST: u64 = 1000;
-/// Stretches of the record for the dispersion.
+/// Number of stretches of the record for the dispersion.
 const STRETCHES: usize = 30;
 
 impl Losses {
-    /// The losses of a record, without packets that were `near` to a full queue. Packets left the link at these times, and take it `packet_s`
-    /// each.
+    /// Estimates losses of a record, without packets `near` to a full queue. `left` are departure times from the link,
+    /// `packet_s` is the packet time.
     pub(crate) fn new(record: &Record, near: &[bool], backlogs: &[f64], left: &[f64], packet_s: f64) -> Self {
         let known: Vec<(bool, f64)> = (record.packets().iter().zip(near).zip(backlogs))
             .filter(|((packet, near), _)| packet.fate != Fate::Unknown && !**near)
@@ -48,12 +48,13 @@ impl Losses {
         Self { bursts: Bursts::new(record, near, left, packet_s), ..found }
     }
 
-    /// The share that is lost.
+    /// Estimated loss probability.
     pub fn share(&self) -> f64 {
         if self.packets == 0 { 0.0 } else { self.lost as f64 / self.packets as f64 }
     }
 
-    /// A draw of that share, as far as the record knows it. Where nothing was lost, a draw that `may_lose_nothing` does not: many links do not.
+    /// Draw of the loss probability from its uncertainty. Without any loss the draw is zero only if `may_lose_nothing`,
+    /// since many links do lose.
     pub fn draw(&self, may_lose_nothing: bool, stream: &mut Stream) -> f64 {
         if self.lost == 0 && may_lose_nothing {
             return 0.0;
@@ -64,7 +65,8 @@ impl Losses {
         share(self.lost as f64 / self.dispersion, self.packets as f64 / self.dispersion, stream)
     }
 
-    /// Whether more is lost the fuller the queue is, far beyond chance: no noise, but a short queue, a policer or an AQM.
+    /// Whether losses grow with the backlog far beyond chance, which indicates a short queue, a policer or an AQM
+    /// instead of noise.
     pub fn grows_with_queue(&self) -> bool {
         let [low, high] = self.by_backlog.map(|(lost, all)| (lost as f64, all as f64));
         if low.1 < 100.0 || high.1 < 100.0 || high.0 < 10.0 {
@@ -76,7 +78,7 @@ impl Losses {
     }
 }
 
-/// The variance of the numbers of losses of stretches over that of independent ones, at least 1.
+/// Dispersion of the losses per stretch, at least 1.
 fn dispersion(known: &[(bool, f64)]) -> f64 {
     let length = known.len() / STRETCHES;
     let lost = known.iter().filter(|of| of.0).count() as f64;
@@ -87,6 +89,6 @@ fn dispersion(known: &[(bool, f64)]) -> f64 {
     let counts = known.chunks_exact(length).map(|stretch| stretch.iter().filter(|of| of.0).count() as f64);
     let squares: Vec<f64> = counts.map(|count| (count - mean) * (count - mean)).collect();
     let found = squares.iter().sum::<f64>() / squares.len() as f64 / mean.max(f64::MIN_POSITIVE);
-    // Of independent losses the ratio exceeds this once in twenty times (chi-square with 29 degrees of freedom).
+    // Independent losses exceed this ratio with probability 5 % (chi-square with 29 degrees of freedom).
     if found > 1.47 { found } else { 1.0 }
 }

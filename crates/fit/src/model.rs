@@ -1,4 +1,5 @@
-//! The link: the smallest model that the record needs, its parameters with intervals and verdicts, and draws of them.
+//! Fit of a link: the smallest model that the record needs, its parameters with intervals and verdicts, and draws of
+//! them.
 
 use crate::base_delay::{DelayLevel, base_delays};
 use crate::bootstrap::{interval, median};
@@ -16,14 +17,14 @@ use crate::settled::{Settled, busy_rate};
 use crate::standing::{most_standing, stands};
 use crossfade_core::RunSeed;
 
-/// Which processes a link has, each more than the one before.
+/// Model of a link; each one extends an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
-    /// A constant rate, a base delay, a queue that drops what it cannot hold, independent losses.
+    /// Constant rate, base delay, drop-tail queue, independent losses.
     M0,
     /// Like [`M0`](Self::M0), with losses in bursts: a two-state chain.
     M1,
-    /// A rate that changes: constant between change points.
+    /// Rate that changes: constant between change points.
     M2,
     /// Like [`M2`](Self::M2), with changes that repeat after a period.
     M3,
@@ -40,38 +41,38 @@ impl Model {
     }
 }
 
-/// What a record says of a parameter.
+/// Verdict on how well a record identifies a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The record identifies the parameter, within its interval.
     Identified,
     /// The record tells only that the parameter is at least the value.
     Bounded,
-    /// Nothing.
+    /// The record does not identify the parameter.
     NotIdentified,
 }
 
-/// A value, its 90 % interval and the verdict.
+/// Estimate of a parameter, its 90 % interval and the verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// The estimate, or the bound.
+    /// Estimate, or bound.
     pub value: f64,
-    /// The lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// What the record says of it.
+    /// How well the record identifies the parameter.
     pub verdict: Verdict,
 }
 
-/// A level of a rate that changes.
+/// Level of a rate that changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateLevel {
-    /// The rate in bit/s.
+    /// Rate in bit/s.
     pub rate_bps: f64,
-    /// The share of time at it.
+    /// Share of time at the level.
     pub share: f64,
-    /// How long it lasts in the mean, in s.
+    /// Mean duration in seconds.
     pub lasts_s: f64,
 }
 
@@ -80,88 +81,88 @@ pub struct RateLevel {
 pub struct Fit {
     /// The smallest model that passes its held-out test.
     pub model: Model,
-    /// The rate in bit/s; of M2 and M3 its mean over time.
+    /// Rate in bit/s; in M2 and M3 its mean over time.
     pub rate: Parameter,
-    /// The delay without queue and transmission, in s: of round trips there and back.
+    /// Delay without queueing and transmission, in seconds: both directions if the record has RTTs.
     pub delay: Parameter,
-    /// The limit of the queue in bytes.
+    /// Queue limit in bytes.
     pub queue: Parameter,
-    /// The share of packets lost at random.
+    /// Probability of random loss.
     pub loss: Parameter,
-    /// Random losses.
+    /// Details of random losses.
     pub losses: Losses,
-    /// The mean length of a burst of losses in packet times at the rate, of losses in bursts.
+    /// Mean length of a loss burst in packet times at the rate; `None` without bursts.
     pub mean_burst: Option<f64>,
-    /// Congestive losses, and what the queue held.
+    /// Details of congestive losses and the queue's content.
     pub limit: QueueLimit,
-    /// The rate over time, of M2 and M3: from when on, and bit/s.
+    /// Rate over time of M2 and M3 as pairs of start time in seconds and bit/s.
     pub rates: Vec<(f64, f64)>,
-    /// The levels of that rate, from low to high, by a hidden Markov chain.
+    /// Rate levels of a hidden Markov chain, in ascending order.
     pub levels: Vec<RateLevel>,
-    /// The rate in the table where the link was faster than what was sent: a lower bound.
+    /// Rate in the table at times when the link was faster than the offered traffic: a lower bound in bit/s.
     pub quiet_bps: Option<f64>,
-    /// So many packets that waited in a window tell its rate.
+    /// Number of waiting packets in a window that suffices to observe its rate.
     pub fewest_packets: f64,
-    /// Windows of [`Self::window_s`] with what was seen of the rate.
+    /// Windows of [`Self::window_s`] with the observations of the rate.
     pub windows: Vec<Window>,
-    /// How long these are.
+    /// Length of a window in seconds.
     pub window_s: f64,
-    /// The base delay over time, where it changed.
+    /// Base delay over time, if it changed.
     pub delays: Vec<DelayLevel>,
-    /// A period of 15 s, if it was tested and found.
+    /// Period of 15 s, if it was tested and found.
     pub period: Option<Period>,
-    /// The clocks of a record of two.
+    /// Relative clock skew, for a record with two clocks.
     pub clock: Option<Clock>,
-    /// The share of time in which the link was busy as far as can be seen.
+    /// Share of time in which the link was observed busy.
     pub busy_share: f64,
-    /// The share of packets that waited in the queue.
+    /// Share of packets that waited in the queue.
     pub waited_share: f64,
-    /// The mean deviation of delays from those of the model with a constant rate, in s.
+    /// Mean deviation of delays from the model with a constant rate, in seconds.
     pub deviation_s: f64,
-    /// By how much the change points predict held-out rates better than a constant: the ratio of mean squared errors.
+    /// Ratio of mean squared errors on held-out rates: change points over a constant.
     pub held_out: Option<f64>,
-    /// Values that explain the record together.
+    /// Joint draws of the parameters that explain the record.
     pub draws: Vec<Draw>,
 }
 
-/// More windows of time are not looked at.
+/// Maximum number of time windows.
 const MOST_WINDOWS: f64 = 20_000.0;
 
-/// The share of draws between the ends of an interval.
+/// Probability of the intervals.
 const LEVEL: f64 = 0.9;
-/// Fewer packets that waited do not identify a rate.
+/// Minimum number of waiting packets to identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
-/// So many packets behind an idle time tell the base delay, if there are as many in all.
+/// Number of packets after an idle time that show the base delay, and the minimum of such packets in all.
 const FIRST: usize = 4;
 const FEWEST_FIRST: usize = 30;
-/// The period of Starlink's reallocation.
+/// Period of Starlink's reallocation, in seconds.
 const PERIOD_S: f64 = 15.0;
-/// A one-way delay that is longer is one of clocks that are apart.
+/// One-way delay in seconds beyond which the clocks are assumed unsynchronised.
 const LONGEST_S: f64 = 1.0;
 
-/// A rate over time, and what follows from it.
+/// Rate over time, and derived values.
 struct OverTime {
-    /// From when on since the first packet, and bit/s.
+    /// Rows of start time since the first packet, and bit/s.
     rows: Vec<(f64, f64)>,
     windows: Vec<Window>,
     series: Vec<Option<f64>>,
     held_out: Option<f64>,
     varies: bool,
-    /// Whether change points predict the windows that were held out.
+    /// Whether change points predict the held-out windows.
     is_predicted: bool,
-    /// Least rate of a link that was faster than what was sent for most of the time.
+    /// Lower bound of the rate, if the link was faster than the offered traffic most of the time.
     bound_bps: Option<f64>,
 }
 
-/// A hidden Markov chain is found of at most so many steps.
+/// Maximum number of steps for a hidden Markov chain.
 const MOST_STEPS: usize = 1200;
-/// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
+/// Share of windows without a queue, among those with an observation, beyond which the rate has a lower bound only.
 const MOSTLY: f64 = 0.3;
-/// Errors of what is in a queue add up where at least this share of the link is used: else it is empty again and again.
+/// Utilisation from which errors in the queue's content accumulate, since it is rarely empty.
 const USED: f64 = 0.3;
 
 impl OverTime {
-    /// The rate over time of a record whose packets left at these times.
+    /// Rate over time of a record with these departure times.
     fn new(record: &Record, left: &[f64], window_s: f64, margin_s: f64) -> Self {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
         let gaps = busy(record, left, margin_s);
@@ -188,11 +189,12 @@ impl OverTime {
     }
 }
 
-/// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained of the delays:
-/// where packets arrive in clumps, the times between them differ by far more than the rate does.
+/// Share of the delay deviation of a constant rate that unpredicted rates over time may leave: if packets arrive in
+/// clumps, gaps vary far more than the rate.
 const EXPLAINS: f64 = 0.9;
 
-/// The mean absolute deviation from their median, in s, of what the queue of a link with these rates over time leaves of the delays.
+/// Mean absolute deviation from the median, in seconds, of the delays not explained by a queue with these rates over
+/// time.
 fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[bool]) -> f64 {
     let packets = record.packets();
     let start = packets.first().map_or(0.0, |packet| packet.sent_s);
@@ -207,8 +209,8 @@ fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[b
     rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
 }
 
-/// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others, from a base
-/// delay, the drops, what was found before and the rates, by windows so long and with such a margin of departures, in s.
+/// Refines base delay, found content and rates over time, which depend on one another, in two rounds. Starts from a
+/// base delay and the drops, with windows of `window_s` and a departure margin `margin_s`.
 fn follow(
     record: &Record,
     mut base_s: f64,
@@ -244,14 +246,14 @@ fn follow(
     (base_s, drops, before, over)
 }
 
-/// How long the reverse path takes, in s: as it was recorded, else as long as the way there.
+/// Delay of the reverse path in seconds: as recorded, else equal to the forward one.
 fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
     let alike_s = if (0.0..LONGEST_S).contains(&there_s) { there_s } else { 0.0 };
     record.reverse_s(clock.skew, clock.since_s).unwrap_or(alike_s)
 }
 
 impl Fit {
-    /// Fits a link to a record; `seed` is that of the bootstrap.
+    /// Fits a link to a record; `seed` seeds the bootstrap.
     #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
     pub fn new(record: &Record, seed: u64) -> Self {
         let stream = |name: &str| RunSeed { seed, run: 0 }.stream(&format!("fit.{name}"));
@@ -267,16 +269,16 @@ impl Fit {
         let is_constant = waited >= FEWEST_WAITED && !rate.is_flat();
         let bound = rate.lower_bound_bps().max(record.arrived_bps());
 
-        // Rates over time, where packets were sent before the one in front of them had left.
+        // Rates over time use packets sent before their predecessor left.
         let usual = if is_constant { rate.rate_bps } else { bound };
         let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(record.spans_s() / MOST_WINDOWS);
-        // Half of a packet: the base delay is hardly known better.
+        // Margin of half a packet: the base delay is hardly known better.
         let margin_s = 0.5 * 8.0 * full / usual;
         let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let mut over = OverTime::new(record, &left, window_s, margin_s);
-        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
-        // not those of the model, or some are shorter than those of its empty link.
+        // If errors accumulate in a queue that is never empty, use the rate observed while busy: the delays then
+        // deviate from the model, or some are below the delay of its empty link.
         let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
         if over.varies
             && !over.is_predicted
@@ -313,7 +315,7 @@ impl Fit {
         let model = Model::of(over.varies, of_period.is_some(), losses.bursts.is_some());
         let back_s = clock.map_or(0.0, |clock| way_back(record, clock, there_s));
 
-        // Draws of all parameters together.
+        // Joint draws of all parameters.
         let of_rate: Vec<(f64, f64)> = if by_windows {
             mean_draws(&over.series, mean_rate, &mut stream("rate"))
                 .into_iter()
@@ -338,12 +340,12 @@ impl Fit {
             .map(|_| most_standing(there_s + back_s, 8.0 * ends.low / mean_rate));
         let unknown = Unknown { bound: of_bound, standing_s };
         let draws = draws_of(&of_rate, unknown, ends, (&losses, 8.0 * full), &mut stream("draws"));
-        // Of a rate that may be up to four times the bound, the middle.
+        // For a rate up to four times its bound, use the middle.
         let delay_s = of_bound.map_or(there_s + back_s, |bound| bound.delay_s(2.0 * bound.rate_bps));
         let of =
             |values: &dyn Fn(&Draw) -> f64| interval(&draws.iter().map(values).collect::<Vec<_>>(), LEVEL);
         let verdict = if is_identified { Verdict::Identified } else { Verdict::Bounded };
-        // Where the queue is not known exactly, a standing one would pass for a longer path.
+        // If the queue is not known exactly, a standing queue would look like a longer path.
         let points = if by_windows { Vec::new() } else { residuals(record, &sent, rate.rate_bps, &dropped) };
         Self {
             model,
@@ -383,14 +385,14 @@ impl Fit {
         }
     }
 
-    /// The share of packets that were sent behind one another without a gap.
+    /// Share of packets sent back to back, by which pacing is recognised.
     pub fn is_paced(&self, record: &Record) -> bool {
         record.back_to_back(self.rate.value) < 0.05
     }
 }
 
-/// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the median over the
-/// first packets behind an idle time. A base delay that is too short makes those times fewer, not wrong.
+/// Delay of packets without queueing and transmission at the rates of their times: the median over the first packets
+/// after an idle time. A base delay that is too short finds fewer such times, but no wrong ones.
 fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
     let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
     let before = found_before(record, left);
@@ -416,7 +418,7 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
     if rests.len() < FEWEST_FIRST { least } else { median(&mut rests) }
 }
 
-/// The levels of a series of logarithms of rates in windows of so long; of a long series several windows count as one.
+/// Levels of a series of log rates in windows of `window_s`; in a long series several windows are merged.
 pub(crate) fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
     let several = series.len().div_ceil(MOST_STEPS).max(1);
     let window_s = window_s * several as f64;
@@ -434,7 +436,7 @@ pub(crate) fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
     (0..chain.levels.len()).map(of).collect()
 }
 
-/// The limit of the queue: within its ends and its draws. Of a standing queue it is at least what was seen.
+/// Queue limit within its range and draws; for a standing queue at least the observed content.
 fn limit_within(ends: QueueEnds, stands: bool, draws: &[Draw]) -> Parameter {
     Parameter {
         value: if ends.is_bound { ends.low } else { ends.high },
@@ -444,18 +446,18 @@ fn limit_within(ends: QueueEnds, stands: bool, draws: &[Draw]) -> Parameter {
     }
 }
 
-/// A value and its interval, which holds it.
+/// Parameter whose interval is widened to contain the value.
 fn parameter(value: f64, (low, high): (f64, f64), verdict: Verdict) -> Parameter {
     Parameter { value, low: low.min(value), high: high.max(value), verdict }
 }
 
-/// The shortest delay: of a queue that was empty at times, nearly that of the path.
+/// Minimum delay, which nearly equals that of the path if the queue was empty at times.
 fn least_delay(record: &Record) -> f64 {
     let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
     seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)
 }
 
-/// The delays that the queue does not explain, over time.
+/// Delays over time that the queue does not explain.
 fn residuals(record: &Record, sent: &[(f64, f64)], rate_bps: f64, dropped: &[bool]) -> Vec<(f64, f64)> {
     let of_queue = delays(sent, rate_bps, |index| dropped[index]);
     let packets = record.packets().iter().zip(of_queue);

@@ -1,61 +1,61 @@
-//! A rate that changes: what was seen of it in windows of time, outages, and a table that fills what was not seen.
+//! Rate over time: observations in windows, outages, and a table that fills the gaps between observations.
 
 use crate::bootstrap::{median, quantile};
 use crate::departures::Gap;
 use crate::levels::segments;
 use crate::record::Record;
 
-/// What the link did in a window of time.
+/// Observation of the link in a window of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
-    /// When it begins.
+    /// Start of the window in seconds.
     pub from_s: f64,
-    /// The time in it during which the link was busy.
+    /// Time in the window during which the link was busy, in seconds.
     pub busy_s: f64,
-    /// The bits that it sent in that.
+    /// Bits sent in the busy time.
     pub bits: f64,
-    /// The packets that these are.
+    /// Packets sent in the busy time.
     pub packets: f64,
-    /// The standard error of its rate, as a share of it: by how the times between departures differ.
+    /// Relative standard error of the window's rate, from the variation of the gaps between departures.
     pub error: f64,
 }
 
-/// Departures beyond so many windows are those of a record whose times contradict each other.
+/// Maximum number of windows; more result only from records with contradictory times.
 const MOST: usize = 40_000;
-/// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share; fewer do if the times
-/// between departures differ so little that the rate is within this share.
+/// Conditions for a window to show the rate: this number of packets sent while the link was busy, or this share of busy
+/// time. Fewer packets suffice if the gaps vary so little that the rate's error is within this share.
 const FEWEST_PACKETS: f64 = 8.0;
 const PRECISE: f64 = 0.05;
 const SEEN: f64 = 0.3;
-/// A window in which fewer of the packets waited was quiet.
+/// Share of waiting packets below which a window is quiet.
 const QUIET: f64 = 0.25;
-/// Share of what a window nearby carried that a window has to carry.
+/// Share of the data carried by a nearby window that a quiet window has to carry.
 const NEARLY: f64 = 1.0;
-/// So many windows in which the link was seen tell whether the rate changes.
+/// Minimum number of windows with an observed rate to decide whether it changes.
 pub(crate) const FEWEST_WINDOWS: usize = 20;
-/// Rates that vary by less are constant.
+/// Relative variation of rates below which they count as constant.
 const CONSTANT: f64 = 0.02;
-/// Rates that vary by more, and whose deviation is so many times their errors, are followed in any case.
+/// Relative variation of rates, and its multiple of their errors, beyond which they are always followed.
 const WIDE: f64 = 0.3;
 const ERRORS: f64 = 4.0;
-/// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time, as those of a link that
-/// collects them, make levels of windows by their beat.
+/// Ratio of the rates' deviation to their errors below which they count as constant: acknowledgements in fixed time
+/// steps, from a link that aggregates them, cause beats that look like levels.
 const BEYOND_ERRORS: f64 = 0.5;
-/// Change points must predict held-out windows with at most this share of a constant's squared error.
+/// Maximum ratio of squared errors on held-out windows, change points over a constant, to accept the change points.
 const BETTER: f64 = 0.8;
-/// The price of a change point.
+/// Penalty of a change point.
 const PENALTY: f64 = 3.0;
-/// An outage lasts at least this long, and so many times longer than what it brings takes at the rate around it.
+/// Minimum duration of an outage in seconds, and its minimum multiple of the transmission time of the data after it.
 const SHORTEST_OUTAGE_S: f64 = 0.04;
 const OUTAGE: f64 = 8.0;
-/// Gaps on either side tell the rate around one.
+/// Number of gaps on either side that give the rate around a gap.
 const AROUND: usize = 10;
-/// Rows of less time are one.
+/// Duration in seconds below which rows are merged.
 const SHORTEST_ROW_S: f64 = 2e-3;
-/// Rates of rows that differ by less are one row.
+/// Relative difference of rates below which rows are merged.
 const ALIKE: f64 = 0.01;
 
-/// Times in which nothing left the link while packets waited.
+/// Periods in which nothing left the link while packets waited.
 pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
     let of = |(index, gap): (usize, &Gap)| {
         if gap.lasts_s() < SHORTEST_OUTAGE_S {
@@ -64,16 +64,16 @@ pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
         let around = &gaps[index.saturating_sub(AROUND)..(index + AROUND + 1).min(gaps.len())];
         let rate = median(&mut around.iter().map(Gap::rate_bps).collect::<Vec<f64>>());
         let needed = gap.bits / rate;
-        // Others waited behind what came at its end, or with it: else the acknowledgement alone may have waited.
+        // Other packets waited behind the first or came with it; otherwise only its acknowledgement may have been late.
         let follows = gap.packets >= 2.0 || gaps.get(index + 1).is_some_and(|next| next.from_s <= gap.to_s);
-        // What came at its end was sent at the rate around it.
+        // The data at the end of the outage was sent at the rate around it.
         let is_one = around.len() > AROUND && follows && gap.lasts_s() > OUTAGE * needed;
         is_one.then_some((gap.from_s, gap.to_s - needed))
     };
     gaps.iter().enumerate().filter_map(of).collect()
 }
 
-/// What the link sent in windows from `start` on. Outages are left out.
+/// Data sent by the link in windows from `start` on, without outages.
 pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s: f64) -> Vec<Window> {
     let mut found: Vec<Window> = Vec::new();
     let mut next = 0;
@@ -103,7 +103,7 @@ pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s
     found
 }
 
-/// Adds a busy time to the windows that it lies in.
+/// Distributes a busy period over the windows that it overlaps.
 fn spread(
     windows: &mut Vec<Window>,
     start: f64,
@@ -123,7 +123,7 @@ fn spread(
         }
         let end = (start + (index + 1) as f64 * window_s).min(to);
         if end <= at {
-            // The next float of the boundary: nothing is left of this window.
+            // Step over the boundary by one float, since nothing of this window is left.
             at = at.next_up();
             continue;
         }
@@ -135,7 +135,8 @@ fn spread(
     }
 }
 
-/// So many packets that waited in a window tell its rate: by how much the times between departures differ in windows with many.
+/// Number of waiting packets from which a window shows its rate, given the variation of gaps in windows with many
+/// packets.
 pub(crate) fn fewest(windows: &[Window]) -> f64 {
     let of = |of: &Window| of.error * of.packets.sqrt();
     let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= FEWEST_PACKETS).map(of).collect();
@@ -146,29 +147,29 @@ pub(crate) fn fewest(windows: &[Window]) -> f64 {
     (needed * needed).clamp(1.0, FEWEST_PACKETS)
 }
 
-/// Logarithms of the rates of windows in which the link was seen: in which at least so many packets waited.
+/// Logarithms of the rates of windows with at least `fewest` waiting packets; `None` for other windows.
 pub(crate) fn series(windows: &[Window], window_s: f64, fewest: f64) -> Vec<Option<f64>> {
     // A window that a gap ends in has all of it, or nearly.
     let is_seen = |of: &Window| of.packets >= 0.9 * fewest || of.busy_s >= SEEN * window_s;
     windows.iter().map(|of| (is_seen(of) && of.bits > 0.0).then(|| libm::log(of.bits / of.busy_s))).collect()
 }
 
-/// Whether a rate changes, and its levels.
+/// Changes of a rate, and its levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Changes {
-    /// The mean squared error of held-out windows by change points over that by one level.
+    /// Ratio of mean squared errors on held-out windows: change points over one level.
     pub(crate) ratio: f64,
-    /// From which window on, and the logarithm of the rate.
+    /// Start window and logarithm of the rate of each level.
     pub(crate) levels: Vec<(usize, f64)>,
-    /// Whether the windows differ at all, and by more than their errors explain.
+    /// Whether the windows differ by more than their errors explain.
     pub(crate) spreads: bool,
-    /// Whether they differ by much, and far more than their errors.
+    /// Whether the windows differ by much, and by far more than their errors.
     pub(crate) is_wide: bool,
 }
 
 impl Changes {
-    /// Changes of a series of rates; `None` with too few windows. Every second window is held out, and predicted by the
-    /// level of those beside it.
+    /// Changes of a series of rates; `None` with too few windows. Every second window is held out and predicted by the
+    /// level of its neighbours.
     pub(crate) fn new(series: &[Option<f64>], windows: &[Window]) -> Option<Self> {
         let there: Vec<(usize, f64)> =
             series.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
@@ -186,10 +187,10 @@ impl Changes {
         if spread < CONSTANT {
             return Some(Self { ratio: 1.0, levels: whole, spreads: false, is_wide: false });
         }
-        // A standard deviation is 0.3 of that spread, of a normal distribution.
+        // For a normal distribution the standard deviation is 0.3 of that spread.
         let error = median(&mut there.iter().map(|(at, _)| windows[*at].error).collect::<Vec<f64>>());
         let is_wide = spread > WIDE && 0.3 * spread > ERRORS * error;
-        // Windows with one gap have no error that is known.
+        // Windows with a single gap have no known error.
         let spreads = !error.is_finite() || 0.3 * spread > BEYOND_ERRORS * error;
         let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
         let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();
@@ -203,8 +204,8 @@ impl Changes {
         Some(Self { ratio, levels: whole, spreads, is_wide })
     }
 
-    /// Whether the change points pass the held-out test, or rates differ by much: those that were seen seldom may be too far apart to
-    /// tell each other.
+    /// Whether the rate varies: the change points pass the held-out test, or rates differ by much, since rare
+    /// observations may be too far apart to predict each other.
     pub(crate) fn varies(&self) -> bool {
         self.spreads && (self.is_wide || self.is_predicted())
     }
@@ -219,9 +220,9 @@ fn level_at(levels: &[(usize, f64)], window: usize) -> Option<f64> {
     levels.iter().rev().find(|level| level.0 <= window).or(levels.first()).map(|level| level.1)
 }
 
-/// What windows carried of packets that hardly ever waited for one another, nearly as many as the link carried in a window nearby in which
-/// they did, or more, and the highest rate that any window carried. There the link was faster than what was sent, by how much is not
-/// known.
+/// Carried rates of quiet windows, whose packets hardly waited, and the maximum rate carried by any window. A quiet
+/// window carried about as much as a nearby window with waiting packets, so the link was faster than the offered
+/// traffic by an unknown amount.
 pub(crate) fn quiet(
     record: &Record,
     left: &[f64],
@@ -231,7 +232,7 @@ pub(crate) fn quiet(
 ) -> (Vec<Option<f64>>, f64) {
     let mut through = vec![(0.0, 0.0); windows.len()];
     for (packet, left) in record.packets().iter().zip(left) {
-        // A departure is not a number, or before the first window, of packets that say nothing.
+        // Packets without information have departures that are NaN or before the first window.
         if let Some(sum) =
             through.get_mut(((left - start) / window_s).floor() as usize).filter(|_| *left >= start)
         {
@@ -256,9 +257,8 @@ pub(crate) fn quiet(
     ((0..windows.len()).map(&mut is_quiet).collect(), most)
 }
 
-/// The series with rates for quiet windows, in which the link had spare capacity: it is no slower than what such a
-/// window carried, so the rate seen before goes on, or the one seen next held already, whichever is as fast; if neither
-/// is, what was carried.
+/// Fills quiet windows in the series of rates. The link was at least as fast as the window's carried rate: the rate
+/// observed before or after it holds, whichever is high enough, or else the carried rate.
 pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut after = vec![None; series.len()];
     let mut next = None;
@@ -277,8 +277,8 @@ pub(crate) fn through_quiet(series: &[Option<f64>], quiet: &[Option<f64>]) -> Ve
     series.iter().enumerate().map(of).collect()
 }
 
-/// The rate over time from 0 on: in windows in which it was seen what was seen, between them what was seen last and, from the middle
-/// on, next; nothing in outages. Times count from the beginning of the first window.
+/// Rate over time from 0 on, relative to the start of the first window: observed rates in their windows, between them
+/// the previous one up to the middle and then the next; zero in outages.
 pub(crate) fn table(
     series: &[Option<f64>],
     window_s: f64,
@@ -312,7 +312,7 @@ pub(crate) fn table(
     rows
 }
 
-/// The mean of a table over the time of a record.
+/// Mean rate of a table over the duration of a record.
 pub(crate) fn mean_over_time(rows: &[(f64, f64)], lasts: f64) -> Option<f64> {
     let last = rows.last()?;
     let ends = rows[1..].iter().map(|row| row.0).chain([lasts.max(last.0)]);
@@ -321,7 +321,7 @@ pub(crate) fn mean_over_time(rows: &[(f64, f64)], lasts: f64) -> Option<f64> {
     (time > 0.0).then(|| bits / time)
 }
 
-/// How long a table's link needs for so many bits from a time on, in s; infinite where its last rate is none.
+/// Time in seconds that a table's link needs for `bits` from a time on; infinite if its last rate is zero.
 pub(crate) fn takes(rows: &[(f64, f64)], at: f64, mut bits: f64) -> f64 {
     let first = rows.partition_point(|row| row.0 <= at).max(1) - 1;
     let mut from = at;
@@ -335,7 +335,7 @@ pub(crate) fn takes(rows: &[(f64, f64)], at: f64, mut bits: f64) -> f64 {
     from - at + bits / rows[rows.len() - 1].1
 }
 
-/// The rate of a table at a time; outages have the one behind them.
+/// Rate of a table at a time; during outages the rate that follows.
 pub(crate) fn rate_at(rows: &[(f64, f64)], at: f64) -> f64 {
     let next = rows.partition_point(|row| row.0 <= at).max(1);
     rows[next - 1..].iter().map(|row| row.1).find(|rate| *rate > 0.0).unwrap_or(rows[0].1)
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn outages_stand_in_the_table_as_long_as_they_were() {
-        // 12 Mbit/s in gaps of 2 ms, nothing from 0.5 to 0.7 s.
+        // 12 Mbit/s in gaps of 2 ms, and an outage from 0.5 to 0.7 s.
         let mut at = 0.0;
         let mut gaps = Vec::new();
         while at < 1.0 {

@@ -1,24 +1,24 @@
-//! Whether a series repeats with a period.
+//! Test of whether a series has a given period.
 
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// A test of a period.
+/// Result of the test of a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// The period.
+    /// Period in seconds.
     pub period_s: f64,
     /// The largest deviation of the folded mean from the mean, in standard deviations of the series.
     pub strength: f64,
-    /// How likely one as large is if stretches of the series come in any order.
+    /// Probability of a deviation as large if stretches of the series come in random order.
     pub p_value: f64,
 }
 
 const BINS: usize = 15;
 const PERMUTATIONS: usize = 999;
 
-/// Tests a period of a series of which a value may be missing: the series is folded, and so are permutations of its stretches
-/// of a fifth of the period. None of a series of less than four periods.
+/// Tests for a period in a series with missing values: the folded series is compared with folded permutations of its
+/// stretches of a fifth of the period. `None` for a series shorter than four periods.
 pub fn period(values: &[Option<f64>], step_s: f64, period_s: f64, stream: &mut Stream) -> Option<Period> {
     let lasts = values.len() as f64 * step_s;
     let there = || values.iter().flatten();

@@ -1,9 +1,9 @@
-//! A queue in front of a link, which packets of a record are sent into.
+//! Queue in front of a link, through which the packets of a record are replayed.
 
 use crate::record::Record;
 
-/// How long each packet waits and is sent (Lindley's recursion), of packets of (time, bytes) in the order of sending.
-/// A packet that `is_dropped` takes nothing of the link: its delay is what it would have been.
+/// Waiting plus transmission time of each packet (Lindley's recursion), from pairs of (time, bytes) in sending order. A
+/// dropped packet takes no time of the link; its delay is the one that it would have had.
 pub fn delays(sent: &[(f64, f64)], rate_bps: f64, is_dropped: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut found = Vec::with_capacity(sent.len());
     let (mut backlog, mut last) = (0.0_f64, 0.0_f64);
@@ -19,13 +19,13 @@ pub fn delays(sent: &[(f64, f64)], rate_bps: f64, is_dropped: impl Fn(usize) -> 
     found
 }
 
-/// By how much what was seen of a packet corrects the backlog, and at most by how many packets of it.
+/// Gain with which an observed delay corrects the backlog, and the largest correction in packets.
 const GAIN: f64 = 0.1;
 const MOST_PACKETS: f64 = 5.0;
 
-/// What each packet of a record finds before it in bytes, of a link with levels of (from when on, bit/s) and a base delay.
-/// Where the delay of a packet was seen it corrects the backlog a little, so that errors do not add up in a queue that is
-/// never empty.
+/// Backlog in bytes that each packet of a record finds, for a link with rate levels (start time, bit/s) and a base
+/// delay. Each observed delay corrects the backlog slightly, so that errors do not accumulate in a queue that is never
+/// empty.
 pub(crate) fn backlogs(
     record: &Record,
     base_s: f64,
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_link_whose_rate_changes_serves_at_the_rate_of_the_time() {
-        // Trains of three: of the first two, 8 ms each at 1 Mbit/s, the third is sent at 500 kbit/s.
+        // Trains of three: the first two take 8 ms each at 1 Mbit/s, the third is sent at 500 kbit/s.
         let packet = |index: u32| Packet {
             sent_s: f64::from(index / 3),
             bytes: 1000.0,
@@ -94,7 +94,7 @@ mod tests {
                 assert!((found - expected).abs() < 1e-6, "{found} {expected}");
             }
         }
-        // What the record does not have, such as packets of others, is seen by the delays.
+        // The delays also reveal traffic that the record lacks, such as other flows.
         let others = backlogs(&record, 0.1 - 8e-3, &[(0.0, 1e6)], |_| false);
         assert!(others[0] > 0.0);
     }

@@ -1,51 +1,52 @@
-//! How much the queue holds: what packets that came through found in it, and what those that were dropped did.
+//! Queue limit, from the backlogs found by packets that came through and by packets that were dropped.
 
 use crate::bootstrap::quantile;
 use crate::record::{Fate, Record};
 
-/// What is known of the limit of a queue.
+/// Evidence on the limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueLimit {
-    /// The most that a packet that arrived found before it, in bytes, itself left out.
+    /// Largest backlog in bytes found by a packet that arrived, itself not counted.
     pub held_bytes: f64,
-    /// The least that was before a packet that was dropped for it; none where no loss was congestive.
+    /// Smallest backlog in bytes found by a packet dropped by the queue; `None` without congestive losses.
     pub dropped_bytes: Option<f64>,
-    /// Losses at a full queue.
+    /// Number of losses at a full queue.
     pub drops: usize,
 }
 
-/// So many losses at a full queue, not in one run, tell that it was full.
+/// Minimum number of losses at a full queue, not in one run, that shows it was full.
 const FEWEST_DROPS: usize = 3;
-/// What a limit must explain better than chance, in the logarithm of the likelihood.
+/// Minimum gain in log-likelihood over chance that a limit must reach.
 const GAIN: f64 = 8.0;
-/// Beyond the limit at least this share is lost.
+/// Minimum share of losses beyond the limit.
 const LEAST_SHARE: f64 = 0.3;
-/// What packets found is not exact: losses within so many packets below the limit count too, and say nothing of others.
+/// Distance below the limit in packets within which losses may be drops, since backlogs are not exact.
 const NEAR_PACKETS: f64 = 1.5;
 
-/// Times of departures tell the drops if they tell of so many of the losses near the limit.
+/// Share of losses near the limit that departure times must classify, for them to decide which are drops.
 const TOLD: f64 = 0.8;
-/// So many runs of drops that the times tell are enough, if they found the same within so many packets and this share.
+/// Minimum number of runs of drops classified by departure times, and the spread of their backlogs in packets and as a
+/// share.
 const FEWEST_TOLD: usize = 10;
 const SAME_PACKETS: f64 = 2.5;
 const SAME: f64 = 0.05;
-/// Between this quantile of what they found and the opposite one; losses of which the times do not tell are drops down to it.
+/// Quantile that, with its opposite, bounds the backlogs of drops; unclassified losses count as drops down to it.
 const LOWEST: f64 = 0.05;
 
-/// What a full queue did to a record.
+/// Effect of a full queue on a record.
 #[derive(Clone, Debug)]
 pub(crate) struct Drops {
-    /// The limit.
+    /// Evidence on the limit.
     pub(crate) limit: QueueLimit,
-    /// Which packets it dropped.
+    /// Whether the queue dropped each packet.
     pub(crate) dropped: Vec<bool>,
-    /// Which packets were so near to the limit that their losses say nothing of others.
+    /// Whether each packet was so near to the limit that its loss gives no evidence on random losses.
     pub(crate) near: Vec<bool>,
-    /// By how much the limit explains the losses better than chance.
+    /// Gain in log-likelihood of the limit over chance.
     pub(crate) gain: f64,
 }
 
-/// The logarithm of the likelihood of so many losses among as many, at their own share.
+/// Log-likelihood of `lost` losses among `all` packets, at their own share.
 fn likelihood(lost: usize, all: usize) -> f64 {
     if lost == 0 || lost == all {
         return 0.0;
@@ -55,13 +56,13 @@ fn likelihood(lost: usize, all: usize) -> f64 {
 }
 
 impl Drops {
-    /// The limit by what each packet found: beyond it nearly all are lost, below it the usual share. It is the change point of the
-    /// share of losses over what packets found, by maximum likelihood. Lost packets that the link `served` came through the queue
-    /// ([`served`](crate::served::served)).
+    /// Estimates the limit from found backlogs: nearly all packets beyond it are lost, and the usual share below it. It
+    /// is the maximum-likelihood change point of the share of losses over the backlog. Lost packets that the link
+    /// [`served`](crate::served::served) came through the queue.
     pub(crate) fn new(record: &Record, found: &[f64], served: &[Option<bool>]) -> Self {
         let packets = record.packets();
         let full = record.full_bytes();
-        // What each found, whether it was lost, and whether it is the first of a run of losses.
+        // Backlog of each packet, whether it was lost, and whether it is the first of a run of losses.
         let mut was_lost = false;
         let mut known: Vec<(f64, bool, bool)> = Vec::with_capacity(packets.len());
         for ((packet, found), served) in packets.iter().zip(found).zip(served) {
@@ -80,7 +81,7 @@ impl Drops {
             above += 1;
             lost_above += usize::from(known[index].1);
             runs_above += usize::from(known[index].2);
-            // Between two values that differ.
+            // Only between two values that differ.
             if known[index].0 <= known[index - 1].0 || known[index].0 < NEAR_PACKETS * full {
                 continue;
             }
@@ -88,7 +89,7 @@ impl Drops {
                 continue;
             }
             let of = likelihood(lost_above, above) + likelihood(lost - lost_above, all - above);
-            // The losses of a burst are one event: a channel may lose them together.
+            // The losses of a burst are one event, since a channel may lose them together.
             let run = lost_above as f64 / runs_above as f64;
             if of - null > GAIN * run && best.is_none_or(|(most, _)| of > most) {
                 best = Some((of, index));
@@ -110,8 +111,9 @@ impl Drops {
         Self::at(record, ((below, known[at].0), edge), (found, served), likely - null)
     }
 
-    /// The limit by what was `counted` before the packets that never were on the link ([`served`](crate::served::served)): the
-    /// median, if nearly all found as much. None where too few are known, or they found different things.
+    /// Limit from the backlogs `counted` before packets that were never on the link
+    /// ([`served`](crate::served::served)): the median, if nearly all agree. `None` if too few are known, or they
+    /// disagree.
     pub(crate) fn by_times(record: &Record, counted: &[f64], served: &[Option<bool>]) -> Option<Self> {
         let full = record.full_bytes();
         let indices: Vec<usize> = (0..served.len()).filter(|index| served[*index] == Some(false)).collect();
@@ -131,7 +133,7 @@ impl Drops {
         Some(Self::at(record, ((middle - full, middle), edge), (counted, served), f64::INFINITY))
     }
 
-    /// A limit between what a packet found that came through and one that did not. What found more than `edge` was near to it.
+    /// Result for a limit between the backlogs of passed and dropped packets; backlogs beyond `edge` are near to it.
     fn at(
         record: &Record,
         ((held_bytes, dropped_bytes), edge): ((f64, f64), f64),
@@ -147,7 +149,7 @@ impl Drops {
                     && (served[index] == Some(false) || (is_near(index) && served[index].is_none()))
             })
             .collect();
-        // Where the times of departures tell the drops, what came through near the limit counts as elsewhere.
+        // If departure times classify the drops, packets that passed near the limit count like others.
         let (told, all) = (0..packets.len())
             .filter(|index| is_lost(*index) && is_near(*index))
             .fold((0, 0), |sum, index| (sum.0 + u32::from(served[index].is_some()), sum.1 + 1));
@@ -167,7 +169,7 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// Packets that found anything up to 60 others; beyond 50 all are dropped, below one in fifty.
+    /// Packets with backlogs of up to 60 others; beyond 50 all are dropped, below it one in fifty.
     fn record(limit: usize, seed: u64) -> (Record, Vec<f64>) {
         let mut stream = RunSeed { seed, run: 0 }.stream("limit");
         let mut found = Vec::new();

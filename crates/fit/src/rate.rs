@@ -1,8 +1,9 @@
-//! The rate of a link of which packets of a record had to wait.
+//! Rate of a link, from the waiting times of a record's packets.
 //!
-//! Of each rate the queue's delays follow from what was sent ([`delays`]). What the record's delays are beyond them should be
-//! the same for all packets: the rate is that of the least mean absolute deviation from their median. Where no packet
-//! waited for another, all large rates explain the record equally well, and it has a lower bound only.
+//! For each candidate rate the queueing delays follow from the sent packets ([`delays`]). The rest of the recorded
+//! delays should be equal for all packets: the estimate is the rate with the least mean absolute deviation from their
+//! median. If no packet waited for another, all high rates explain the record equally well, and the rate has a lower
+//! bound only.
 
 use crate::bootstrap::{median, normal, weights};
 use crate::queue::delays;
@@ -10,18 +11,18 @@ use crate::record::Record;
 use crossfade_core::Stream;
 use rand::RngExt;
 
-/// Rates that explain a record, and how well each does.
+/// Candidate rates of a record, and how well each explains it.
 #[derive(Clone, Debug)]
 pub struct RateFit {
-    /// The best rate, in bit/s.
+    /// Best rate in bit/s.
     pub rate_bps: f64,
-    /// The delay without the queue at that rate: the median of what is left.
+    /// Delay in seconds without queueing at the best rate: the median of the rest.
     pub base_s: f64,
-    /// The mean absolute deviation from it.
+    /// Mean absolute deviation from that delay, in seconds.
     pub deviation_s: f64,
     /// Mean absolute deviation, in seconds, from a link that delays all packets alike.
     pub without_queue_s: f64,
-    /// Rates that were tried, from low to high: each with the sum of its deviations in each block, and its base delay.
+    /// Candidate rates in ascending order, each with the sum of deviations per block, and its base delay.
     tried: Vec<Tried>,
     counts: Vec<f64>,
 }
@@ -33,48 +34,48 @@ struct Tried {
     blocks: Vec<f64>,
 }
 
-/// From one rate of the coarse search to the next.
+/// Ratio of successive rates in the coarse search.
 const STEP: f64 = 1.12;
-/// The coarse search ends at so many times what arrived.
+/// Multiple of the arrived rate at which the coarse search ends.
 const MOST: f64 = 1000.0;
-/// Rates around the best one, in shares of it.
+/// Rates around the best one, as multiples of it.
 const NEAR: [f64; 14] =
     [0.0002, 0.0005, 0.001, 0.002, 0.0035, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.045, 0.06, 0.08];
-/// A guess is this near.
+/// Ratio within which a guess is searched.
 const GUESSED: f64 = 1.004;
-/// The base delay may be longer than the shortest delay, which may be wrong, by this time and this share.
+/// Margin of the base delay over the minimum delay, which may be wrong: in seconds and as a share.
 const ROOM_S: f64 = 1e-3;
 const ROOM: f64 = 0.05;
-/// And by no more than so many times the jitter, of which so many neighbours tell, and this.
+/// Further limit of that margin: a multiple of the jitter, the number of neighbours that show the jitter, and a floor.
 const JITTERS: f64 = 6.0;
 const FEW: usize = 2000;
 const LEAST_ROOM_S: f64 = 20e-6;
-/// A packet whose delay in the queue is at most so many transmission times found nothing, or little; where that is as rare as this share, at
-/// least so many of them tell the base delay.
+/// Delay in transmission times up to which a packet found the queue nearly empty; the share below which such packets
+/// are rare; and their minimum number to show the base delay.
 const ALONE: f64 = 1.6;
 const FEWEST_ALONE: usize = 4;
 const RARE: f64 = 0.02;
-/// How near a coarse and a fine search come to the best rate.
+/// Relative precision of the coarse and the fine search.
 const COARSE: f64 = 2e-3;
 const FINE: f64 = 1e-5;
-/// Blocks of the record, of which the bootstrap draws.
+/// Number of blocks of the record for the bootstrap.
 const BLOCKS: usize = 40;
 
-/// What is looked for: the packets, and those of which the delay is known.
+/// Data of a search: all packets, and those with a known delay.
 struct Search<'a> {
     record: &'a Record,
     sent: Vec<(f64, f64)>,
     seen: Vec<(usize, f64)>,
     dropped: &'a [bool],
-    /// The shortest delay, by how much a base delay with a full packet's transmission may be longer, and the bits of that.
+    /// Minimum delay, margin of a base delay plus a full packet's transmission over it, and the packet's bits.
     least_s: f64,
     room_s: f64,
     full_bits: f64,
-    /// Stretches of the packets that stand for all, in a coarse search.
+    /// Representative stretches of packets for a coarse search.
     stretches: Vec<(usize, usize)>,
 }
 
-/// A longer record is searched coarsely in stretches: so many, of so many packets.
+/// Number of packets beyond which the coarse search uses stretches, and the number and length of these.
 const LONG: usize = 200_000;
 const STRETCHES: usize = 8;
 const STRETCH: usize = 20_000;
@@ -85,9 +86,9 @@ impl Search<'_> {
         (((at - start) / self.record.lasts_s() * BLOCKS as f64) as usize).min(BLOCKS - 1)
     }
 
-    /// The base delay of what a queue leaves of delays: their median, and no longer than the shortest delay allows. A queue that is
-    /// always full would pass for a longer path.
-    /// How much longer than the shortest delay it may be goes by how much the rests of neighbours differ: without jitter the shortest delay is right.
+    /// Base delay from the delays without queueing: their median, limited by the minimum delay plus a margin, since an
+    /// always full queue would look like a longer path. The margin follows the differences of neighbours: without
+    /// jitter the minimum delay is exact.
     fn base(&self, rest: &mut [f64], rate_bps: f64) -> f64 {
         let every = (rest.len() / FEW).max(1);
         let mut steps: Vec<f64> =
@@ -97,7 +98,7 @@ impl Search<'_> {
         median(rest).min(self.least_s + room - self.full_bits / rate_bps)
     }
 
-    /// How well a rate explains the record.
+    /// Evaluates a candidate rate.
     fn attempt(&self, rate_bps: f64) -> Tried {
         let of_queue = delays(&self.sent, rate_bps, |index| self.dropped[index]);
         let mut rest: Vec<f64> = self.seen.iter().map(|(index, delay)| delay - of_queue[*index]).collect();
@@ -106,7 +107,7 @@ impl Search<'_> {
             .filter(|((index, _), _)| of_queue[*index] <= alone_s)
             .map(|(_, rest)| *rest)
             .collect();
-        // In a queue that is hardly ever empty errors add up: those that found nothing tell the path.
+        // In a queue that is hardly ever empty errors accumulate: packets that found it empty show the path's delay.
         let is_rare = alone.len() >= FEWEST_ALONE && (alone.len() as f64) < RARE * rest.len() as f64;
         let base_s = self.base(if is_rare { &mut alone } else { &mut rest }, rate_bps);
         let mut blocks = vec![0.0; BLOCKS];
@@ -116,7 +117,7 @@ impl Search<'_> {
         Tried { rate_bps, base_s, blocks }
     }
 
-    /// The sum of the deviations of the stretches, of one base delay.
+    /// Sum of the deviations in the stretches, for one base delay.
     fn coarse(&self, rate_bps: f64) -> f64 {
         if self.stretches.len() == 1 {
             return self.attempt(rate_bps).total();
@@ -134,9 +135,9 @@ impl Search<'_> {
 }
 
 impl RateFit {
-    /// Fits the rate. Packets that were `dropped` took nothing of the link. A rate that was seen otherwise, in `guess`, is
-    /// looked at closely: in a queue that is never empty errors add up, and rates that are off by little explain nothing. `near` is
-    /// what a search before this one found. A fit that is not `thorough` has no draws.
+    /// Fits the rate. Packets that were `dropped` took no time of the link. A rate `guess` from other evidence is
+    /// searched closely: in a queue that is never empty errors accumulate, and slightly wrong rates explain nothing.
+    /// `near` is the result of an earlier search. A fit that is not `thorough` has no draws.
     pub(crate) fn new(
         record: &Record,
         guess: Option<f64>,
@@ -196,7 +197,7 @@ impl RateFit {
         if !thorough {
             return found;
         }
-        // All rates are looked at where many explain the record.
+        // Search all rates if many explain the record.
         if found.is_flat() {
             tried.extend(coarse.iter().map(|rate| search.attempt(*rate)));
         }
@@ -210,7 +211,7 @@ impl RateFit {
         found
     }
 
-    /// Rates and base delays of records of the same blocks drawn with replacement.
+    /// Draws of rates and base delays, by bootstrap of blocks.
     pub fn draws(&self, count: usize, stream: &mut Stream) -> Vec<(f64, f64)> {
         let draw = |_| {
             let weights = weights(BLOCKS, stream);
@@ -220,7 +221,7 @@ impl RateFit {
             let totals: Vec<f64> = self.tried.iter().map(total).collect();
             let at = (0..totals.len()).fold(0, |best, at| if totals[at] < totals[best] { at } else { best });
             let of = &self.tried[at];
-            // Between the rates that were tried all are as likely.
+            // Between adjacent candidate rates the draw is uniform.
             let below = self.tried[at.saturating_sub(1)].rate_bps;
             let above = self.tried[(at + 1).min(self.tried.len() - 1)].rate_bps;
             let from = f64::midpoint(below, of.rate_bps);
@@ -229,13 +230,13 @@ impl RateFit {
             (from + uniform * (to - from), of.base_s)
         };
         let found: Vec<(f64, f64)> = (0..count).map(draw).collect();
-        // Of a normal distribution the standard error of the median is 1.2533 standard deviations over the root of the number, and a standard
-        // deviation is 1.2533 mean deviations.
+        // For a normal distribution the standard error of the median is 1.2533 standard deviations over the root of the
+        // number, and a standard deviation is 1.2533 mean deviations.
         let error_s = 1.2533 * 1.2533 * self.deviation_s / self.counts.iter().sum::<f64>().max(1.0).sqrt();
         found.into_iter().map(|(rate, base_s)| (rate, base_s + error_s * normal(stream))).collect()
     }
 
-    /// The lowest rate that explains the record about as well as the best does.
+    /// Lowest rate that explains the record about as well as the best one.
     pub fn lower_bound_bps(&self) -> f64 {
         let seen: f64 = self.counts.iter().sum();
         let limit = 1.1 * self.deviation_s * seen + 1e-9;
@@ -243,7 +244,7 @@ impl RateFit {
         low.map_or(self.rate_bps, |tried| tried.rate_bps)
     }
 
-    /// Whether a link that delays all packets alike explains the record about as well.
+    /// Whether a link with a constant delay explains the record about as well.
     pub fn is_flat(&self) -> bool {
         self.without_queue_s <= 1.05 * self.deviation_s + 1e-9
     }
@@ -260,7 +261,7 @@ impl Tried {
     }
 }
 
-/// The stretches of so many packets that stand for all.
+/// Representative stretches of a record with this number of packets.
 fn stretches(packets: usize) -> Vec<(usize, usize)> {
     if packets <= LONG {
         return vec![(0, packets)];
@@ -268,7 +269,8 @@ fn stretches(packets: usize) -> Vec<(usize, usize)> {
     (0..STRETCHES).map(|number| packets / STRETCHES * number).map(|from| (from, from + STRETCH)).collect()
 }
 
-/// The least of a function with one minimum between two positive ends (golden section in the logarithm), to a share of it.
+/// Position of the minimum of a unimodal function between two positive ends, to a relative precision (golden section in
+/// the logarithm).
 pub(crate) fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) -> f64 {
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = (libm::log(from), libm::log(to));

@@ -1,76 +1,75 @@
-//! What was recorded of a flow.
+//! Record of a flow's packets.
 
 use thiserror::Error;
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrived.
     Arrived,
     /// The packet did not arrive.
     Lost,
-    /// The record does not say.
+    /// The fate is not recorded.
     Unknown,
 }
 
 /// A packet of a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// When it was sent, in seconds.
+    /// Sending time in seconds.
     pub sent_s: f64,
     /// Bytes on the wire.
     pub bytes: f64,
-    /// When its arrival, or the acknowledgement that it triggered, was seen.
+    /// Time in seconds at which its arrival, or the acknowledgement of it, was observed; `None` if neither was.
     pub seen_s: Option<f64>,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
 }
 
-/// Packets of a flow in the order of sending.
+/// Packets of a flow in sending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     packets: Vec<Packet>,
     is_round_trip: bool,
-    /// How coarse the times of sending are.
+    /// Resolution of the sending times, in seconds.
     tick_s: f64,
-    /// The other direction: when a packet was sent there, and how long it took.
+    /// Packets of the reverse direction: sending time and delay, in seconds.
     reverse: Vec<(f64, f64)>,
 }
 
-/// Why a record cannot be fitted.
+/// Reason why a record cannot be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// Too few packets.
+    /// Fewer packets than needed.
     #[error("{seen} packets whose delay is known: a fit needs at least {}", Record::FEWEST)]
     TooFew {
-        /// Packets whose delay is known.
+        /// Number of packets with a known delay.
         seen: usize,
     },
-    /// A packet that was sent before the one in front of it, or at no time, or has no size.
+    /// A packet out of order, or without a valid time or size.
     #[error(
         "packet {0}: needs a time that is not before that of the packet in front of it, and a size above 0"
     )]
     NoPacket(usize),
-    /// Everything was sent at once.
+    /// Duration of the record too short.
     #[error("the record lasts {0} s: a fit needs at least {least} s", least = Record::SHORTEST_S)]
     TooShort(f64),
 }
 
-/// Fewer packets than this share out of order are mistakes of the record.
+/// Share of packets out of order below which they count as errors of the record.
 const DISORDER: f64 = 0.005;
 
 impl Record {
-    /// Fewer packets whose delay is known are not fitted.
+    /// Minimum number of packets with a known delay.
     pub const FEWEST: usize = 100;
-    /// A shorter record is not fitted.
+    /// Minimum duration of a record in seconds.
     pub const SHORTEST_S: f64 = 1.0;
 
-    /// A record of packets in the order of sending. Delays are round trips, or one way: of two clocks, which are apart by an
-    /// unknown time.
+    /// Creates a record of packets in sending order. Delays are RTTs, or one-way delays between two clocks with an
+    /// unknown offset.
     ///
-    /// # Errors
-    /// Packets out of order, and too few of them.
+    /// # Errors Packets out of order, and too few of them.
     pub fn new(packets: Vec<Packet>, is_round_trip: bool) -> Result<Self, FitError> {
         let mut before = f64::NEG_INFINITY;
         for (index, packet) in packets.iter().enumerate() {
@@ -91,26 +90,26 @@ impl Record {
         Ok(found)
     }
 
-    /// Times of sending are multiples of a tick.
+    /// Sets the tick of which all sending times are multiples.
     #[must_use]
     pub fn with_tick(self, tick_s: f64) -> Self {
         Self { tick_s: tick_s.max(0.0), ..self }
     }
 
-    /// Packets of the other direction, of a record with one-way delays: when each was sent, and how long it took by the same two
-    /// clocks. Delays there and back add up to round trips, whatever the clocks are apart.
+    /// Adds packets of the reverse direction to a record with one-way delays: sending time and delay of each, by the
+    /// same two clocks. The sum of both delays is an RTT, free of the clocks' offset.
     #[must_use]
     pub fn with_reverse(self, reverse: Vec<(f64, f64)>) -> Self {
         Self { reverse, ..self }
     }
 
-    /// How coarse the times of sending are.
+    /// Resolution of the sending times, in seconds.
     pub fn tick_s(&self) -> f64 {
         self.tick_s
     }
 
-    /// The shortest delay of the other direction, if it was recorded; the clock of the other end is faster by `skew`, counted
-    /// from `since_s`.
+    /// Minimum delay of the reverse direction, if recorded; the receiver's clock is faster by `skew`, counted from
+    /// `since_s`.
     pub(crate) fn reverse_s(&self, skew: f64, since_s: f64) -> Option<f64> {
         let delays = self.reverse.iter().map(|(at, delay)| delay + skew * (at - since_s));
         delays.reduce(f64::min)
@@ -121,12 +120,12 @@ impl Record {
         &self.packets
     }
 
-    /// Whether delays are round trips, by one clock.
+    /// Whether delays are RTTs, measured by one clock.
     pub fn is_round_trip(&self) -> bool {
         self.is_round_trip
     }
 
-    /// From the first packet to the last.
+    /// Time from the first to the last sent packet, in seconds.
     pub fn lasts_s(&self) -> f64 {
         match (self.packets.first(), self.packets.last()) {
             (Some(first), Some(last)) => last.sent_s - first.sent_s,
@@ -134,19 +133,19 @@ impl Record {
         }
     }
 
-    /// From the first packet until the last was sent or seen, whichever is later.
+    /// Time from the first packet until the last was sent or observed, in seconds.
     pub(crate) fn spans_s(&self) -> f64 {
         let first = self.packets.first().map_or(0.0, |packet| packet.sent_s);
         self.packets.iter().filter_map(|packet| packet.seen_s).fold(first + self.lasts_s(), f64::max) - first
     }
 
-    /// What arrived, in bit/s of the whole record.
+    /// Mean arrived rate in bit/s over the whole record.
     pub fn arrived_bps(&self) -> f64 {
         let arrived = self.packets.iter().filter(|packet| packet.fate == Fate::Arrived);
         arrived.map(|packet| packet.bytes * 8.0).sum::<f64>() / self.lasts_s()
     }
 
-    /// Bytes of the packets of which there are most bytes: of full ones.
+    /// Size of a full packet: the one that accounts for the most bytes.
     pub fn full_bytes(&self) -> f64 {
         let mut sizes: Vec<f64> = self.packets.iter().map(|packet| packet.bytes).collect();
         sizes.sort_by(f64::total_cmp);
@@ -159,7 +158,7 @@ impl Record {
         at.map_or(0.0, |at| sizes[at])
     }
 
-    /// Shifts the time at which each packet was seen by what `of` gives for it.
+    /// Shifts the observation time of each packet by `of`.
     #[must_use]
     pub(crate) fn shifted(&self, of: impl Fn(&Packet) -> f64) -> Self {
         let mut found = self.clone();
@@ -170,14 +169,14 @@ impl Record {
         found
     }
 
-    /// Without the times of the few packets that were seen before others that were sent before them: a path that keeps the order does not
-    /// do that, and the acknowledgement of a retransmission may be that of the original (Karn and Partridge, SIGCOMM 1987). The longest run of times
-    /// in order stays; of a path that changes the order of more all stay.
+    /// Removes the observation times of the few packets that were observed before earlier ones: a path without
+    /// reordering does not cause them, but the acknowledgement of a retransmission may be the original's (Karn and
+    /// Partridge, SIGCOMM 1987). The longest increasing run of times stays; if more packets are reordered, all stay.
     #[must_use]
     pub(crate) fn in_order(self) -> Self {
         let seen: Vec<(usize, f64)> =
             self.packets.iter().enumerate().filter_map(|(index, of)| Some((index, of.seen_s?))).collect();
-        // Ends of the runs of each length that end earliest, and what is in front of each.
+        // For each length the run that ends earliest, with links to the predecessors.
         let (mut ends, mut before) = (Vec::<usize>::new(), vec![usize::MAX; seen.len()]);
         for (at, (_, time)) in seen.iter().enumerate() {
             let length = ends.partition_point(|end| seen[*end].1 <= *time);
@@ -204,7 +203,7 @@ impl Record {
         found
     }
 
-    /// The share of packets that were sent less than a tenth of a transmission time behind the one before: not paced.
+    /// Share of packets sent less than a tenth of a transmission time after their predecessor, that is, unpaced.
     pub fn back_to_back(&self, rate_bps: f64) -> f64 {
         let close = self
             .packets

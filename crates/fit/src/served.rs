@@ -1,39 +1,38 @@
-//! Whether a lost packet took its time on the link: a full queue drops packets before the link, a channel loses them behind it.
+//! Distinction of losses: a full queue drops packets before the link, a channel loses them behind it.
 //!
-//! While the link is busy, the time between two departures is that of all that it sent in between. If packets were lost in between and the time is that of
-//! those that arrived alone, a full queue dropped them; if it is longer by their transmission times, the link sent them and the channel lost them.
-//! This needs neither the backlog nor the base delay exactly, so it also holds for a queue that is always full, as that of UDP above
-//! the rate of the link, where all packets find nearly the same backlog.
+//! While the link is busy, the time between two departures is the transmission time of all packets sent in between. If
+//! it equals that of the arrived packets alone, the lost ones were dropped by a full queue; if it is longer by their
+//! transmission times, the channel lost them. This needs neither an exact backlog nor an exact base delay, so it also
+//! holds for an always full queue, as with UDP above the link's rate, where all packets find nearly equal backlogs.
 
 use crate::bootstrap::median;
 use crate::departures::seen_departures;
 use crate::record::{Fate, Record};
 
-/// The rate around a gap is the median of so many gaps without losses on either side.
+/// Number of lossless gaps on either side whose median is the rate around a gap.
 const AROUND: usize = 15;
-/// Fewer gaps without losses tell nothing.
+/// Minimum number of lossless gaps.
 const FEWEST: usize = 20;
-/// The rate may step: so many gaps or more on one side alone must say of a gap what all around it say.
+/// Minimum number of gaps on one side alone that must agree with all around, since the rate may step.
 const FEWEST_BESIDE: usize = 5;
-/// Nothing left for so many times as long as usual: an outage, in which a full queue drops, looks as if the link sent what was lost.
+/// Multiple of the usual gap from which it is an outage: drops during it look like packets sent.
 const OUTAGE: f64 = 8.0;
-/// Times between departures tell packets apart if they deviate by less, in transmission times of a full packet.
+/// Maximum deviation of gaps, in transmission times of a full packet, at which they distinguish packets.
 const PRECISE: f64 = 0.15;
-/// The standard deviation of a normal distribution over the median of its absolute values.
+/// Ratio of the standard deviation of a normal distribution to the median of absolute values.
 const NORMAL: f64 = 1.4826;
 
-/// A time between two departures in which the link was busy.
+/// Gap between two departures in which the link was busy.
 struct Between {
     lasts_s: f64,
-    /// Bits that arrived.
+    /// Bits of the packets that arrived.
     bits: f64,
-    /// Numbers of the packets that were lost, in the order of sending.
+    /// Indices of the lost packets, in sending order.
     lost: Vec<usize>,
 }
 
-/// Whether the link sent each packet that was lost; `None` where the times do not tell, and for packets that arrived.
-/// Delays are at least
-/// `least_s`, with the transmission of a packet.
+/// Whether the link sent each lost packet; `None` if times do not show it, and for packets that arrived. Delays, with
+/// the transmission of a packet, are at least `least_s`.
 pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
     let mut found = vec![None; record.packets().len()];
     let gaps = gaps(record, least_s);
@@ -58,7 +57,8 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
         if deviation * full > PRECISE * each {
             continue;
         }
-        // How many of the lost packets a link of a rate sent; more than all of them if the rate changed, or there was an outage.
+        // Number of lost packets that a link of this rate sent; more than all of them if the rate changed, or in an
+        // outage.
         let sent_at = |rate: f64| {
             let sent = (gap.lasts_s * rate - gap.bits) / each;
             (sent <= gap.lost.len() as f64 + 0.5).then(|| sent.round().max(0.0) as usize)
@@ -73,7 +73,7 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
         if sent > 0 && gap.lasts_s > OUTAGE * usual {
             continue;
         }
-        // Of several the later ones found more in the queue.
+        // Of several lost packets the later ones found the larger backlog.
         for (number, lost) in gap.lost.iter().enumerate() {
             found[*lost] = Some(number < sent);
         }
@@ -81,19 +81,20 @@ pub(crate) fn served(record: &Record, least_s: f64) -> Vec<Option<bool>> {
     found
 }
 
-/// The median rate of gaps.
+/// Median rate of gaps.
 fn rate_of(gaps: &[(usize, f64)]) -> f64 {
     median(&mut gaps.iter().map(|of| of.1).collect::<Vec<f64>>())
 }
 
-/// Times between departures in which the link was never idle: the first packet in each was there before the one in front of it left.
+/// Gaps between departures in which the link was never idle: the first packet in each arrived at the queue before its
+/// predecessor left.
 fn gaps(record: &Record, least_s: f64) -> Vec<Between> {
     let packets = record.packets();
     let left = seen_departures(record, least_s);
     let mut found = Vec::new();
     let mut last: Option<f64> = None;
     let mut gap = Between { lasts_s: 0.0, bits: 0.0, lost: Vec::new() };
-    // Whether the link had something to send from the last departure on.
+    // Whether the link had data to send since the last departure.
     let (mut first, mut is_known) = (f64::INFINITY, true);
     for (index, packet) in packets.iter().enumerate() {
         match packet.fate {

@@ -1,4 +1,4 @@
-//! The rate of a constant link and the losses at its full queue, which depend on one another.
+//! Rate of a constant link, and losses at its full queue, which depend on one another.
 
 use crate::departures::{busy, departures, found_before, found_by_delay};
 use crate::queue::backlogs;
@@ -7,27 +7,27 @@ use crate::rate::RateFit;
 use crate::record::{Fate, Record};
 use crate::served::served;
 
-/// So many rounds settle both.
+/// Number of rounds in which both converge.
 const ROUNDS: usize = 4;
 
-/// Another way to tell what packets found must explain the losses so much better.
+/// Factor by which another estimate of the backlogs must explain the losses better.
 const BETTER: f64 = 1.02;
-/// Times that differ by less are one.
+/// Time difference in seconds below which times count as equal.
 const ROUNDING_S: f64 = 1e-9;
 
-/// A constant link that explains a record.
+/// Constant link that explains a record.
 pub(crate) struct Settled {
     pub(crate) rate: RateFit,
     pub(crate) drops: Drops,
-    /// What each packet found in the queue, in bytes.
+    /// Backlog in bytes that each packet found.
     pub(crate) before: Vec<f64>,
-    /// Which lost packets the link sent, as far as the times of departures tell.
+    /// Whether the link sent each lost packet, where departure times show it.
     pub(crate) served: Vec<Option<bool>>,
 }
 
 impl Settled {
     pub(crate) fn new(record: &Record, least_s: f64) -> Self {
-        // At first all losses that the link is not known to have sent count as drops at the queue, which take nothing of it.
+        // Initially all losses not known to be sent by the link count as queue drops, which take no time of it.
         let served = served(record, least_s);
         let mut dropped: Vec<bool> = record
             .packets()
@@ -42,8 +42,8 @@ impl Settled {
             near = (!rate.is_flat()).then_some(rate.rate_bps);
             let mut before = backlogs(record, rate.base_s, &[(0.0, rate.rate_bps)], |index| dropped[index]);
             let mut drops = Drops::new(record, &before, &served);
-            // In a queue that is always full a packet more or less decides, and errors add up: what the packet in front of one took
-            // tells it better, and so does a count.
+            // In an always full queue one packet decides, and errors accumulate; the delay of the preceding packet, or
+            // a count, is more exact.
             let left = departures(record, rate.base_s, rate.rate_bps, |index| dropped[index]);
             let counted = found_before(record, &left);
             let by_times = Drops::by_times(record, &counted, &served);
@@ -66,7 +66,7 @@ impl Settled {
     }
 }
 
-/// The rate of the link in all the time in which it was busy.
+/// Rate of the link over all of its busy time.
 pub(crate) fn busy_rate(record: &Record, least_s: f64, dropped: &[bool]) -> Option<f64> {
     let gaps = busy(record, &departures(record, least_s, f64::INFINITY, |index| dropped[index]), -ROUNDING_S);
     let (time, bits) = gaps.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.lasts_s(), sum.1 + gap.bits));

@@ -1,18 +1,18 @@
-//! A queue that may never have been empty: then the shortest delay is not that of the path.
+//! Standing queue: if a queue was never empty, the minimum delay exceeds that of the path.
 //!
-//! A record that begins in the middle of a flow whose queue always holds something has a shortest delay with what stood in it. A path that is shorter
-//! by some time, with a queue that holds as much more, explains all of it: neither is identified. Where the link was idle at times, or the record begins at
-//! the shortest delay, as that of a connection's beginning does, the queue was empty.
+//! A record that starts in the middle of such a flow has a minimum delay with a standing queue in it. A shorter path
+//! with a queue that holds more explains it equally well, so neither is identified. The queue was empty if the link was
+//! idle at times, or if the record starts at the minimum delay, as at the start of a connection.
 
 use crate::draws::USUAL;
 use crate::record::Record;
 
-/// The queue was empty at the beginning if one of so many packets waited for fewer than so many.
+/// Number of packets at the beginning, and number of waiting ones among them below which the queue was empty.
 const BEGINNING: usize = 20;
 const EMPTY: f64 = 3.0;
-/// Packets by which a departure is uncertain where one acknowledgement answers two packets.
+/// Uncertainty of a departure in packets, since one acknowledgement may answer two packets.
 const DOUBT: f64 = 2.0;
-/// A queue was empty at times if the link was idle for this share of the shortest delay.
+/// Idle time of the link, as a share of the minimum delay, that shows an empty queue.
 const IDLE: f64 = 0.5;
 
 /// Whether the queue may never have been empty: the link was hardly ever idle, and the record does not begin at the shortest delay. Then a shorter
@@ -28,8 +28,8 @@ pub(crate) fn stands(record: &Record, left: &[f64], least_s: f64, packet_s: f64)
     !begins_empty && idle_s < IDLE * least_s.abs()
 }
 
-/// The longest time that a queue may stand for which it is, with its limit of so long, none beyond usual ones: those of a delay that is shorter by
-/// that.
+/// Longest standing time that leaves the queue limit, given as a time, within the usual range for the accordingly
+/// shorter delay.
 pub(crate) fn most_standing(delay_s: f64, limit_s: f64) -> f64 {
     ((USUAL[1] * delay_s - limit_s) / (USUAL[1] + 1.0)).max(0.0)
 }

@@ -76,14 +76,14 @@ mod linux {
         (result, emulation.stop().expect("the devices are there"))
     }
 
-    /// Median and tails in microseconds.
+    /// Median and tails of the lateness, in microseconds.
     fn micros(lateness: &DelayHistogram) -> String {
         let quantile = |p| lateness.quantile(p).map_or(f64::NAN, |at| at.as_secs_f64() * 1e6);
         let [median, p99, p999] = [0.5, 0.99, 0.999].map(quantile);
         format!("p50 {median:.1}, p99 {p99:.0}, p99.9 {p999:.0} us")
     }
 
-    /// What a direction of the link reports of its own work.
+    /// Prints the report of a link direction about its own operation.
     fn print(case: &str, spin: SimTime, result: &str, report: &EmulationReport) {
         let EmulationReport { forward, reverse } = report;
         let share =
@@ -98,7 +98,7 @@ mod linux {
         );
     }
 
-    /// Pings through links without rate and delay: all that passes is our own time and the kernel's.
+    /// Pings through links without rate and delay: only the emulator's and the kernel's delay remains.
     fn added_delay() {
         for spin in SPINS {
             let (mut rtt, report) =
@@ -111,7 +111,7 @@ mod linux {
         }
     }
 
-    /// A packet in each slot of 1500 Hz, through a delay.
+    /// One packet per slot of 1500 Hz, through a delay.
     fn lateness_of_a_stream() {
         for spin in SPINS {
             let ((), report) = emulate([hop(None, MS * 10), hop(None, MS * 10)], spin, |[near, far]| {
@@ -175,7 +175,7 @@ mod linux {
         }
     }
 
-    /// One TCP flow through links that hold nothing back.
+    /// One TCP flow through links without delay.
     fn throughput() {
         for _ in 0..3 {
             let links = [hop(None, SimTime::ZERO), hop(None, SimTime::ZERO)];

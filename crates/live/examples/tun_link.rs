@@ -116,7 +116,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             SimTime::from_secs_f64(self.delay)
         }
 
-        /// What loses transmissions that take this long.
+        /// Loss process for transmissions of this duration.
         fn loss(&self, slot: SimTime) -> Result<Box<dyn LossProcess>, Failure> {
             let stream = RunSeed { seed: self.seed, run: 0 }.stream("channel.dl");
             Ok(match self.fd_t {
@@ -132,12 +132,12 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             QueueConfig::DropTail(Some(QueueLimit::Packets(self.queue)))
         }
 
-        /// What a queue draws from. This one draws nothing.
+        /// Stream of random numbers for the queue, which draws none.
         fn draws(&self) -> Stream {
             RunSeed { seed: self.seed, run: 0 }.stream("queue.dl")
         }
 
-        /// The link under test.
+        /// Link under test.
         fn downlink(&self) -> Result<LiveLink, Failure> {
             if let Some(protocol) = &self.protocol {
                 return self.arq(protocol);
@@ -162,7 +162,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
         fn arq(&self, protocol: &str) -> Result<LiveLink, Failure> {
             let frame_time = SimTime::to_transmit(self.frame, self.rate);
             let reverse = ReverseConfig::ideal(self.delay().saturating_add(frame_time));
-            // From the start of a frame to its acknowledgement, in whole frames.
+            // Time from the start of a frame to its acknowledgement, in whole frames.
             let there_and_back = frame_time + self.delay() + reverse.delay;
             let timeout = frame_time * there_and_back.as_nanos().div_ceil(frame_time.as_nanos());
             let max_retransmissions = Some(self.retransmissions);
@@ -215,7 +215,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
 
     impl Drop for Guest {
         fn drop(&mut self) {
-            // It may have ended by itself.
+            // The program may have ended by itself.
             self.0.kill().ok();
             self.0.wait().ok();
         }

@@ -1,37 +1,40 @@
-//! How long before its time a thread has to wake up so as to be there in time.
+//! Lead time with which a thread must wake up to be on time.
 
 use crossfade_core::SimTime;
 
-/// Sleeping threads are woken late: by some microseconds, or by 0.1 ms and more where an idle processor has to be
-/// woken first. So a pump sets its alarm earlier, by what it has learned of its own lateness, and stays awake from
-/// there on. Where it loses its processor to others meanwhile, which is worse than to be woken late, it does so less.
+/// Adaptive alarm of a pump. Sleeping threads wake late: by some microseconds, or by 0.1 ms and more if an idle
+/// processor must be woken first. A pump therefore sets its alarm early, by its learnt lateness, and stays awake from
+/// then on. If it loses its processor to other threads meanwhile, which is worse than waking late, it stays awake less.
 #[derive(Debug)]
 pub(crate) struct Alarm {
-    /// How long the process may stay awake before each event; at zero it never does.
+    /// Maximum time for which the process may stay awake before each event; zero: never.
     limit: SimTime,
-    /// The share of what it may that it does, as things are.
+    /// Share of `limit` that is currently used.
     allowed: f64,
-    /// How late nearly all alarms are at most.
+    /// Estimated lateness that nearly no alarm exceeds.
     lateness: SimTime,
 }
 
 impl Alarm {
-    /// Where events are rare, it may stay awake for this share of the time between them, up to [`Self::LONGEST`].
+    /// Divisor of the time between events that gives the maximum waking time if events are rare, up to
+    /// [`Self::LONGEST`].
     const SHARE: u64 = 20;
     const LONGEST: SimTime = SimTime::from_micros(300);
-    /// One alarm that is later than the estimate weighs as much as fifty that are not: it settles where 2 % are.
+    /// Step of the estimate after an alarm later than it; fifty earlier alarms balance one such step, so the estimate
+    /// settles where 2 % are later.
     const UP: SimTime = SimTime::from_micros(5);
     const DOWN: SimTime = SimTime::from_nanos(100);
-    /// A process that is awake looks at the clock each microsecond: after a gap this long others had the processor.
+    /// Gap between two looks at the clock, normally 1 us apart while awake, from which the processor was evidently
+    /// taken away.
     const AWAY: SimTime = SimTime::from_micros(50);
-    /// So long has it to sleep in all until it stays awake again as if nothing had been.
+    /// Total sleeping time after which the alarm uses its full limit again.
     const REST: SimTime = SimTime::from_millis(100);
 
     pub(crate) fn new(limit: SimTime) -> Self {
         Self { limit, allowed: 1.0, lateness: limit }
     }
 
-    /// How long to sleep if there is something to do in `ahead`.
+    /// Time to sleep if the next event is due in `ahead`.
     pub(crate) fn sleep(&self, ahead: SimTime) -> SimTime {
         let rare = Self::LONGEST.min(SimTime::from_nanos(ahead.as_nanos() / Self::SHARE));
         let most = if self.limit == SimTime::ZERO { SimTime::ZERO } else { self.limit.max(rare) };
@@ -39,14 +42,14 @@ impl Alarm {
         ahead.saturating_sub(self.lateness.min(most))
     }
 
-    /// Records that the clock was looked at while awake, `after` the look before.
+    /// Records a look at the clock while awake, `after` the previous one.
     pub(crate) fn looked(&mut self, after: SimTime) {
         if after > Self::AWAY {
             self.allowed /= 2.0;
         }
     }
 
-    /// The alarm that was to ring after `sleep` was late by so much.
+    /// Records an alarm after `sleep` that was late by `late`.
     pub(crate) fn rang(&mut self, sleep: SimTime, late: SimTime) {
         self.allowed = (self.allowed + sleep.as_secs_f64() / Self::REST.as_secs_f64()).min(1.0);
         self.lateness = if late > self.lateness {

@@ -1,30 +1,30 @@
-//! Processors that do not sleep while packets pass.
+//! Prevention of deep sleep of processors while packets pass.
 
 use crossfade_core::SimTime;
 use std::fs::File;
 use std::io::Write;
 
-/// Holds idle processors of the machine awake from a packet on for some time (`/dev/cpu_dma_latency`: Linux's
-/// `power/pm_qos_interface`): to wake one takes 10 us and, where it sleeps deeply, 0.1 ms and more, several times
-/// a round trip. Where it is not allowed they sleep as before.
+/// Keeps idle processors awake for some time after a packet (`/dev/cpu_dma_latency`: Linux's `power/pm_qos_interface`).
+/// Waking one takes 10 us, and from deep sleep 0.1 ms and more, several times per RTT. Without permission processors
+/// sleep as usual.
 ///
-/// Where packets come so fast that nobody sleeps long it does not: who waits awake slows its neighbour on the same
-/// core.
+/// At high packet rates it does nothing: no processor sleeps long, and one that idles awake slows its sibling on the
+/// same core.
 #[derive(Debug)]
 pub(crate) struct Awake {
-    /// For how long a packet holds processors awake: zero is never, [`SimTime::MAX`] is always.
+    /// Time for which a packet keeps processors awake; zero: never, [`SimTime::MAX`]: always.
     span: SimTime,
-    /// While it is open they stay awake.
+    /// Open device file, which keeps processors awake.
     held: Option<File>,
     until: Option<SimTime>,
-    /// When packets were last counted from, and how many came since.
+    /// Start of the current count of packets, and their number.
     since: SimTime,
     packets: u32,
 }
 
 impl Awake {
     const PERIOD: SimTime = SimTime::from_millis(100);
-    /// More in a period are fast: one each 0.2 ms.
+    /// Number of packets per period beyond which the rate is high: one per 0.2 ms.
     const FAST: u32 = 500;
 
     pub(crate) fn new(span: SimTime) -> Self {
@@ -32,7 +32,7 @@ impl Awake {
         Self { span, held, until: None, since: SimTime::ZERO, packets: 0 }
     }
 
-    /// So many packets have come.
+    /// Records `count` packets.
     pub(crate) fn packets(&mut self, now: SimTime, count: u32) {
         if [SimTime::ZERO, SimTime::MAX].contains(&self.span) {
             return;
@@ -50,12 +50,12 @@ impl Awake {
         self.until = Some(now + self.span);
     }
 
-    /// When there is something to let go of.
+    /// Time at which the device file must be closed, if it is open.
     pub(crate) fn until(&self) -> Option<SimTime> {
         self.until
     }
 
-    /// Lets them sleep if it is time.
+    /// Closes the device file once it is time.
     pub(crate) fn look(&mut self, now: SimTime) {
         if self.until.is_some_and(|until| until <= now) {
             (self.held, self.until, self.packets) = (None, None, 0);
@@ -65,7 +65,7 @@ impl Awake {
 
 fn hold() -> std::io::Result<File> {
     let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
-    // Microseconds, as a number of 32 bits.
+    // Latency in microseconds, as a 32-bit number.
     file.write_all(&0_i32.to_ne_bytes())?;
     Ok(file)
 }
@@ -76,7 +76,7 @@ mod tests {
 
     const MS: fn(u64) -> SimTime = SimTime::from_millis;
 
-    /// Where nobody may hold them, a test sees no more than that nobody does.
+    /// Whether this process may keep processors awake; otherwise a test can only check that none is kept.
     fn may() -> bool {
         hold().is_ok()
     }

@@ -1,4 +1,4 @@
-//! Built-in transfers: as much as TCP takes, or a number of bytes, from one host to the other.
+//! Built-in TCP transfers from one host to the other: a number of bytes, or unlimited.
 
 use crate::error::{LiveError, Trying};
 use crate::host::Host;
@@ -13,33 +13,33 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// One transfer.
+/// Configuration of one transfer.
 #[derive(Clone, Debug)]
 pub struct BulkFlow {
-    /// The congestion control of its sender, by the kernel's name.
+    /// Congestion control of the sender, by the kernel's name.
     pub congestion: String,
-    /// Bytes to send; `None` is without end.
+    /// Bytes to send; `None`: unlimited.
     pub bytes: Option<u64>,
-    /// When it begins.
+    /// Start time.
     pub start: SimTime,
 }
 
-/// What a transfer did.
+/// Result of a transfer.
 #[derive(Clone, Debug, Default)]
 pub struct BulkReport {
-    /// The port of its sender, by which samples are known; 0 if it never had one.
+    /// Port of the sender, which identifies its samples; 0 if it never had one.
     pub port: u16,
     /// The congestion control that its socket used, read back.
     pub congestion: String,
-    /// Bytes that the receiving program got.
+    /// Bytes that the receiving program read.
     pub bytes: u64,
-    /// When the last of them came, if it had an end and reached it, since it began.
+    /// Time from the start to the last byte, if the transfer was limited and completed.
     pub completion_time: Option<SimTime>,
-    /// When bytes last came, since the emulation began.
+    /// Time of the last received bytes, since the start of the emulation.
     pub last_delivery: SimTime,
 }
 
-/// Transfers under way.
+/// Transfers in progress.
 #[derive(Debug)]
 pub struct Bulk {
     stop: Arc<AtomicBool>,
@@ -56,18 +56,17 @@ struct Running {
 #[derive(Debug, Default)]
 struct Progress {
     bytes: AtomicU64,
-    /// Nanoseconds since the emulation began.
+    /// Time of the last received bytes, in nanoseconds since the start of the emulation.
     last_delivery: AtomicU64,
 }
 
-/// How often a thread looks whether it is to stop.
+/// Interval at which a thread checks whether it must stop.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Bulk {
-    /// Begins transfers from one host to the other, whose times count from `origin`.
+    /// Starts transfers from one host to the other, with times relative to `origin`.
     ///
-    /// # Errors
-    /// The system does not allow it.
+    /// # Errors The system refuses a socket or a thread.
     pub fn start(from: &Host, to: &Host, flows: &[BulkFlow], origin: Instant) -> Result<Self, LiveError> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut running = Vec::new();
@@ -89,23 +88,21 @@ impl Bulk {
         Ok(Self { stop, flows: running })
     }
 
-    /// Bytes that the receiving programs have got so far.
+    /// Bytes that the receiving programs have read so far.
     pub fn bytes(&self) -> Vec<u64> {
         self.flows.iter().map(|flow| flow.progress.bytes.load(Ordering::Relaxed)).collect()
     }
 
-    /// Whether all transfers have come to their end.
+    /// Whether all transfers are complete.
     pub fn is_finished(&self) -> bool {
         self.flows.iter().all(|flow| flow.receiver.is_finished())
     }
 
-    /// Stops what is under way.
+    /// Stops all transfers and returns their results.
     ///
-    /// # Errors
-    /// A connection could not be made.
+    /// # Errors A connection could not be made.
     ///
-    /// # Panics
-    /// A thread of it has panicked.
+    /// # Panics One of its threads has panicked.
     pub fn stop(self) -> Result<Vec<BulkReport>, LiveError> {
         self.stop.store(true, Ordering::Relaxed);
         let report = |flow: Running| {
@@ -123,7 +120,7 @@ impl Bulk {
     }
 }
 
-/// Sends until all is sent, or it is to stop.
+/// Sends until all data is sent, or the transfer must stop.
 fn send(
     host: &Host,
     address: SocketAddr,
@@ -155,25 +152,25 @@ fn send(
         match stream.write(&chunk[..chunk.len().min(left as usize)]) {
             Ok(bytes) => left -= bytes as u64,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            // The other end has stopped.
+            // The other end has closed the connection.
             Err(_) => break,
         }
     }
     stream.shutdown(Shutdown::Write).ok();
     while !stop.load(Ordering::Relaxed) {
-        // What is in the socket leaves it: it stays open, and can be looked at.
+        // The socket stays open while it sends its buffered data, so it can be sampled.
         sleep(LOOK);
     }
     Ok((port, congestion))
 }
 
-/// The kernel repeats a lost handshake after a second; after three there is a new one.
+/// Connects with a timeout: the kernel retransmits a lost handshake after a second; after three a new one starts.
 fn connect(address: SocketAddr, congestion: &str, stop: &AtomicBool) -> std::io::Result<Option<TcpStream>> {
     while !stop.load(Ordering::Relaxed) {
         let stream = socket(congestion)?;
         set_socket_timeout(&stream, Timeout::Send, Some(Duration::from_secs(3)))?;
         match rustix::net::connect(&stream, &address) {
-            // The time was up (socket(7)).
+            // The timeout has passed (socket(7)).
             Err(Errno::INPROGRESS | Errno::TIMEDOUT | Errno::INTR) => {}
             outcome => return Ok(outcome.map(|()| Some(stream))?),
         }
@@ -181,7 +178,8 @@ fn connect(address: SocketAddr, congestion: &str, stop: &AtomicBool) -> std::io:
     Ok(None)
 }
 
-/// A socket that will send as `congestion` lets it: before there is a connection, so that no other has touched it.
+/// Creates a socket with the given congestion control, set before the connection exists, so no other control has acted
+/// on it.
 fn socket(congestion: &str) -> std::io::Result<TcpStream> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -190,16 +188,15 @@ fn socket(congestion: &str) -> std::io::Result<TcpStream> {
 }
 
 impl Host {
-    /// Whether connections may have a congestion control, by the kernel's name.
+    /// Checks that the kernel has a congestion control `name` that connections may use.
     ///
-    /// # Errors
-    /// The kernel has none of that name.
+    /// # Errors The kernel has none of that name.
     pub fn check_congestion(&self, name: &str) -> Result<(), LiveError> {
         self.run(|| socket(name).map(drop))?.trying_to("set a congestion control")
     }
 }
 
-/// Receives until all is there, or it is to stop; says when all was there.
+/// Receives until all data has arrived, or the transfer must stop; returns the time of completion.
 fn receive(
     listener: &TcpListener,
     flow: &BulkFlow,

@@ -1,4 +1,4 @@
-//! Real time as simulated time: a file of its own, since the driver and the pump share it.
+//! Real time as simulated time, shared by driver and pump.
 
 use crossfade_core::SimTime;
 use std::sync::{Arc, OnceLock};
@@ -11,29 +11,29 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Zero is now.
+    /// Creates a clock that starts now.
     pub(crate) fn start() -> Self {
         let clock = Self::waiting();
         clock.begin();
         clock
     }
 
-    /// Zero until [`begin`](Self::begin) is called, whoever of those that share it does so.
+    /// Creates a clock that stands at zero until any of its sharers calls [`begin`](Self::begin).
     pub(crate) fn waiting() -> Self {
         Self::default()
     }
 
-    /// Goes from now on, unless it goes already.
+    /// Starts the clock, unless it runs already.
     pub(crate) fn begin(&self) {
         self.origin.get_or_init(Instant::now);
     }
 
-    /// When it was zero; `None` while it waits.
+    /// Instant of time zero; `None` before the start.
     pub fn origin(&self) -> Option<Instant> {
         self.origin.get().copied()
     }
 
-    /// The time since it was zero, which it still is while it waits.
+    /// Time since the start; zero before it.
     pub fn now(&self) -> SimTime {
         self.origin().map_or(SimTime::ZERO, |origin| SimTime::from_nanos(origin.elapsed().as_nanos() as u64))
     }

@@ -1,10 +1,10 @@
-//! What the TCP of a host has counted.
+//! TCP counters of a host.
 
 use crate::error::{LiveError, Trying};
 use crate::host::Host;
 use std::fs::read_to_string;
 
-/// Counters of a host's TCP since it was made (`/proc/net/snmp`, `/proc/net/netstat`); 0 where a kernel has none.
+/// TCP counters of a host since its creation (`/proc/net/snmp`, `/proc/net/netstat`); 0 if the kernel lacks one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounters {
     /// Segments retransmitted (`RetransSegs`).
@@ -13,19 +13,18 @@ pub struct TcpCounters {
     pub timeouts: u64,
     /// Timeouts that F-RTO found to be spurious (`TCPSpuriousRTOs`).
     pub spurious_timeouts: u64,
-    /// Recoveries that began without a timeout (`TCPSackRecovery`, `TCPRenoRecovery`).
+    /// Recoveries started without a timeout (`TCPSackRecovery`, `TCPRenoRecovery`).
     pub recoveries: u64,
-    /// Probes for losses at the tail (`TCPLossProbes`).
+    /// Tail loss probes sent (`TCPLossProbes`).
     pub tail_loss_probes: u64,
-    /// Segments dropped as they came, for a bad checksum or length (`InErrs`).
+    /// Segments dropped on arrival because of a bad checksum or length (`InErrs`).
     pub errors: u64,
 }
 
 impl TcpCounters {
-    /// Counters of a host.
+    /// Reads the counters of a host.
     ///
-    /// # Errors
-    /// The system does not tell.
+    /// # Errors The system does not provide them.
     pub fn of(host: &Host) -> Result<Self, LiveError> {
         let read = |path| read_to_string(path).trying_to("read the counters of TCP");
         let (snmp, netstat) =
@@ -43,7 +42,7 @@ impl TcpCounters {
     }
 }
 
-/// Tables have a line of names and a line of values, both behind the name of the table.
+/// Value of a counter. Each table has a line of names and a line of values, both prefixed by its own name.
 fn counter(text: &str, table: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.split(' ').next() == Some(table));
     let (names, values) = (lines.next()?, lines.next()?);

@@ -17,35 +17,35 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After a packet this large, or a segment of a GSO burst, the sender is not woken: it would find them
-/// one at a time, and a quarter of the throughput is lost.
+/// Packet size in bytes from which the sender is not woken at once, nor after a segment of a GSO burst: it would be
+/// woken per packet, which costs a quarter of the throughput.
 const LARGE_BYTES: usize = 16_384;
 
-/// Waits for what its pumps wait for, and gives each its turn.
+/// Waits for the events of its pumps, and calls each in turn.
 pub(crate) struct Driver {
     config: PumpConfig,
     clock: Clock,
     alarm: Alarm,
     awake: Awake,
-    /// When it last looked, if it has been awake since.
+    /// Time of the last look at the clock, if it has been awake since.
     looked: Option<SimTime>,
     pumps: Vec<Pump>,
-    /// What they read: at most two.
+    /// Devices that the pumps read: at most two.
     devices: Vec<Arc<Tun>>,
-    /// Which of the devices had a packet when the driver last waited.
+    /// Which devices had a packet at the last wait.
     ready: [bool; 2],
-    /// Has an end of file when it is time to stop.
+    /// Pipe that reaches its end of file when the driver must stop.
     stop: PipeReader,
-    /// The processor time of this thread that its pumps have been told of.
+    /// Processor time of this thread already attributed to its pumps.
     settled: SimTime,
 }
 
-/// What has come to pass.
+/// Event that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// A packet for the pumps, or an event of theirs.
+    /// A packet for a pump, or an event of one.
     Pumps,
-    /// What others have to say.
+    /// A message from another thread.
     Others,
     /// The driver has to stop.
     Stop,
@@ -67,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Drives one pump until it is time to stop. Gives a report for each way.
+    /// Drives one pump until it must stop. Returns one report per direction.
     pub(crate) fn run(mut self, pump: Pump) -> Result<Vec<PumpReport>, LiveError> {
         self.take(pump);
         self.begin()?;
@@ -77,9 +77,9 @@ impl Driver {
         self.end()
     }
 
-    /// Makes the calling thread one that passes packets.
+    /// Prepares the calling thread for passing packets.
     pub(crate) fn begin(&self) -> Result<(), LiveError> {
-        // Timers of ordinary threads may be late by 50 us so that they can be bundled.
+        // Timers of ordinary threads may be late by 50 us, so that the kernel can bundle them.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).trying_to("set the timer slack")?;
         if self.pumps.iter().all(|pump| pump.most_bytes() < LARGE_BYTES) {
             prefer_this_thread();
@@ -97,7 +97,7 @@ impl Driver {
         self.devices = self.pumps.iter().flat_map(Pump::devices).collect();
     }
 
-    /// Hands back the pump that was taken last; `None` without pumps.
+    /// Removes and returns the pump added last; `None` without pumps.
     pub(crate) fn give(&mut self) -> Option<Pump> {
         self.settle();
         let pump = self.pumps.pop();
@@ -108,7 +108,7 @@ impl Driver {
         pump
     }
 
-    /// Pumps that had turns together have taken the same processor time each.
+    /// Attributes processor time to pumps: those called together share it equally.
     fn settle(&mut self) {
         let cpu = thread_cpu_time();
         let took = cpu - std::mem::replace(&mut self.settled, cpu);
@@ -116,7 +116,7 @@ impl Driver {
         self.pumps.iter_mut().for_each(|pump| pump.cpu += each);
     }
 
-    /// Waits for a packet, an event of a medium, word from `others`, or the time `latest`.
+    /// Waits for a packet, an event of a medium, a message from `others`, or the time `latest`.
     pub(crate) fn wait(
         &mut self,
         others: Option<&PipeReader>,
@@ -126,7 +126,7 @@ impl Driver {
         if let Some(before) = self.looked.take() {
             self.alarm.looked(now - before);
         }
-        // While time stands still nothing happens but packets.
+        // Before the clock starts, the only events are packets.
         let next = self.clock.origin().and_then(|_| self.next_event(latest));
         let sleep = next.map(|at| self.alarm.sleep(at.saturating_sub(now)));
         let timeout = sleep.map(timespec);
@@ -156,11 +156,10 @@ impl Driver {
         self.pumps.iter().filter_map(Pump::next_event).chain(self.awake.until()).chain(latest).min()
     }
 
-    /// Gives each pump its turn, and reads no device in vain. Says when it began and when it ended.
+    /// Calls each pump once, without needless reads of devices. Returns the begin and end times.
     ///
-    /// The pump whose device has a packet, or else the one with the next event, is the first: the kernel of the other
-    /// host has answered by the time that a packet is handed over to it, and the other pump takes the answer in the
-    /// same turn.
+    /// The first pump is the one whose device has a packet, or else the one with the next event: the other host's
+    /// kernel answers while a packet is handed over to it, so the other pump can take the answer in the same turn.
     pub(crate) fn turn(&mut self) -> Result<[SimTime; 2], LiveError> {
         let begin = self.clock.now();
         let ready = std::mem::take(&mut self.ready);
@@ -169,13 +168,13 @@ impl Driver {
         let first = ready.iter().position(|&ready| ready).or_else(|| (0..count).min_by_key(next_event));
         let (mut packets, mut may_answer) = (0, false);
         for index in (0..count).map(|n| (first.unwrap_or(0) + n) % count) {
-            // One pump alone has all devices.
+            // A single pump has all devices.
             let is_ready = if count == 2 { ready[index] } else { ready.contains(&true) };
             let done = self.pumps[index].turn(is_ready || may_answer)?;
             packets += done.packets;
             if done.handed_over {
                 may_answer = true;
-                // Work takes time too.
+                // The turn took time, so the last look at the clock is outdated.
                 self.looked = None;
             }
         }
@@ -187,7 +186,7 @@ impl Driver {
         Ok([begin, now])
     }
 
-    /// Gives a report for each way.
+    /// Ends all pumps and returns one report per direction.
     pub(crate) fn end(mut self) -> Result<Vec<PumpReport>, LiveError> {
         self.settle();
         let reports = self.pumps.into_iter().map(Pump::end).collect::<Result<Vec<_>, _>>()?;

@@ -1,4 +1,4 @@
-//! Two hosts, what lies between them, and the threads that pass packets.
+//! Two hosts, the network between them, and the threads that pass packets.
 
 use crate::clock::Clock;
 use crate::driver::Driver;
@@ -16,26 +16,25 @@ use std::io::{PipeWriter, pipe};
 use std::panic::resume_unwind;
 use std::thread::{Builder, JoinHandle};
 
-/// What lies between two hosts.
+/// Network between two hosts.
 pub enum Between {
-    /// A link in each direction, from the first host to the second, and back; with a thread each while much passes.
+    /// One link per direction, from the first host to the second and back; each has its own thread under high load.
     Links([LiveLink; 2]),
     /// One medium for both directions, driven by one thread.
     Shared(LiveFabric),
 }
 
-/// What both directions of an emulation did.
+/// Report of both directions of an emulation.
 #[derive(Clone, Debug)]
 pub struct EmulationReport {
-    /// From the first host to the second.
+    /// Direction from the first host to the second.
     pub forward: PumpReport,
-    /// From the second host to the first.
+    /// Direction from the second host to the first.
     pub reverse: PumpReport,
 }
 
-/// Packets on their way between two hosts. Time begins with it, or with a first packet
-/// ([`PumpConfig::waits`]); it ends with [`stop`](Self::stop), or when it
-/// is dropped.
+/// Running emulation between two hosts. Its time starts with it, or with the first packet ([`PumpConfig::waits`]); it
+/// ends with [`stop`](Self::stop), or when dropped.
 #[derive(Debug)]
 pub struct Emulation {
     hosts: [Host; 2],
@@ -48,10 +47,9 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// Joins two hosts by a link in each direction.
+    /// Connects two hosts by one link per direction.
     ///
-    /// # Errors
-    /// The system has no threads or no file descriptors left.
+    /// # Errors The system has no threads or no file descriptors left.
     pub fn start(
         hosts: &[Host; 2],
         forward: LiveLink,
@@ -61,10 +59,9 @@ impl Emulation {
         Self::start_recorded(hosts, Between::Links([forward, reverse]), config, Recording::default())
     }
 
-    /// Joins two hosts by what lies between them, and keeps what is asked for.
+    /// Connects two hosts by a network, and writes the requested recordings.
     ///
-    /// # Errors
-    /// The system has no threads or no file descriptors left.
+    /// # Errors The system has no threads or no file descriptors left.
     pub fn start_recorded(
         hosts: &[Host; 2],
         between: Between,
@@ -125,7 +122,7 @@ impl Emulation {
         Ok(())
     }
 
-    /// What shows what has passed, there and back.
+    /// Meters of the packets passed, forward and reverse.
     pub fn meters(&self) -> [Meter; 2] {
         self.meters.clone()
     }
@@ -135,23 +132,22 @@ impl Emulation {
         &self.clock
     }
 
-    /// How many packets are inside what lies between the hosts.
+    /// Number of packets between the hosts.
     pub fn inside(&self) -> u64 {
         self.meters.iter().map(|meter| meter.read().inside()).sum()
     }
 
-    /// Whether it goes on: somebody may have removed a device.
+    /// Whether the emulation is running; it ends if a device is removed from outside.
     pub fn is_running(&self) -> bool {
         !self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Stops, and tells what was counted. Packets inside the links are gone.
+    /// Stops the emulation and returns its report. Packets inside the links are discarded.
     ///
-    /// # Errors
-    /// What stopped a direction earlier: somebody has removed its device, or a record could not be written.
+    /// # Errors The cause that stopped a direction earlier: its device was removed, or a recording could not be
+    /// written.
     ///
-    /// # Panics
-    /// A link has panicked.
+    /// # Panics A link has panicked.
     pub fn stop(self) -> Result<EmulationReport, LiveError> {
         self.stop_with_events("")
     }
@@ -178,7 +174,7 @@ impl Emulation {
 
     fn join(&mut self) -> Vec<Result<Vec<PumpReport>, LiveError>> {
         drop(self.stop.take());
-        // Where one has panicked, the others end first: they have devices.
+        // If one thread has panicked, the others end first: they hold devices.
         let ended: Vec<_> = self.threads.drain(..).map(JoinHandle::join).collect();
         ended.into_iter().map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     }
@@ -187,7 +183,7 @@ impl Emulation {
 impl Drop for Emulation {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // A panic of a link has been printed where it happened: a second one, while unwinding, would abort.
+        // The panic of a link was printed where it occurred; a second one while unwinding would abort.
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }

@@ -1,22 +1,22 @@
-//! What the operating system refuses: a file of its own, since most files of the crate return it.
+//! Errors of the operating system.
 
 use std::io;
 use thiserror::Error;
 
-/// A call that the operating system refused, and why.
+/// A call that the operating system refused, and its reason.
 #[derive(Debug, Error)]
 #[error("cannot {action}: {cause}")]
 pub struct LiveError {
-    /// What was tried, to follow "cannot".
+    /// Attempted action, to follow "cannot".
     pub action: &'static str,
-    /// What it said.
+    /// Error of the operating system.
     #[source]
     pub cause: io::Error,
 }
 
-/// Says what was tried when it failed.
+/// Adds the attempted action to an error.
 pub(crate) trait Trying<T> {
-    /// `action` follows "cannot".
+    /// Converts the error; `action` follows "cannot".
     fn trying_to(self, action: &'static str) -> Result<T, LiveError>;
 }
 

@@ -1,5 +1,5 @@
-//! Hosts for tests that need no privilege: sockets of the calling process that give and take a datagram a call, as a
-//! TUN device does a packet.
+//! Hosts for tests without privileges: sockets of the test process carry one datagram per call, as a TUN device carries
+//! packets.
 
 use crate::clock::Clock;
 use crate::meter::Meter;
@@ -21,14 +21,14 @@ fn device(socket: UnixDatagram) -> Arc<Tun> {
     Arc::new(Tun::fake(socket.into()))
 }
 
-/// The device of a host, and what its programs send and receive by.
+/// Device of a host, and the socket of its programs.
 pub(crate) fn host() -> (Arc<Tun>, UnixDatagram) {
     let (inside, programs) = UnixDatagram::pair().unwrap();
     programs.set_nonblocking(true).unwrap();
     (device(inside), programs)
 }
 
-/// The device of a host that sends back each packet as soon as it is handed over.
+/// Device of a host that returns each packet as soon as it receives it.
 pub(crate) fn echo() -> Arc<Tun> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("crossfade-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
@@ -38,13 +38,13 @@ pub(crate) fn echo() -> Arc<Tun> {
     device(socket)
 }
 
-/// A link that only delays, or loses.
+/// Link with delay and losses only.
 pub(crate) fn hop(delay: SimTime, loss: impl LossProcess + 'static) -> LiveLink {
     let (queue, draws) = (QueueConfig::DropTail(None), RunSeed { seed: 1, run: 0 }.stream("queue.dl"));
     LinkConfig { rate_bps: None, delay, queue, draws, loss: Box::new(loss) }.build().unwrap()
 }
 
-/// Loses nothing, and panics on a thread of this name.
+/// Loss process that loses nothing, and panics on a thread of this name.
 pub(crate) struct FailsOn(pub(crate) &'static str);
 
 impl LossProcess for FailsOn {
@@ -54,7 +54,7 @@ impl LossProcess for FailsOn {
     }
 }
 
-/// A pump from one device to the other through a link.
+/// Pump from one device to the other through a link.
 pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: &Clock, link: LiveLink) -> Pump {
     let ports = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
     let way = Way::new(devices.map(Arc::clone), ports, &[], Meter::default());
@@ -63,7 +63,7 @@ pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: &Clock, link: LiveLink) -> Pu
     Pump::new(PumpConfig::default(), clock.clone(), medium, vec![way], 1500, recorder)
 }
 
-/// Both ways between two devices.
+/// Pumps for both directions between two devices.
 pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2], clock: &Clock, delay: SimTime) -> [Pump; 2] {
     [[first, second], [second, first]].map(|devices| pump(devices, clock, hop(delay, Lossless)))
 }

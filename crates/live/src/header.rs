@@ -1,14 +1,14 @@
-//! What the emulator reads, and the two bits that it writes, in the headers of real packets.
+//! Fields that the emulator reads in the headers of real packets, and the two bits that it writes.
 
 use crossfade_link::{Ecn, Parcel};
 
-/// The protocols whose header begins with two port numbers: TCP, UDP, DCCP, SCTP, UDP-Lite.
+/// Protocols whose header starts with two port numbers: TCP, UDP, DCCP, SCTP, UDP-Lite.
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
-/// The ECN field that says "congestion experienced" (RFC 3168 section 5).
+/// ECN field with the value "congestion experienced" (RFC 3168 section 5).
 const CE: u8 = 0b11;
 
-/// Where the parts of a header lie that name a flow.
+/// Parts of a header that identify a flow.
 struct Flow<'a> {
     addresses: &'a [u8],
     protocol: u8,
@@ -21,9 +21,9 @@ impl<'a> Flow<'a> {
             4 => {
                 let (addresses, protocol) = (packet.get(12..20)?, packet[9]);
                 let header = usize::from(packet[0] & 0x0f) * 4;
-                // A later fragment has no ports: all fragments of a packet go without.
+                // Later fragments have no ports, so the ports of all fragments are ignored.
                 let is_fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0;
-                // Nor has a header that says that it ends within itself.
+                // A header whose length field is below its minimum has no ports either.
                 let has_ports = !is_fragment && header >= 20;
                 let ports = has_ports.then(|| packet.get(header..header + 4)).flatten();
                 Some(Self { addresses, protocol, ports: ports.unwrap_or_default() })
@@ -37,8 +37,8 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// A number for the flow that a packet belongs to: equal for equal addresses, protocol and ports; 0 for what
-/// is not IP. (FNV-1a: 32 bits of a good mix at a nanosecond a byte.)
+/// Flow number of a packet: equal for equal addresses, protocol and ports; 0 for packets other than IP. It is an FNV-1a
+/// hash, which mixes 32 bits well at a nanosecond per byte.
 pub(crate) fn flow(packet: &[u8]) -> u32 {
     let Some(Flow { addresses, protocol, ports }) = Flow::of(packet) else { return 0 };
     let ports = if WITH_PORTS.contains(&protocol) { ports } else { &[] };
@@ -46,24 +46,23 @@ pub(crate) fn flow(packet: &[u8]) -> u32 {
     named.fold(0x811c_9dc5, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// What a link is given of the IP packet with these bytes: its length and where it belongs. The bytes stay with
-/// whoever pushes it, under `id`.
+/// Parcel of an IP packet for a link: its length and its flow. The caller keeps the bytes under `id`.
 pub fn parcel(id: u32, packet: &[u8]) -> Parcel {
     Parcel::new(id, flow(packet), packet.len() as u32).with_ecn(ecn(packet))
 }
 
-/// What a packet is to a TCP whose handshake and bare acknowledgements a simulation does not send as data.
+/// Kind of a packet, to distinguish TCP handshakes and bare acknowledgements, which a simulation does not send as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The packet opens a connection.
+    /// First packet of a connection.
     Handshake,
-    /// TCP without data: an acknowledgement, the end of a connection.
+    /// TCP segment without data: an acknowledgement, or the end of a connection.
     WithoutData,
-    /// TCP with data, and anything that is not TCP.
+    /// TCP segment with data, or any packet other than TCP.
     Data,
 }
 
-/// Which kind of packet these bytes are. (IPv6 with extension headers, and later fragments, are data.)
+/// Kind of a packet. IPv6 packets with extension headers, and later fragments, count as data.
 pub fn kind(packet: &[u8]) -> Kind {
     const SYN: u8 = 0x02;
     let Some(at) = tcp(packet) else { return Kind::Data };
@@ -76,7 +75,7 @@ pub fn kind(packet: &[u8]) -> Kind {
     }
 }
 
-/// Where the header of TCP begins, all of whose 20 fixed bytes are there; `None` of anything else.
+/// Offset of a TCP header with all of its 20 fixed bytes; `None` for other packets.
 pub(crate) fn tcp(packet: &[u8]) -> Option<usize> {
     const TCP: u8 = 6;
     let Flow { protocol: TCP, ports: [_, ..], .. } = Flow::of(packet)? else { return None };
@@ -84,7 +83,8 @@ pub(crate) fn tcp(packet: &[u8]) -> Option<usize> {
     (packet.len() >= at + 20).then_some(at)
 }
 
-/// Whether it is for one host; else it is for a group, or no IP, as what kernels send by themselves.
+/// Whether the packet is for a single host. Others are for a group, or not IP, such as those that kernels send by
+/// themselves.
 pub(crate) fn is_for_one_host(packet: &[u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         // Classes A, B and C (RFC 1112 section 4).
@@ -95,7 +95,7 @@ pub(crate) fn is_for_one_host(packet: &[u8]) -> bool {
     }
 }
 
-/// Its ECN field; of what is not IP, that it may not be marked.
+/// ECN field; Not-ECT for packets other than IP.
 fn ecn(packet: &[u8]) -> Ecn {
     Ecn::from_bits(ecn_bits(packet).unwrap_or(0))
 }
@@ -103,7 +103,7 @@ fn ecn(packet: &[u8]) -> Ecn {
 fn ecn_bits(packet: &[u8]) -> Option<u8> {
     match packet {
         [first, second, ..] if first >> 4 == 4 => Some(second & CE),
-        // The traffic class lies across two bytes.
+        // In IPv6 the traffic class lies across two bytes.
         [first, second, ..] if first >> 4 == 6 => Some(second >> 4 & CE),
         _ => None,
     }
@@ -123,7 +123,7 @@ pub fn mark_ce(packet: &mut [u8]) {
     }
 }
 
-/// Makes a checksum, which is the two bytes, right again where 16 bits of what it sums were `old` and are `new`.
+/// Updates a checksum, given as its two bytes, after a 16-bit word changed from `old` to `new`.
 pub(crate) fn correct(checksum: &mut [u8], old: u16, new: u16) {
     let before = u16::from_be_bytes([checksum[0], checksum[1]]);
     // RFC 1624 equation 3: HC' = ~(~HC + ~m + m'), in ones' complement.
@@ -196,7 +196,7 @@ mod tests {
         let count = numbers.len();
         numbers.sort_unstable();
         numbers.dedup();
-        // 1740 numbers of 32 bits: a collision has a chance of 4e-4, and the packets are fixed.
+        // With 1740 numbers of 32 bits a collision has a probability of 4e-4, and the packets are fixed.
         assert_eq!(numbers.len(), count);
     }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        /// What comes out of a TUN device, whatever it is.
+        /// Arbitrary bytes from a TUN device cause no panic.
         #[test]
         fn no_bytes_make_it_panic(
             mut packet in prop::collection::vec(any::<u8>(), 0..100), version in 0_u8..16,
@@ -230,7 +230,7 @@ mod tests {
             prop_assert_eq!(packet.len(), length);
         }
 
-        /// Read back, and the checksum computed anew, by an independent parser.
+        /// An independent parser reads the mark back and recomputes the checksum.
         #[test]
         fn marks_are_right_and_so_is_the_checksum(
             ecn in 0_u8..4, dscp in 0_u8..64, ttl: u8, id: u16, source: [u8; 4],

@@ -1,4 +1,4 @@
-//! A network namespace with a TUN device in it.
+//! Host of an emulation: a network namespace with a TUN device.
 
 use crate::error::{LiveError, Trying};
 use crate::interface::{Interface, TcpRoute, tx_dropped};
@@ -8,44 +8,44 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-/// The name of the device in its namespace.
+/// Name of the device in its namespace.
 const DEVICE: &str = "tun0";
 
-/// What every host is given: anybody may ping and serve at any port, and connections do not inherit what the
-/// kernel learned from earlier ones. Where a kernel lacks one of these, that is all.
+/// Settings of every host, ignored if the kernel lacks one: any user may ping and serve at any port, and connections do
+/// not inherit values learnt by earlier ones.
 const USUAL: [(&str, &str); 3] =
     [("ping_group_range", "0 2147483647"), ("ip_unprivileged_port_start", "0"), ("tcp_no_metrics_save", "1")];
 
-/// No addresses but those that it is given, and no asking for routers.
+/// IPv6 settings that allow only the assigned addresses, and no router solicitations.
 const SILENT_IPV6: &[(&str, &str)] =
     &[("addr_gen_mode", "1"), ("router_solicitations", "0"), ("accept_ra", "0")];
 const NO_IPV6: &[(&str, &str)] = &[("disable_ipv6", "1")];
 
-/// What hosts are given.
+/// Options of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostOptions {
-    /// The bytes of their largest packet.
+    /// Size of the largest packet in bytes.
     pub mtu: u32,
-    /// IPv6 beside IPv4: `fd77::1` and `fd77::2`. Their kernels then send a few packets of their own through the link,
-    /// reports of groups.
+    /// Whether hosts have IPv6 addresses, `fd77::1` and `fd77::2`, besides IPv4. Their kernels then send some multicast
+    /// group reports through the link.
     pub has_ipv6: bool,
-    /// Their TCP, and UDP that asks for it, leave it to the emulator to cut what they send into packets, and take
-    /// packets that come together as one: less work, and fewer acknowledgements, as with a network card that does so.
-    /// To the link there are packets of at most the MTU.
+    /// Whether the emulator cuts large segments of TCP and, on request, of UDP, and merges packets that arrive
+    /// together, like a network card with offload. This costs less processor time and causes fewer acknowledgements.
+    /// The link still carries packets of at most the MTU.
     pub large_segments: bool,
 }
 
 impl Default for HostOptions {
-    /// Packets of 1500 bytes, which the kernel cuts, and no IPv6.
+    /// Packets of 1500 bytes, cut by the kernel, and no IPv6.
     fn default() -> Self {
         Self { mtu: 1500, has_ipv6: false, large_segments: false }
     }
 }
 
-/// One end of an emulation: a network namespace whose only way out is a TUN device. Clones are the same host.
+/// One end of an emulation: a network namespace whose only route leads to a TUN device. Clones are the same host.
 #[derive(Clone, Debug)]
 pub struct Host {
-    // Before the namespace: closed first.
+    // Field order: the device is closed before the namespace.
     tun: Arc<Tun>,
     namespace: Arc<Namespace>,
     address: Ipv4Addr,
@@ -53,18 +53,16 @@ pub struct Host {
 }
 
 impl Host {
-    /// Two hosts in one network, 10.77.0.1 and 10.77.0.2, whose packets have at most `mtu` bytes.
+    /// Creates two hosts in one network, 10.77.0.1 and 10.77.0.2, whose packets have at most `mtu` bytes.
     ///
-    /// # Errors
-    /// What the operating system refuses: network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
+    /// # Errors The operating system refuses network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
     pub fn pair(mtu: u32) -> Result<[Self; 2], LiveError> {
         Self::pair_with(HostOptions { mtu, ..HostOptions::default() })
     }
 
-    /// Two hosts as asked for.
+    /// Creates two hosts with options.
     ///
-    /// # Errors
-    /// As [`pair`](Self::pair); with IPv6 the MTU is less than 1280 bytes, or the kernel has no IPv6.
+    /// # Errors As [`pair`](Self::pair); with IPv6 the MTU is less than 1280 bytes, or the kernel has no IPv6.
     pub fn pair_with(options: HostOptions) -> Result<[Self; 2], LiveError> {
         Ok([Self::new(1, options)?, Self::new(2, options)?])
     }
@@ -74,8 +72,8 @@ impl Host {
         let address = Ipv4Addr::new(10, 77, 0, number);
         let namespace = Namespace::new()?;
         let tun = namespace.run(|| {
-            // Otherwise each host sends router solicitations and group reports of its own through the link, or with
-            // IPv6 the latter alone. Where it is not allowed or there is no IPv6, that is all.
+            // Otherwise each host sends router solicitations and group reports through the link, or with IPv6 only the
+            // latter. A missing permission or missing IPv6 is ignored.
             let quiet = if has_ipv6 { SILENT_IPV6 } else { NO_IPV6 };
             for (name, value) in quiet {
                 std::fs::write(format!("/proc/sys/net/ipv6/conf/default/{name}"), value).ok();
@@ -100,7 +98,7 @@ impl Host {
         self.address
     }
 
-    /// The most bytes that its device gives at once: a packet, or a large segment.
+    /// Largest number of bytes that its device returns at once: a packet, or a large segment.
     pub(crate) fn most_bytes(&self) -> usize {
         if self.tun.cuts() { 0xffff } else { self.mtu as usize }
     }
@@ -113,42 +111,38 @@ impl Host {
         self.run(|| Interface::new(DEVICE)?.route(self.address, tcp))?
     }
 
-    /// What is for none of the two hosts goes to `gateway`, the other one.
+    /// Routes packets for other networks through `gateway`, the other host.
     ///
-    /// # Errors
-    /// The kernel has no such congestion control.
+    /// # Errors The kernel has no such congestion control.
     pub fn set_gateway(&self, gateway: &Self, tcp: &TcpRoute) -> Result<(), LiveError> {
         self.run(|| Interface::new(DEVICE)?.default_route(gateway.address, tcp))?
     }
 
-    /// Passes on what is for others, to and from `device`, which was put here by somebody else: who asks there
-    /// for the other host is told that it is this one.
+    /// Forwards packets between other networks and `device`, which was moved into this namespace, and answers ARP
+    /// requests on it for the other host.
     ///
-    /// # Errors
-    /// There is no such device.
+    /// # Errors There is no such device.
     pub fn forward(&self, device: &str) -> Result<(), LiveError> {
         self.set_sysctl("ip_forward", "1")?;
         self.set_sysctl(&format!("conf/{device}/proxy_arp"), "1")
     }
 
-    /// A path at which another process finds its network namespace.
+    /// Path at which another process finds the host's network namespace.
     pub fn path(&self) -> String {
         self.namespace.path()
     }
 
     /// Sets `net.ipv4.NAME` on this host alone.
     ///
-    /// # Errors
-    /// The kernel has no such setting, or not on each host of its own.
+    /// # Errors The kernel lacks the setting, or has it for all namespaces in common.
     pub fn set_sysctl(&self, name: &str, value: &str) -> Result<(), LiveError> {
         self.run(|| std::fs::write(sysctl(name), value).trying_to("set a property of TCP"))?
     }
 
-    /// Moves the calling thread here, for good: a process with one thread, between its start and the program
-    /// that it becomes.
+    /// Moves the calling thread into this host's namespace for good, such as in a single-threaded process before it
+    /// executes a program.
     ///
-    /// # Errors
-    /// The process lacks the privilege.
+    /// # Errors The process lacks the privilege.
     pub fn enter(&self) -> Result<(), LiveError> {
         self.namespace.enter()
     }
@@ -158,10 +152,9 @@ impl Host {
         Arc::clone(&self.tun)
     }
 
-    /// Calls `f` on a thread of this host. Sockets that it opens stay on the host.
+    /// Calls `f` on a thread in this host's namespace. Sockets that it opens stay there.
     ///
-    /// # Errors
-    /// The process lacks the privilege.
+    /// # Errors The process lacks the privilege.
     pub fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         self.namespace.run(f)
     }
@@ -174,10 +167,9 @@ impl Host {
         self.namespace.spawn(command)
     }
 
-    /// Packets of this host that the kernel has dropped because the emulator did not read them in time.
+    /// Number of packets of this host that the kernel dropped because the emulator did not read them in time.
     ///
-    /// # Errors
-    /// The system does not tell.
+    /// # Errors The system does not provide the number.
     pub fn ring_drops(&self) -> Result<u64, LiveError> {
         self.run(|| tx_dropped(DEVICE))?
     }

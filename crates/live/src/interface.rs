@@ -1,6 +1,6 @@
 //! Network interfaces, set up through netlink (rtnetlink(7)).
 //!
-//! The older ioctls would do, but only root may set the length of a queue with them.
+//! With the older ioctls only root may set the length of a queue.
 
 use crate::error::{LiveError, Trying};
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
 
-/// linux/netlink.h: please, with an answer; make it.
+/// linux/netlink.h: flags of a request with acknowledgement, and of a creation.
 const REQUEST_ACK: u16 = 0x0001 | 0x0004;
 const REPLACE: u16 = 0x0100;
 const CREATE: u16 = 0x0400;
@@ -40,48 +40,48 @@ const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 const RTAX_CC_ALGO: u16 = 16;
 
-/// linux/rtnetlink.h: how far the destination of a route is.
+/// linux/rtnetlink.h: scope of a route's destination.
 const SCOPE_UNIVERSE: u8 = 0;
 const SCOPE_LINK: u8 = 253;
 
 /// linux/if.h.
 const IFF_UP: u32 = 1;
 
-/// What the kernel keeps for us until we read. At the default of 500, packets are lost there, unseen, while
-/// the emulator waits for a processor.
+/// Length of the kernel's queue towards the emulator. At the default of 500, packets are lost there while the emulator
+/// waits for a processor.
 const TX_QUEUE_LEN: u32 = 10_000;
 
-/// The bits of an address that name the network.
+/// Length of the network prefix in bits.
 const PREFIX: u8 = 24;
 const PREFIX_IPV6: u8 = 64;
 
-/// `linux/if_addr.h`: do not ask whether somebody else has the address.
+/// `linux/if_addr.h`: skips duplicate address detection.
 const IFA_F_NODAD: u8 = 0x02;
 
-/// How the TCP of a host treats connections through the link (ip-route(8)): what a route can ask for.
+/// TCP options of a host's route through the link (ip-route(8)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpRoute {
-    /// The congestion control of new connections, by the kernel's name; the host's default without.
+    /// Congestion control of new connections, by the kernel's name; `None`: the host's default.
     pub congestion: Option<String>,
-    /// The largest receive window in bytes, at the handshake: it may grow (see
+    /// Largest receive window in bytes at the handshake; it may grow later (see
     /// [`PumpConfig::receive_window`](crate::PumpConfig)).
     pub window: Option<u32>,
-    /// The initial congestion window in segments.
+    /// Initial congestion window in segments.
     pub initial_window: Option<u32>,
-    /// The least retransmission timeout in milliseconds.
+    /// Minimum retransmission timeout in milliseconds.
     pub rto_min_ms: Option<u32>,
-    /// Acknowledge every segment at once.
+    /// Whether every segment is acknowledged at once.
     pub quick_acks: bool,
 }
 
-/// An interface of the network namespace of the calling thread.
+/// Interface in the network namespace of the calling thread.
 pub(crate) struct Interface {
     socket: OwnedFd,
     index: u32,
 }
 
 impl Interface {
-    /// The interface called `name`.
+    /// Opens the interface `name`.
     pub(crate) fn new(name: &str) -> Result<Self, LiveError> {
         let (family, kind, flags) = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
         // Protocol 0 is NETLINK_ROUTE.
@@ -90,12 +90,12 @@ impl Interface {
         Ok(Self { socket, index })
     }
 
-    /// Brings it up.
+    /// Brings the interface up.
     pub(crate) fn bring_up(&self) -> Result<(), LiveError> {
         self.change(&[]).trying_to("bring a network device up")
     }
 
-    /// Gives it an address and an MTU, and brings it up.
+    /// Assigns an address and an MTU to the interface, and brings it up.
     pub(crate) fn configure(&self, address: Ipv4Addr, mtu: u32) -> Result<(), LiveError> {
         let mut body = vec![AddressFamily::INET.as_raw() as u8, PREFIX, 0, 0];
         body.extend(self.index.to_ne_bytes());
@@ -107,7 +107,7 @@ impl Interface {
         self.change(&attributes).trying_to("set the MTU and queue length of a network device")
     }
 
-    /// Gives it an address of IPv6, at once: there is nobody who could have the same.
+    /// Assigns an IPv6 address at once, since no other host can have it.
     pub(crate) fn add_ipv6(&self, address: Ipv6Addr) -> Result<(), LiveError> {
         // struct ifaddrmsg: family, prefix, flags, scope, index.
         let mut body = vec![AddressFamily::INET6.as_raw() as u8, PREFIX_IPV6, IFA_F_NODAD, 0];
@@ -124,7 +124,7 @@ impl Interface {
         self.new_route(PREFIX, SCOPE_LINK, &way.concat(), tcp)
     }
 
-    /// What goes anywhere else goes to `gateway` first, with these metrics.
+    /// Adds a default route through `gateway`, with these metrics.
     pub(crate) fn default_route(&self, gateway: Ipv4Addr, tcp: &TcpRoute) -> Result<(), LiveError> {
         self.new_route(0, SCOPE_UNIVERSE, &attribute(RTA_GATEWAY, gateway.octets()), tcp)
     }
@@ -150,7 +150,7 @@ impl Interface {
     }
 
     fn change(&self, attributes: &[u8]) -> Result<(), Errno> {
-        // struct ifinfomsg: family, type, index, flags, which of them to change.
+        // struct ifinfomsg: family, type, index, flags, mask of flags to change.
         let mut body = vec![0; 4];
         body.extend([self.index, IFF_UP, IFF_UP].map(u32::to_ne_bytes).concat());
         body.extend(attributes);
@@ -166,7 +166,7 @@ impl Interface {
         send(&self.socket, &message, SendFlags::empty())?;
         let mut answer = [0; 512];
         let (_, bytes) = recv(&self.socket, &mut answer, RecvFlags::empty())?;
-        // The header again, then struct nlmsgerr, which begins with a negative error number, or zero.
+        // The header of the request, then struct nlmsgerr, which starts with a negative error number, or zero.
         let is_answer = bytes >= 20 && answer[4..6] == NLMSG_ERROR.to_ne_bytes();
         let error = i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
         match error.checked_neg() {
@@ -193,12 +193,11 @@ fn padded(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Packets for the interface `name` of the calling thread's network namespace that the kernel has dropped
-/// because nobody had read those before.
+/// Number of packets for interface `name` in the calling thread's network namespace that the kernel dropped because
+/// earlier ones were not read in time.
 pub(crate) fn tx_dropped(name: &str) -> Result<u64, LiveError> {
     let devices = read_to_string("/proc/thread-self/net/dev").trying_to("read /proc/thread-self/net/dev")?;
-    // proc_net_dev(5): eight figures of what was received, then bytes, packets, errs and drop of what was
-    // sent.
+    // proc_net_dev(5): eight counters of received traffic, then bytes, packets, errs and drop of sent traffic.
     let figures = devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
     let dropped = figures.and_then(|figures| figures.split_whitespace().nth(11)?.parse().ok());
     dropped

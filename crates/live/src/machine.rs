@@ -1,26 +1,26 @@
-//! How busy the machine was, which decides how well time was kept.
+//! Load of the machine, which affects the accuracy of timing.
 
 use std::fs::read_to_string;
 
-/// What a machine had to do at some time.
+/// Load counters of the machine at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// The load average of the last minute.
+    /// Load average over the last minute.
     pub load: f64,
     /// Number of processors of the machine.
     pub processors: usize,
-    /// Time of all processors since it started, in ticks.
+    /// Time of all processors since system start, in ticks.
     total: u64,
-    /// Time that the hypervisor gave to other machines.
+    /// Time that the hypervisor gave to other machines, in ticks.
     stolen: u64,
 }
 
 impl Machine {
-    /// As it is now; zeros where the system does not tell.
+    /// Reads the current counters; zeros if the system does not provide them.
     pub fn now() -> Self {
         let read = |path| read_to_string(path).unwrap_or_default();
         let stat = read("/proc/stat");
-        // proc_stat(5): user nice system idle iowait irq softirq steal, then guests, who are users too.
+        // proc_stat(5): user nice system idle iowait irq softirq steal, then guest times, which user includes.
         let ticks: Vec<u64> = stat
             .lines()
             .next()
@@ -38,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// The share of processor time since `earlier` that the hypervisor gave to others.
+    /// Share of processor time since `earlier` that the hypervisor gave to other machines.
     pub fn stolen_since(&self, earlier: &Self) -> f64 {
         (self.stolen - earlier.stolen) as f64 / (self.total - earlier.total).max(1) as f64
     }

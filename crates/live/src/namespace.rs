@@ -10,19 +10,18 @@ use std::panic::resume_unwind;
 use std::process::{Child, Command};
 use std::thread::scope;
 
-/// A network namespace of its own: interfaces, addresses, routes, ports.
+/// Network namespace with its own interfaces, addresses, routes and ports.
 ///
-/// It has no name. It lives as long as this, and whatever runs or is open in it.
+/// It has no name, and exists as long as this object, a process or an open file in it.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     handle: File,
 }
 
 impl Namespace {
-    /// An empty one.
+    /// Creates an empty namespace.
     ///
-    /// # Errors
-    /// The process lacks the privilege: see [`gain_privileges`].
+    /// # Errors The process lacks the privilege: see [`gain_privileges`].
     pub(crate) fn new() -> Result<Self, LiveError> {
         on_a_thread(|| {
             unshare(UnshareFlags::NEWNET).trying_to("make a network namespace")?;
@@ -31,10 +30,9 @@ impl Namespace {
         })
     }
 
-    /// Calls `f` inside, on a thread of its own. Sockets that it opens stay inside.
+    /// Calls `f` on a new thread inside the namespace. Sockets that it opens stay inside.
     ///
-    /// # Errors
-    /// The process lacks the privilege.
+    /// # Errors The process lacks the privilege.
     pub(crate) fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         on_a_thread(|| {
             self.enter()?;
@@ -42,40 +40,37 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread inside, for good.
+    /// Moves the calling thread into the namespace for good.
     ///
-    /// # Errors
-    /// The process lacks the privilege.
+    /// # Errors The process lacks the privilege.
     pub(crate) fn enter(&self) -> Result<(), LiveError> {
         move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
             .trying_to("enter a network namespace")
     }
 
-    /// Path at which another process finds the namespace, as long as this process lasts.
+    /// Path at which another process finds the namespace, for the lifetime of this process.
     pub(crate) fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd())
     }
 
-    /// Starts a program inside.
+    /// Starts a program inside the namespace.
     ///
-    /// # Errors
-    /// The program could not be started.
+    /// # Errors The program could not be started.
     pub(crate) fn spawn(&self, command: &mut Command) -> Result<Child, LiveError> {
-        // A new process is where the thread is that makes it.
+        // A new process inherits the namespace of the thread that creates it.
         self.run(|| command.spawn())?.trying_to("start a program")
     }
 }
 
-/// A namespace belongs to a thread: the others of this process stay where they are.
+/// Calls `f` on a new thread: a namespace belongs to a thread, and the others stay where they are.
 fn on_a_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     scope(|scope| scope.spawn(f).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// Makes sure that this process can make network namespaces: one that may not enters a user namespace in
-/// which it is root. Call it while the process has only one thread.
+/// Ensures that this process can create network namespaces; without privileges it enters a user namespace as root. Call
+/// it while the process has only one thread.
 ///
-/// # Errors
-/// The system does not allow user namespaces, or there are threads.
+/// # Errors The system does not allow user namespaces, or other threads exist.
 pub fn gain_privileges() -> Result<(), LiveError> {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     if capabilities(None).is_ok_and(|own| own.effective.contains(needed)) {
@@ -85,11 +80,11 @@ pub fn gain_privileges() -> Result<(), LiveError> {
     enter_user_namespace([0, 0], [user.as_raw(), group.as_raw()])
 }
 
-/// The calling process, which has one thread, is a user of its own with the ids `inside` (user and group),
-/// which are `outside` where it comes from.
+/// Moves the calling process, which has one thread, into a user namespace where user and group `outside` have the ids
+/// `inside`.
 pub(crate) fn enter_user_namespace(inside: [u32; 2], outside: [u32; 2]) -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWUSER).trying_to("enter a user namespace")?;
-    // user_namespaces(7): who has no privilege outside may map only itself, and its group after giving up
+    // user_namespaces(7): a process without privileges may map only its own user, and its group only after giving up
     // setgroups.
     write("/proc/self/setgroups", "deny").trying_to("write /proc/self/setgroups")?;
     let map = |i: usize| format!("{} {} 1", inside[i], outside[i]);
@@ -98,7 +93,7 @@ pub(crate) fn enter_user_namespace(inside: [u32; 2], outside: [u32; 2]) -> Resul
 }
 
 pub(crate) fn unshare(namespaces: UnshareFlags) -> Result<(), rustix::io::Errno> {
-    // The one flag that can break the rules of Rust.
+    // FILES is the only flag that can violate Rust's safety rules.
     assert!(!namespaces.contains(UnshareFlags::FILES));
     // SAFETY: the table of file descriptors stays shared with all threads, since FILES is not set.
     #[expect(unsafe_code, reason = "unshare is unsafe because of FILES")]

@@ -1,4 +1,4 @@
-//! Large segments: the kernel leaves it to a device to cut them, and takes them back whole.
+//! Segmentation offload: the kernel passes large segments, which the emulator cuts and joins again.
 
 use std::ops::Range;
 
@@ -11,30 +11,30 @@ const NEEDS_CHECKSUM: u8 = 1;
 const TCP_IPV4: u8 = 1;
 const TCP_IPV6: u8 = 4;
 const UDP: u8 = 5;
-/// Beside the kind: the first segment says that the window was reduced.
+/// Bit beside the kind: the first segment carries CWR.
 const WITH_CWR: u8 = 0x80;
 
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
-/// The packets that a packet from a device stands for: one, or the segments of a large one.
+/// Packets represented by one read from a device: a single one, or the segments of a large one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     virtio: VirtioHeader,
-    /// Bytes of all headers, which each segment has.
+    /// Bytes of all headers, repeated in each segment.
     headers: usize,
-    /// Where the header of TCP or UDP begins.
+    /// Offset of the TCP or UDP header.
     transport: usize,
     is_tcp: bool,
-    /// Payload of each segment, the last one excepted.
+    /// Payload bytes of each segment except the last.
     size: usize,
-    /// How many segments; zero stands for a packet that is not to be cut.
+    /// Number of segments; zero for a packet that is not to be cut.
     count: u32,
 }
 
 impl Segments {
-    /// What `virtio` says of `packet`. What makes no sense is one packet, whole.
+    /// Parses the header `virtio` of `packet`. An inconsistent header makes it one whole packet.
     pub fn of(virtio: [u8; 10], packet: &[u8]) -> Self {
         let whole = Self { virtio, ..Self::default() };
         let [size, transport, checksum] =
@@ -65,12 +65,12 @@ impl Segments {
         Self { virtio, headers, transport, is_tcp, size, count }
     }
 
-    /// How many packets.
+    /// Number of packets.
     pub fn count(&self) -> u32 {
         self.count.max(1)
     }
 
-    /// The bytes of one of them, of a packet that has `length` of them in all.
+    /// Bytes of one segment, for a packet of `length` bytes in all.
     pub(crate) fn bytes(&self, segment: u32, length: usize) -> u32 {
         if self.count == 0 {
             return length as u32;
@@ -83,18 +83,18 @@ impl Segments {
         place(run.start)..place(run.end).min(length)
     }
 
-    /// Whether the kernel has left the transport checksum to segmentation.
+    /// Whether the kernel has left the transport checksum to the device.
     pub(crate) fn has_partial_checksum(&self) -> bool {
         self.virtio[0] & NEEDS_CHECKSUM != 0
     }
 
-    /// What the kernel needs to have in front of the packet as it was read.
+    /// Header to write in front of the packet as it was read.
     pub(crate) fn virtio(&self) -> &VirtioHeader {
         &self.virtio
     }
 
-    /// A few segments in a row as one packet: what goes in front of it, its headers, which come into `headers`, and where
-    /// in `packet` its payload lies. The kernel need not be told the checksum of what it checks itself.
+    /// Joins consecutive segments into one packet: returns the virtio header and the payload's range in `packet`, and
+    /// writes the headers into `headers`. The checksum is left to the kernel, which computes it only if needed.
     pub fn join(&self, packet: &[u8], run: Range<u32>, headers: &mut Vec<u8>) -> ([u8; 10], Range<usize>) {
         headers.clear();
         let mut virtio = self.virtio;
@@ -128,7 +128,7 @@ impl Segments {
             headers[4..6].copy_from_slice(&(total - 40).to_be_bytes());
         }
         let length = total - self.transport as u16;
-        // Of addresses, protocol and length: the kernel adds the rest where somebody needs it.
+        // Sum of addresses, protocol and length: the kernel adds the rest where needed.
         let addresses = if headers[0] >> 4 == 4 { 12..20 } else { 8..40 };
         let protocol = if self.is_tcp { 6 } else { 17 };
         let pseudo_header = sum(&headers[addresses]) + protocol + u32::from(length);
@@ -142,7 +142,7 @@ impl Segments {
         let number = u32::from_be_bytes([transport[4], transport[5], transport[6], transport[7]]);
         let number = number.wrapping_add(run.start.wrapping_mul(self.size as u32));
         transport[4..8].copy_from_slice(&number.to_be_bytes());
-        // RFC 9293 section 3.1, RFC 3168 section 6.1.2: which segments of a row may say so.
+        // RFC 9293 section 3.1, RFC 3168 section 6.1.2: flags that only the first or last segment carries.
         if run.start > 0 {
             transport[13] &= !CWR;
         }
@@ -151,14 +151,14 @@ impl Segments {
         }
     }
 
-    /// A segment as it would be on a wire, checksum and all.
+    /// A segment as on a wire, including its checksum.
     pub fn on_wire(&self, packet: &[u8], segment: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let (virtio, payload) = self.join(packet, segment..segment + 1, &mut bytes);
         bytes.extend_from_slice(&packet[payload]);
         let [begin, place] = [6, 8].map(|at| usize::from(u16::from_ne_bytes([virtio[at], virtio[at + 1]])));
         if virtio[0] & NEEDS_CHECKSUM != 0 && bytes.len() >= begin + place + 2 {
-            // Of UDP zero would say that there is none.
+            // In UDP a zero would mean that there is no checksum.
             let checksum = match !folded(sum(&bytes[begin..])) {
                 0 if place == 6 => 0xffff,
                 checksum => checksum,
@@ -169,7 +169,7 @@ impl Segments {
     }
 }
 
-/// The sum of 16-bit words (RFC 1071), of at most 128 kB.
+/// Sum of 16-bit words (RFC 1071), for at most 128 kB.
 fn sum(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<2>();
     let rest = rest.first().map_or(0, |&byte| u32::from(byte) << 8);
@@ -187,7 +187,7 @@ mod tests {
     use etherparse::{PacketBuilder, PacketHeaders, TcpHeader, TransportHeader};
     use proptest::prelude::*;
 
-    /// A large segment as the kernel gives it, and what says how it is to be cut.
+    /// A large segment as the kernel passes it, with its virtio header.
     fn large(is_tcp: bool, is_ipv6: bool, size: u16, payload: &[u8]) -> (VirtioHeader, Vec<u8>) {
         let ip = if is_ipv6 {
             PacketBuilder::ipv6([1; 16], [2; 16], 64)
@@ -213,13 +213,13 @@ mod tests {
         virtio[4..6].copy_from_slice(&size.to_ne_bytes());
         virtio[6..8].copy_from_slice(&transport.to_ne_bytes());
         virtio[8..10].copy_from_slice(&(if is_tcp { 16_u16 } else { 6 }).to_ne_bytes());
-        // The kernel leaves the sum of the pseudo-header where the checksum will be.
+        // The kernel puts the sum of the pseudo-header into the checksum field.
         let place = usize::from(transport) + if is_tcp { 16 } else { 6 };
         packet[place..place + 2].fill(0xaa);
         (virtio, packet)
     }
 
-    /// Payload and TCP header of a packet whose lengths and checksums an independent parser finds right.
+    /// Payload and TCP header of a packet whose lengths and checksums an independent parser accepts.
     fn checked(packet: &[u8]) -> (Vec<u8>, Option<TcpHeader>) {
         let found = PacketHeaders::from_ip_slice(packet).unwrap();
         let payload = found.payload.slice().to_vec();
@@ -285,7 +285,7 @@ mod tests {
             prop_assert_eq!(all, payload);
         }
 
-        /// Neighbours that are joined and cut again are what each of them is by itself.
+        /// Consecutive segments that are joined and cut again equal the original ones.
         #[test]
         fn a_run_is_cut_into_the_same_segments(
             is_tcp: bool, is_ipv6: bool, payload in prop::collection::vec(any::<u8>(), 1..6000), at in (0_u32..9, 0_u32..9),
@@ -312,12 +312,12 @@ mod tests {
                 *first = version << 4 | *first & 0xf;
             }
             if small {
-                // Nearly right.
+                // A nearly valid header.
                 (virtio[0], virtio[1]) = (1, [TCP_IPV4, TCP_IPV6, UDP][usize::from(virtio[1] % 3)]);
                 let (begin, place) = (u16::from(virtio[6] % 80), [16_u16, 6][usize::from(virtio[8] % 2)]);
                 virtio[6..8].copy_from_slice(&begin.to_ne_bytes());
                 virtio[8..10].copy_from_slice(&place.to_ne_bytes());
-                // Where there is payload to cut the headers end before it.
+                // If there is payload to cut, the headers end before it.
                 if let Some(first) = packet.first_mut().filter(|_| version != 6) {
                     *first = 0x44 | *first & 3;
                 }

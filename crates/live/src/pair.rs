@@ -1,7 +1,7 @@
-//! Two pumps that one thread drives while little passes, and two while much does.
+//! Two pumps on one thread under low load, and on two under high load.
 //!
-//! To wake a thread takes a quarter of a round trip, and one that drives both ways need not be woken for the answer. But
-//! it has one processor.
+//! Waking a thread takes a quarter of an RTT, and one thread for both directions need not be woken for the answer, but
+//! it has only one processor.
 
 use crate::driver::{Driver, Ready};
 use crate::error::{LiveError, Trying};
@@ -13,32 +13,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// How much the threads of a pair had to do, as one of them sees it.
+/// Work of the threads of a pair, as one of them measures it.
 #[derive(Clone, Debug, Default)]
 struct Load {
-    /// Nanoseconds, of both.
+    /// Working time of both threads in nanoseconds.
     worked: Arc<AtomicU64>,
-    /// When it was last judged, and what they had worked by then.
+    /// Time of the last decision, and the working time by then.
     since: SimTime,
     before: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    /// One thread is enough.
+    /// Low load: one thread is enough.
     Little,
     Some,
-    /// Each pump needs a thread of its own.
+    /// High load: each pump needs its own thread.
     Much,
 }
 
 impl Load {
     const PERIOD: SimTime = SimTime::from_millis(100);
-    /// Nanoseconds of a period up to which the load is little.
+    /// Working time per period, in nanoseconds, up to which the load is low.
     const LITTLE: u64 = 2_000_000;
     const MUCH: u64 = 5_000_000;
 
-    /// A turn more, from its begin to its end.
+    /// Adds a turn, given by its begin and end.
     fn add(&mut self, [begin, end]: [SimTime; 2]) -> Level {
         let turn = (end - begin).as_nanos();
         let worked = self.worked.fetch_add(turn, Relaxed) + turn;
@@ -54,22 +54,22 @@ impl Load {
         level
     }
 
-    /// When it is judged next.
+    /// Time of the next decision.
     fn until(&self) -> SimTime {
         self.since + Self::PERIOD
     }
 }
 
-/// Drives both pumps, and lends the second one to its [`Helper`] while much passes.
+/// Thread that drives both pumps, and lends the second one to its [`Helper`] under high load.
 pub(crate) struct Leader {
     load: Load,
     lend: Sender<Pump>,
     returned: Receiver<Pump>,
-    /// Has a byte for each that is returned, and an end of file when nobody helps any more.
+    /// Pipe with a byte for each returned pump, and an end of file once the helper has ended.
     word: PipeReader,
 }
 
-/// Drives a pump while it is lent one.
+/// Thread that drives a pump while one is lent to it.
 pub(crate) struct Helper {
     load: Load,
     lent: Receiver<Pump>,
@@ -77,7 +77,7 @@ pub(crate) struct Helper {
     word: PipeWriter,
 }
 
-/// A leader and who helps it.
+/// Creates a leader and its helper.
 pub(crate) fn pair() -> Result<(Leader, Helper), LiveError> {
     let (lend, lent) = channel();
     let (give_back, returned) = channel();
@@ -88,7 +88,7 @@ pub(crate) fn pair() -> Result<(Leader, Helper), LiveError> {
 }
 
 impl Leader {
-    /// Drives until it is time to stop. Gives a report for each way.
+    /// Drives until it must stop. Returns one report per direction.
     pub(crate) fn run(mut self, mut driver: Driver, pumps: [Pump; 2]) -> Result<Vec<PumpReport>, LiveError> {
         for pump in pumps {
             driver.take(pump);
@@ -102,20 +102,20 @@ impl Leader {
                         && driver.pumps() == 2
                         && let Some(pump) = driver.give()
                     {
-                        // Where nobody takes it there is an end of file to hear of.
+                        // If the helper has ended, the pipe reports its end of file.
                         let _ = self.lend.send(pump);
                     }
                 }
                 Ready::Others => match self.hear() {
                     Some(pump) => driver.take(pump),
-                    // What has happened to the helper it says itself.
+                    // The helper reports its own failure.
                     None => break,
                 },
                 Ready::Stop => break,
             }
         }
         if driver.pumps() == 1 {
-            // Who helps stops too, and returns it.
+            // The helper stops too, and returns its pump.
             if let Ok(pump) = self.returned.recv() {
                 driver.take(pump);
             }
@@ -130,7 +130,7 @@ impl Leader {
 }
 
 impl Helper {
-    /// Helps until it is time to stop. Has nothing of its own to report.
+    /// Helps until it must stop. Returns no reports of its own.
     pub(crate) fn run(mut self, mut driver: Driver) -> Result<Vec<PumpReport>, LiveError> {
         while let Ok(pump) = self.lent.recv() {
             driver.take(pump);
@@ -142,7 +142,7 @@ impl Helper {
                     break;
                 }
             }
-            // Where nobody wants it back all is over.
+            // The leader takes no pump back only if it has ended.
             let sent = driver.give().is_some_and(|pump| self.give_back.send(pump).is_ok());
             if !sent || self.word.write_all(&[0]).is_err() {
                 break;
@@ -163,7 +163,7 @@ mod tests {
 
     const US: fn(u64) -> SimTime = SimTime::from_micros;
 
-    /// A turn of so long each 100 us, from a time in ms on, for a number of ms.
+    /// Adds turns of `turn_us` every 100 us, from `from_ms` on for `lasting_ms`.
     fn work(load: &mut Load, from_ms: u64, lasting_ms: u64, turn_us: u64) -> Vec<Level> {
         let starts = (0..lasting_ms * 10).map(|n| US(from_ms * 1_000 + n * 100));
         starts.map(|start| load.add([start, start + US(turn_us)])).collect()
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(helper.add([helper.until(); 2]), Level::Some, "3 % are neither");
     }
 
-    /// A driver, and what stops it when it is dropped.
+    /// A driver, and the writer whose drop stops it.
     fn driver() -> (Driver, PipeWriter) {
         let (stop, writer) = pipe().unwrap();
         (Driver::new(PumpConfig::default(), Clock::start(), stop), writer)
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_leader_that_nobody_helps_ends_and_reports_both_ways() {
         let (leader, helper) = pair().unwrap();
-        // As where the system has no thread for it.
+        // As if the system had no thread for it.
         drop(helper);
         let (driver, _go_on) = driver();
         let pumps = pumps(&[echo(), echo()], &Clock::start(), SimTime::ZERO);
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(reports.len(), 2);
     }
 
-    /// A packet that is sent back and forth without end is much.
+    /// A packet that is passed back and forth without end makes a high load.
     #[test]
     fn a_leader_whose_helper_fails_ends_and_reports_the_way_that_it_has() {
         let (leader, helper) = pair().unwrap();

@@ -1,4 +1,4 @@
-//! The share of a processor that a thread which passes packets asks for.
+//! Scheduling priority of a thread that passes packets.
 
 use std::mem::size_of;
 
@@ -16,15 +16,16 @@ struct Attributes {
     period: u64,
 }
 
-/// `SCHED_OTHER`: whoever has another policy was given it, and keeps it.
+/// `SCHED_OTHER`; a thread with another policy keeps it.
 const ORDINARY: u32 = 0;
 const NICE: i32 = -10;
-/// Nanoseconds; the least that Linux takes (6.12 and later). Who asks for short turns gets them sooner (EEVDF).
+/// Time slice in nanoseconds, the minimum of Linux (6.12 and later). Threads with short slices are scheduled sooner
+/// (EEVDF).
 const TURN: u64 = 100_000;
 
-/// Lets the calling thread run before others of ordinary priority, for short turns: packets are released in time
-/// beside programs that compute. Where it may not be before others, it asks for short turns alone; a kernel that
-/// knows no such thing, or refuses, leaves things as they are.
+/// Requests a higher priority and a short time slice for the calling thread, so that packets are released on time
+/// beside computing programs. Without permission for the priority it requests the short slice alone; a kernel that
+/// lacks or refuses this changes nothing.
 pub(crate) fn prefer_this_thread() {
     let mut own = Attributes::default();
     let size = size_of::<Attributes>();
@@ -51,7 +52,7 @@ mod tests {
     use std::fs;
     use std::thread::spawn;
 
-    /// The nice value of a thread is the 19th field of its stat (proc(5)).
+    /// The nice value of a thread, the 19th field of its stat (proc(5)).
     fn nice() -> i32 {
         let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
         let fields = stat.rsplit_once(") ").unwrap().1;

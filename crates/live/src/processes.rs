@@ -1,6 +1,6 @@
-//! A namespace of processes: its first process takes all others with it when it ends.
+//! Process namespaces: when their first process ends, all others end too.
 //!
-//! For a program that is about to fork, and has one thread.
+//! For a single-threaded program that is about to fork.
 
 use crate::error::{LiveError, Trying};
 use crate::namespace::{enter_user_namespace, unshare};
@@ -9,62 +9,55 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
 use std::fs::read_to_string;
 
-/// The next process that the calling thread starts is the first one of a new process namespace, and those
-/// after it are beside it. The thread cannot start threads any more.
+/// Makes the next process started by the calling thread the first of a new process namespace, which later ones join.
+/// The thread cannot start threads any more.
 ///
-/// # Errors
-/// The process lacks the privilege: see [`gain_privileges`](crate::gain_privileges).
+/// # Errors The process lacks the privilege: see [`gain_privileges`](crate::gain_privileges).
 pub fn new_process_namespace() -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWPID).trying_to("make a process namespace")
 }
 
-/// The calling process is killed when the thread that started it ends, however it ends.
+/// Makes the kernel kill the calling process when the thread that started it ends.
 ///
-/// # Errors
-/// The system does not allow it.
+/// # Errors The system does not allow it.
 pub fn die_with_parent() -> Result<(), LiveError> {
     set_parent_process_death_signal(Some(Signal::KILL)).trying_to("die with the parent")
 }
 
-/// What the calling process mounts from here on, it and those that it starts see alone.
+/// Makes further mounts of the calling process visible only to it and to processes that it starts.
 ///
-/// # Errors
-/// The system does not allow it.
+/// # Errors The system does not allow it.
 pub fn new_mount_namespace() -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWNS).trying_to("make a mount namespace")?;
     let private = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", private).trying_to("keep mounts private")
 }
 
-/// Puts one file in the place of another: in a mount namespace of your own, or all of the system sees it.
+/// Mounts the file `by` over `path`, visible in the current mount namespace.
 ///
-/// # Errors
-/// The system does not allow it; there is no such file.
+/// # Errors The system does not allow it; there is no such file.
 pub fn cover(path: &str, by: &str) -> Result<(), LiveError> {
     mount_bind(by, path).trying_to("put a file in the place of another")
 }
 
-/// Gives the calling process a `/proc` of its process namespace; it has a mount namespace of its own.
+/// Mounts a `/proc` of the calling process's namespace; requires its own mount namespace.
 ///
-/// # Errors
-/// The system does not allow it: in a container whose own `/proc` has parts hidden.
+/// # Errors The system does not allow it, as in a container that hides parts of `/proc`.
 pub fn mount_proc() -> Result<(), LiveError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).trying_to("mount /proc")
 }
 
-/// In the user namespace that [`gain_privileges`](crate::gain_privileges) has entered, the calling process becomes the
-/// user again who entered it; it has no privileges any more once it runs another program. Elsewhere it stays
-/// who it is.
+/// Restores the original user inside the user namespace that [`gain_privileges`](crate::gain_privileges) has entered;
+/// privileges end when the process executes another program. Elsewhere nothing changes.
 ///
-/// # Errors
-/// The system does not allow it.
+/// # Errors The system does not allow it.
 pub fn become_user() -> Result<(), LiveError> {
     let outside = |map: &str| {
         let map = read_to_string(map).trying_to("read the users of a namespace")?;
         let mut numbers = map.split_whitespace().map(|number| number.parse::<u32>().ok());
         Ok(match [numbers.next(), numbers.next(), numbers.next()] {
-            // One user, who is another outside.
+            // A single mapped user with another id outside.
             [Some(Some(0)), Some(Some(outside)), Some(Some(1))] => Some(outside),
             _ => None,
         })

@@ -13,44 +13,44 @@ use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, Link, Parcel, Push};
 use std::sync::Arc;
 
-/// So many packets are read before the pump looks whether it shall stop.
+/// Number of packets read before the pump checks whether it must stop.
 const BATCH: usize = 32;
 
 /// A link that real packets can go through.
 pub type LiveLink = Box<dyn Link + Send>;
 
-/// A medium that real packets of both directions can go through: port 0 is the first host, port 1 the second.
+/// Medium for real packets of both directions: port 0 is the first host, port 1 the second.
 pub type LiveFabric = Box<dyn Fabric + Send>;
 
-/// How a pump works.
+/// Options of a pump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PumpConfig {
-    /// How many packets may be inside the link; what comes when there are so many is turned away. Their bytes
-    /// are kept in memory: at most this many times the MTU.
+    /// Maximum number of packets inside the link; further ones are refused. Their bytes are kept in memory: at most
+    /// this number times the MTU.
     pub capacity: usize,
-    /// For how long before each event of the link the pump may stay awake; where events are rare, a twentieth of
-    /// the time between them, up to 0.3 ms. It does so for as long as it finds that it wakes up too late, and then
-    /// releases packets with an error of a few microseconds. At zero it never does.
+    /// Maximum time for which the pump stays awake before each event of the link; if events are rare, a twentieth of
+    /// the time between them, up to 0.3 ms. It stays awake only as long as it otherwise wakes too late, and then
+    /// releases packets within a few microseconds. Zero: never.
     pub spin: SimTime,
-    /// For so long after a packet idle processors are kept from sleeping, where that is allowed: never at zero, and
-    /// from the beginning to the end at [`SimTime::MAX`].
+    /// Time after a packet for which idle processors are kept from sleeping, if permitted; zero: never,
+    /// [`SimTime::MAX`]: from start to end.
     pub awake: SimTime,
-    /// A packet that is handed over later than this is counted.
+    /// Lateness from which a packet counts as late.
     pub late: SimTime,
-    /// Links make a report at this time, before what comes after it; none at zero.
+    /// Time at which links take a report, before later events; zero: none.
     pub warmup: SimTime,
-    /// Losses concern what a simulation sends: on the way from the first host the TCP segments with data, on
-    /// the reverse path all but handshakes; see [`Parcel::spared`].
+    /// Whether losses apply only to packets that a simulation sends: forward to TCP segments with data, on the reverse
+    /// path to all but handshakes; see [`Parcel::spared`].
     pub data_only: bool,
-    /// Time stands still until a packet comes that is for one host: what links do at fixed times is counted from
-    /// when programs begin, and not from when they are started.
+    /// Whether time stands still until the first unicast packet, so that fixed times of links count from the start of
+    /// traffic rather than of the emulation.
     pub waits: bool,
-    /// The largest receive window in bytes that the second host tells the first one of; as it likes without.
+    /// Largest receive window in bytes that the second host may advertise to the first; `None`: no limit.
     pub receive_window: Option<u32>,
 }
 
 impl Default for PumpConfig {
-    /// 20,000 packets, awake for at most 50 us, processors for 1 s, late after 1 ms; time begins at once.
+    /// 20,000 packets, pump awake for at most 50 us, processors for 1 s, late after 1 ms; time starts at once.
     fn default() -> Self {
         Self {
             capacity: 20_000,
@@ -70,28 +70,28 @@ pub(crate) struct Pump {
     config: PumpConfig,
     clock: Clock,
     medium: LiveFabric,
-    /// One or two.
+    /// Directions that the pump serves: one or two.
     ways: Vec<Way>,
     store: Store,
-    /// When the packets in the store came, by their ids.
+    /// Arrival times of the packets in the store, by id.
     entered: Vec<SimTime>,
-    /// A packet as it is read.
+    /// Buffer for a packet as it is read.
     buffer: Vec<u8>,
-    /// What leaves together.
+    /// Packets that leave together.
     run: Run,
     recorder: Recorder,
     is_warm: bool,
     done: Done,
-    /// Processor time that it took.
+    /// Processor time that the pump used.
     pub(crate) cpu: SimTime,
 }
 
-/// What a pump did in a turn.
+/// Work of a pump in one turn.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Done {
-    /// So many packets were read.
+    /// Number of packets read.
     pub(crate) packets: u32,
-    /// Some were handed over.
+    /// Whether packets were handed over.
     pub(crate) handed_over: bool,
 }
 
@@ -120,23 +120,23 @@ impl Pump {
         }
     }
 
-    /// A packet may be as large.
+    /// Largest size of a packet in bytes.
     pub(crate) fn most_bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// The devices that it reads.
+    /// Devices that the pump reads.
     pub(crate) fn devices(&self) -> impl Iterator<Item = Arc<Tun>> + '_ {
         self.ways.iter().map(|way| Arc::clone(&way.from))
     }
 
-    /// When there is something to do next, if nothing comes.
+    /// Time of the next event, if no packet arrives.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         let warmup = (!self.is_warm).then_some(self.config.warmup);
         self.medium.next_event().into_iter().chain(warmup).min()
     }
 
-    /// Does what is to be done by now; with `may_read` there may be packets.
+    /// Processes all events up to now; reads packets only with `may_read`.
     pub(crate) fn turn(&mut self, may_read: bool) -> Result<Done, LiveError> {
         self.done = Done::default();
         if may_read {
@@ -150,7 +150,7 @@ impl Pump {
         Ok(self.done)
     }
 
-    /// Gives a report for each way.
+    /// Ends the pump and returns one report per direction.
     pub(crate) fn end(mut self) -> Result<Vec<PumpReport>, LiveError> {
         let now = self.clock.now();
         self.release(now);
@@ -183,13 +183,13 @@ impl Pump {
                 self.enter(now, way, Place { read, segment }, parcel.sized(bytes))?;
             }
             self.store.close(read);
-            // What leaves at once does not wait until it is known whether there is more to read.
+            // Packets due now do not wait until it is known whether there is more to read.
             self.release(now);
         }
         Ok(())
     }
 
-    /// Pushes a packet of what was read into the medium.
+    /// Pushes one of the read packets into the medium.
     fn enter(&mut self, now: SimTime, way: usize, place: Place, parcel: Parcel) -> Result<(), LiveError> {
         self.ways[way].passed.packets += 1;
         let Some(id) = self.store.insert(place) else {
@@ -200,7 +200,7 @@ impl Pump {
         let parcel = parcel.named(id);
         self.entered.resize(self.entered.len().max(id as usize + 1), SimTime::ZERO);
         self.entered[id as usize] = now;
-        // What was to happen before happens before, as in a simulation.
+        // Earlier events happen first, as in a simulation.
         self.release(now);
         let [enters, leaves] = self.ways[way].ports;
         let fate = self.medium.push(now, enters, leaves, parcel);
@@ -220,10 +220,10 @@ impl Pump {
         Ok(())
     }
 
-    /// Takes out of the medium what has left it by `now`.
+    /// Takes the packets out of the medium that have left it by `now`.
     ///
-    /// It goes from event to event at the times of its own, however late the pump is: it does what it would
-    /// do in a simulation that pushes the same packets at the same times.
+    /// It advances from event to event at their nominal times, however late the pump is: the medium acts as in a
+    /// simulation with packets pushed at these times.
     fn release(&mut self, now: SimTime) {
         if !self.is_warm && self.config.warmup <= now {
             self.release_events(self.config.warmup);
@@ -265,7 +265,7 @@ impl Pump {
             self.hand_over();
         }
         self.run.add(way, place, parcel, [at, entered]);
-        // Nobody waits for a neighbour that there is not.
+        // After the last segment no neighbour can follow.
         if place.segment + 1 == self.store.read(place.read).1.count() {
             self.hand_over();
         }
@@ -273,7 +273,7 @@ impl Pump {
 
     fn hand_over(&mut self) {
         let Some(way) = self.run.way() else { return };
-        // Work takes time too.
+        // Handing over takes time, so the clock must be read again.
         self.done.handed_over = true;
         let Self { ways, run, store, recorder, clock, config, .. } = self;
         ways[way].hand_over(run, store, recorder, || clock.now(), config.late);

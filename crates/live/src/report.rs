@@ -1,15 +1,15 @@
-//! What is told of an emulation that has ended.
+//! Report of a finished emulation.
 
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::LinkStatistics;
 use crossfade_link::arq::ArqStatistics;
 
-/// What one direction of an emulation did.
+/// Report of one direction of an emulation.
 #[derive(Clone, Debug)]
 pub struct PumpReport {
-    /// How long it ran.
+    /// Duration of the emulation.
     pub duration: SimTime,
-    /// Processor time that it took; of a thread that passes both directions each has half.
+    /// Processor time used; a thread for both directions counts half for each.
     pub cpu: SimTime,
     /// Packets read from the device.
     pub packets: u64,
@@ -17,26 +17,26 @@ pub struct PumpReport {
     pub refused: u64,
     /// Packets still inside the link at the end.
     pub left: u64,
-    /// Packets that the channel has lost so far.
+    /// Packets lost by the channel.
     pub lost: u64,
-    /// Packets that a queue has dropped so far.
+    /// Packets dropped by a queue.
     pub dropped: u64,
-    /// Bytes of those that came out.
+    /// Bytes of the packets that came out of the link.
     pub arrived_bytes: u64,
-    /// Packets that came out of the link and that the host at the far end would not take.
+    /// Packets that came out of the link but that the receiving host refused.
     pub undeliverable: u64,
     /// Packets that the kernel dropped because the pump did not read them in time: the link never saw them.
     pub ring_drops: u64,
-    /// What the link counted; where both directions share a medium, both have the same.
+    /// Statistics of the link; equal for both directions of a shared medium.
     pub link: LinkStatistics,
-    /// What it counted of its frames, where it has frames.
+    /// Statistics of the link's frames, if it has frames.
     pub arq: Option<ArqStatistics>,
-    /// How much later than the link said packets were handed to the host at the far end.
+    /// Delay from the nominal departure of a packet to its handover to the receiving host.
     pub lateness: DelayHistogram,
     /// Packets handed over later than [`PumpConfig::late`](crate::PumpConfig::late).
     pub late: u64,
-    /// The time from one host to the other of those that arrived after the warm-up.
+    /// Transit times from host to host of packets that arrived after the warm-up.
     pub transit: DelayHistogram,
-    /// The sum of these times in seconds.
+    /// Sum of the transit times in seconds.
     pub transit_sum_s: f64,
 }

@@ -1,4 +1,4 @@
-//! The TCP sockets of a host as the kernel sees them (`sock_diag(7)`, what `ss -tin` prints).
+//! TCP sockets of a host as the kernel sees them (`sock_diag(7)`, as `ss -tin` prints them).
 
 use crate::error::{LiveError, Trying};
 use crate::host::Host;
@@ -17,21 +17,22 @@ const NLMSG_DONE: u16 = 3;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
 
-/// `net/tcp_states.h`: with a window, that is established, waiting for the end, or for the end to be acknowledged.
+/// `net/tcp_states.h`: mask of the states with a connection: established, closing, and waiting for the acknowledgement
+/// of the end.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
-/// A TCP socket at some time. Windows are in segments, times in microseconds.
+/// State of a TCP socket at one time. Windows are in segments, times in microseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSample {
     /// Local port of the socket.
     pub port: u16,
-    /// The port at the other end.
+    /// Port at the other end.
     pub remote_port: u16,
     /// Congestion control of the socket, as the kernel names it.
     pub congestion: String,
-    /// 0 open, 1 disorder, 2 window reduced, 3 recovery, 4 loss.
+    /// Congestion state: 0 open, 1 disorder, 2 window reduced, 3 recovery, 4 loss.
     pub state: u8,
-    /// Expiries of the timer in a row.
+    /// Number of consecutive expiries of the retransmission timer.
     pub backoff: u8,
     /// Bytes of data in a segment.
     pub mss: u32,
@@ -43,37 +44,37 @@ pub struct TcpSample {
     pub unacked: u32,
     /// Unacknowledged segments that SACK has reported.
     pub sacked: u32,
-    /// Unacknowledged segments that are taken for lost.
+    /// Unacknowledged segments considered lost.
     pub lost: u32,
-    /// Unacknowledged segments that were retransmitted and are on their way.
+    /// Unacknowledged segments that were retransmitted and are in flight.
     pub retransmitted: u32,
-    /// The retransmission timeout.
+    /// Retransmission timeout in microseconds.
     pub rto_us: u32,
     /// Smoothed RTT in microseconds (`srtt`).
     pub srtt_us: u32,
     /// Mean deviation of the RTT in microseconds (`rttvar`).
     pub rttvar_us: u32,
-    /// Least RTT in microseconds (`min_rtt`).
+    /// Minimum RTT in microseconds (`min_rtt`).
     pub min_rtt_us: u32,
-    /// Segments retransmitted since it was opened.
+    /// Segments retransmitted since the socket was opened.
     pub retransmissions: u32,
     /// Expiries of the retransmission timer (since Linux 6.7).
     pub timeouts: u16,
-    /// Segments with data sent, those retransmitted included.
+    /// Segments with data sent, including retransmissions.
     pub data_segments_out: u32,
-    /// Segments with data that came.
+    /// Segments with data received.
     pub data_segments_in: u32,
-    /// Bytes that the other end has acknowledged.
+    /// Bytes acknowledged by the other end.
     pub bytes_acked: u64,
-    /// Bytes that came in order.
+    /// Bytes received in order.
     pub bytes_received: u64,
     /// Delivery rate that the kernel estimates, in byte/s.
     pub delivery_rate: u64,
-    /// What it sends at most, in byte/s.
+    /// Pacing rate in byte/s.
     pub pacing_rate: u64,
 }
 
-/// Looks at the sockets of one host.
+/// Sampler of a host's sockets.
 #[derive(Debug)]
 pub struct SocketWatch {
     socket: OwnedFd,
@@ -81,20 +82,18 @@ pub struct SocketWatch {
 }
 
 impl SocketWatch {
-    /// A watch over the sockets of `host`.
+    /// Creates a sampler for the sockets of `host`.
     ///
-    /// # Errors
-    /// The system does not allow it.
+    /// # Errors The system does not allow it.
     pub fn new(host: &Host) -> Result<Self, LiveError> {
         let (family, kind, flags) = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
         let socket = host.run(|| socket_with(family, kind, flags, Some(SOCK_DIAG)))?;
         Ok(Self { socket: socket.trying_to("open netlink")?, buffer: vec![0; 1 << 16] })
     }
 
-    /// The sockets that have a connection now.
+    /// Samples the sockets that have a connection.
     ///
-    /// # Errors
-    /// The kernel does not tell.
+    /// # Errors The kernel does not provide them.
     pub fn sample(&mut self) -> Result<Vec<TcpSample>, LiveError> {
         let mut samples = Vec::new();
         for family in [AddressFamily::INET, AddressFamily::INET6] {
@@ -104,7 +103,7 @@ impl SocketWatch {
     }
 
     fn dump(&mut self, family: AddressFamily, samples: &mut Vec<TcpSample>) -> Result<(), Errno> {
-        // struct nlmsghdr, then struct inet_diag_req_v2: family, TCP, what to tell, states, any socket.
+        // struct nlmsghdr, then struct inet_diag_req_v2: family, TCP, requested attributes, states, any socket.
         let mut message = 72_u32.to_ne_bytes().to_vec();
         message.extend([SOCK_DIAG_BY_FAMILY, REQUEST_DUMP].map(u16::to_ne_bytes).concat());
         message.extend([0; 8]);
@@ -133,7 +132,7 @@ impl SocketWatch {
     }
 }
 
-/// The type and content of the first message, and what comes after it.
+/// Type and content of the first message, and the rest.
 fn message_of(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
     let kind = u16::from_ne_bytes([*bytes.get(4)?, *bytes.get(5)?]);
@@ -146,7 +145,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 impl TcpSample {
-    /// The sample in a `struct inet_diag_msg` (72 bytes) and its attributes.
+    /// Sample from a `struct inet_diag_msg` (72 bytes) and its attributes.
     fn parse(message: &[u8]) -> Option<Self> {
         let mut sample = Self {
             port: u16::from_be_bytes([*message.get(4)?, *message.get(5)?]),
@@ -174,7 +173,7 @@ impl TcpSample {
         has_info.then_some(sample)
     }
 
-    /// From `struct tcp_info` (linux/tcp.h), which newer kernels make longer.
+    /// Reads `struct tcp_info` (linux/tcp.h), which is longer in newer kernels.
     fn read_info(&mut self, info: &[u8]) {
         let u8_at = |at: usize| info.get(at).copied().unwrap_or(0);
         let word = |at| u32_at(info, at).unwrap_or(0);

@@ -1,51 +1,51 @@
-//! The bytes of the packets that are inside a link.
+//! Bytes of the packets inside a link.
 
 use crate::offload::Segments;
 
-/// From this length on a packet is kept where it was read, and the reader gets other memory: cheaper than a copy.
+/// Size in bytes from which a packet stays in its read buffer, and the reader gets another buffer: cheaper than a copy.
 const LARGE: usize = 4096;
 
-/// Keeps the bytes of a bounded number of packets, each under an id. Packets that were read as one large segment
-/// share its memory.
+/// Store for the bytes of a bounded number of packets, each under an id. Packets read as one large segment share its
+/// buffer.
 pub(crate) struct Store {
     places: Slab<Place>,
     segments: Slab<Kept>,
-    /// Kept for their memory: of packets that were copied, and of others.
+    /// Spare buffers: those of copied packets, and others.
     spare: [Vec<Vec<u8>>; 2],
     capacity: usize,
 }
 
-/// Where a packet is.
+/// Location of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// As what it was read.
+    /// Number of the read that contains the packet.
     pub(crate) read: u32,
     /// Which segment of the read the packet is.
     pub(crate) segment: u32,
 }
 
-/// What was read at once: it is at the beginning of its memory.
+/// Result of one read, at the start of its buffer.
 struct Kept {
     memory: Vec<u8>,
     length: usize,
     segments: Segments,
-    /// By so many packets, and by who still adds some.
+    /// Number of packets in it, plus one while packets are still added.
     used: u32,
 }
 
 impl Store {
-    /// An empty store for `capacity` packets.
+    /// Creates an empty store for `capacity` packets.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { places: Slab::new(), segments: Slab::new(), spare: Default::default(), capacity }
     }
 
-    /// How many packets it keeps.
+    /// Number of packets kept.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Takes over what was read: the first `length` bytes of `buffer`, which has the same length after it but any
-    /// content. It is kept until [`close`](Self::close), and for as long as a packet of it is inside.
+    /// Takes over a read: the first `length` bytes of `buffer`, which keeps its length but has any content afterwards.
+    /// The bytes are kept until [`close`](Self::close), and as long as a packet of them is inside.
     pub(crate) fn open(&mut self, buffer: &mut Vec<u8>, length: usize, segments: Segments) -> u32 {
         let is_large = length >= LARGE;
         let mut memory = self.spare[usize::from(is_large)].pop().unwrap_or_default();
@@ -59,7 +59,7 @@ impl Store {
         self.segments.insert(Kept { memory, length, segments, used: 1 })
     }
 
-    /// An id for one of the packets that were read; `None` if the store is full.
+    /// Assigns an id to one of the packets of a read; `None` if the store is full.
     pub(crate) fn insert(&mut self, place: Place) -> Option<u32> {
         if self.len() >= self.capacity {
             return None;
@@ -68,7 +68,7 @@ impl Store {
         Some(self.places.insert(place))
     }
 
-    /// Notes that a read has no more packets.
+    /// Marks a read as having no more packets.
     pub(crate) fn close(&mut self, read: u32) {
         let kept = self.segments.get_mut(read);
         kept.used -= 1;
@@ -78,43 +78,39 @@ impl Store {
         }
     }
 
-    /// Where a packet is.
+    /// Location of a packet.
     ///
-    /// # Panics
-    /// There is no such packet.
+    /// # Panics There is no such packet.
     pub(crate) fn place(&self, id: u32) -> Place {
         *self.places.get(id)
     }
 
-    /// What was read, and the packets in it.
+    /// Bytes of a read, and the packets in it.
     ///
-    /// # Panics
-    /// There is none.
+    /// # Panics There is no such read.
     pub(crate) fn read(&self, read: u32) -> (&[u8], &Segments) {
         let Kept { memory, length, segments, .. } = self.segments.get(read);
         (&memory[..*length], segments)
     }
 
-    /// Like `bytes`, but mutable.
+    /// Mutable bytes of a read.
     ///
-    /// # Panics
-    /// There is none.
+    /// # Panics There is no such read.
     pub(crate) fn bytes_mut(&mut self, read: u32) -> &mut [u8] {
         let Kept { memory, length, .. } = self.segments.get_mut(read);
         &mut memory[..*length]
     }
 
-    /// Gives a packet up.
+    /// Removes a packet.
     ///
-    /// # Panics
-    /// There is no such packet: a link has returned it twice.
+    /// # Panics There is no such packet: a link has returned it twice.
     pub(crate) fn remove(&mut self, id: u32) {
         let Place { read, .. } = self.places.remove(id);
         self.close(read);
     }
 }
 
-/// Things with numbers, which are used again.
+/// Numbered items whose numbers are reused.
 struct Slab<T> {
     things: Vec<Option<T>>,
     free: Vec<u32>,

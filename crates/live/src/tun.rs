@@ -9,24 +9,23 @@ use std::ffi::{c_int, c_uint};
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A TUN device, open and not blocking. It is gone when this is.
+/// TUN device, open in nonblocking mode, and removed on drop.
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: OwnedFd,
-    /// Whether the device reads and takes large segments, with a header in front of each packet that says how they are
-    /// to be cut.
+    /// Whether the device passes large segments, with a header in front of each packet that says how to cut them.
     cuts: bool,
 }
 
 impl Tun {
-    /// Makes the device called `name` in the network namespace of the calling thread. With `cuts`, whoever reads has
-    /// to cut large segments.
+    /// Creates the device `name` in the network namespace of the calling thread. With `cuts`, the reader must cut large
+    /// segments.
     pub(crate) fn open(name: &str, cuts: bool) -> Result<Self, LiveError> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let device = open("/dev/net/tun", flags, Mode::empty()).trying_to("open /dev/net/tun")?;
         attach(device.as_fd(), name, cuts).trying_to("make a TUN device")?;
         if cuts {
-            // Kernels before 6.2 have no large segments of UDP.
+            // Kernels before 6.2 have no UDP segmentation offload here.
             take_large(device.as_fd(), TCP | UDP)
                 .or_else(|_| take_large(device.as_fd(), TCP))
                 .trying_to("let a TUN device cut segments")?;
@@ -34,7 +33,7 @@ impl Tun {
         Ok(Self { device, cuts })
     }
 
-    /// What gives and takes a packet a call, in place of a device.
+    /// Socket that carries one packet per call, in place of a device.
     #[cfg(test)]
     pub(crate) fn fake(device: OwnedFd) -> Self {
         Self { device, cuts: false }
@@ -45,8 +44,7 @@ impl Tun {
         self.cuts
     }
 
-    /// Reads a packet that was routed to the device: its length, and what is said of its segments; `None` if there
-    /// is none.
+    /// Reads a packet that was routed to the device: its length, and its segmentation header; `None` if there is none.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Result<Option<(VirtioHeader, usize)>, LiveError> {
         let mut header = VirtioHeader::default();
         let outcome = if self.cuts {
@@ -65,8 +63,7 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the kernel, as if it had come in from the device: its headers, where they are apart, and the
-    /// rest.
+    /// Hands a packet to the kernel as received from the device, in two parts: headers, if separate, and the rest.
     pub(crate) fn write(&self, header: &VirtioHeader, parts: [&[u8]; 2]) -> Result<(), Errno> {
         let written = match (self.cuts, parts) {
             (false, [[], packet]) => retry_on_intr(|| write(&self.device, packet)),
@@ -92,12 +89,12 @@ impl AsFd for Tun {
 struct InterfaceRequest {
     name: [u8; 16],
     flags: u16,
-    /// The union has 24 bytes, or 16 where pointers have four.
+    /// Padding of the union to 24 bytes, or 16 with pointers of four bytes.
     rest: [u8; 22],
 }
 
-/// `linux/if_tun.h`: what may be left to the reader: checksums, large segments of TCP over IPv4 and IPv6, with the
-/// flag of a reduced window too; those of UDP.
+/// `linux/if_tun.h`: work that the kernel may leave to the reader: checksums, large TCP segments over IPv4 and IPv6,
+/// also with CWR; large UDP segments.
 const TCP: usize = 0x01 | 0x02 | 0x04 | 0x08;
 const UDP: usize = 0x20 | 0x40;
 
@@ -113,11 +110,10 @@ fn take_large(device: BorrowedFd<'_>, what: usize) -> Result<(), Errno> {
 fn attach(device: BorrowedFd<'_>, name: &str, cuts: bool) -> Result<(), Errno> {
     // linux/if_tun.h. The size in the number is that of an int, whatever the argument really is.
     const TUNSETIFF: rustix::ioctl::Opcode = opcode::write::<c_int>(b'T', 202);
-    // IFF_TUN | IFF_NO_PI: whole IP packets, and nothing in front of them, or with IFF_VNET_HDR what is to be done to
-    // them.
+    // IFF_TUN | IFF_NO_PI: whole IP packets without a prefix, or with IFF_VNET_HDR with a segmentation header.
     let flags = 0x0001 | 0x1000 | if cuts { 0x4000 } else { 0 };
     let mut request = InterfaceRequest { name: [0; 16], flags, rest: [0; 22] };
-    // The last byte stays zero: names end there.
+    // The last byte stays zero and terminates the name.
     let bytes = name.len().min(15);
     request.name[..bytes].copy_from_slice(&name.as_bytes()[..bytes]);
     // SAFETY: TUNSETIFF reads one `struct ifreq`, writes it back with the name it has chosen, and keeps no

@@ -1,4 +1,4 @@
-//! One direction through a medium: from the device of a host to that of another.
+//! One direction through a medium: from the device of one host to that of the other.
 
 use crate::header::{self, Kind};
 use crate::meter::{Meter, Passed};
@@ -15,14 +15,14 @@ use std::sync::Arc;
 pub(crate) struct Way {
     pub(crate) from: Arc<Tun>,
     to: Arc<Tun>,
-    /// The ports of the medium at which packets enter and leave.
+    /// Ports of the medium at which packets enter and leave.
     pub(crate) ports: [Port; 2],
-    /// Which packets the losses spare.
+    /// Kinds of packets that are exempt from losses.
     pub(crate) spared: &'static [Kind],
-    /// What its packets may say of receive windows.
+    /// Limit of the receive windows that packets advertise.
     pub(crate) window: Option<ReceiveWindow>,
     meter: Meter,
-    /// What the meter shows next; of what was dropped, `refused` did not get as far as the link.
+    /// Counts that the meter shows next; of the drops, `refused` never reached the link.
     pub(crate) passed: Passed,
     pub(crate) refused: u64,
     undeliverable: u64,
@@ -32,20 +32,21 @@ pub(crate) struct Way {
     transit_sum_s: f64,
 }
 
-/// Packets that have left a medium and are handed over together: one, or neighbours in what was read at once.
+/// Packets that have left a medium and are handed over together: one, or consecutive ones of a read.
 #[derive(Default)]
 pub(crate) struct Run {
-    /// When each left, and when it had entered.
+    /// Each packet with its departure and its entry time.
     packets: Vec<(SimTime, Parcel, SimTime)>,
-    /// The way that they go, and where the first one is.
+    /// Direction of the packets, and location of the first.
     way: usize,
     first: Option<Place>,
-    /// The headers of what is written.
+    /// Headers of the packet being written.
     headers: Vec<u8>,
 }
 
 impl Run {
-    /// Whether a packet is the neighbour of the last one. A mark is in the header of a packet: it goes alone.
+    /// Whether a packet follows the last one in the same read. A marked packet goes alone, since the mark is in its
+    /// header.
     pub(crate) fn goes_on_with(&self, way: usize, place: Place, parcel: Parcel) -> bool {
         let Some(first) = self.first else { return true };
         self.way == way
@@ -55,14 +56,14 @@ impl Run {
             && !self.packets[0].1.is_ce()
     }
 
-    /// A packet more, which has left at `at` and had entered at `entered`.
+    /// Adds a packet that left at `at` and had entered at `entered`.
     pub(crate) fn add(&mut self, way: usize, place: Place, parcel: Parcel, [at, entered]: [SimTime; 2]) {
         self.first.get_or_insert(place);
         self.way = way;
         self.packets.push((at, parcel, entered));
     }
 
-    /// The way that it goes; `None` if it is empty.
+    /// Direction of the packets; `None` if there are none.
     pub(crate) fn way(&self) -> Option<usize> {
         self.first.map(|_| self.way)
     }
@@ -92,22 +93,22 @@ impl Way {
         }
     }
 
-    /// Limits the receive windows that packets announce to so many bytes.
+    /// Limits the advertised receive windows to this number of bytes.
     pub(crate) fn with_receive_window(self, bytes: Option<u32>) -> Self {
         Self { window: bytes.map(ReceiveWindow::new), ..self }
     }
 
-    /// Shows what has passed.
+    /// Updates the meter.
     pub(crate) fn show(&self) {
         self.meter.write(&self.passed);
     }
 
-    /// Delays count from here on.
+    /// Starts the measurement of delays.
     pub(crate) fn begin_delays(&mut self) {
         (self.transit, self.transit_sum_s) = Default::default();
     }
 
-    /// Hands packets to the end of the way, and gives them up. Later than `late` is late.
+    /// Hands packets to the receiving host and removes them. A packet is late beyond `late`.
     pub(crate) fn hand_over(
         &mut self,
         run: &mut Run,
@@ -119,7 +120,7 @@ impl Way {
         let Some(Place { read, segment }) = run.first.take() else { return };
         let segments = segment..segment + run.packets.len() as u32;
         let is_marked = run.packets[0].1.is_ce();
-        // Before it is written: the kernel then goes on with it at once, and may wake who waits for it, and let it run.
+        // Read the clock before writing: the kernel then processes the packet at once, and may wake and run its reader.
         let now = clock();
         let (packet, cut) = store.read(read);
         if segments.len() as u32 == cut.count() {
@@ -159,12 +160,12 @@ impl Way {
         }
     }
 
-    /// How many of `packets` the host would not take.
+    /// Number of `packets` that the host refused.
     fn write(&self, virtio: &VirtioHeader, parts: [&[u8]; 2], packets: usize) -> u64 {
         if self.to.write(virtio, parts).is_err() { packets as u64 } else { 0 }
     }
 
-    /// What it did by `duration`; the medium has `left` packets and says `report`.
+    /// Report after `duration`; the medium has `left` packets and the statistics `report`.
     pub(crate) fn report(self, [duration, cpu]: [SimTime; 2], left: u64, report: &LinkReport) -> PumpReport {
         PumpReport {
             duration,

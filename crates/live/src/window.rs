@@ -1,38 +1,38 @@
-//! The receive window that a host tells of, held to a largest one.
+//! Limit of the receive windows that a host advertises.
 
 use crate::header;
 use std::collections::HashMap;
 
-/// Holds what a host says of its receive windows to so many bytes.
+/// Limits the receive windows that a host advertises.
 ///
-/// The window of a route counts at the handshake alone: Linux lets it follow the buffer from there on
-/// (`tcp_rcvbuf_grow`, and `tcp_measure_rcv_mss` where packets take less memory than thought), as far as the scale
-/// of the handshake can say. So the field is written anew in what the host sends (RFC 9293 section 3.1, RFC 7323
-/// section 2.3). The sender then has no other way to know than if its peer had no more room.
+/// The window of a route applies only to the handshake: Linux then lets it follow the buffer (`tcp_rcvbuf_grow`, and
+/// `tcp_measure_rcv_mss` if packets take less memory than assumed), as far as the handshake's scale allows. The field
+/// is therefore rewritten in the host's packets (RFC 9293 section 3.1, RFC 7323 section 2.3). To the sender, its peer
+/// merely seems to have less room.
 #[derive(Debug)]
 pub struct ReceiveWindow {
     bytes: u32,
-    /// By how many bits the windows of a connection are shifted, as its host said in the handshake. (That counts where
-    /// the other host has a scale too, as an answer to a handshake knows, and two kernels have.)
+    /// Window scale of each connection from its host's handshake. It applies only if the other host scales too, which
+    /// an answer to a handshake shows and two kernels do.
     scales: HashMap<Connection, u8>,
 }
 
-/// The version of IP, addresses and ports, as they are in the packets of one host.
+/// IP version, addresses and ports, in the order of one host's packets.
 type Connection = (u8, [u8; 32], [u8; 4]);
 
 impl ReceiveWindow {
-    /// Connections that are known at a time. Where there are more all are forgotten, and those of before go without.
+    /// Maximum number of known connections. Beyond it all are forgotten, and earlier ones are no longer limited.
     const MOST: usize = 4096;
-    /// RFC 7323 section 2.3: no shift is larger.
+    /// Largest window scale (RFC 7323 section 2.3).
     const LARGEST_SHIFT: u8 = 14;
 
-    /// A receive window of at most so many bytes.
+    /// Creates a limit of `bytes`.
     pub fn new(bytes: u32) -> Self {
         Self { bytes, scales: HashMap::new() }
     }
 
-    /// Holds what this packet of the host says, if it is of TCP, right behind IP, and no fragment. Its checksum is
-    /// made right, unless it `is_partial`: the kernel leaves it to a device that cuts segments, without the window.
+    /// Limits the window in a packet of the host, if it is TCP directly over IP and no fragment. The checksum is
+    /// updated, unless it `is_partial`: the kernel then leaves it to the device, without the window.
     pub fn hold(&mut self, packet: &mut [u8], is_partial: bool) {
         const SYN: u8 = 0x02;
         let Some(at) = header::tcp(packet) else { return };
@@ -45,13 +45,13 @@ impl ReceiveWindow {
                 self.scales.clear();
             }
             self.scales.insert(connection, shift.unwrap_or(0).min(Self::LARGEST_SHIFT));
-            // The window of the handshake itself is never shifted.
+            // The window of a handshake segment is never scaled.
             0
         } else {
             let Some(&shift) = self.scales.get(&connection) else { return };
             shift
         };
-        // Up to the next that can be said: less than a segment more lets no whole segment more be sent.
+        // Round up to the next scaled value: less than a segment more allows no further whole segment.
         let largest = u16::try_from(self.bytes.div_ceil(1 << shift)).unwrap_or(u16::MAX);
         let said = u16::from_be_bytes([packet[at + 14], packet[at + 15]]);
         if said > largest {
@@ -73,7 +73,7 @@ fn connection(packet: &[u8], at: usize) -> Connection {
     connection
 }
 
-/// The shift among the options of TCP (RFC 7323 section 2.2).
+/// Window scale in TCP options (RFC 7323 section 2.2).
 fn window_scale(mut options: &[u8]) -> Option<u8> {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
@@ -83,7 +83,7 @@ fn window_scale(mut options: &[u8]) -> Option<u8> {
             [] | [END, ..] => return None,
             [NOTHING, ref rest @ ..] => rest,
             [WINDOW_SCALE, 3, shift, ..] => return Some(shift),
-            // Kind and length count too.
+            // The length includes kind and length.
             [_, length, ..] if length >= 2 => options.get(usize::from(length)..)?,
             _ => return None,
         };
@@ -119,7 +119,7 @@ mod tests {
         })
     }
 
-    /// The window that an independent parser finds, which finds the checksum right too.
+    /// Window found by an independent parser, which also checks the checksum.
     fn window(packet: &[u8]) -> u16 {
         let found = PacketHeaders::from_ip_slice(packet).unwrap();
         let (ip, payload) = (found.net.unwrap(), found.payload.slice());
@@ -133,7 +133,7 @@ mod tests {
         tcp.window_size
     }
 
-    /// What is left of `said` on connection `port`.
+    /// Advertised window after limiting `said` on connection `port`.
     fn held(limit: &mut ReceiveWindow, is_ipv6: bool, port: u16, said: u16) -> u16 {
         let mut packet = packet(is_ipv6, port, |tcp| tcp.window_size = said);
         limit.hold(&mut packet, false);
@@ -155,7 +155,7 @@ mod tests {
             prop_assert!(held == said || held >= bytes.min(0xffff << shift.unwrap_or(0)));
         }
 
-        /// What comes out of a TUN device, whatever it is.
+        /// Arbitrary bytes from a TUN device cause no panic.
         #[test]
         fn no_bytes_make_it_panic(mut packet in prop::collection::vec(any::<u8>(), 0..100), is_ipv6: bool) {
             if let [first, .., ] = &mut packet[..] {
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_connection_is_its_version_addresses_and_ports() {
         const SYN: u8 = 2;
-        // Of no address: both versions have the same bytes then, as far as they go.
+        // Without an address: both versions then have equal bytes as far as they go.
         let of = |is_ipv6: bool, flags: u8| {
             let (mut packet, first, protocol) =
                 if is_ipv6 { (vec![0; 40], 0x60, 6) } else { (vec![0; 20], 0x45, 9) };
@@ -231,10 +231,10 @@ mod tests {
         ];
         for handshake in handshakes {
             let mut limit = ReceiveWindow::new(10_000);
-            // Of an earlier connection with these ports.
+            // Handshake of an earlier connection with these ports.
             limit.hold(&mut syn(false, 1000, Some(3)), false);
             assert_eq!(said(&mut limit, |_| ()), 1250);
-            // It has data, and no scale.
+            // It carries data, and no scale.
             assert_eq!(said(&mut limit, handshake), 10_000, "of itself, which is not scaled");
             assert_eq!(said(&mut limit, |_| ()), 10_000);
         }
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// RFC 7323 section 2.3: what is larger counts as 14.
+    /// RFC 7323 section 2.3: a larger scale counts as 14.
     #[test]
     fn no_shift_is_larger_than_14() {
         for shift in [14, 15, 32, 255] {
@@ -262,7 +262,7 @@ mod tests {
         let in_data = packet(false, 1000, |tcp| tcp.syn = true);
         let (headers, _) = in_data.split_at(40);
         let in_data = [headers, &SCALE].concat();
-        // Cut off behind its fixed part, whose length says that there is more.
+        // Truncated after its fixed part, although its length indicates more.
         let mut cut_off = headers.to_vec();
         cut_off[32] = 0xf0;
         let mut in_options = [headers, &SCALE].concat();
@@ -293,7 +293,7 @@ mod tests {
             assert!(limit.scales.len() <= ReceiveWindow::MOST);
         }
         assert_eq!(held(&mut limit, false, 9_999, 300), 250);
-        // One that is known takes no room: its handshake may come twice.
+        // A known connection takes no further room: its handshake may be retransmitted.
         let mut limit = ReceiveWindow::new(1000);
         for port in 0..ReceiveWindow::MOST as u16 {
             limit.hold(&mut syn(false, port, Some(2)), false);

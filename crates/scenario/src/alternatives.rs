@@ -1,4 +1,4 @@
-//! Named alternatives: whole tables of a scenario that take the place of its own, chosen by a name.
+//! Named alternatives: tables that replace whole tables of a scenario, selected by name.
 
 use crate::document::set;
 use crate::error::{ScenarioError, join, nearest};
@@ -6,22 +6,23 @@ use crate::schema::{ALTERNATIVES as TABLE, check, lookup};
 use crate::sweep::Axis;
 use serde_json::{Map, Value, json};
 
-/// The key that names one of them, and the axis over them.
+/// Key that selects an alternative, and name of the axis over all of them.
 pub(crate) const KEY: &str = "alternative";
 
-/// The tables that an alternative may replace: what is simulated, not how often or how it is drawn.
+/// Tables that an alternative may replace: those that say what is simulated, not how often or with which random
+/// numbers.
 const REPLACED: [&str; 11] =
     ["channel", "phy", "link", "reverse", "wired", "mesh", "cell", "nr", "wlan", "tcp", "flows"];
 
-/// The alternatives of a scenario, in the order of its file.
+/// Alternatives of a scenario, in the order of its file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alternatives(Map<String, Value>);
 
 impl Alternatives {
-    /// Takes them out of a document in which everything is set.
+    /// Removes the alternatives from a document in which all keys are set, and returns them.
     ///
-    /// # Errors
-    /// Something else than tables by name; a table that none may replace; what is wrong inside one of them.
+    /// # Errors An entry that is not a set of named tables; a table that no alternative may replace; an error inside
+    /// one of them.
     pub(crate) fn take(root: &mut Map<String, Value>) -> Result<Self, ScenarioError> {
         let Some(found) = root.shift_remove(TABLE) else { return Ok(Self::default()) };
         let Value::Object(by_name) = found else {
@@ -37,7 +38,7 @@ impl Alternatives {
             }
             for (table, value) in tables {
                 if !REPLACED.contains(&table.as_str()) {
-                    // A key of some table is said to be one.
+                    // Fails for a key that belongs to no table.
                     lookup(&join(&place, table))?;
                     return Err(ScenarioError::unknown(&place, table, &REPLACED));
                 }
@@ -50,10 +51,9 @@ impl Alternatives {
         Ok(Self(by_name))
     }
 
-    /// Sets a key in those that replace its table, where it would have no effect otherwise.
+    /// Sets a key also in those alternatives that replace its table, where the document's key would have no effect.
     ///
-    /// # Errors
-    /// The key leads through something that is not a table.
+    /// # Errors The key leads through something that is not a table.
     pub(crate) fn set(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), ScenarioError> {
         let table = key.split('.').next().unwrap_or_default();
         let by_name = root.get_mut(TABLE).and_then(Value::as_object_mut);
@@ -64,7 +64,7 @@ impl Alternatives {
         Ok(())
     }
 
-    /// Adds the axis of all of them, before all others, where no key and no axis names one.
+    /// Adds the axis over all alternatives, before all other axes, unless a key or an axis selects some.
     pub(crate) fn add_axis(&self, root: &Map<String, Value>, axes: &mut Vec<Axis>) {
         let is_chosen =
             root.contains_key(KEY) || axes.iter().any(|axis| axis.keys.iter().any(|key| key == KEY));
@@ -74,11 +74,10 @@ impl Alternatives {
         }
     }
 
-    /// Puts the tables of the one that is chosen, by an axis or else by the document, in the place of the document's;
-    /// gives its name.
+    /// Replaces the document's tables by those of the alternative that an axis or else the document selects; returns
+    /// its name.
     ///
-    /// # Errors
-    /// There is none of that name.
+    /// # Errors No alternative has that name.
     pub(crate) fn replace(
         &self,
         document: &mut Map<String, Value>,
@@ -104,7 +103,7 @@ impl Alternatives {
         Ok(chosen.as_str().map(str::to_owned))
     }
 
-    /// Says of an error in a table of the alternative of that name that it stands there.
+    /// Adds the place of the alternative `name` to an error in one of its tables.
     pub(crate) fn locate(&self, name: &str, error: ScenarioError) -> ScenarioError {
         let table = error.key.split('.').next().unwrap_or_default();
         let is_inside = self.0.get(name).is_some_and(|tables| tables.get(table).is_some());
@@ -156,7 +155,7 @@ mod tests {
                 r#"{"alternative":"radio"} 0.1 "3000000 bit/s""#
             ]
         );
-        // One of them is no axis; a list takes the order that is asked for.
+        // A single selected alternative makes no axis; a list gives the order.
         assert_eq!(points(&json!({ "set": [["alternative", "radio"]] })), [r#"{} 0.1 "3000000 bit/s""#]);
         assert_eq!(points(&json!({ "over": [["alternative", "radio,wired"]] })).len(), 2);
     }

@@ -7,8 +7,7 @@ use serde_json::{Map, Number, Value};
 
 /// Reads a TOML document; `name` stands in error messages.
 ///
-/// # Errors
-/// Not TOML; dates and numbers that are not finite, which no key takes.
+/// # Errors Text that is not TOML; dates and non-finite numbers, which no key takes.
 pub(crate) fn parse_toml(text: &str, name: &str) -> Result<Map<String, Value>, ScenarioError> {
     let table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| syntax_error(text, name, &error))?;
@@ -21,7 +20,7 @@ pub(crate) fn parse_toml(text: &str, name: &str) -> Result<Map<String, Value>, S
         .collect()
 }
 
-/// `FILE:LINE:COLUMN: message`, in one line.
+/// A syntax error in one line: `FILE:LINE:COLUMN: message`.
 fn syntax_error(text: &str, name: &str, error: &toml::de::Error) -> ScenarioError {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let before = &text.as_bytes()[..at];
@@ -32,7 +31,7 @@ fn syntax_error(text: &str, name: &str, error: &toml::de::Error) -> ScenarioErro
     ScenarioError::key(format!("{}:{line}:{column}", end_of(name)), message.join(", "))
 }
 
-/// The end of a long path: an error is cut behind, where it says which line is meant.
+/// The end of a long path, so that the line number behind it is not cut off from the message.
 fn end_of(name: &str) -> String {
     const LONGEST: usize = 60;
     match name.char_indices().rev().nth(LONGEST) {
@@ -79,7 +78,7 @@ fn to_json(value: toml::Value, key: &str) -> Result<Value, ScenarioError> {
 pub fn parse_value(text: &str) -> Value {
     let text = text.trim();
     let toml = text.parse::<toml::Value>().ok().and_then(|value| to_json(value, "").ok());
-    // ".5" and "5." are numbers to everybody but TOML.
+    // ".5" and "5." are common ways to write numbers, but not TOML.
     let number = || text.parse().ok().and_then(Number::from_f64).map(Value::Number);
     toml.or_else(number).unwrap_or_else(|| Value::String(text.to_owned()))
 }

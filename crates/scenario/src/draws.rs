@@ -1,4 +1,4 @@
-//! Draws of parameters: a table of which each run of a plan takes a row.
+//! Draws of parameters: a table with one row of values per run.
 
 use crate::document::{overlap, parse_value, set};
 use crate::error::ScenarioError;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The key of the table.
+/// Key of the table.
 pub(crate) const KEY: &str = "run.draws";
 
-/// Values of some keys of a scenario, a row a draw.
+/// Values of some keys of a scenario, one row per draw.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DrawTable {
     keys: Arc<[String]>,
@@ -22,12 +22,12 @@ pub(crate) struct DrawTable {
 }
 
 impl DrawTable {
-    /// How many draws there are.
+    /// Number of draws.
     pub(crate) fn len(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// The first key of the table that is `other`, or lies in it, or the other way round.
+    /// First key of the table that equals `other`, contains it, or lies in it.
     pub(crate) fn touches(&self, other: &str) -> Option<&str> {
         self.keys.iter().map(String::as_str).find(|key| overlap(key, other))
     }
@@ -44,12 +44,12 @@ impl DrawTable {
     }
 }
 
-/// The words of a line, without quotes around them.
+/// Comma-separated words of a line, without quotes.
 fn cells(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', ';', '\t']).map(|cell| cell.trim().trim_matches('"').trim())
 }
 
-/// A key that draws may set.
+/// Checks that draws may set a key.
 fn checked(key: &str) -> Result<String, String> {
     let schema = lookup(key).map_err(|error| error.to_string())?;
     if plan_keys().iter().any(|plan| plan == key)
@@ -68,8 +68,8 @@ fn checked(key: &str) -> Result<String, String> {
 impl FromStr for DrawTable {
     type Err = TraceError;
 
-    /// Reads a table whose first line names keys, separated by commas, and whose others have a value for each; `#` starts a
-    /// comment.
+    /// Reads a table. Its first line names keys, separated by commas; each further line gives their values; `#` starts
+    /// a comment.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let mut lines = lines(text);
         let (number, header) = lines

@@ -1,49 +1,49 @@
-//! The one error of a scenario: a line that names the key, its value and what is allowed.
+//! Error of a scenario: one line with the key, its value and what is allowed.
 
 use serde_json::Value;
 use std::fmt;
 
-/// What is wrong with a scenario. `Display` is one line whatever the input was.
+/// Error in a scenario. `Display` prints one line whatever the input was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The dotted key (`channel.p_e`), or the place in a file (`name.toml:3:8`).
     pub key: String,
-    /// The value found there, as JSON and shortened; `None` where there is none.
+    /// Value found there, as JSON and shortened; `None` if there is none.
     pub value: Option<String>,
-    /// What is allowed.
+    /// Problem, or the allowed values.
     pub problem: String,
-    /// The values of the sweep's axes where the problem lies at one of its points only.
+    /// Axis values of the sweep point with the problem; `None` if it concerns all points.
     pub at: Option<String>,
 }
 
 impl ScenarioError {
-    /// A key whose value is not allowed.
+    /// Error for a key whose value is not allowed.
     pub fn value(key: impl Into<String>, value: &Value, problem: impl Into<String>) -> Self {
         Self { key: key.into(), value: Some(shorten(&value.to_string())), problem: problem.into(), at: None }
     }
 
-    /// A key, or a place, that is wrong by itself.
+    /// Error for a key, or a place in a file, regardless of its value.
     pub fn key(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { key: key.into(), value: None, problem: problem.into(), at: None }
     }
 
-    /// A word that is none of those allowed.
+    /// Error for a word that is not among the allowed ones.
     pub fn word(key: &str, word: &str, allowed: &[&str]) -> Self {
         let hint = nearest(word, allowed).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
         Self::value(key, &word.into(), format!("must be one of {}{hint}", allowed.join(", ")))
     }
 
-    /// A key that has to be there.
+    /// Error for a missing required key.
     pub(crate) fn missing(key: &str, expected: &str) -> Self {
         Self::key(key, format!("missing; {expected}"))
     }
 
-    /// A key that another one does not allow.
+    /// Error for a key that contradicts another.
     pub(crate) fn contradiction(key: &str, other: &str, reason: impl fmt::Display) -> Self {
         Self::key(format!("{key} contradicts {other}"), reason.to_string())
     }
 
-    /// A key that the schema does not know, among those `allowed` beside it; `prefix` is their table.
+    /// Error for a key that the schema lacks; `allowed` are the keys of its table `prefix`.
     pub(crate) fn unknown(prefix: &str, name: &str, allowed: &[&str]) -> Self {
         let problem = match nearest(name, allowed) {
             Some(near) => format!("{MEANT}{}?", join(prefix, near)),
@@ -54,14 +54,14 @@ impl ScenarioError {
 }
 
 impl ScenarioError {
-    /// Moves an error of a table to the table at `place`: its key, and the key that was probably meant.
+    /// Moves an error to the table at `place`: prefixes its key, and the suggested key.
     pub(crate) fn inside(&self, place: &str) -> Self {
         let problem = self.problem.replace(MEANT, &format!("{MEANT}{place}."));
         Self { key: join(place, &self.key), problem, ..self.clone() }
     }
 }
 
-/// What stands before the key that was probably meant.
+/// Text in front of the suggested key.
 const MEANT: &str = "unknown key; did you mean ";
 
 impl fmt::Display for ScenarioError {
@@ -89,7 +89,7 @@ pub(crate) fn join(table: &str, name: &str) -> String {
     if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
 }
 
-/// The candidate that `word` is probably a misspelling of, if any is near.
+/// Candidate of which `word` is probably a misspelling, if any is similar enough.
 pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     candidates
         .iter()
@@ -99,17 +99,17 @@ pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str>
         .map(|(_, candidate)| candidate)
 }
 
-/// Between 0 and 1. One measure likes words that begin alike, the other forgives a letter left out or
-/// swapped. A letter more or less that only joins words counts for nothing.
+/// Likeness of two words between 0 and 1: the larger of two measures, of which one favours a common beginning, the
+/// other tolerates a missing or swapped letter. A difference only in characters that join words does not count.
 fn likeness(a: &str, b: &str) -> f64 {
     let [a, b] = [a, b].map(|word| word.replace(['_', '-'], ""));
     strsim::jaro_winkler(&a, &b).max(strsim::normalized_damerau_levenshtein(&a, &b))
 }
 
-/// The most characters of what is said to be allowed: more than the list of all metrics has.
+/// Maximum length of a problem in characters, longer than the list of all metrics.
 const LONGEST_PROBLEM: usize = 4_000;
 
-/// Long values are cut: the line has to stay readable.
+/// Shortens a long value to keep the line readable.
 fn shorten(text: &str) -> String {
     cut(text, 80)
 }

@@ -1,4 +1,4 @@
-//! The files that a scenario names: the caller reads them, and each is understood once.
+//! Files that a scenario names: the caller reads them, and each is parsed once.
 
 use crate::error::ScenarioError;
 use crossfade_cell::SinrTrace;
@@ -16,32 +16,30 @@ use std::convert::Infallible;
 use std::fmt::{Display, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The caller reads files. Nothing here opens any.
+/// Reader of files, supplied by the caller; this crate opens no files.
 pub trait ReadFile {
-    /// The text of the file of that name.
+    /// Returns the text of the file `name`.
     ///
-    /// # Errors
-    /// Why it cannot be read, as one line.
+    /// # Errors The reason why it cannot be read, in one line.
     fn text(&self, name: &str) -> Result<String, String>;
 
-    /// The congestion control that the `class` of a Python file of this text is, or the only one that it has, or a Rust file
-    /// is. Nothing of the file is carried out, or compiled, before a connection begins.
+    /// Returns the congestion control in a file with this text: the `class` of a Python file (by default its only one),
+    /// or that of a Rust file. No code of the file is run or compiled before a connection starts.
     ///
-    /// # Errors
-    /// Why there is none, as one line.
+    /// # Errors The reason why there is none, in one line.
     fn control(&self, _name: &str, _class: Option<&str>, _text: &str) -> Result<CustomControl, String> {
         Err("needs Python, which is not here".to_owned())
     }
 }
 
-/// The text of each file alone.
+/// A closure reads files, but provides no congestion controls.
 impl<F: Fn(&str) -> Result<String, String>> ReadFile for F {
     fn text(&self, name: &str) -> Result<String, String> {
         self(name)
     }
 }
 
-/// The file and the class that the name of a congestion control says, if it is a custom one.
+/// File and class in the name of a custom congestion control; `None` for a built-in one.
 pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
     let ends_in = |file: &str, suffix| file.strip_suffix(suffix).is_some_and(|stem: &str| !stem.is_empty());
     let is_python = |file: &str| ends_in(file, ".py");
@@ -63,18 +61,18 @@ pub(crate) fn hex(hash: Sha256) -> String {
     })
 }
 
-/// The files that a scenario names, as they are asked for.
+/// Access to the files that a scenario names, read on demand.
 pub(crate) struct Files<'a> {
     read: &'a dyn ReadFile,
     parsed: &'a Parsed,
 }
 
-/// What was understood of the files of a plan, by name.
+/// Parsed files of a plan, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     hashes: Cache<String>,
     opportunities: Cache<OpportunityTrace>,
-    /// The way is a part of the name.
+    /// Rate tables; the direction is part of the name.
     rates: Cache<Recorded<RateTable>>,
     delays: Cache<Recorded<DelaySeries>>,
     sends: Cache<SendRecord>,
@@ -85,21 +83,21 @@ pub(crate) struct Parsed {
     error_rates: Cache<Arc<ErrorRateTable>>,
     nr_error_tables: Cache<Arc<ErrorTable>>,
     switching: Cache<Arc<SwitchingTable>>,
-    /// The format is a part of the name.
+    /// Recorded losses; the format is part of the name.
     losses: Cache<RecordedLosses>,
-    /// The class is a part of the name.
+    /// Congestion controls; the class is part of the name.
     controls: Cache<CustomControl>,
 }
 
 type Cache<T> = Mutex<HashMap<String, T>>;
 
-/// Nothing that fails is done while a cache is locked.
+/// Locks a cache. The lock cannot be poisoned, since no fallible work is done while it is held.
 fn lock<T>(cache: &Cache<T>) -> MutexGuard<'_, HashMap<String, T>> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Files<'a> {
-    /// Files that `read` gives, and what is `parsed` of them already, for which nothing is read.
+    /// Creates access to the files of `read`; files in `parsed` are not read again.
     pub(crate) fn new(read: &'a dyn ReadFile, parsed: &'a Parsed) -> Self {
         Self { read, parsed }
     }
@@ -108,7 +106,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.opportunities, name.to_owned(), key, name, formats::opportunities)
     }
 
-    /// The rates that the file has for one direction of a link.
+    /// Rates that the file has for one direction of a link.
     pub(crate) fn rates(
         &self,
         key: &str,
@@ -119,7 +117,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.rates, of_way(name, way), key, name, parse)
     }
 
-    /// What the file says of that way of a link.
+    /// Delays that the file has for one direction of a link.
     pub(crate) fn delays(
         &self,
         key: &str,
@@ -134,7 +132,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.sends, name.to_owned(), key, name, str::parse)
     }
 
-    /// What is in the file, for a reader that knows the schema, which knows this file.
+    /// Text of a file for a parser that knows its format; it counts as part of the run's identity.
     pub(crate) fn text(&self, key: &str, name: &str) -> Result<Arc<str>, ScenarioError> {
         self.of(&self.parsed.texts, name.to_owned(), key, name, |text| Ok::<_, Infallible>(text.into()))
     }
@@ -183,7 +181,7 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.losses, in_cache, key, name, parse)
     }
 
-    /// The congestion control called `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
+    /// Custom congestion control `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
     pub(crate) fn control(&self, key: &str, name: &str) -> Result<CustomControl, ScenarioError> {
         let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
         let (file, class) = file_and_class(name)
@@ -199,7 +197,7 @@ impl<'a> Files<'a> {
         Ok(control)
     }
 
-    /// The hash of what the file holds, if it was read: another name for it.
+    /// Hash of the file's content, which stands for its name in the identity; `None` if it was not read.
     pub(crate) fn hash(&self, name: &str) -> Option<String> {
         lock(&self.parsed.hashes).get(name).cloned()
     }
@@ -229,7 +227,7 @@ fn of_way(name: &str, way: Option<Direction>) -> String {
     format!("{} {name}", way.map_or("", Direction::name))
 }
 
-/// For scenarios that come without files.
+/// Reader for scenarios without files: every read fails.
 pub(crate) fn no_files(_name: &str) -> Result<String, String> {
     Err("this scenario was given without files".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Flows over a network, whatever carries the packets.
+//! Flows over a network of any kind.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -8,21 +8,21 @@ use crate::tables::mesh::MeshSetup;
 use crate::tables::{ControlName, FlowSetup, Scenario, TrafficSetup};
 use crossfade_core::SimTime;
 
-/// What a kind of network makes of the tables that all of them have.
+/// Properties of a network that the resolution of flows needs.
 pub(crate) struct OnNetwork {
     pub(crate) slot: SimTime,
-    /// Bytes of the packet that a slot is of.
+    /// Bytes of the packet whose transmission time is a slot.
     pub(crate) packet_size: u32,
     pub(crate) flows: Vec<FlowSetup>,
 }
 
-/// Bytes of the headers of IP and TCP without options.
+/// Bytes of IP and TCP headers without options.
 pub(crate) const USUAL_HEADERS: u32 = 40;
 
-/// The segments of a handshake: headers of IP and TCP with all options that are usual.
+/// Bytes of a handshake segment: IP and TCP headers with all usual options.
 pub(crate) const SYN_BYTES: u32 = 60;
 
-/// More flows than this take more memory than a laptop has.
+/// Maximum number of flows, limited by the memory of a laptop.
 const MOST_FLOWS: u32 = 100_000;
 
 /// Fills in the size of packets.
@@ -30,7 +30,7 @@ pub(crate) fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, Scena
     let packet_size = match (scenario.link.packet_size, scenario.tcp.packet_size()) {
         (Some(packet_size), _) => packet_size,
         (None, Some(packet_size)) => packet_size?,
-        // Frames check their own size.
+        // Scenarios of frames alone check the packet size themselves.
         (None, None) if scenario.is_phy_alone() || scenario.has_no_transport() => {
             Size(scenario.link.frame_size.map_or(1, |size| size.0.max(1)))
         }
@@ -45,8 +45,8 @@ pub(crate) fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, Scena
     Ok(packet_size)
 }
 
-/// Fills in the defaults of the flows. A sender may wait for the slots of a hop that is alone and carries whole packets at
-/// a constant rate: `one_hop`. Flows of a `mesh` go from node to node.
+/// Fills in the defaults of the flows. If `one_hop`, the path is a single hop that carries whole packets at a constant
+/// rate, and a sender may wait for its slots. Flows of a `mesh` go from node to node.
 pub(crate) fn resolve_flows(
     scenario: &mut Scenario,
     packet_size: u32,
@@ -90,7 +90,7 @@ pub(crate) fn resolve_flows(
     Ok(flows)
 }
 
-/// Gives the flows of `scenario` its custom congestion controls.
+/// Attaches custom congestion controls to the flows of `scenario`.
 pub(crate) fn add_custom_controls(
     scenario: &Scenario,
     flows: &mut [FlowSetup],

@@ -1,4 +1,4 @@
-//! One link in the terms of the models.
+//! A link in the terms of the models.
 
 use crate::error::join;
 use crate::tables::channel::DopplerSetup;
@@ -10,88 +10,88 @@ use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, RadioConfig};
 
-/// One way between sender and receiver.
+/// One link of the path between sender and receiver, in one direction.
 #[derive(Clone, Debug)]
 pub struct HopSetup {
     /// Propagation delay.
     pub delay: SimTime,
-    /// What carries packets.
+    /// Transmission of packets: rate, queue and losses.
     pub carrier: Carrier,
-    /// Nothing was said of how much may wait.
+    /// Whether the queue limit is the default, since the scenario gives none.
     pub limit_assumed: bool,
-    /// How fast its channel changes, where it fades.
+    /// Rate of change of a fading channel; `None` without fading.
     pub doppler: Option<DopplerSetup>,
-    /// Packets that do not conform are dropped before it.
+    /// Token bucket in front of the hop, which drops packets that do not conform.
     pub policer: Option<PolicerConfig>,
-    /// Packets wait before it, and are released together.
+    /// Periodic release in front of the hop, for packets that wait for each other.
     pub aggregation: Option<AggregationConfig>,
-    /// Packets are held back behind it, each for a time of its own.
+    /// Random delay of each packet behind the hop.
     pub jitter: Option<JitterConfig>,
 }
 
-/// What carries the packets of a hop.
+/// Transmission of the packets of a hop.
 #[derive(Clone, Debug)]
 pub enum Carrier {
     /// Whole packets at a constant rate.
     Packets {
-        /// Bit rate in bit/s; `None` takes no time to transmit.
+        /// Bit rate in bit/s; `None`: transmission takes no time.
         rate_bps: Option<f64>,
-        /// What waits, and what is dropped.
+        /// Queue in front of the link.
         queue: QueueConfig,
-        /// Which packets are lost.
+        /// Loss process of packets.
         loss: LossConfig,
     },
     /// Whole packets at a constant rate, behind a token bucket.
     Shaped {
-        /// Bit rate in bit/s of what the bucket lets through; `None` takes no time to transmit.
+        /// Bit rate in bit/s of the packets that the bucket passes; `None`: transmission takes no time.
         rate_bps: Option<f64>,
-        /// The bucket.
+        /// Token bucket.
         shaper: ShaperSetup,
-        /// What waits, and what is dropped.
+        /// Queue in front of the link.
         queue: QueueConfig,
-        /// Which packets are lost.
+        /// Loss process of packets.
         loss: LossConfig,
     },
-    /// Packets as frames, which may be repeated.
+    /// Packets sent as frames, which an ARQ may retransmit.
     Frames {
         /// Bit rate in bit/s.
         rate_bps: f64,
-        /// What waits, and what is dropped.
+        /// Queue in front of the link.
         queue: QueueConfig,
         /// Framing of packets, and the ARQ of the frames.
         frames: FrameSetup,
-        /// What becomes of them.
+        /// Loss of frames.
         errors: FrameErrors,
     },
-    /// Whole packets at a capacity that follows a record or a table.
+    /// Whole packets at a capacity that follows a recording or a table.
     Schedule {
-        /// When what can be sent.
+        /// Capacity over time.
         trace: TraceSetup,
-        /// What waits, and what is dropped.
+        /// Queue in front of the link.
         queue: QueueConfig,
-        /// Which packets are lost; `None` says that the table has the losses.
+        /// Loss process of packets; `None` if the table contains the losses.
         loss: Option<LossConfig>,
     },
-    /// Whole packets over one direction of a satellite link, which has the losses.
+    /// Whole packets over one direction of a satellite link, whose model includes losses.
     Satellite {
-        /// The direction.
+        /// Direction of the satellite link.
         satellite: Box<SatelliteSetup>,
-        /// What waits, and what is dropped.
+        /// Queue in front of the link.
         queue: QueueConfig,
     },
 }
 
-/// What becomes of frames.
+/// Loss of frames.
 #[derive(Clone, Debug)]
 pub enum FrameErrors {
-    /// Some are lost.
+    /// Frames lost by a loss process.
     Lost(LossConfig),
-    /// A physical layer receives them, or not.
+    /// Frames received or not by a physical layer.
     Radio(Box<RadioConfig>),
 }
 
 impl HopSetup {
-    /// A hop on whose way nothing else happens to packets.
+    /// A hop without policer, aggregation and jitter.
     pub(crate) fn plain(delay: SimTime, carrier: Carrier) -> Self {
         Self {
             delay,
@@ -104,7 +104,7 @@ impl HopSetup {
         }
     }
 
-    /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
+    /// Mean bit rate in bit/s; `None`: transmission takes no time.
     pub fn rate_bps(&self) -> Option<f64> {
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => *rate_bps,
@@ -115,7 +115,8 @@ impl HopSetup {
         }
     }
 
-    /// The key under `table` that makes it another link than one of whole packets at a constant rate, if one does.
+    /// Key under `table` that makes the link other than one of whole packets at a constant rate; `None` if there is no
+    /// such key.
     pub fn varies_by(&self, table: &str) -> Option<String> {
         if self.aggregation.is_some() {
             return Some(join(table, "aggregation"));
@@ -135,12 +136,12 @@ impl HopSetup {
         }
     }
 
-    /// How packets become frames, if they do.
+    /// Framing of packets; `None` for whole packets.
     pub fn frames(&self) -> Option<&FrameSetup> {
         if let Carrier::Frames { frames, .. } = &self.carrier { Some(frames) } else { None }
     }
 
-    /// The physical layer of its frames, if there is one.
+    /// Physical layer of the frames, if there is one.
     pub fn radio(&self) -> Option<&RadioConfig> {
         match &self.carrier {
             Carrier::Frames { errors: FrameErrors::Radio(radio), .. } => Some(radio),
@@ -148,18 +149,18 @@ impl HopSetup {
         }
     }
 
-    /// What its capacity follows, if that changes.
+    /// Capacity over time, if it varies.
     pub fn trace(&self) -> Option<&TraceSetup> {
         if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
     }
 
-    /// The direction of a satellite link that it is, if it is one.
+    /// Direction of a satellite link, if the hop is one.
     pub fn satellite(&self) -> Option<&SatelliteSetup> {
         if let Carrier::Satellite { satellite, .. } = &self.carrier { Some(satellite) } else { None }
     }
 
-    /// Which packets, or frames, are lost; `None` where a table or a satellite link says that beside its rates, and under a
-    /// physical layer.
+    /// Loss process of packets or frames; `None` if a table, a satellite link or a physical layer determines the
+    /// losses.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
             Carrier::Packets { loss, .. }
@@ -170,7 +171,7 @@ impl HopSetup {
         }
     }
 
-    /// What waits, and what is dropped.
+    /// Queue in front of the link.
     pub fn queue(&self) -> QueueConfig {
         match self.carrier {
             Carrier::Packets { queue, .. }
@@ -181,7 +182,7 @@ impl HopSetup {
         }
     }
 
-    /// Whether, sooner or later, every packet is lost.
+    /// Whether every packet is lost from some time on.
     pub fn ends_in_loss(&self) -> bool {
         match (self.loss(), self.trace()) {
             (_, Some(TraceSetup { schedule, .. })) if schedule.ends_dead() => true,
@@ -190,18 +191,18 @@ impl HopSetup {
         }
     }
 
-    /// The propagation delay over time beside [`delay`](Self::delay), if there is one.
+    /// Recorded propagation delay over time, added to [`delay`](Self::delay).
     pub fn recorded_delays(&self) -> Option<&DelaySetup> {
         self.trace().and_then(|trace| trace.delays.as_ref())
     }
 
-    /// How long a packet of `bytes` takes that waits for nothing and loses nothing; of recorded delays their mean, over a
-    /// satellite with the mean wait for a grant.
+    /// Time that a packet of `bytes` takes without queueing and losses; uses the mean of recorded delays, and for a
+    /// satellite the mean wait for a grant.
     pub fn transit(&self, bytes: u32) -> SimTime {
         let rate_bps = match self.carrier {
-            // The bucket is full.
+            // Assumes a full bucket.
             Carrier::Shaped { rate_bps, .. } => rate_bps,
-            // A grant lets a packet out at once.
+            // A grant releases a packet at once.
             Carrier::Satellite { ref satellite, .. } if satellite.direction.grant > SimTime::ZERO => None,
             _ => self.rate_bps(),
         };
@@ -215,7 +216,7 @@ impl HopSetup {
         self.delay.saturating_add(recorded).saturating_add(of_satellite) + transmission
     }
 
-    /// For how long frames may be repeated; zero where they are not.
+    /// Longest time for which the link may retransmit a frame; zero without retransmissions.
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
             Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
@@ -226,7 +227,7 @@ impl HopSetup {
         }
     }
 
-    /// The time in which a packet of `bytes` can follow another at best; `None` without a rate.
+    /// Shortest time from one packet of `bytes` to the next; `None` without a rate.
     pub fn shortest_transmission(&self, bytes: u32) -> Option<SimTime> {
         let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
         match &self.carrier {

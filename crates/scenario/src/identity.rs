@@ -10,11 +10,11 @@ use crate::tables::{Method, Scenario};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Raised whenever the same scenario and seed give other numbers than before; CHANGES says why. Rows of
-/// different versions have different keys and never mix.
+/// Version of the results. It is raised whenever an unchanged scenario and seed give other numbers, as CHANGES
+/// explains. Rows of different versions have different keys and never mix.
 pub const RESULTS_VERSION: u32 = 12;
 
-/// The hash of a resolved scenario, ready to take in a seed and a run.
+/// Hash of a resolved scenario, to be extended by a seed and a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity(Sha256);
 
@@ -23,32 +23,32 @@ impl Identity {
         Self(Sha256::new_with_prefix(format!("[{},{RESULTS_VERSION},", canonical(scenario, files))))
     }
 
-    /// The identity of the point, whatever the seed.
+    /// Identity of the point, independent of the seed.
     pub(crate) fn id(&self) -> String {
         hex(self.0.clone())
     }
 
-    /// The key of what a method finds without randomness.
+    /// Key of the row of a method without randomness.
     pub(crate) fn solution_key(&self, method: Method) -> String {
         hex(self.0.clone().chain_update(format!("{}]", serde_json::json!(method))))
     }
 
-    /// The key of a row of a method that is random, beside the simulation.
+    /// Key of a row of a random method other than the simulation.
     pub(crate) fn row_key_of(&self, method: Method, seed: u64, run: u64) -> String {
         hex(self.0.clone().chain_update(format!("{seed},{run},{}]", serde_json::json!(method))))
     }
 
-    /// The key of one row of the simulation.
+    /// Key of a row of the simulation.
     pub(crate) fn row_key(&self, seed: u64, run: u64) -> String {
         hex(self.0.clone().chain_update(format!("{seed},{run}]")))
     }
 }
 
-/// What decides results, as JSON text with sorted keys. What is in a file decides, not where it lies.
+/// Content that determines results, as JSON text with sorted keys. A file counts by its content, not by its name.
 fn canonical(scenario: &Scenario, files: &Files<'_>) -> String {
     let mut value = serde_json::to_value(scenario).unwrap_or_default();
-    // The version of the format decides nothing: what a file of an older one means is written out. The number is that
-    // of the first, with which rows were kept.
+    // The format version does not affect results, since defaults of older versions are written out. The constant keeps
+    // the keys of rows written under the first version.
     value["schema"] = 1.into();
     for key in plan_keys() {
         remove(&mut value, key);

@@ -1,15 +1,14 @@
-//! Files of older versions of the format, as files of this one.
+//! Conversion of files in older versions of the format.
 
 use crate::error::ScenarioError;
 use serde_json::{Map, Value, json};
 
-/// The version of the format that scenarios are written in.
+/// Current version of the scenario format.
 const VERSION: u32 = 2;
 
-/// Brings a file to this version, before anything is set on top of it: another version has other keys and defaults.
+/// Converts a file to the current version before any key is set, since versions differ in keys and defaults.
 ///
-/// # Errors
-/// It says no version, or one that is not known.
+/// # Errors The version is missing or unknown.
 pub(crate) fn migrate(root: &mut Map<String, Value>) -> Result<(), ScenarioError> {
     match root.get("schema") {
         None => return Err(ScenarioError::missing("schema", "write schema = 2")),
@@ -24,7 +23,8 @@ pub(crate) fn migrate(root: &mut Map<String, Value>) -> Result<(), ScenarioError
     Ok(())
 }
 
-/// Where version 1 says nothing of `tcp.flavour` it means "paper", and version 2 "rfc".
+/// Writes the default flavour of version 1 into the file: "paper" where it gives none; the default of version 2 is
+/// "rfc".
 fn write_flavour(root: &mut Map<String, Value>) {
     let is_of_tcp = |key: &String| key.split(['.', ',']).any(|part| part.trim() == "tcp");
     let is_swept =
@@ -33,7 +33,7 @@ fn write_flavour(root: &mut Map<String, Value>) {
         root.entry("tcp").or_insert_with(|| json!({}));
     }
     if let Some(tcp) = root.get_mut("tcp") {
-        // Flows take from it what they do not say themselves.
+        // Flows inherit the keys that they do not set.
         return say_paper(tcp);
     }
     let flows = root.get_mut("flows").and_then(Value::as_object_mut);

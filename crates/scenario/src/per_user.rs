@@ -1,4 +1,4 @@
-//! Values that differ from user to user of a flow.
+//! Values that differ between the users of a flow.
 
 use crate::quantity::Speed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -6,12 +6,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A value of all users of a flow, or one that goes evenly from the first of them to the last.
+/// One value for all users of a flow, or a range spread evenly from the first user to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PerUser<T> {
     /// One value for all users.
     One(T),
-    /// The first has one end, the last the other.
+    /// A range from the first user to the last.
     Range {
         /// Value of the first user.
         from: T,
@@ -21,7 +21,7 @@ pub enum PerUser<T> {
 }
 
 impl<T: Copy> PerUser<T> {
-    /// The value of user `i` of `count`, where `of` makes a number of it.
+    /// Value of user `i` of `count`; `of` converts a value to a number.
     pub fn at(self, i: usize, count: usize, of: impl Fn(T) -> f64) -> f64 {
         match self {
             Self::One(value) => of(value),
@@ -33,7 +33,7 @@ impl<T: Copy> PerUser<T> {
     }
 }
 
-/// How a spread value is written.
+/// Written form of a value per user.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written<T> {
@@ -41,9 +41,9 @@ enum Written<T> {
     Range { from: T, to: T },
 }
 
-/// What a spread of something looks like.
+/// Description of the expected form of a value per user.
 pub trait PerUserExpects {
-    /// For messages.
+    /// Text of error messages.
     const EXPECTS: &'static str;
 }
 

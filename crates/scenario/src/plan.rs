@@ -1,4 +1,4 @@
-//! From a scenario file to a plan: its points, and when there are enough runs of each.
+//! From a scenario file to a plan: its points, and the rule that ends the runs of each.
 
 use crate::alternatives::Alternatives;
 use crate::document::{parse_toml, set};
@@ -15,13 +15,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What is asked for on top of the file, each as JSON: strings may be quantities (`"1 %"`).
+/// Options that override the file, each as JSON; strings may be quantities (`"1 %"`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Overrides {
     /// Dotted keys and their values, set in order; a table is merged, null removes.
     pub set: Vec<(String, Value)>,
-    /// Axes: a list of values, or a range as text. Replaces the file's axis of the same keys or comes last.
+    /// Axes: a list of values, or a range as text. An axis replaces the file's axis of the same keys, or comes last.
     pub over: Vec<(String, Value)>,
     /// Replaces the file's `run.runs`, `run.precision` or `run.count`.
     pub runs: Option<Value>,
@@ -33,26 +33,26 @@ pub struct Overrides {
     pub methods: Option<Value>,
 }
 
-/// What is to be run.
+/// Plan of runs: points, methods, stop rule and seed.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The keys that vary, in order.
+    /// Keys that vary, in order.
     pub axes: Vec<String>,
-    /// How many steps each axis has; keys that vary together are joined by commas.
+    /// Number of steps of each axis; keys that vary together are joined by commas.
     pub steps: Vec<(String, usize)>,
     /// The points.
     pub points: Arc<Points>,
-    /// How each point is solved, in order.
+    /// Methods that solve each point, in order.
     pub methods: Vec<Method>,
-    /// When there are enough runs of a point.
+    /// Rule that ends the runs of a point.
     pub stop: StopRule,
-    /// Run `r` of every point draws from the streams of (seed, r): common random numbers across points.
+    /// Seed. Run `r` of every point draws from the streams of (seed, r), so points have common random numbers.
     pub seed: u64,
-    /// Flows that the file does not name, and something set beside it does: perhaps by mistake.
+    /// Flows that only overrides name, not the file: possibly a mistake.
     pub new_flows: Vec<String>,
 }
 
-/// More rows than this fill memories and disks before they tell anything.
+/// Maximum number of rows, limited by memory and disk space.
 const MOST_ROWS: u64 = 10_000_000;
 
 impl Plan {
@@ -78,10 +78,9 @@ impl Plan {
         Self::load_with_files(text, name, overrides, &no_files)
     }
 
-    /// Like [`Self::load`], for a scenario that names files: `read` gives the text of each.
+    /// Like [`Self::load`], for a scenario that names files: `read` returns the text of each.
     ///
-    /// # Errors
-    /// Anything that is not right, as one line.
+    /// # Errors The first error, as one line.
     pub fn load_with_files(
         text: &str,
         name: &str,
@@ -91,11 +90,10 @@ impl Plan {
         Self::load_while(text, name, overrides, read, &|_, _| true, &mut |_| ())
     }
 
-    /// Like [`Self::load_with_files`], but stops where `goes_on` says no. It is told now and then how many points of
-    /// how many were read; `see` is shown each point.
+    /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called at intervals with the
+    /// number of points read and their total; `see` receives each point.
     ///
-    /// # Errors
-    /// Anything that is not right, as one line; that it was interrupted.
+    /// # Errors The first error, as one line, or that reading was interrupted.
     pub fn load_while(
         text: &str,
         name: &str,
@@ -109,7 +107,7 @@ impl Plan {
         let new_flows = new_flows(&root, &overrides.set);
         let frames_alone = asks_for_frames_alone(&root, overrides);
         if frames_alone {
-            // Its runs are of transports.
+            // These keys of the run concern transports.
             for key in ["run.runs", "run.precision", "run.count", "run.metric", "run.max_runs"] {
                 set(&mut root, key, &Value::Null)?;
             }
@@ -151,13 +149,13 @@ impl Plan {
     }
 }
 
-/// Whether `link` itself is an axis: what profile the file names then is one of its values, and nothing beside it.
+/// Whether `link` itself is an axis. The profile that the file names is then one of its values.
 fn is_link_swept(root: &Map<String, Value>, overrides: &Overrides) -> bool {
     let of_file = root.get("sweep").is_some_and(|sweep| sweep.get("link").is_some());
     of_file || overrides.over.iter().any(|(key, _)| key.trim() == "link")
 }
 
-/// Refuses a plan of too many rows.
+/// Refuses a plan with too many rows.
 fn refuse_rows(points: usize, runs: u64) -> Result<(), ScenarioError> {
     if points as u64 * runs <= MOST_ROWS {
         return Ok(());
@@ -166,7 +164,7 @@ fn refuse_rows(points: usize, runs: u64) -> Result<(), ScenarioError> {
     Err(ScenarioError::key("sweep", problem))
 }
 
-/// The flows that only keys set beside the file name.
+/// Flows that only keys set beside the file name.
 fn new_flows(root: &Map<String, Value>, set: &[(String, Value)]) -> Vec<String> {
     let is_named = |name: &str| root.get("flows").is_some_and(|flows| flows.get(name).is_some());
     let mut new = Vec::new();
@@ -193,7 +191,7 @@ fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()
     set(root, key, value)
 }
 
-/// Whether the error rates are asked for of a scenario that is about transports: to make a table from, mostly.
+/// Whether frame error rates are requested of a scenario with transports, usually to make an error-rate table.
 fn asks_for_frames_alone(root: &Map<String, Value>, overrides: &Overrides) -> bool {
     let is_phy_alone = |methods: &Value| {
         let methods = serde_json::from_value(methods.clone()).ok();
@@ -202,9 +200,9 @@ fn asks_for_frames_alone(root: &Map<String, Value>, overrides: &Overrides) -> bo
     overrides.methods.as_ref().is_some_and(is_phy_alone) && !root.get("methods").is_some_and(is_phy_alone)
 }
 
-/// Frames enough that what a transport makes of them is not told from the truth by a hundred runs
-/// (`bench/phy_fidelity.py`): a standard error of 1 %, or that of 100,000 frames, whose share of a packet's losses is
-/// small where fewer fail.
+/// Sets the stop rule of an error-rate table, precise enough that a hundred runs of a transport cannot tell it from the
+/// truth (`bench/phy_fidelity.py`): a standard error of 1 %, or 100,000 frames, since rarer errors contribute little to
+/// packet losses.
 fn stop_as_a_table_needs(root: &mut Map<String, Value>) -> Result<(), ScenarioError> {
     let given = |root: &Map<String, Value>, key| root.get("run").is_some_and(|run| run.get(key).is_some());
     if ["runs", "precision", "count"].into_iter().any(|key| given(root, key)) {
@@ -249,7 +247,7 @@ fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Resu
         .try_for_each(|(key, value)| set(root, key, value))
 }
 
-/// Sets the methods that stood among the axes.
+/// Applies the methods given as an axis.
 fn apply_methods(
     root: &mut Map<String, Value>,
     methods: Option<Value>,
@@ -258,7 +256,7 @@ fn apply_methods(
     let Some(methods) = methods else { return Ok(()) };
     let asked_for = overrides.over.iter().any(|(name, _)| name.trim() == "methods");
     match (asked_for, &overrides.methods) {
-        // What is asked for stands above the file.
+        // Command-line options take precedence over the file.
         (false, Some(_)) => return Ok(()),
         (true, None) => {}
         (false, None) if !root.contains_key("methods") => {}
@@ -268,7 +266,7 @@ fn apply_methods(
     check(&Value::Object(root.clone()))
 }
 
-/// Stop rule and seed: the same at every point.
+/// Stop rule and seed, which are equal at every point.
 fn plan_values(root: &Map<String, Value>) -> Result<(StopRule, u64), ScenarioError> {
     let mut known = Map::new();
     for key in ["run", "methods"] {

@@ -1,4 +1,4 @@
-//! The points of a plan. There may be many: each keeps its identity alone, and is made again when it is asked for.
+//! Points of a plan. A plan may have many, so only the identity of each is kept, and points are rebuilt on demand.
 
 use crate::alternatives::{self, Alternatives};
 use crate::document::{leaves, overlap};
@@ -17,51 +17,50 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One point of a plan: a scenario without choice.
+/// Point of a plan: a scenario with one value of each axis.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Number of the point in the plan, from 0.
     pub index: usize,
-    /// The values of the axes, by dotted key, as they were written.
+    /// Values of the axes by dotted key, as written.
     pub axes: Map<String, Value>,
-    /// The scenario, all defaults filled in; where runs take draws, that of run 0.
+    /// Scenario with all defaults filled in; with draws, that of run 0.
     pub scenario: Scenario,
     /// The scenario in the terms of the models.
     pub setup: Setup,
-    /// Equal for equal points of any plan with the same results version.
+    /// Identity of the point, equal for equal points of any plan under one results version.
     pub id: String,
 }
 
 impl Point {
-    /// Says that an error lies at this point of the sweep, unless its key is the axis.
+    /// Adds the axis values of this point to an error, unless its key is the axis.
     pub fn locate(&self, error: ScenarioError) -> ScenarioError {
         locate(error, &self.axes)
     }
 }
 
-/// The points of a plan; the first axis varies slowest.
+/// Points of a plan; the first axis varies slowest.
 ///
-/// Each was read once, so that none has an error; what is kept of it are some hundred bytes.
+/// All were read once, so none has an error; about a hundred bytes are kept of each.
 #[derive(Debug)]
 pub struct Points {
     pattern: Pattern,
     identities: Vec<Identity>,
-    /// The first of them, whole: all of a small plan.
+    /// Points kept whole: the first ones, or all of a small plan.
     kept: Vec<Arc<Point>>,
 }
 
-/// So many points are kept whole: what is more takes kilobytes each.
+/// Number of points kept whole, since a point takes kilobytes.
 const KEPT: usize = 256;
 
-/// So many points are read before somebody may have pressed Ctrl-C.
+/// Number of points read between checks for an interruption.
 const POINTS_AT_A_TIME: usize = 64;
 
 impl Points {
-    /// Reads all points, which `see` is shown in order, as long as `goes_on` says so: it is told how many were read, of
-    /// how many. In a large plan each value of each axis is tried first, beside the first ones of the others.
+    /// Reads all points while `goes_on` returns true; it receives the number of points read and their total, and `see`
+    /// each point in order. A large plan is first tried along each axis, with the first steps of the others.
     ///
-    /// # Errors
-    /// What is wrong with the first faulty point that is met; more than 100,000 points; that it was interrupted.
+    /// # Errors The first faulty point found; more than 100,000 points; interruption.
     pub(crate) fn read(
         pattern: Pattern,
         read: &dyn ReadFile,
@@ -100,20 +99,19 @@ impl Points {
         Ok(Self { pattern, identities, kept })
     }
 
-    /// How many there are.
+    /// Number of points.
     pub fn len(&self) -> usize {
         self.identities.len()
     }
 
-    /// Never: a plan has one point at least.
+    /// Always false: a plan has at least one point.
     pub fn is_empty(&self) -> bool {
         self.identities.is_empty()
     }
 
-    /// The point of that number, made again unless it is one of the first.
+    /// Point number `index`, rebuilt unless it is kept.
     ///
-    /// # Panics
-    /// There is no such point.
+    /// # Panics `index` is out of range.
     pub fn at(&self, index: usize) -> Arc<Point> {
         if let Some(point) = self.kept.get(index) {
             return Arc::clone(point);
@@ -121,17 +119,16 @@ impl Points {
         self.made_again(index, 0)
     }
 
-    /// Whether runs of some point may take draws.
+    /// Whether runs of any point may take draws.
     pub fn may_have_draws(&self) -> bool {
         let Pattern { root, axes, .. } = &self.pattern;
         let is_given = root.get("run").is_some_and(|run| run.get("draws").is_some());
         is_given || axes.iter().flat_map(|axis| &axis.keys).any(|key| overlap(key, draws::KEY))
     }
 
-    /// The point of that number as `run` has it: with its draw, where runs take draws.
+    /// Point number `index` as `run` sees it, with its draw if runs take draws.
     ///
-    /// # Panics
-    /// There is no such point, or no such run.
+    /// # Panics `index` or `run` is out of range.
     pub fn at_run(&self, index: usize, run: u64) -> Arc<Point> {
         if run == 0 || !self.may_have_draws() { self.at(index) } else { self.made_again(index, run) }
     }
@@ -140,32 +137,30 @@ impl Points {
         let id = self.id(index);
         let files = Files::new(&no_files, &self.pattern.parsed);
         let again = self.pattern.resolve(index, run, &files);
-        let (axes, scenario, setup) = again.expect("what was read once is read again");
+        let (axes, scenario, setup) = again.expect("a point resolved before resolves again");
         Arc::new(Point { index, axes, scenario, setup, id })
     }
 
-    /// All of them, each made when it comes.
+    /// All points in order, each rebuilt when reached.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Point>> {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// The values of the axes at a point.
+    /// Values of the axes at a point.
     pub fn axes(&self, index: usize) -> Map<String, Value> {
         values_at(&self.pattern.axes, index)
     }
 
     /// [`Point::id`] of a point.
     ///
-    /// # Panics
-    /// There is no such point.
+    /// # Panics `index` is out of range.
     pub fn id(&self, index: usize) -> String {
         self.identities[index].id()
     }
 
-    /// The key of the row of `run` at a point by a method that is random.
+    /// Row key of `run` at a point, for a random method.
     ///
-    /// # Panics
-    /// There is no such point.
+    /// # Panics `index` is out of range.
     pub fn run_key(&self, index: usize, method: Method, seed: u64, run: u64) -> String {
         match method {
             Method::Simulation => self.identities[index].row_key(seed, run),
@@ -173,30 +168,29 @@ impl Points {
         }
     }
 
-    /// The key of the row of a method that is not random.
+    /// Row key of a point for a method without randomness.
     ///
-    /// # Panics
-    /// There is no such point.
+    /// # Panics `index` is out of range.
     pub fn solution_key(&self, index: usize, method: Method) -> String {
         self.identities[index].solution_key(method)
     }
 
-    /// For each point the first one that is equal to it: equal points share their rows.
+    /// For each point the index of the first equal one: equal points share their rows.
     pub fn first_of_equals(&self) -> Vec<usize> {
         let mut seen = HashMap::new();
         (0..self.len()).map(|index| *seen.entry(self.id(index)).or_insert(index)).collect()
     }
 }
 
-/// What all points are made of.
+/// Common source from which points are built.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     root: Map<String, Value>,
     alternatives: Alternatives,
     axes: Vec<Axis>,
-    /// What was set beside the file.
+    /// Keys and values set beside the file.
     fixed: Vec<(String, Value)>,
-    /// No point needs more runs.
+    /// Largest number of runs of any point.
     runs: u64,
     parsed: Parsed,
     tables: Mutex<HashMap<String, DrawTable>>,
@@ -213,7 +207,7 @@ impl Pattern {
         Self { root, alternatives, axes, fixed, runs, parsed: Parsed::default(), tables: Mutex::default() }
     }
 
-    /// The table of draws in the file of that name, understood once.
+    /// Table of draws in the file `name`, parsed once.
     fn table(&self, name: &str, files: &Files<'_>) -> Result<DrawTable, ScenarioError> {
         let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = tables().get(name) {
@@ -225,12 +219,12 @@ impl Pattern {
         Ok(table)
     }
 
-    /// How many draws runs of `scenario` may take: one where there is no table.
+    /// Number of draws for runs of `scenario`; 1 without a table.
     fn draws(&self, scenario: &Scenario) -> u64 {
         if scenario.run.draws.is_some() { self.runs } else { 1 }
     }
 
-    /// Refuses draws of what is set otherwise, and more runs than there are draws.
+    /// Refuses draws of keys that are set otherwise, and more runs than draws.
     fn check_draws(&self, name: &str, table: &DrawTable) -> Result<(), ScenarioError> {
         for axis in &self.axes {
             if let Some(key) = axis.keys.iter().find_map(|key| table.touches(key)) {
@@ -256,7 +250,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// The scenario at one point of the sweep, of that run.
+    /// Scenario of `run` at one point of the sweep.
     fn resolve(
         &self,
         index: usize,
@@ -275,7 +269,7 @@ impl Pattern {
             let drawn = document.get("run").and_then(|run| run.get("draws")).and_then(Value::as_str);
             if let Some(name) = drawn.map(str::to_owned) {
                 let table = self.table(&name, files)?;
-                // What holds of one run holds of all.
+                // Problems of run 0 concern all runs.
                 if run == 0 {
                     self.check_draws(&name, &table)?;
                 }
@@ -301,7 +295,7 @@ impl Pattern {
         }
     }
 
-    /// The points, of so many, where all axes but one are at their first steps. None where that is no small part.
+    /// Indices of the points that differ from the first in one axis only; empty if these are not a small part of `all`.
     fn along_axes(&self, all: usize) -> Vec<usize> {
         if all <= KEPT || 4 * self.axes.iter().map(|axis| axis.steps.len()).sum::<usize>() > all {
             return Vec::new();
@@ -315,7 +309,7 @@ impl Pattern {
     }
 }
 
-/// Says at which point of the sweep an error lies, unless its key is the axis.
+/// Adds the axis values of a sweep point to an error, unless its key is the axis.
 fn locate(mut error: ScenarioError, axes: &Map<String, Value>) -> ScenarioError {
     if !axes.is_empty() && !axes.contains_key(&error.key) {
         let values = axes.iter().map(|(key, value)| format!("{key} = {value}"));
@@ -324,7 +318,7 @@ fn locate(mut error: ScenarioError, axes: &Map<String, Value>) -> ScenarioError 
     error
 }
 
-/// Reads a checked document. What can still be wrong is a quantity.
+/// Deserialises a checked document; only quantities can still be wrong.
 pub(crate) fn read_checked(document: &Value) -> Result<Scenario, ScenarioError> {
     serde_path_to_error::deserialize(document).map_err(|error| {
         let key = error.path().to_string();
@@ -347,7 +341,7 @@ mod tests {
         tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
     "#;
 
-    /// Reads a plan; gives it with its points as they came.
+    /// Reads a plan; returns it with its points in the order in which they were read.
     fn read(over: &Value) -> (Result<Plan, String>, Vec<String>) {
         let overrides: Overrides = serde_json::from_value(json!({ "over": over })).unwrap();
         let file = |name: &str| Ok(format!("# packets 100\n{}\n", if name == "a" { 1 } else { 2 }));
@@ -360,7 +354,7 @@ mod tests {
 
     #[test]
     fn points_that_are_made_again_are_those_that_were_read() {
-        // What reads files is gone by then.
+        // The file reader no longer exists by then.
         let (plan, seen) = read(&json!([["tcp.w_max", "1:200:1"], ["channel.file", ["a", "b"]]]));
         let points = plan.unwrap().points;
         assert_eq!((points.len(), points.kept.len(), seen.len()), (400, KEPT, 400));
@@ -379,7 +373,7 @@ mod tests {
         let (plan, seen) = read(&json!([["tcp.dupthresh", "1:20:1"], ["tcp.w_max", values]]));
         assert!(plan.as_ref().is_err_and(|line| line.starts_with("tcp.w_max = \"many\": ")), "{plan:?}");
         assert_eq!(seen.len(), 0);
-        // In a small one the first point that is faulty is named.
+        // A small plan reports its first faulty point.
         let (plan, seen) = read(&json!([["tcp.dupthresh", [1, 2]], ["tcp.w_max", [1, "many"]]]));
         assert!(plan.is_err() && seen.len() == 1);
     }

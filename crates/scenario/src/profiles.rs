@@ -1,26 +1,25 @@
-//! Profiles of links: `link = "profile:NAME"` stands for the tables of a file that the caller has by that name.
+//! Profiles of links: `link = "profile:NAME"` stands for the tables of a file that the caller supplies.
 
 use crate::document::{merge_value, parse_toml};
 use crate::error::{ScenarioError, join};
 use serde_json::{Map, Value};
 
-/// What a value of `link` begins with that names a profile.
+/// Prefix of a value of `link` that names a profile.
 pub(crate) const PREFIX: &str = "profile:";
 
-/// Gives the text of the file that a key names.
+/// Function that returns the text of the file that a key names.
 pub(crate) type Read<'a> = &'a dyn Fn(&str, &str) -> Result<String, ScenarioError>;
 
-/// The tables that a profile may have, beside its own description.
+/// Tables that a profile may contain, besides its description.
 const TABLES: [&str; 4] = ["channel", "link", "reverse", "wired"];
 
-/// The table in which a profile says where it comes from.
+/// Table in which a profile states its source.
 const DESCRIPTION: &str = "profile";
 
-/// Puts the tables of the profile that `link` names, if it names one, under those that `tables` has itself: a key of
-/// a scenario's own stands above the profile's. `tables` are those of a scenario, or of an alternative at `place`.
+/// Merges the tables of the profile that `link` names under those of `tables`: the scenario's own keys take precedence.
+/// `tables` are those of a scenario, or of an alternative at `place`.
 ///
-/// # Errors
-/// There is no such profile; what it holds is no profile.
+/// # Errors No such profile; its content is not a profile.
 pub(crate) fn expand(
     tables: &mut Map<String, Value>,
     place: &str,
@@ -51,10 +50,9 @@ pub(crate) fn expand(
     Ok(())
 }
 
-/// Like [`expand`], for all alternatives of a document that nothing was taken out of.
+/// Like [`expand`], for all alternatives of a complete document.
 ///
-/// # Errors
-/// Those of [`expand`].
+/// # Errors Those of [`expand`].
 pub(crate) fn expand_alternatives(
     root: &mut Map<String, Value>,
     read: Read<'_>,
@@ -68,7 +66,7 @@ pub(crate) fn expand_alternatives(
     Ok(())
 }
 
-/// The name of the profile that tables name.
+/// Name of the profile that `link` in `tables` names.
 fn named(tables: &Map<String, Value>) -> Option<String> {
     tables.get("link").and_then(Value::as_str).filter(|name| name.starts_with(PREFIX)).map(str::to_owned)
 }
@@ -152,7 +150,7 @@ mod tests {
             let rates: Vec<Value> =
                 (0..2).map(|point| document(&swept, point)["link"]["rate"].clone()).collect();
             assert_eq!(rates, [json!("1000000000 bit/s"), json!("10000000 bit/s")]);
-            // Nothing of one is left in the other.
+            // No key of one profile remains in the other.
             assert!(document(&swept, 0)["channel"].get("p_e").is_none_or(Value::is_null));
             assert_eq!(swept.points.axes(0)["link"], json!("profile:lan"));
         }

@@ -15,7 +15,7 @@ mod number_or_word;
 
 pub use number_or_word::{FrameWindow, FromNode, Retransmissions, Share, Window, WindowLimit};
 
-/// A quantity written as a string.
+/// Defines a quantity written as a string.
 macro_rules! text_quantity {
     ($(#[$doc:meta])* $name:ident($inner:ty), $expects:literal, $parse:expr) => {
         $(#[$doc])*
@@ -49,7 +49,7 @@ macro_rules! text_quantity {
 }
 
 text_quantity!(
-    /// A span of time, absolute or in slots.
+    /// A duration, absolute or in slots.
     Span(units::Span),
     "a time such as \"100 ms\", \"2 s\" or \"100 slots\"",
     |text| units::parse_span(text).ok()
@@ -58,11 +58,11 @@ text_quantity!(
     /// A bit rate in bit/s.
     Rate(f64),
     "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\", at most 10000 Gbit/s",
-    // There a packet of 1500 bytes takes a nanosecond, and time has no less.
+    // Upper limit: there a packet of 1500 bytes takes a nanosecond, the resolution of time.
     |text| units::parse_rate(text).ok().filter(|&rate| rate <= 1e13)
 );
 text_quantity!(
-    /// Channel uses a second.
+    /// A symbol rate in channel uses per second.
     SymbolRate(f64),
     "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"",
     |text| units::parse_symbol_rate(text).ok().filter(|rate| rate.is_finite())
@@ -89,7 +89,7 @@ text_quantity!(
     /// A number of bytes.
     Size(u32),
     "a whole number of bytes such as \"40 B\" or \"1400 B\", at most 65535 B",
-    // No packet of the Internet protocol is longer (RFC 791 section 3.1).
+    // Upper limit: the longest packet of the Internet protocol (RFC 791 section 3.1).
     |text| units::parse_size(text).ok().filter(|&bytes| bytes <= 65535)
 );
 text_quantity!(
@@ -105,7 +105,7 @@ text_quantity!(
     |text| memory(text).filter(|&bytes| bytes >= 1_000_000)
 );
 text_quantity!(
-    /// How much a queue holds.
+    /// Limit of a queue.
     Limit(Room),
     "a number of packets or bytes such as \"50 packets\" or \"750 kB\", a time such as \"200 ms\", a number of \
      bandwidth-delay products such as \"1 bdp\", or \"unlimited\"",
@@ -115,21 +115,21 @@ text_quantity!(
     }
 );
 
-/// What a [`Limit`] holds.
+/// Value of a [`Limit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// Any number.
+    /// No limit.
     Unlimited,
-    /// So many packets or bytes.
+    /// A number of packets or bytes.
     Of(QueueLimit),
-    /// What the link sends in this time.
+    /// The data that the link sends in this time.
     Time(SimTime),
-    /// So many bandwidth-delay products.
+    /// A number of bandwidth-delay products.
     Products(f64),
 }
 
 impl Room {
-    /// The number of packets or bytes, if it is one.
+    /// The number of packets or bytes; `None` for other units.
     pub(crate) fn limit(self) -> Option<QueueLimit> {
         if let Self::Of(limit) = self { Some(limit) } else { None }
     }
@@ -165,7 +165,7 @@ text_quantity!(
         .map(|number| number as u32)
 );
 text_quantity!(
-    /// A span of time on a link with frames: absolute, in slots or in frames.
+    /// A duration on a link with frames: absolute, in slots or in frames.
     FrameSpan(FrameTime),
     "a time such as \"100 ms\" or \"4 frames\"",
     |text| match frames(text) {
@@ -174,16 +174,16 @@ text_quantity!(
     }
 );
 
-/// What a [`FrameSpan`] holds.
+/// Value of a [`FrameSpan`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameTime {
-    /// So many frames.
+    /// A number of frame times.
     Frames(f64),
-    /// A time that does not depend on the frame.
+    /// A duration that does not depend on the frame.
     Span(units::Span),
 }
 
-/// Bytes, also beyond 4 GiB.
+/// Bytes of memory, also beyond 4 GiB.
 fn memory(text: &str) -> Option<u64> {
     let text = text.trim();
     let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)];
@@ -196,7 +196,7 @@ fn memory(text: &str) -> Option<u64> {
     (bytes.fract() == 0.0 && (0.0..=1e15).contains(&bytes)).then_some(bytes as u64)
 }
 
-/// The number in front of "frames".
+/// Number in front of "frames".
 fn frames(text: &str) -> Option<f64> {
     let text = text.trim();
     let number = text.strip_suffix("frames").or_else(|| text.strip_suffix("frame"))?;
@@ -224,12 +224,12 @@ impl FrameSpan {
         Self(FrameTime::Span(units::Span::Time(time)))
     }
 
-    /// A number of frames.
+    /// A number of frame times.
     pub const fn frames(number: f64) -> Self {
         Self(FrameTime::Frames(number))
     }
 
-    /// The absolute time, on a link with packets of `slot` and frames of `frame_time`.
+    /// Absolute duration on a link with packets of `slot` and frames of `frame_time`.
     pub fn resolve(self, slot: SimTime, frame_time: SimTime) -> SimTime {
         match self.0 {
             FrameTime::Frames(number) => units::Span::Slots(number).resolve(frame_time),
@@ -239,7 +239,7 @@ impl FrameSpan {
 }
 
 impl fmt::Display for Span {
-    /// In the largest unit that needs no fraction.
+    /// Writes the duration in the largest unit that needs no fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             units::Span::Slots(slots) => write!(f, "{slots} slots"),
@@ -254,7 +254,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A number as it is written: with a power of ten where zeros would hide it.
+/// Writes a number, with a power of ten instead of many zeros.
 fn plain(number: f64) -> String {
     let is_plain = number == 0.0 || (1e-6..1e16).contains(&number.abs());
     if is_plain { number.to_string() } else { format!("{number:e}") }
@@ -326,7 +326,7 @@ impl fmt::Display for Limit {
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(units::Span::Time(SimTime::ZERO));
 
     /// A number of slots.
@@ -334,7 +334,7 @@ impl Span {
         Self(units::Span::Slots(slots))
     }
 
-    /// Whether it is counted in slots.
+    /// Whether the duration is in slots.
     pub const fn is_slots(self) -> bool {
         matches!(self.0, units::Span::Slots(_))
     }
@@ -350,8 +350,8 @@ impl Span {
     }
 }
 
-/// The name of a file beside the scenario. What is in the file decides results, not its name: whatever has this
-/// type has its part in the identity of a run.
+/// Name of a file beside the scenario. Its content, not its name, determines results: every key of this type enters the
+/// identity of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileName(pub String);
@@ -373,7 +373,7 @@ mod tests {
     use serde::de::DeserializeOwned;
     use serde_json::{Value, from_value, json, to_value};
 
-    /// What is written after reading `text`.
+    /// Canonical form of a value: the result of reading and writing it.
     fn canonical<T: DeserializeOwned + Serialize>(written: Value) -> Result<Value, String> {
         let quantity: T = from_value(written).map_err(|error| error.to_string())?;
         Ok(to_value(quantity).unwrap())
@@ -388,7 +388,7 @@ mod tests {
         }
         assert_eq!(canonical::<Span>(json!("100 slots")), Ok(json!("100 slots")));
         assert_eq!(canonical::<Rate>(json!("1.5 Mbit/s")), Ok(json!("1500000 bit/s")));
-        // Below a millionth and from 10^16 on digits would be lost among zeros.
+        // Below a millionth and from 10^16 on, digits would be hidden among zeros.
         assert_eq!(canonical::<Rate>(json!("1e-300 bit/s")), Ok(json!("1e-300 bit/s")));
         assert_eq!(canonical::<Rate>(json!("0.0000025 bit/s")), Ok(json!("0.0000025 bit/s")));
         assert_eq!(canonical::<Frequency>(json!("1e290 GHz")), Ok(json!("1e299 Hz")));

@@ -3,7 +3,7 @@
 use crate::document::parse_value;
 use serde_json::Value;
 
-/// More values than this in one axis, or points in one plan, are a slip of the pen.
+/// Maximum number of values of an axis and of points of a plan; more are assumed to be a mistake.
 pub(crate) const MOST_POINTS: usize = 100_000;
 
 /// Reads the values of an axis.
@@ -43,7 +43,7 @@ fn linear_range(start: &str, stop: &str, step: &str) -> Result<Vec<Value>, Strin
     if step == 0.0 || !steps.is_finite() || steps < 0.0 {
         return Err(format!("{FORM}; the step must lead from start to stop"));
     }
-    // A stop that is missed by rounding only belongs to the range.
+    // A stop missed only by rounding belongs to the range.
     let count = (steps + 1e-9).floor() + 1.0;
     if count > MOST_POINTS as f64 {
         return Err(format!("has {count} values; at most {MOST_POINTS} are allowed"));
@@ -74,24 +74,23 @@ fn log_range(text: &str) -> Result<Vec<Value>, String> {
     Ok(values.into_iter().map(|value| with_unit(value, unit)).collect())
 }
 
-/// The decimal that the sum of two decimals was meant to be: as exact as the larger of them is with 12 digits, so that
-/// what is left of two that cancel is 0.
+/// Sum of two decimals, rounded to 12 significant digits of the larger one, so that decimals which cancel give 0.
 fn sum(a: f64, b: f64) -> f64 {
     let value = a + b;
     let decimals = 11.0 - libm::log10(a.abs().max(b.abs()).max(value.abs())).floor();
     if !(0.0..=300.0).contains(&decimals) {
         return rounded(value, 12);
     }
-    // There is no "-0".
+    // Avoids "-0".
     format!("{value:.0$}", decimals as usize).parse().map_or(value, |decimal: f64| decimal + 0.0)
 }
 
-/// `value` as the nearest decimal of so many significant digits.
+/// `value` rounded to `digits` significant digits.
 fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// A number as JSON: whole numbers as integers, which keys of both kinds take.
+/// A number as JSON, with its unit if there is one. Whole numbers become integers, which integer and float keys accept.
 fn with_unit(number: f64, unit: &str) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if !unit.is_empty() {
@@ -103,7 +102,7 @@ fn with_unit(number: f64, unit: &str) -> Value {
     }
 }
 
-/// Several numbers and the one unit that some or all of them carry.
+/// Parses several numbers and the one unit that some or all of them carry.
 fn numbers<const N: usize>(texts: [&str; N]) -> Option<([f64; N], &str)> {
     let mut numbers = [0.0; N];
     let mut common = "";
@@ -120,7 +119,7 @@ fn numbers<const N: usize>(texts: [&str; N]) -> Option<([f64; N], &str)> {
     Some((numbers, common))
 }
 
-/// The number in front and the trimmed rest.
+/// Splits a text into the number in front and the trimmed unit.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let digits = text.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(text.len());

@@ -1,7 +1,7 @@
-//! From what a scenario says to what the models need: defaults filled in, ranges and contradictions checked.
+//! Resolution of a scenario into what the models need: fills in defaults, checks ranges and contradictions.
 //!
-//! Resolving writes each default into the scenario itself, so that a scenario which spells a default out
-//! and one which leaves it away become the same, and have the same results.
+//! Defaults are written into the scenario itself. A scenario that spells out a default and one that omits it thus
+//! become equal, and have equal results.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -11,10 +11,9 @@ use crate::setup::Setup;
 use crate::stop::End;
 use crate::tables::{FlowSetup, Method, Scenario, TrafficSetup, json};
 
-/// Fills in the defaults of `scenario` and gives its model objects.
+/// Fills in the defaults of `scenario` and returns its model objects.
 ///
-/// # Errors
-/// What is missing, out of range or contradictory.
+/// # Errors A key that is missing, out of range or contradictory.
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
     scenario.tcp.forget_unlimited();
@@ -54,7 +53,7 @@ fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     }
 }
 
-/// A run that waits for segments would never end on a channel that lets none through.
+/// Refuses a run that waits for segments on a channel that delivers none, which would never end.
 fn refuse_endless(flows: &[FlowSetup], network: &NetworkSetup) -> Result<(), ScenarioError> {
     let has_no_end =
         |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..));

@@ -1,5 +1,4 @@
-//! The JSON Schema of a scenario, and what is read off it: the check of keys, types and ranges, and the
-//! explanations.
+//! JSON Schema of a scenario, and its uses: checks of keys, types and ranges, and explanations.
 
 use crate::error::{ScenarioError, join, nearest};
 use crate::files::file_and_class;
@@ -11,19 +10,19 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// The schema, and the keys that it marks `x-plan`: they concern the plan as a whole, no axis can vary them, and they have
-/// no part in a run's identity.
+/// The schema, and the keys that it marks `x-plan`: they concern the whole plan, cannot be axes, and are not part of a
+/// run's identity.
 static SCHEMA: LazyLock<(Value, Vec<String>)> = LazyLock::new(|| {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Scenario>();
     let mut marked = Vec::new();
-    // Before anything else: what is taken out later leaves another order of the keys.
+    // First, since later removals change the order of the keys.
     schema.as_object_mut().into_iter().for_each(|schema| take_plan_keys(schema, "", &mut marked));
     Tidy.transform(&mut schema);
     (schema.to_value(), marked)
 });
 
-/// Moves the marks of the part of a schema at `key` to `marked`.
+/// Moves the `x-plan` marks in the schema part at `key` to `marked`.
 fn take_plan_keys(schema: &mut Map<String, Value>, key: &str, marked: &mut Vec<String>) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
@@ -35,7 +34,7 @@ fn take_plan_keys(schema: &mut Map<String, Value>, key: &str, marked: &mut Vec<S
     }
 }
 
-/// The keys that concern the plan as a whole.
+/// Keys that concern the plan as a whole.
 pub(crate) fn plan_keys() -> &'static [String] {
     &SCHEMA.1
 }
@@ -43,13 +42,13 @@ pub(crate) fn plan_keys() -> &'static [String] {
 /// The table of named alternatives, each of which holds tables of the scenario.
 pub(crate) const ALTERNATIVES: &str = "alternatives";
 
-/// The JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` says what a quantity looks like,
-/// `x-default` is a default that depends on other keys.
+/// JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` describes the form of a quantity; `x-default` is
+/// a default that depends on other keys.
 pub fn schema() -> Value {
     SCHEMA.0.clone()
 }
 
-/// TOML has no null: an absent key is one that is not there. Tables take no other keys.
+/// Transformation for TOML, which has no null: an absent key is simply missing, and tables take no other keys.
 #[derive(Clone)]
 struct Tidy;
 
@@ -89,13 +88,12 @@ impl Transform for Tidy {
 
 /// Checks a scenario, or the part of it at `key`, against the schema: unknown keys, types, words and ranges.
 ///
-/// # Errors
-/// The first thing that is not allowed.
+/// # Errors The first violation.
 pub(crate) fn check(scenario: &Value) -> Result<(), ScenarioError> {
     check_part(&SCHEMA.0, scenario, "")
 }
 
-/// What is said after the allowed `words` of a key whose value is none of them: what was probably meant.
+/// Suggestion for an invalid word of a key, appended to the allowed `words`.
 fn meant(key: &str, word: &str, words: &[&str]) -> Option<String> {
     if let Some(table) = key.strip_suffix("tcp.variant")
         && let Some(control) = congestion_control(word)
@@ -110,7 +108,8 @@ fn meant(key: &str, word: &str, words: &[&str]) -> Option<String> {
     nearest(word, words).map(|near| format!("; did you mean \"{near}\"?"))
 }
 
-/// The congestion control that `word` names, which is no variant of TCP; of `bbr` the one that Linux calls so.
+/// Congestion control that `word` names, for a word given as a variant of TCP; `bbr` means the version of that name in
+/// Linux.
 fn congestion_control(word: &str) -> Option<&'static str> {
     ["highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"]
         .into_iter()
@@ -164,7 +163,7 @@ fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioEr
 
 fn check_table(schema: &Value, table: &Map<String, Value>, key: &str) -> Result<(), ScenarioError> {
     let Some(properties) = schema["properties"].as_object() else {
-        // Tables by name that are all alike.
+        // Named tables with a common schema.
         let entry = &schema["additionalProperties"];
         let mut entries = table.iter().filter(|_| entry.is_object());
         return entries.try_for_each(|(name, value)| check_part(entry, value, &join(key, name)));
@@ -194,13 +193,13 @@ fn in_range(schema: &Value, number: f64) -> bool {
         && limit("exclusiveMinimum").is_none_or(|min| number > min)
 }
 
-/// The words that a key takes, if it takes words only.
+/// Words that a key takes, if it takes only words.
 fn words(schema: &Value) -> Vec<&str> {
     let alternatives = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     alternatives.iter().filter_map(|alternative| alternative["const"].as_str()).collect()
 }
 
-/// What a value has to be, to stand behind "must be".
+/// Description of the allowed values, to follow "must be".
 fn expected(schema: &Value) -> String {
     if let Some(text) = schema["x-expects"].as_str() {
         return text.to_owned();
@@ -226,7 +225,7 @@ fn expected(schema: &Value) -> String {
     }
 }
 
-/// The limits of a number.
+/// Range of a number.
 fn range(schema: &Value) -> Option<String> {
     match (&schema["minimum"], &schema["exclusiveMinimum"], &schema["maximum"]) {
         (Value::Number(min), _, Value::Number(max)) if min == max => Some(min.to_string()),
@@ -247,12 +246,11 @@ fn names(properties: &Map<String, Value>) -> Vec<&str> {
     names
 }
 
-/// The schema of a dotted key.
+/// Schema of a dotted key.
 ///
-/// # Errors
-/// A key that is unknown, with the nearest that is known.
+/// # Errors An unknown key, with the nearest known one.
 pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
-    // Inside an alternative stand the tables of the scenario.
+    // An alternative contains tables of the scenario.
     let inside = key.strip_prefix(ALTERNATIVES).and_then(|rest| rest.strip_prefix('.'));
     if let Some((name, table)) = inside.and_then(|rest| rest.split_once('.')) {
         return lookup(table).map_err(|error| in_alternative(name, table, &error));
@@ -268,7 +266,7 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
             path = join(&path, name);
             continue;
         }
-        // A key that is a number or a table has the keys of the table.
+        // A key that is a number or a table has the keys of that table.
         let alternatives = schema["anyOf"].as_array().into_iter().flatten();
         let mut tables = std::iter::once(schema).chain(alternatives);
         let Some(properties) = tables.find_map(|schema| schema["properties"].as_object()) else {
@@ -281,9 +279,9 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
     Ok(schema)
 }
 
-/// What is wrong with a key inside an alternative, with the whole key.
+/// Error for a key inside an alternative, with its full key.
 ///
-/// Someone who leaves the table out (`alternatives.lte.rate`) is told in which tables there is such a key.
+/// If the table is missing (`alternatives.lte.rate`), the message lists the tables with such a key.
 fn in_alternative(name: &str, key: &str, error: &ScenarioError) -> ScenarioError {
     let place = join(ALTERNATIVES, name);
     if let Some(properties) = SCHEMA.0["properties"].as_object()
@@ -302,7 +300,7 @@ fn in_alternative(name: &str, key: &str, error: &ScenarioError) -> ScenarioError
     error.inside(&place)
 }
 
-/// Gives the files that a scenario names other names: those of `rename`, where it has one.
+/// Replaces the names of files in a scenario by those that `rename` returns.
 pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
     fn walk(schema: &Value, value: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
         let is_file = |name: &&str| match &schema["x-file"] {
@@ -320,11 +318,10 @@ pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<S
     walk(&SCHEMA.0, scenario, rename);
 }
 
-/// Explains a key: what it means, what it takes, its default. A table is explained with its keys; the empty
-/// key is the whole scenario.
+/// Explains a key: meaning, values and default. A table is explained with its keys; the empty key stands for the whole
+/// scenario.
 ///
-/// # Errors
-/// A key that is unknown, with the nearest that is known.
+/// # Errors An unknown key, with the nearest known one.
 pub fn explain(key: &str) -> Result<String, ScenarioError> {
     let key = key.trim();
     let schema = if key.is_empty() { &SCHEMA.0 } else { lookup(key)? };
@@ -354,7 +351,7 @@ pub fn explain(key: &str) -> Result<String, ScenarioError> {
     Ok(text)
 }
 
-/// The doc comment as one paragraph: its line breaks are those of the source.
+/// Doc comment as one paragraph, without the source's line breaks.
 fn description(schema: &Value) -> String {
     schema["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -376,7 +373,7 @@ fn is_required(key: &str) -> bool {
     })
 }
 
-/// Indented lines of names and texts, the texts below each other.
+/// Indented lines of names and texts, with the texts aligned.
 fn columns(lines: &[(String, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default() + 2;
     lines.iter().fold(String::new(), |mut text, (name, meaning)| {
@@ -394,7 +391,7 @@ mod tests {
         check(scenario).unwrap_err().to_string()
     }
 
-    /// Every dotted key of the schema.
+    /// All dotted keys of the schema.
     fn all_keys(schema: &Value, key: &str) -> Vec<String> {
         let properties = schema["properties"].as_object().into_iter().flatten();
         let inner = properties.flat_map(|(name, property)| all_keys(property, &join(key, name)));

@@ -11,24 +11,24 @@ use crossfade_transport::congestion::CustomControl;
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The time to transmit a data packet.
+    /// Transmission time of a data packet.
     pub slot: SimTime,
-    /// Bytes of the packet that a slot is of: `link.packet_size`. Flows may have others.
+    /// Bytes of the packet whose transmission time is the slot: `link.packet_size`. Flows may have other sizes.
     pub packet_size: u32,
-    /// The flows: at least one, or none where the physical layer is looked at alone.
+    /// Flows; empty only if the physical layer is simulated alone.
     pub flows: Vec<FlowSetup>,
-    /// What carries their packets.
+    /// Network that carries the packets.
     pub network: NetworkSetup,
-    /// What happens before is not counted.
+    /// Warm-up time, in which nothing is counted.
     pub warmup: SimTime,
-    /// When a run ends.
+    /// Condition that ends a run.
     pub end: End,
-    /// How far apart samples are, if there are any.
+    /// Sampling interval; `None` without samples.
     pub sample: Option<SimTime>,
 }
 
 impl Setup {
-    /// The TCP of the only flow, if that is a connection without end whose packets are a slot long.
+    /// TCP configuration of the only flow, if it is an unlimited connection whose packets take one slot.
     pub fn only_bulk_tcp(&self) -> Option<&TcpSetup> {
         match self.flows.as_slice() {
             [FlowSetup { count: 1, packet_size, traffic: TrafficSetup::Tcp(tcp, None), .. }]
@@ -40,37 +40,37 @@ impl Setup {
         }
     }
 
-    /// Whether a custom congestion control has failed: what runs give is worth nothing then.
+    /// Whether a custom congestion control has failed, which invalidates all results.
     pub fn custom_control_has_failed(&self) -> bool {
         self.flows.iter().any(|flow| flow.custom_control.as_ref().is_some_and(CustomControl::has_failed))
     }
 
-    /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
+    /// Idle RTT of a flow's segment and its acknowledgement.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         self.network.round_trip(flow)
     }
 
-    /// The links, if that is what carries packets.
+    /// Links, if they are the network.
     pub fn links(&self) -> Option<&LinksSetup> {
         if let NetworkSetup::Links(links) = &self.network { Some(links) } else { None }
     }
 
-    /// The mesh, if that is what carries packets.
+    /// Mesh, if it is the network.
     pub fn mesh(&self) -> Option<&MeshSetup> {
         if let NetworkSetup::Mesh(mesh) = &self.network { Some(mesh) } else { None }
     }
 
-    /// The Wi-Fi network, if that is what carries packets.
+    /// Wi-Fi network, if it is the network.
     pub fn wlan(&self) -> Option<&WlanSetup> {
         if let NetworkSetup::Wlan(wlan) = &self.network { Some(wlan) } else { None }
     }
 
-    /// The NR cell, if that is what carries packets.
+    /// NR cell, if it is the network.
     pub fn nr(&self) -> Option<&NrSetup> {
         if let NetworkSetup::Nr(nr) = &self.network { Some(nr) } else { None }
     }
 
-    /// The cell, if that is what carries packets.
+    /// Cell, if it is the network.
     pub fn cell(&self) -> Option<&CellSetup> {
         if let NetworkSetup::Cell(cell) = &self.network { Some(cell) } else { None }
     }

@@ -1,49 +1,48 @@
-//! When a run ends, and when there are enough runs.
+//! Conditions that end a run, and the runs of a point.
 
 use crossfade_core::{Estimate, MethodKind, SimTime};
 
-/// When a run ends.
+/// Condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// At this time.
+    /// At this simulated time.
     At(SimTime),
-    /// When so many segments have been delivered after the warm-up.
+    /// After this number of segments delivered since the warm-up.
     Delivered(u64),
 }
 
-/// When there are enough runs of a point.
+/// Rule that ends the runs of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StopRule {
-    /// After so many.
+    /// After this number of runs.
     Runs(u64),
-    /// When the 95 % interval of a metric is at most `relative` of its value on either side, after at least 20
-    /// runs.
+    /// Once the half-width of a metric's 95 % interval is at most `relative` of its value, after at least 20 runs.
     Precision {
         /// The name of the metric.
         metric: String,
         /// The half-width of the interval over the value.
         relative: f64,
-        /// Give up after so many.
+        /// Maximum number of runs.
         max_runs: u64,
     },
-    /// When a metric, summed over the runs, has come to this: so many frame errors.
+    /// Once a metric summed over the runs reaches `count`, such as a number of frame errors.
     Count {
         /// The name of the metric.
         metric: String,
-        /// The sum.
+        /// Target of the sum.
         count: u64,
-        /// Give up after so many.
+        /// Maximum number of runs.
         max_runs: u64,
     },
 }
 
-/// Fewer replications give no interval that can be trusted. A rule that looks after every run stops where the
-/// spread happens to look small: from 10 runs on, a 95 % interval covers in 93 % of cases only, from 20 on in
-/// 94 % and more (docs/comparing.md).
+/// Minimum number of runs for a precision target. A rule that looks after every run stops where the spread is small by
+/// chance: from 10 runs on a 95 % interval covers in only 93 % of cases, from 20 on in 94 % and more
+/// (docs/comparing.md).
 const FEWEST_RUNS: usize = 20;
 
 impl StopRule {
-    /// No point needs more runs than this.
+    /// Upper limit of the number of runs of a point.
     pub fn most_runs(&self) -> u64 {
         match self {
             Self::Runs(runs) => *runs,
@@ -51,7 +50,7 @@ impl StopRule {
         }
     }
 
-    /// Whether these runs, the first ones in order, are enough.
+    /// Whether these runs, the first ones in order, suffice.
     pub fn is_met(&self, prefix: &[f64]) -> bool {
         match self {
             Self::Runs(runs) => prefix.len() as u64 >= *runs,
@@ -64,8 +63,8 @@ impl StopRule {
         }
     }
 
-    /// How many of the runs at hand count, given the metric of the rule of each in order: all of a fixed number,
-    /// otherwise the first ones that suffice (all of them where they do not).
+    /// Number of runs that count, given the rule's metric of each in order: all of a fixed number, otherwise the first
+    /// ones that suffice, or all if none do.
     pub fn runs_that_count(&self, metric: impl IntoIterator<Item = f64>) -> usize {
         let mut values = metric.into_iter();
         if let Self::Runs(_) = self {
@@ -80,7 +79,7 @@ impl StopRule {
         prefix.len()
     }
 
-    /// How many runs it will take, judged by the spread of those at hand.
+    /// Expected number of runs, judged by the spread so far.
     pub fn expected_runs(&self, prefix: &[f64]) -> u64 {
         match self {
             Self::Runs(runs) => *runs,
@@ -101,7 +100,7 @@ impl StopRule {
         }
     }
 
-    /// The metric that decides; `None` where the number of runs is fixed.
+    /// Metric of the rule; `None` for a fixed number of runs.
     pub fn metric(&self) -> Option<&str> {
         match self {
             Self::Runs(_) => None,
@@ -109,7 +108,7 @@ impl StopRule {
         }
     }
 
-    /// No point can do with fewer runs than this.
+    /// Lower limit of the number of runs of a point.
     pub fn fewest_runs(&self) -> u64 {
         match self {
             Self::Runs(runs) => *runs,
@@ -119,7 +118,7 @@ impl StopRule {
     }
 }
 
-/// A metric that a run does not have counts for nothing.
+/// Sum of the values; runs without the metric count as 0.
 fn sum(values: &[f64]) -> f64 {
     values.iter().filter(|value| value.is_finite()).sum()
 }

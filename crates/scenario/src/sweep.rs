@@ -1,4 +1,4 @@
-//! The axes of a plan: which keys vary, over which values.
+//! Axes of a plan: keys that vary, and their values.
 
 use crate::document::{leaves, overlap};
 use crate::error::{ScenarioError, join};
@@ -7,10 +7,10 @@ use crate::schema::{lookup, plan_keys};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// The one key of the whole plan that may stand among the axes.
+/// The only key of the whole plan that may be an axis.
 const METHODS: &str = "methods";
 
-/// One axis: keys that vary together, and for each of its steps one value a key.
+/// Axis of a sweep: keys that vary together, with one value per key and step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) keys: Vec<String>,
@@ -30,7 +30,7 @@ impl Axis {
             .flat_map(|step| self.keys.iter().zip(step).flat_map(|(key, value)| leaves(key, value)))
     }
 
-    /// What each step has at a dotted key, which may lie inside a table of it.
+    /// Value of each step at a dotted key, which may lie inside a table.
     fn at<'a>(&'a self, key: &'a str) -> impl Iterator<Item = Option<&'a Value>> {
         self.steps.iter().map(move |step| {
             self.keys.iter().zip(step).find_map(|(own, value)| {
@@ -40,7 +40,7 @@ impl Axis {
         })
     }
 
-    /// Keeps the steps that have `value` at `key`, if there are some.
+    /// Keeps only the steps with `value` at `key`, if there are any.
     fn keep(&mut self, key: &str, value: &Value) {
         let kept: Vec<bool> =
             self.at(key).map(|found| found.is_some_and(|found| same(found, value))).collect();
@@ -61,13 +61,12 @@ fn parts<'a>(key: &str, value: &'a Value) -> Vec<(String, &'a Value)> {
     }
 }
 
-/// Whether two values are equal, `1` and `1.0` too.
+/// Whether two values are equal, where `1` equals `1.0`.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
 }
 
-/// What is `set`, with the words by which tables show a step of an axis of the file replaced by that step:
-/// `channel = "markov fd_t=0.01"`.
+/// The keys of `set`, with labels where a value equals a step of the file's axis: `channel = "markov fd_t=0.01"`.
 pub(crate) fn with_labels(sweep: Option<&Value>, set: &[(String, Value)]) -> Vec<(String, Value)> {
     let axes: Vec<(String, Value)> =
         sweep.and_then(Value::as_object).map_or_else(Vec::new, |sweep| flatten("", sweep.clone()));
@@ -79,7 +78,7 @@ pub(crate) fn with_labels(sweep: Option<&Value>, set: &[(String, Value)]) -> Vec
     set.iter().map(|(key, value)| (key.clone(), meant(key, value).unwrap_or_else(|| value.clone()))).collect()
 }
 
-/// A value of an axis as tables show it: of a table first its `model`, then its other keys.
+/// Label of an axis value in tables: for a table its `model` first, then its other keys.
 fn label(value: &Value) -> String {
     match value {
         Value::Object(table) => {
@@ -94,12 +93,10 @@ fn label(value: &Value) -> String {
     }
 }
 
-/// The axes of `sweep`, the table of the file, with those of `over` in place of the file's or behind them. An axis of
-/// the file of which `fixed` (those given by `set`) has all keys is none any more; one of which it has the values of some
-/// steps in part keeps these steps.
+/// Axes of `sweep`, the file's table, with those of `over` in place of the file's or behind them. An axis of the file
+/// is dropped if `fixed` sets all its keys; it keeps the matching steps if `fixed` sets some of them.
 ///
-/// # Errors
-/// An axis that is no axis; two axes that touch one key; another axis that touches a key in `fixed`.
+/// # Errors An invalid axis; two axes that touch one key; another axis that touches a key in `fixed`.
 pub(crate) fn axes(
     sweep: Option<Value>,
     over: &[(String, Value)],
@@ -217,7 +214,7 @@ fn refuse_overlaps(axes: &[Axis], fixed: &[(String, Value)]) -> Result<(), Scena
     Ok(())
 }
 
-/// Why the value of a key that an axis sets cannot be set, and what can be done.
+/// Explains why a key that an axis sets cannot be set to this value, and what to do instead.
 fn not_a_step(axis: &Axis, key: &str) -> String {
     const MOST: usize = 8;
     let mut known: Vec<String> = axis.at(key).flatten().map(label).collect();
@@ -233,17 +230,15 @@ fn not_a_step(axis: &Axis, key: &str) -> String {
     )
 }
 
-/// Takes out the axis `methods`, as the list of its values. All methods solve the same points: to run over them
-/// is to ask for several.
+/// Removes the axis `methods` and returns its values as a list, since all methods solve the same points.
 pub(crate) fn take_methods(axes: &mut Vec<Axis>) -> Option<Value> {
     let at = axes.iter().position(|axis| axis.keys == [METHODS])?;
     Some(axes.remove(at).steps.into_iter().flatten().collect())
 }
 
-/// How many combinations of the axes' steps there are.
+/// Number of combinations of the axes' steps.
 ///
-/// # Errors
-/// More than 100,000 combinations.
+/// # Errors More than 100,000 combinations.
 pub(crate) fn count(axes: &[Axis]) -> Result<usize, ScenarioError> {
     let total = axes.iter().try_fold(1_usize, |total, axis| total.checked_mul(axis.steps.len()));
     total.filter(|&total| total <= MOST_POINTS).ok_or_else(|| {
@@ -253,7 +248,7 @@ pub(crate) fn count(axes: &[Axis]) -> Result<usize, ScenarioError> {
     })
 }
 
-/// The keys and values to set in a combination of the axes' steps. The first axis varies slowest.
+/// Keys and values of one combination of the axes' steps. The first axis varies slowest.
 pub(crate) fn values_at(axes: &[Axis], index: usize) -> Map<String, Value> {
     let mut rest = index;
     let mut chosen: Vec<(&Axis, &Vec<Value>)> = Vec::with_capacity(axes.len());
@@ -345,7 +340,7 @@ mod tests {
         };
         assert_eq!(left(&["channel.p_e"]).unwrap(), ["tcp.w_max,tcp.dupthresh"]);
         assert_eq!(left(&["tcp.w_max", "tcp.dupthresh"]).unwrap(), ["channel.p_e"]);
-        // What varies together is set together.
+        // Keys that vary together must be set together.
         assert!(left(&["tcp.w_max"]).unwrap_err().contains("tcp.w_max (set) contradicts axis"));
     }
 
@@ -374,7 +369,7 @@ mod tests {
             "channel.fd_t (set) contradicts axis \"channel\": none of its values has that; set one of 0.01, 0.08, \
              or replace the axis with --over"
         );
-        // Two that no step has together.
+        // Two values that occur together in no step.
         assert!(left(&[("channel.fd_t", json!(0.08)), ("channel.model", json!("iid"))]).is_err());
     }
 

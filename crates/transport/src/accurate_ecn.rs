@@ -1,18 +1,18 @@
 //! Accurate ECN feedback (RFC 9768): how many segments arrived with a congestion mark, in three bits of every acknowledgement and,
 //! if that is asked for, in byte counters of an option. All segments count as full.
 
-/// The count of marked packets begins with this (section 3.2.1): no acknowledgement looks like one of RFC 3168.
+/// Initial value of the CE packet counter (section 3.2.1), chosen so that no ACK looks like one of RFC 3168.
 const FIRST_PACKETS: u32 = 5;
-/// Bytes of ECT(0) and of ECT(1) begin with this, those of CE with none.
+/// Initial value of the byte counters of ECT(0) and ECT(1); the byte counter of CE starts at 0.
 const FIRST_ECT_BYTES: u32 = 1;
 /// Counters of the option have 24 bits.
 const COUNTER: u32 = (1 << 24) - 1;
 
-/// What the header of an acknowledgement says of marks: the ACE field, and two counters of the option if they are there.
+/// Congestion feedback in the header of an ACK: the ACE field and, if the option is present, two byte counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AccEcn(
-    /// Three bits of ACE, then whether the option is there, and whether ECT(1) is what it counts beside CE; from bit 8 on the bytes of
-    /// that codepoint, from bit 32 on those of CE. One word: every acknowledgement carries it.
+    /// Bits 0 to 2: ACE. Bit 3: the option is present. Bit 4: the option counts ECT(1) beside CE. From bit 8: bytes of
+    /// that codepoint. From bit 32: bytes of CE. Packed into one word because every acknowledgement carries it.
     u64,
 );
 
@@ -20,9 +20,9 @@ pub struct AccEcn(
 /// codepoint has no counter: it would not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteCounters {
-    /// Bytes that came with CE; 0 at first.
+    /// Bytes that arrived with CE; starts at 0.
     pub ce: u32,
-    /// Bytes that came with the sender's codepoint; 1 at first.
+    /// Bytes that arrived with the sender's codepoint; starts at 1.
     pub ect: u32,
     /// Whether the codepoint of the sender is ECT(1), not ECT(0).
     pub is_ect_1: bool,
@@ -36,7 +36,7 @@ impl AccEcn {
     const ECT: u32 = 8;
     const CE: u32 = 32;
 
-    /// An acknowledgement with this ACE field, and with these counters.
+    /// Creates the feedback from an ACE field and, if the option is sent, its counters.
     pub fn new(ace: u8, counters: Option<ByteCounters>) -> Self {
         let ace = u64::from(ace & 7);
         let Some(ByteCounters { ce, ect, is_ect_1 }) = counters else { return Self(ace) };
@@ -63,20 +63,20 @@ impl AccEcn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksReceived {
     packets: u32,
-    /// With the option: bytes of a segment, and the bytes that came.
+    /// With the option: size of a segment in bytes, and the bytes received per codepoint.
     counted: Option<(u32, ByteCounters)>,
-    /// Marks that no acknowledgement has told of.
+    /// Marks not yet reported in an acknowledgement.
     pub(crate) untold: u32,
 }
 
 impl MarksReceived {
-    /// A connection that begins; `option` is the size of a segment if the option is in use.
+    /// Counters of a new connection; `option` is the size of a segment in bytes if the option is in use.
     pub(crate) fn new(option: Option<u32>) -> Self {
         let counters = ByteCounters { ce: 0, ect: FIRST_ECT_BYTES, is_ect_1: false };
         Self { packets: FIRST_PACKETS, counted: option.map(|mss| (mss, counters)), untold: 0 }
     }
 
-    /// A segment with ECT(1) or ECT(0), or neither, or with a mark.
+    /// Counts a segment by its codepoint: CE (`ce`), ECT(1) or ECT(0) (`is_capable`), or Not-ECT.
     pub(crate) fn on_segment(&mut self, ce: bool, is_capable: bool, is_ect_1: bool) {
         if ce {
             self.packets = self.packets.wrapping_add(1);
@@ -89,7 +89,7 @@ impl MarksReceived {
         }
     }
 
-    /// What the next acknowledgement says; the option needs `room`.
+    /// Feedback of the next acknowledgement; the option is included only if the header has `room` for it.
     pub(crate) fn tell(&mut self, room: bool) -> AccEcn {
         self.untold = 0;
         let counters = self.counted.filter(|_| room).map(|(_, counters)| counters);
@@ -97,30 +97,30 @@ impl MarksReceived {
     }
 }
 
-/// The sender's half: what it was told (appendix A.2).
+/// Marks that the sender has learnt of from acknowledgements (appendix A.2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksTold {
     packets: u32,
     ce_bytes: u32,
-    /// Bytes of a segment.
+    /// Size of a segment in bytes.
     mss: u32,
 }
 
 impl MarksTold {
-    /// A connection that begins; `option` is the size of a segment if the option is in use.
+    /// Counters of a new connection; `option` is the size of a segment in bytes if the option is in use.
     pub(crate) fn new(option: Option<u32>) -> Self {
         Self { packets: FIRST_PACKETS, ce_bytes: 0, mss: option.unwrap_or_default() }
     }
 
-    /// How many marks an acknowledgement tells of that shows `newly` segments to have arrived. Three bits leave open how often
-    /// they have wrapped; more than seven segments at once count as marked as often as is possible, unless the option shows
-    /// that they were not: never too few.
+    /// Number of new marks that an acknowledgement of `newly` arrived segments reports. The three bits may have
+    /// wrapped: beyond seven segments the largest possible count is assumed, unless the option's bytes rule it out, so
+    /// marks are never undercounted.
     pub(crate) fn read(&mut self, told: AccEcn, newly: u64) -> u64 {
         let delta = u64::from(told.ace().wrapping_sub(self.packets as u8) & 7);
         let safer = if newly > 7 { newly - ((newly - delta) & 7) } else { delta };
         let ce_bytes = told.counters().map(|counters| {
             let bytes = counters.ce.wrapping_sub(self.ce_bytes) & COUNTER;
-            // What was taken for marked without the option may have been too much.
+            // Marks assumed without the option may have been too many, so the byte difference can be negative.
             u64::from(if bytes > COUNTER / 2 { 0 } else { bytes })
         });
         let marks = match ce_bytes {
@@ -135,7 +135,7 @@ impl MarksTold {
         marks
     }
 
-    /// Whether so many bytes with CE are rather `safer` packets than `delta` (appendix A.2.2).
+    /// Whether `bytes` of CE fit `safer` packets better than `delta` packets (appendix A.2.2).
     fn has_wrapped(&self, delta: u64, safer: u64, bytes: u64) -> bool {
         let mss = u64::from(self.mss);
         bytes > 0 && (bytes > delta * mss || 2 * bytes >= safer * mss)
@@ -149,7 +149,8 @@ mod tests {
 
     const MSS: u32 = 1460;
 
-    /// The marks read from an acknowledgement of `newly` segments whose count differs by `delta` modulo 8, and the bytes.
+    /// Number of marks read from an acknowledgement of `newly` segments whose count differs by `delta` modulo 8, with
+    /// the option's CE bytes.
     fn read(newly: u64, delta: u8, bytes: Option<u32>) -> u64 {
         let counters = bytes.map(|ce| ByteCounters { ce, ect: 1, is_ect_1: true });
         MarksTold::new(Some(MSS)).read(AccEcn::new(FIRST_PACKETS as u8 + delta, counters), newly)
@@ -160,7 +161,7 @@ mod tests {
     fn three_bits_count_the_most_that_is_possible() {
         assert_eq!([read(9, 2, None), read(10, 2, None), read(8, 0, None)], [2, 10, 8]);
         assert_eq!([read(7, 0, None), read(1, 1, None), read(0, 0, None)], [0, 1, 0]);
-        // Copies of what has arrived are no news, and count when they are marked.
+        // Duplicates of arrived segments are no new arrivals, but count if marked.
         assert_eq!(read(0, 1, None), 1);
     }
 
@@ -190,8 +191,8 @@ mod tests {
     }
 
     proptest! {
-        /// Acknowledgements get lost: never too few, and exact where none covers more than seven segments, or fifteen with the
-        /// option.
+        /// With lost acknowledgements, marks are never undercounted; they are exact if no acknowledgement covers more
+        /// than seven segments, or fifteen with the option.
         #[test]
         fn what_is_read_is_what_was_marked(
             segments in prop::collection::vec((any::<bool>(), any::<bool>()), 1..400), option in any::<bool>(), most in 1u64..20,

@@ -1,24 +1,24 @@
-//! What comes before the first data of a connection, and is not simulated packet by packet.
+//! Packets before the first data of a connection, which are not simulated one by one.
 
 use crossfade_core::SimTime;
 
 /// The packets before the first data of a connection, over a path without queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Opening {
-    /// The round trip of a handshake, where its time counts; without, it has happened before the start.
+    /// RTT of the handshake, if its time counts; `None`: the handshake is over before the start.
     pub handshake: Option<SimTime>,
-    /// The way of the packet with which the receiver asks for the data, where it does.
+    /// One-way delay of the packet with which the receiver requests the data; `None`: no request.
     pub request: Option<SimTime>,
-    /// Where packets on the reverse path wait to be released together.
+    /// Release period of the reverse path, if its packets wait to be released together.
     pub releases: Option<Releases>,
 }
 
-/// Packets on the reverse path wait for the next multiple of a period.
+/// Periodic release on the reverse path: packets wait for the next multiple of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Releases {
-    /// The period, above zero.
+    /// Period of the releases, above zero.
     pub period: SimTime,
-    /// So long after its SYN has left a SYN-ACK begins to wait.
+    /// Delay of the SYN on the forward path, after which the SYN-ACK starts to wait.
     pub way_of_syn: SimTime,
 }
 
@@ -29,13 +29,13 @@ impl Releases {
 }
 
 impl Opening {
-    /// How long the SYN-ACK waits that answers a SYN sent at `start`.
+    /// Waiting time of the SYN-ACK that answers a SYN sent at `start`.
     #[must_use]
     pub fn wait_of_syn_ack(&self, start: SimTime) -> SimTime {
         self.releases.map_or(SimTime::ZERO, |releases| releases.wait(start + releases.way_of_syn))
     }
 
-    /// From `start` to the first data.
+    /// Time from `start` to the first data.
     #[must_use]
     pub fn lasts(&self, start: SimTime) -> SimTime {
         let open = self
@@ -62,8 +62,8 @@ mod tests {
         assert_eq!(Opening::default().lasts(MS * 7), SimTime::ZERO);
     }
 
-    /// Releases each 60 ms: the SYN of 100 ms reaches its answer at 105, which goes at 120 and has arrived at 125. The request
-    /// that follows goes at 180.
+    /// Releases every 60 ms: the SYN of 100 ms arrives at 105, and its SYN-ACK leaves at 120 and arrives at 125. The
+    /// request that follows leaves at 180.
     #[test]
     fn a_syn_ack_and_a_request_wait_for_their_releases() {
         let releases = Some(Releases { period: MS * 60, way_of_syn: MS * 5 });
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(opening.lasts(MS * 100), MS * (25 + 55 + 6));
         assert_eq!(Opening { request: None, ..opening }.lasts(MS * 100), MS * 25);
         assert_eq!(Opening { handshake: None, ..opening }.lasts(MS * 100), MS * (20 + 6));
-        // Who comes at the time of a release goes with it.
+        // A packet that arrives at a release time leaves at once.
         assert_eq!(opening.wait_of_syn_ack(MS * 115), SimTime::ZERO);
     }
 }

@@ -1,6 +1,6 @@
-//! What senders tell of what happened to them.
+//! Outcomes and counters that senders report.
 
-/// What an acknowledgement meant to the sender.
+/// Outcome of an acknowledgement at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckOutcome {
     /// The acknowledgement covered new data.
@@ -11,45 +11,47 @@ pub enum AckOutcome {
     FastRetransmit,
     /// The acknowledgement covered everything that recovery waited for.
     RecoveryEnd,
-    /// The acknowledgement was older than another one.
+    /// The acknowledgement was older than one already received.
     Stale,
 }
 
 /// Which timer of a sender expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
-    /// The retransmission timer (RFC 6298); in flavour `quic` the probe timeout (RFC 9002 section 6.2), after which nothing
-    /// is taken for lost.
+    /// The retransmission timer (RFC 6298), or in flavour `quic` the probe timeout (RFC 9002 section 6.2), which marks
+    /// nothing as lost.
     Retransmission,
-    /// The reordering timer: what was not reported by now is lost (RFC 8985 section 6.2 step 5; RFC 9002 section 6.1.2).
+    /// The reordering timer: older segments not reported by now are lost (RFC 8985 section 6.2 step 5; RFC 9002 section
+    /// 6.1.2).
     Reordering,
-    /// The probe timer at the tail of a flight (RFC 8985 section 7).
+    /// The tail loss probe timer (RFC 8985 section 7).
     TailLossProbe,
-    /// The pacer: the next segment may leave.
+    /// The pacing timer: the next segment may leave.
     Pacing,
 }
 
-/// What a sender has counted since its start.
+/// Counters of a sender since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SenderStatistics {
-    /// Transmissions of segments sent before.
+    /// Number of retransmissions sent.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer, or probe timeouts of flavour `quic`.
     pub timeouts: u64,
-    /// Timeouts that F-RTO or Eifel found to be spurious. Flavour `rfc` alone looks.
+    /// Timeouts that F-RTO or Eifel found spurious; only flavour `rfc` detects them.
     pub spurious_timeouts: u64,
-    /// Fast retransmits, one for each fast recovery that begins, by an acknowledgement or by a timer for reordering. A persistent
-    /// congestion is none.
+    /// Fast retransmits: one per fast recovery, started by an acknowledgement or by the reordering timer. Persistent
+    /// congestion does not count.
     pub fast_retransmits: u64,
-    /// Fast retransmits that Eifel or D-SACK found to be spurious, or in flavour `quic` the arrival of all that was
-    /// taken for lost. Flavours `rfc` and `quic` alone look.
+    /// Fast retransmits found spurious: by Eifel or D-SACK in flavour `rfc`, by late arrival of all packets considered
+    /// lost in flavour `quic`. Other flavours do not detect them.
     pub spurious_fast_retransmits: u64,
-    /// Probes at the tail of a flight.
+    /// Tail loss probes sent.
     pub tail_loss_probes: u64,
-    /// Reductions of the window that answered a congestion mark.
+    /// Window reductions caused by a congestion mark.
     pub ecn_reductions: u64,
-    /// Packets that were found lost and then acknowledged. Flavour `quic` alone knows: numbers are never used again.
+    /// Packets found lost that were acknowledged later. Only flavour `quic` detects them, since its packet numbers are
+    /// never reused.
     pub spurious_losses: u64,
-    /// Persistent congestions (RFC 9002 section 7.6). Flavour `quic` alone has them.
+    /// Persistent congestion events (RFC 9002 section 7.6), in flavour `quic` only.
     pub persistent_congestions: u64,
 }

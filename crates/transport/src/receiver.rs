@@ -1,4 +1,4 @@
-//! The receiving end: keeps what arrives out of order and acknowledges, at once or a little later.
+//! Receiving end: reorders segments and acknowledges them, at once or after a delay.
 
 use crate::config::{Flavour, SenderConfig, TcpConfig, Variant};
 use crate::quic::Numbers;
@@ -6,17 +6,17 @@ use crate::rfc::{Answers, Options, Place};
 use crate::segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
-/// So many blocks an acknowledgement is expected to have room for (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of SACK blocks for which an acknowledgement is expected to have room (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
-/// What the receiver made of a segment.
+/// Result of a received segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The acknowledgement to send now, if it is not held back.
+    /// Acknowledgement to send now; `None` if it is delayed.
     pub ack: Option<Ack>,
-    /// Whether the segment had not arrived before.
+    /// Whether the segment arrived for the first time.
     pub is_new: bool,
-    /// How many segments the application can now read, in order.
+    /// Number of segments that became readable, in order, for the application.
     pub delivered: u64,
 }
 
@@ -25,32 +25,32 @@ pub struct Received {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     buffer: Buffer,
-    /// What flavour `rfc` and QUIC add; the other flavours acknowledge every segment at once.
+    /// Acknowledgement rules of flavour `rfc` and QUIC; the other flavours acknowledge every segment at once.
     answers: Option<Box<Manners>>,
 }
 
-/// What has arrived.
+/// Received segments.
 #[derive(Clone, Debug)]
 struct Buffer {
     rcv_nxt: u64,
-    /// Blocks beyond `rcv_nxt`, disjoint and not adjacent, most recently touched first (RFC 2018 section 4).
+    /// Blocks beyond `rcv_nxt`: disjoint, not adjacent, most recently changed first (RFC 2018 section 4).
     held: Vec<SackBlock>,
     sends_sack: bool,
 }
 
-/// When and how it acknowledges.
+/// Rules for the time and content of acknowledgements.
 #[expect(clippy::large_enum_variant, reason = "boxed as a whole")]
 #[derive(Clone, Debug)]
 enum Manners {
-    /// As flavour `rfc` does.
+    /// TCP in flavour `rfc`.
     Rfc(Answers),
-    /// Packets, not segments.
+    /// QUIC, which acknowledges packets instead of segments.
     Quic(Numbers),
 }
 
 impl Receiver {
-    /// A receiver that has seen nothing. Only flavour `rfc` and QUIC delay acknowledgements and answer congestion marks;
-    /// the former answers timestamps and duplicates as well.
+    /// Creates a receiver that has seen nothing. Only flavour `rfc` and QUIC delay acknowledgements and report
+    /// congestion marks; flavour `rfc` also echoes timestamps and reports duplicates.
     pub fn new(config: impl Into<SenderConfig>) -> Self {
         let (sends_sack, answers) = match &config.into() {
             SenderConfig::Quic(quic) => (false, Some(Manners::Quic(Numbers::new(quic)))),
@@ -64,7 +64,7 @@ impl Receiver {
         Self { buffer: Buffer { rcv_nxt: 0, held: Vec::new(), sends_sack }, answers: answers.map(Box::new) }
     }
 
-    /// The next segment that the application waits for.
+    /// Next segment in order that has not arrived.
     pub fn rcv_nxt(&self) -> u64 {
         self.buffer.rcv_nxt
     }
@@ -108,7 +108,7 @@ impl Receiver {
         }
     }
 
-    /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
+    /// Time at which [`Self::on_timeout`] must be called, unless a segment arrives earlier.
     pub fn next_timeout(&self) -> Option<SimTime> {
         match self.answers.as_deref()? {
             Manners::Rfc(answers) => answers.deadline(),
@@ -116,7 +116,7 @@ impl Receiver {
         }
     }
 
-    /// No acknowledgement is held back for less than this; `None` where none is.
+    /// Shortest delay of a delayed acknowledgement; `None` if none is delayed.
     pub fn shortest_delay(&self) -> Option<SimTime> {
         match self.answers.as_deref()? {
             Manners::Rfc(answers) => answers.shortest_delay(),
@@ -124,7 +124,7 @@ impl Receiver {
         }
     }
 
-    /// The acknowledgement that was held back, if it is due.
+    /// Returns the delayed acknowledgement, if it is due.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
         self.next_timeout().filter(|deadline| *deadline <= now)?;
         let buffer = &self.buffer;
@@ -140,8 +140,9 @@ impl Buffer {
         !self.held.is_empty()
     }
 
-    /// Reports that wait for others leave before a segment beyond a hole that touches none of the last two blocks: an
-    /// acknowledgement has no room for many, and what it does not report is taken for lost (`tcp_sack_new_ofo_skb`).
+    /// Flushes compressed SACK reports before a segment beyond a hole that touches neither of the last two blocks: an
+    /// acknowledgement has room for few blocks, and unreported segments would be considered lost
+    /// (`tcp_sack_new_ofo_skb`).
     #[inline(never)]
     fn ack_before(&self, now: SimTime, seq: u64, answers: &mut Answers) -> Option<Ack> {
         if !answers.compresses() || seq <= self.rcv_nxt {
@@ -154,7 +155,7 @@ impl Buffer {
         hides.then(|| self.ack(now, answers.take(self.rcv_nxt, self.held.len()), None))
     }
 
-    /// Puts segment `seq` where it belongs. Returns whether it was not there, and how many can now be read.
+    /// Stores segment `seq`. Returns whether it is new, and how many segments became readable.
     #[inline]
     fn place(&mut self, seq: u64) -> (bool, u64) {
         if seq != self.rcv_nxt || !self.held.is_empty() {
@@ -174,14 +175,14 @@ impl Buffer {
         (true, self.rcv_nxt - seq)
     }
 
-    /// Moves `rcv_nxt` over the block that it has reached.
+    /// Advances `rcv_nxt` over the block that it has reached.
     fn release(&mut self) {
         if let Some(at) = self.held.iter().position(|block| block.start == self.rcv_nxt) {
             self.rcv_nxt = self.held.remove(at).end;
         }
     }
 
-    /// Puts `seq` into the blocks; false if it was there already.
+    /// Adds `seq` to the blocks; returns false if it was there already.
     fn hold(&mut self, seq: u64) -> bool {
         let mut block = SackBlock { start: seq, end: seq + 1 };
         let mut is_new = true;
@@ -201,7 +202,7 @@ impl Buffer {
     fn ack(&self, now: SimTime, options: Options, frame: Option<Box<AckFrame>>) -> Ack {
         let Options { duplicate, timestamp_echo, ece, window, accurate } = options;
         let mut sack = SackBlocks::default();
-        // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
+        // RFC 2883 section 4: report the duplicate first, then the block that contains it, if any.
         if let Some(block) = duplicate {
             sack.push(block);
         }
@@ -249,7 +250,7 @@ mod tests {
         ack.sack.as_slice().iter().map(|block| (block.start, block.end)).collect()
     }
 
-    /// The blocks of the acknowledgement that `seq` causes at once.
+    /// SACK blocks of the acknowledgement that `seq` triggers at once.
     fn blocks_after(receiver: &mut Receiver, seq: u64) -> Vec<(u64, u64)> {
         blocks(&receiver.on_segment(NOW, &segment(seq), false).ack.expect("not held back"))
     }
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(blocks_after(&mut receiver, 6), [(6, 7), (2, 3)]);
         assert_eq!(blocks_after(&mut receiver, 4), [(4, 5), (6, 7), (2, 3)]);
         assert_eq!(blocks_after(&mut receiver, 8), [(8, 9), (4, 5), (6, 7)]);
-        // 5 joins two blocks and makes the result the most recent.
+        // Segment 5 joins two blocks, and the result becomes the most recent.
         assert_eq!(blocks_after(&mut receiver, 5), [(4, 7), (8, 9), (2, 3)]);
         let filled = receiver.on_segment(NOW, &segment(1), false);
         assert_eq!((filled.ack.unwrap().next_expected, filled.delivered), (3, 2));
@@ -275,7 +276,7 @@ mod tests {
         let sent = |seq, at| Segment { seq, timestamp: ms(at), ..Segment::default() };
         assert_eq!(receiver.on_segment(ms(10), &sent(0, 1), false).ack, None);
         let ack = receiver.on_segment(ms(20), &sent(1, 2), false).ack.unwrap();
-        // RFC 7323 section 4.3: the timestamp of the older of the two.
+        // RFC 7323 section 4.3: echo the timestamp of the older of the two segments.
         assert_eq!((ack.next_expected, ack.timestamp_echo), (2, Some(ms(1))));
         assert_eq!(receiver.next_timeout(), None);
         assert_eq!(receiver.on_segment(ms(30), &sent(2, 3), false).ack, None);
@@ -286,8 +287,8 @@ mod tests {
         assert_eq!(receiver.next_timeout(), None);
     }
 
-    /// Profile linux: 16 acknowledgements at the start leave at once, and six while the window grows; later what ends a
-    /// burst, and from the fourth segment beyond a hole on reports wait for each other.
+    /// Profile linux: the first 16 acknowledgements leave at once, and six while the window grows. Later the ends of
+    /// bursts are acknowledged at once, and from the fourth segment beyond a hole on reports are compressed.
     #[test]
     fn linux_acknowledges_the_start_and_the_ends_of_bursts_at_once() {
         let ms = SimTime::from_millis;
@@ -299,14 +300,14 @@ mod tests {
         assert!((0..22).all(|seq| at_once(seq, false)));
         assert!(!at_once(22, false) && at_once(23, false), "every second one");
         assert!(at_once(24, true) && !at_once(25, false), "the end of a burst");
-        // 26 is missing: the first is due with what was held back, three more show the loss.
+        // 26 is missing: the first report leaves with the delayed ACK, three more show the loss.
         assert!((27..30).all(|seq| at_once(seq, false)) && !at_once(30, false) && !at_once(31, false));
         assert_eq!(receiver.next_timeout(), Some(ms(11)));
         assert_eq!(blocks(&receiver.on_timeout(ms(11)).unwrap()), [(27, 32)]);
     }
 
-    /// Each of them is told by some acknowledgement, though between many holes the next has no room for it. What continues one of
-    /// the last two blocks waits; what begins a third, or continues it, does not.
+    /// Every report is sent in some acknowledgement, although with many holes the next one has no room for it. A
+    /// segment that extends one of the last two blocks waits; one that starts or extends a third does not.
     #[test]
     fn reports_that_wait_leave_before_one_that_hides_them() {
         let ms = SimTime::from_millis;
@@ -334,7 +335,7 @@ mod tests {
         let sent = |seq, at| Segment { seq, timestamp: ms(at), ..Segment::default() };
         assert_eq!(receiver.on_segment(NOW, &sent(0, 1), false).ack, None);
         let beyond = receiver.on_segment(NOW, &sent(2, 3), false).ack.unwrap();
-        // RFC 7323 section 4.3: beyond a hole the timestamp of the last segment in order is echoed.
+        // RFC 7323 section 4.3: beyond a hole the timestamp of the last in-order segment is echoed.
         assert_eq!((blocks(&beyond), beyond.timestamp_echo), (vec![(2, 3)], Some(ms(1))));
         let filled = receiver.on_segment(NOW, &sent(1, 9), false).ack.unwrap();
         assert_eq!((filled.next_expected, filled.timestamp_echo), (3, Some(ms(9))));
@@ -344,7 +345,7 @@ mod tests {
     fn duplicates_are_reported_first() {
         let mut receiver = Receiver::new(config(Flavour::Rfc));
         receiver.on_segment(NOW, &segment(0), false);
-        // RFC 2883 section 4.1: below the cumulative acknowledgement, and 4.2: inside a block.
+        // RFC 2883 section 4.1: a duplicate below the cumulative acknowledgement; section 4.2: inside a block.
         assert_eq!(blocks_after(&mut receiver, 0), [(0, 1)]);
         assert_eq!(blocks_after(&mut receiver, 3), [(3, 4)]);
         assert_eq!(blocks_after(&mut receiver, 4), [(3, 5)]);
@@ -366,8 +367,8 @@ mod tests {
         assert!(echo(10, true, true), "the answer itself was marked");
     }
 
-    /// RFC 9768 section 3.2.2.5.1: the first mark after none is told at once, later ones with the others; every copy counts. The
-    /// field begins with five.
+    /// RFC 9768 section 3.2.2.5.1: the first mark after an unmarked segment is reported at once, later ones with
+    /// delayed ACKs; every copy counts. The field starts at five.
     #[test]
     fn accurate_feedback_counts_marks() {
         let accurate = RfcConfig { ecn: true, accurate_ecn: true, ..RfcConfig::default() };
@@ -383,7 +384,7 @@ mod tests {
         assert_eq!([counts(8, true), counts(9, false), counts(10, true)], [None, Some(3), Some(4)]);
     }
 
-    /// While reports wait for each other, two marks do not.
+    /// Two marks end the compression of reports.
     #[test]
     fn two_marks_end_the_compression_of_reports() {
         let rfc = RfcConfig {
@@ -430,7 +431,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every segment is delivered exactly once and in order, whatever arrives.
+        /// Every segment is delivered exactly once and in order, for any arrivals.
         #[test]
         fn delivery_is_exactly_once_and_in_order(arrivals in prop::collection::vec(0u64..40, 0..200)) {
             let mut receiver = at_once();

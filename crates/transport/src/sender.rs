@@ -1,4 +1,4 @@
-//! The sending end.
+//! Sending end of a connection.
 
 use crate::classic::Classic;
 use crate::config::{Flavour, SenderConfig};
@@ -9,16 +9,15 @@ use crate::rfc::RfcSender;
 use crate::segment::{Ack, Segment};
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
 
-/// A sender of TCP, or of QUIC's recovery, without IO.
+/// Sender of TCP, or of QUIC's recovery, without IO.
 ///
-/// Tell it what happens ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then ask it for
-/// segments with [`poll_transmit`](Self::poll_transmit) until there are none, and for the time of its next
-/// timeout.
+/// Pass it events ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then call
+/// [`poll_transmit`](Self::poll_transmit) until it returns no segment, and read the time of the next timeout.
 pub struct Sender(Rules);
 
 /// Rule book of the sender.
 enum Rules {
-    /// The idealised sender of the paper, and ns-2's.
+    /// The paper's idealised sender, and ns-2's agents.
     Classic(Box<Classic>),
     Rfc(Box<RfcSender>),
     /// QUIC's recovery.
@@ -26,13 +25,13 @@ enum Rules {
 }
 
 impl Sender {
-    /// A sender that has sent nothing; its congestion control is the one that `config` names.
+    /// Creates a sender with the congestion control that `config` names.
     pub fn new(config: impl Into<SenderConfig>) -> Self {
         let config = config.into();
         Self::with_congestion_control(config, congestion_control(&config))
     }
 
-    /// A sender that has sent nothing, and whose window is that of `congestion`.
+    /// Creates a sender with the congestion control `congestion`.
     pub fn with_congestion_control(
         config: impl Into<SenderConfig>,
         congestion: Box<dyn CongestionControl>,
@@ -46,11 +45,11 @@ impl Sender {
         })
     }
 
-    /// An acknowledgement arrived at `now`.
+    /// Takes an acknowledgement that arrived at `now`.
     #[inline]
     pub fn on_ack(&mut self, now: SimTime, ack: &Ack) -> AckOutcome {
         match &mut self.0 {
-            // No honest receiver acknowledges what was never sent.
+            // A correct receiver never acknowledges a segment that was not sent.
             Rules::Classic(sender) if ack.next_expected > sender.state.snd_max => AckOutcome::Stale,
             Rules::Rfc(sender) if ack.next_expected > sender.snd_max() => AckOutcome::Stale,
             Rules::Classic(sender) => {
@@ -63,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// When [`Self::on_timeout`] is to be called unless something happens before.
+    /// Time at which [`Self::on_timeout`] must be called, unless another event occurs earlier.
     #[inline]
     pub fn next_timeout(&self) -> Option<SimTime> {
         match &self.0 {
@@ -73,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// A timer expired; does nothing before [`Self::next_timeout`]. Returns which one it was.
+    /// Handles an expired timer and returns which one it was; before [`Self::next_timeout`] it does nothing.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Expired> {
         match &mut self.0 {
             Rules::Classic(sender) => {
@@ -98,7 +97,7 @@ impl Sender {
                 sender.state.on_sent(seq, now);
                 Some(Segment { seq, retransmission, timestamp: now, ..Segment::default() })
             }
-            // Of two ways the classic's segment stays in registers: measured, 1.5 % of a simulation.
+            // Two code paths keep the classic sender's segment in registers, which saves 1.5 % of a simulation.
             Rules::Rfc(_) | Rules::Quic(_) => self.poll_modern(now),
         }
     }
@@ -112,7 +111,7 @@ impl Sender {
         }
     }
 
-    /// The application has `segments` more to send.
+    /// Adds `segments` segments of application data to send.
     pub fn write(&mut self, segments: u64) {
         match &mut self.0 {
             Rules::Classic(sender) => {
@@ -123,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// Whether everything that the application had was acknowledged.
+    /// Whether all data of the application was acknowledged.
     pub fn is_done(&self) -> bool {
         match &self.0 {
             Rules::Classic(sender) => sender.state.snd_una >= sender.state.available,
@@ -141,7 +140,7 @@ impl Sender {
         }
     }
 
-    /// How many segments the sender takes to be in the network: RFC 6675's pipe in flavour `rfc`, QUIC's packets in flight, the
+    /// Number of segments estimated to be in flight: RFC 6675's pipe in flavour `rfc`, QUIC's packets in flight, the
     /// flight size in the other flavours.
     pub fn pipe(&self) -> u64 {
         match &self.0 {
@@ -151,7 +150,7 @@ impl Sender {
         }
     }
 
-    /// The sum, in seconds, and the number of the round trips measured so far.
+    /// Sum of the RTT samples in seconds, and their number.
     pub fn rtt_samples(&self) -> (f64, u64) {
         match &self.0 {
             Rules::Classic(sender) => (sender.state.rtt_sum_s, sender.state.rtt_samples),
@@ -160,7 +159,7 @@ impl Sender {
         }
     }
 
-    /// What was counted since the start.
+    /// Counters since the start.
     pub fn statistics(&self) -> SenderStatistics {
         match &self.0 {
             Rules::Classic(sender) => sender.statistics,
@@ -169,8 +168,8 @@ impl Sender {
         }
     }
 
-    /// Gives the congestion control its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
-    /// sent.
+    /// Passes a stream of random numbers to the congestion control, if it [needs](crate::congestion::Needs::random)
+    /// one. Call it before anything is sent.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         match &mut self.0 {
             Rules::Classic(_) => {}
@@ -179,7 +178,7 @@ impl Sender {
         }
     }
 
-    /// What the congestion control is at.
+    /// Current state of the congestion control.
     pub fn info(&self) -> ControlInfo {
         match &self.0 {
             Rules::Classic(sender) => sender.state.congestion.info(),
@@ -188,7 +187,7 @@ impl Sender {
         }
     }
 
-    /// The variables that traces show.
+    /// Variables that traces show.
     pub fn snapshot(&self) -> TcpSnapshot {
         match &self.0 {
             Rules::Classic(sender) => TcpSnapshot {

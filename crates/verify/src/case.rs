@@ -1,14 +1,14 @@
-//! How one case of golden data came out: a file of its own, since every kind of golden data reports it.
+//! Result of one case of golden data, common to all kinds.
 
-/// How one case came out: a pattern of a trace, a cell of a table, an entry of a list.
+/// Result of one case: a pattern of a trace, a cell of a table, an entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseReport {
-    /// `FILE/CASE`.
+    /// Name of the case: `FILE/CASE`.
     pub case: String,
-    /// How many rows of golden data it has.
+    /// Number of rows of golden data.
     pub rows: usize,
-    /// Both numbers and how far they may be apart, where a case is a number.
+    /// Expected and found number with the tolerance, if the case is a number.
     pub found: Option<String>,
-    /// The first difference that is too large, in one line; `None` if there is none.
+    /// First difference beyond the tolerance, in one line; `None` if there is none.
     pub difference: Option<String>,
 }

@@ -16,26 +16,26 @@ const OFFERED_BPS: f64 = 3e6;
 const SPACING_M: f64 = 200.0;
 const RANGE_M: f64 = 250.0;
 
-/// A window of one packet is an exchange after the other: nothing but the mean backoff is random.
+/// Relative tolerance for a window of one packet: exchanges follow one another, and only the mean backoff is random.
 const WINDOW_ONE_TOLERANCE: f64 = 0.005;
 
-/// How long a cell is simulated.
+/// Simulation effort per cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Runs, of which the mean is taken.
+    /// Number of runs whose mean is taken.
     pub runs: u64,
-    /// Seconds of each after a warm-up of 2 s.
+    /// Duration of each run in seconds, after a warm-up of 2 s.
     pub seconds: u64,
 }
 
 impl Default for Effort {
-    /// A standard error of some 0.6 %.
+    /// Effort for a standard error of about 0.6 %.
     fn default() -> Self {
         Self { runs: 4, seconds: 40 }
     }
 }
 
-/// A table of throughputs over hops and window limits.
+/// Table of throughputs over hops and window limits.
 pub struct GoldenChain {
     name: String,
     interference_m: f64,
@@ -53,13 +53,12 @@ struct Cell {
 const HEADER: &str = "hops,cwl,mbps_mean,mbps_se,n";
 
 impl GoldenChain {
-    /// The names that files of this layout have.
+    /// File names of tables in this layout.
     pub const NAMES: [&str; 2] = ["equal.csv", "wider.csv"];
 
-    /// Reads a table. `name` is the file's name, which says how far interference reaches, `csv` its text.
+    /// Reads a table. `name` is the file's name, which determines the interference range, `csv` its text.
     ///
-    /// # Errors
-    /// Another name, or a text that does not follow the layout.
+    /// # Errors Another name, or a text that does not follow the layout.
     pub fn parse(name: &str, csv: &str) -> Result<Self, GoldenError> {
         let (interference_m, tolerance) = match name {
             "equal.csv" => (250.0, 0.04),
@@ -74,7 +73,7 @@ impl GoldenChain {
         Ok(Self { name: name.to_owned(), interference_m, tolerance, cells: cells.collect::<Result<_, _>>()? })
     }
 
-    /// Simulates every cell, on all processors, and compares.
+    /// Simulates every cell, on all processors, and compares it.
     pub fn verify(&self, effort: Effort) -> Vec<CaseReport> {
         let next = AtomicUsize::new(0);
         let found = Mutex::new(vec![None; self.cells.len()]);
@@ -114,7 +113,7 @@ impl GoldenChain {
         }
     }
 
-    /// Whole IP packets that arrive for the first time, in Mbit/s.
+    /// Throughput of whole IP packets that arrive for the first time, in Mbit/s.
     fn simulate(&self, Cell { hops, window, .. }: Cell, seed: RunSeed, seconds: u64) -> f64 {
         let config = MeshConfig {
             positions: (0..=hops).map(|i| Position { x_m: SPACING_M * i as f64, y_m: 0.0 }).collect(),
@@ -140,7 +139,7 @@ impl GoldenChain {
         };
         let stop = StopRule::At(warmup + SimTime::from_millis(1000 * seconds));
         let network = Network { warmup, ..Network::new(flows, topology, stop, seed) };
-        let statistics = simulate(network, (), (), &AtomicBool::new(false)).expect("nobody cancels");
+        let statistics = simulate(network, (), (), &AtomicBool::new(false)).expect("nothing cancels it");
         let delivered = statistics.flows[0].segments_delivered;
         delivered as f64 * f64::from(PACKET_BYTES) * 8.0 / statistics.duration.as_secs_f64() / 1e6
     }

@@ -9,7 +9,7 @@ use crossfade_sim::{Network, OneHop, SenderGate, Shortcuts, StopRule, simulate};
 use crossfade_transport::{Flavour, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
-/// Times may differ by so much.
+/// Tolerance of times in microseconds.
 const TIME_TOLERANCE_US: i64 = 2;
 
 /// One file of golden sends with its loss patterns.
@@ -18,7 +18,7 @@ pub struct GoldenTrace {
     variant: Variant,
     limited_transmit: bool,
     patterns: Patterns,
-    /// The rows of each pattern, in the order of the file.
+    /// Rows of each pattern, in the order of the file.
     cases: Vec<(String, Vec<SendRow>)>,
 }
 
@@ -39,12 +39,12 @@ impl GoldenTrace {
         Ok(Self { name: name.to_owned(), variant, limited_transmit, patterns, cases })
     }
 
-    /// How many segments each connection sends.
+    /// Number of segments that each connection sends.
     pub fn npackets(&self) -> u64 {
         self.patterns.npackets
     }
 
-    /// Simulates every pattern and compares.
+    /// Simulates every pattern and compares it.
     pub fn verify(&self) -> Vec<CaseReport> {
         self.patterns.list.iter().map(|pattern| self.verify_pattern(pattern)).collect()
     }
@@ -60,7 +60,7 @@ impl GoldenTrace {
     }
 
     fn simulate(&self, pattern: &Pattern, shortcuts: Shortcuts) -> Vec<SendRow> {
-        let drops = DropList::new(pattern.drops.clone()).expect("checked when it was read");
+        let drops = DropList::new(pattern.drops.clone()).expect("the parser has checked the drops");
         let config = connection(self.variant, self.limited_transmit, self.patterns.npackets, drops);
         let mut sends = Sends::default();
         let network = Network { shortcuts, ..config.into() };
@@ -69,11 +69,11 @@ impl GoldenTrace {
     }
 }
 
-/// The link of the golden traces.
+/// Rate of the golden traces' link in bit/s.
 const RATE_BPS: f64 = 10e6;
 const PACKET_SIZE: u32 = 1000;
 
-/// The connection of the golden traces.
+/// Configuration of the golden traces' connection.
 fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: DropList) -> OneHop {
     let ms = SimTime::from_millis(1);
     let hop = |loss| HopConfig { rate_bps: Some(RATE_BPS), delay: ms * 20, queue_limit: None, loss };
@@ -90,16 +90,16 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
         forward: hop(Box::new(drops)),
         reverse: hop(Box::new(Lossless)),
         warmup: SimTime::ZERO,
-        // To the last event: the sender goes on until its last acknowledgement has come, whatever the receiver has.
+        // Run to the last event: the sender continues until its last acknowledgement arrives.
         stop: StopRule::At(SimTime::MAX),
     }
 }
 
-/// Keeps the sends.
+/// Observer that keeps the sends.
 #[derive(Default)]
 struct Sends {
     rows: Vec<SendRow>,
-    /// When the link has transmitted each of them: a loss is told then.
+    /// Time at which the link has transmitted each send, when a loss is reported.
     ends: Vec<SimTime>,
 }
 

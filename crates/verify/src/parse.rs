@@ -1,4 +1,4 @@
-//! The texts of golden traces.
+//! Parser of golden traces.
 
 use crossfade_channel::DropList;
 use crossfade_transport::Variant;
@@ -6,13 +6,13 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// A golden folder that can't be read. One line, naming the place.
+/// Golden folder that cannot be read, reported in one line with the place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {problem}")]
 pub struct GoldenError {
-    /// The file, with the line if there is one.
+    /// File, with the line if there is one.
     pub place: String,
-    /// What is wrong with it, and what is allowed.
+    /// Problem, and what is allowed.
     pub problem: String,
 }
 
@@ -24,7 +24,7 @@ impl GoldenError {
     }
 }
 
-/// An index beyond any trace that a person would keep; larger ones are misprints.
+/// Largest index in a trace; larger ones are assumed to be misprints.
 const MAX_PACKETS: u64 = 1_000_000;
 
 #[derive(Deserialize)]

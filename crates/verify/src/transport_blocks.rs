@@ -1,4 +1,4 @@
-//! Transport block sizes of another program.
+//! Comparison of transport block sizes with those of another program.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;

@@ -1,4 +1,4 @@
-//! Antenna weights of another program.
+//! Comparison of antenna weights with those of another program.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;

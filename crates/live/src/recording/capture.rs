@@ -1,4 +1,4 @@
-//! What a host's network device saw, as a pcap file.
+//! Packets seen by a host's network device, as a pcap file.
 
 use crate::error::{LiveError, Trying};
 use crossfade_core::SimTime;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Capture {
     file: Mutex<BufWriter<File>>,
-    /// Bytes of each packet that are kept.
+    /// Number of bytes kept of each packet.
     snaplen: u32,
 }
 
@@ -26,19 +26,19 @@ impl Capture {
         Ok(Self { file: Mutex::new(file), snaplen: u32::MAX })
     }
 
-    /// One that keeps no more of each packet.
+    /// Limits the number of bytes kept of each packet.
     pub(super) fn cut_to(self, snaplen: u32) -> Self {
         Self { snaplen, ..self }
     }
 
-    /// Adds a packet that was seen at `at`. What cannot be written is told at the end, by `flush`.
+    /// Adds a packet seen at `at`. Write errors are reported at the end, by `flush`.
     pub(super) fn packet(&self, at: SimTime, packet: &[u8]) {
         let (nanos, length) = (at.as_nanos(), packet.len() as u32);
         let seconds = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32];
         let kept = length.min(self.snaplen);
         let head = [seconds[0], seconds[1], kept, length].map(u32::to_ne_bytes).concat();
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full disk fails again when it is flushed.
+        // A full disk fails again at the flush.
         let _ = file.write_all(&head).and_then(|()| file.write_all(&packet[..kept as usize]));
     }
 

@@ -1,12 +1,12 @@
-//! What stands in a journal.
+//! Entries of a journal.
 
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Ecn, Parcel, Push};
 
-/// Bytes of an entry.
+/// Size of an entry in bytes.
 pub(super) const ENTRY: usize = 24;
 
-/// What became of a packet that left.
+/// Fate of a packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet came out.
@@ -27,10 +27,10 @@ impl From<Departure> for Fate {
     }
 }
 
-/// Something that passed between a medium and its pump.
+/// Event between a medium and its pump.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Entry {
-    /// A packet was pushed.
+    /// A packet was pushed into the medium.
     Arrival {
         /// Time at which the packet was pushed.
         at: SimTime,
@@ -38,20 +38,20 @@ pub enum Entry {
         port: u8,
         /// The packet.
         parcel: Parcel,
-        /// What the medium said.
+        /// Response of the medium.
         fate: Push,
     },
-    /// A packet left.
+    /// A packet left the medium.
     Departure {
-        /// When, by the medium.
+        /// Time by the medium.
         at: SimTime,
-        /// When it was handed to the host; the same as `at` where it was not.
+        /// Time of the handover to the host; equal to `at` if there was none.
         handed_over: SimTime,
         /// Port at which it left.
         port: u8,
         /// Id of its parcel.
         id: u32,
-        /// Whether it came out, or was lost.
+        /// Whether the packet came out, or was lost.
         fate: Fate,
         /// Whether it was marked "congestion experienced".
         is_ce: bool,
@@ -64,13 +64,13 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// When it was, by the medium.
+    /// Time of the entry by the medium.
     pub fn at(&self) -> SimTime {
         let (Self::Arrival { at, .. } | Self::Departure { at, .. } | Self::End { at }) = *self;
         at
     }
 
-    /// Flags, port, lane, a byte of nothing, id, time, then twice 32 or once 64 bits; the least byte first.
+    /// Encodes flags, port, lane, a zero byte, id and time, then twice 32 or once 64 bits, in little-endian order.
     pub(super) fn encode(self, lane: u8) -> [u8; ENTRY] {
         let (tag, port, id, at, rest): (u8, u8, u32, SimTime, u64) = match self {
             Self::Arrival { at, port, parcel, fate } => {
@@ -96,7 +96,7 @@ impl Entry {
         bytes
     }
 
-    /// The entry and its lane, if these bytes are one.
+    /// Decodes an entry and its lane; `None` for invalid bytes.
     pub(super) fn decode(bytes: &[u8; ENTRY]) -> Option<(u8, Self)> {
         let [flags, port, lane, ..] = *bytes;
         let id = u32::from_le_bytes(bytes[4..8].try_into().ok()?);

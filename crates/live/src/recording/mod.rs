@@ -1,4 +1,4 @@
-//! What is kept of a run: a journal, and captures of what both hosts saw.
+//! Recordings of a run: a journal, and captures at both hosts.
 
 mod capture;
 mod entry;
@@ -18,52 +18,48 @@ use std::fs::File;
 use std::sync::Arc;
 use writer::{JournalFile, Lane};
 
-/// What is to be kept of a run.
+/// Recordings to make of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     journal: Option<Arc<JournalFile>>,
-    /// What the first host saw, and what the second did.
+    /// Captures at the first and the second host.
     captures: Option<[Arc<Capture>; 2]>,
-    /// What entered.
+    /// Capture of the packets that entered.
     packets: Option<Arc<Capture>>,
 }
 
 impl Recording {
-    /// With a journal in `file`. `header` is a text that says what the links were made of; it comes back with
-    /// [`Journal::header`].
+    /// Adds a journal in `file`. `header` describes the links and is returned by [`Journal::header`].
     ///
-    /// # Errors
-    /// The file cannot be written.
+    /// # Errors The file cannot be written.
     pub fn with_journal(mut self, file: File, header: &str) -> Result<Self, LiveError> {
         self.journal = Some(Arc::new(JournalFile::new(file, header)?));
         Ok(self)
     }
 
-    /// With pcap files (nanoseconds, raw IP) of what the first host saw, and what the second did.
+    /// Adds pcap files (nanoseconds, raw IP) at the first and the second host.
     ///
-    /// # Errors
-    /// A file cannot be written.
+    /// # Errors A file cannot be written.
     pub fn with_captures(mut self, files: [File; 2]) -> Result<Self, LiveError> {
         let [first, second] = files.map(Capture::new);
         self.captures = Some([Arc::new(first?), Arc::new(second?)]);
         Ok(self)
     }
 
-    /// With the first `snaplen` bytes of each packet that enters a medium of both directions, in the order of the journal, for
-    /// [`Packets`] to read.
+    /// Adds the first `snaplen` bytes of each packet that enters a medium of both directions, in the order of the
+    /// journal, for [`Packets`] to read.
     ///
-    /// # Errors
-    /// The file cannot be written.
+    /// # Errors The file cannot be written.
     pub fn with_packets(mut self, file: File, snaplen: u32) -> Result<Self, LiveError> {
         self.packets = Some(Arc::new(Capture::new(file)?.cut_to(snaplen)));
         Ok(self)
     }
 
-    /// For the pump number `lane`; a pump that is alone has both hosts.
+    /// Recorder of pump number `lane`; a single pump serves both hosts.
     pub(crate) fn recorder(&self, lane: u8, is_shared: bool) -> Recorder {
         let journal = self.journal.as_ref().map(|journal| Lane::new(Arc::clone(journal), lane));
         let captures = self.captures.as_ref().map(|[first, second]| {
-            // A shared medium has the ports 0 and 1 of both hosts; a link of the reverse path enters at the second.
+            // A shared medium has the ports 0 and 1 of both hosts; packets enter a reverse link at the second host.
             let mut files = [Arc::clone(first), Arc::clone(second)];
             if !is_shared && lane == 1 {
                 files.reverse();
@@ -74,7 +70,7 @@ impl Recording {
         Recorder { journal, captures, packets }
     }
 
-    /// Writes what is still in memory.
+    /// Writes buffered data.
     pub(crate) fn finish(&mut self, events: &str) -> Result<(), LiveError> {
         if let Some(journal) = self.journal.take() {
             journal.finish(events)?;
@@ -84,21 +80,21 @@ impl Recording {
     }
 }
 
-/// What one pump keeps.
+/// Recorder of one pump.
 pub(crate) struct Recorder {
     journal: Option<Lane>,
-    /// By port of the medium.
+    /// Captures by port of the medium.
     captures: Option<[Arc<Capture>; 2]>,
     packets: Option<Arc<Capture>>,
 }
 
 impl Recorder {
-    /// Whether it looks at the bytes of packets.
+    /// Whether packet bytes are recorded.
     pub(crate) fn captures(&self) -> bool {
         self.captures.is_some() || self.packets.is_some()
     }
 
-    /// A packet has entered at `port`.
+    /// Records a packet that entered at `port`.
     pub(crate) fn arrival(
         &mut self,
         at: SimTime,
@@ -120,7 +116,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A packet has left at `port`, and was handed over at `now`.
+    /// Records a packet that left at `port` and was handed over at `now`.
     pub(crate) fn departure(
         &mut self,
         at: SimTime,
@@ -146,7 +142,7 @@ impl Recorder {
         }
     }
 
-    /// Nothing comes after `now`.
+    /// Records the end at `now`.
     pub(crate) fn end(&mut self, now: SimTime) -> Result<(), LiveError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         journal.add(Entry::End { at: now });

@@ -1,17 +1,16 @@
-//! The packets that entered, beside a journal that says when.
+//! Reader of the packets that entered; the journal has their times.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// What [`Recording::with_packets`](super::Recording::with_packets) wrote, packet by packet.
+/// Packets written by [`Recording::with_packets`](super::Recording::with_packets), in order.
 #[derive(Debug)]
 pub struct Packets(BufReader<File>);
 
 impl Packets {
-    /// From the first packet on.
+    /// Opens the file at its first packet.
     ///
-    /// # Errors
-    /// The file cannot be read.
+    /// # Errors The file cannot be read.
     pub fn new(mut file: File) -> io::Result<Self> {
         file.seek(SeekFrom::Start(24))?;
         Ok(Self(BufReader::with_capacity(1 << 20, file)))
@@ -21,7 +20,7 @@ impl Packets {
 impl Iterator for Packets {
     type Item = Vec<u8>;
 
-    /// The first bytes of the next packet: those that were kept.
+    /// Kept bytes of the next packet.
     fn next(&mut self) -> Option<Vec<u8>> {
         let mut head = [0; 16];
         self.0.read_exact(&mut head).ok()?;

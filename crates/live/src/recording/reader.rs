@@ -1,17 +1,17 @@
-//! Reads a journal.
+//! Reader of journals.
 
 use super::entry::{ENTRY, Entry};
 use super::writer::{ENTRIES, EVENTS, HEADER, MAGIC, TRAILER};
 use crossfade_core::{SimTime, crc32};
 use thiserror::Error;
 
-/// No run takes 100 years; a delay after that can still be told in nanoseconds.
+/// Upper limit of times in a journal, 100 years, so that later delays still fit in nanoseconds.
 const LATEST: SimTime = SimTime::from_millis(100 * 366 * 86_400_000);
 
-/// What is wrong with a journal.
+/// Defect of a journal.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum JournalError {
-    /// The file does not begin as a journal does.
+    /// The file does not start like a journal.
     #[error("not a journal of crossfade live")]
     NotAJournal,
     /// A block whose checksum is wrong: the bytes of the journal were changed.
@@ -22,22 +22,21 @@ pub enum JournalError {
     CutShort(usize),
 }
 
-/// What was kept of a run.
+/// Content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
-    /// What the links were made of, in the words of whoever recorded it.
+    /// Description of the links, as given to the recording.
     pub header: String,
-    /// What each pump did, in order of time.
+    /// Entries of each pump, in order of time.
     pub lanes: Vec<Vec<Entry>>,
-    /// What the hosts did, as CSV.
+    /// Events of the hosts, as CSV.
     pub events: String,
 }
 
 impl Journal {
-    /// Reads the bytes of a journal; every one of them is checked.
+    /// Parses a journal and checks every byte.
     ///
-    /// # Errors
-    /// They are not a journal, or not all of it, or not what was written.
+    /// # Errors The bytes are not a journal, or truncated, or damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
         let mut rest = bytes.strip_prefix(MAGIC).ok_or(JournalError::NotAJournal)?;
         let text =
@@ -57,7 +56,7 @@ impl Journal {
                         let (lane, entry) = Entry::decode(chunk).ok_or(JournalError::Damaged(at))?;
                         let lane = usize::from(lane);
                         lanes.resize(lanes.len().max(lane + 1), Vec::new());
-                        // Links need not expect that time runs backwards, or that it comes to its end.
+                        // Links may assume that time neither runs backwards nor reaches its maximum.
                         let before = lanes[lane].last().map(Entry::at);
                         if before.is_some_and(|before| before > entry.at()) || entry.at() > LATEST {
                             return Err(damaged);
@@ -75,7 +74,7 @@ impl Journal {
     }
 }
 
-/// The kind and content of the first block, and what comes after it.
+/// Kind and content of the first block, and the rest.
 fn block(rest: &[u8], at: usize) -> Result<(u8, &[u8], &[u8]), JournalError> {
     let cut_short = JournalError::CutShort(at);
     let (head, after) = rest.split_first_chunk::<5>().ok_or(cut_short.clone())?;
@@ -97,7 +96,7 @@ mod tests {
     use std::fs::File;
     use std::path::PathBuf;
 
-    /// A file of this test, removed when it is.
+    /// Temporary file of this test, removed on drop.
     struct Scratch(PathBuf);
 
     impl Drop for Scratch {
@@ -106,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A journal of so many packets.
+    /// A journal with this number of packets.
     fn written(packets: u32) -> Vec<u8> {
         let name = format!("crossfade-journal-{}-{packets}", std::process::id());
         let path = Scratch(std::env::temp_dir().join(name));
@@ -158,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_altered_byte_is_found_wherever_it_is() {
-        // Each bit of a small one, and every length; bytes of a large one that has many blocks.
+        // Every bit and every length of a small journal; bytes of a large one with many blocks.
         let small = written(20);
         for place in 0..small.len() {
             for bit in 0..8 {

@@ -1,4 +1,4 @@
-//! Writes a journal, from several threads.
+//! Writer of journals, usable from several threads.
 
 use super::entry::{ENTRY, Entry};
 use crate::error::{LiveError, Trying};
@@ -7,22 +7,22 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The first bytes of a journal: what it is, and the version of its format.
+/// First bytes of a journal: its format and version.
 pub(super) const MAGIC: &[u8; 20] = b"crossfade journal 1\n";
 
-/// Kinds of blocks. A block is its kind, the length of its content (32 bits, the least byte first), the
-/// content, and the CRC-32 of all that.
+/// Kinds of blocks. A block is its kind, the length of its content (32 bits, little-endian), the content, and the
+/// CRC-32 of all these.
 pub(super) const HEADER: u8 = b'H';
 pub(super) const ENTRIES: u8 = b'E';
-/// What the hosts did, as CSV.
+/// Events of the hosts, as CSV.
 pub(super) const EVENTS: u8 = b'C';
-/// Has the number of entries, and ends the file.
+/// Number of entries; ends the file.
 pub(super) const TRAILER: u8 = b'Z';
 
-/// Entries are written when they fill so many bytes.
+/// Size in bytes of buffered entries at which they are written.
 const BLOCK: usize = 2048 * ENTRY;
 
-/// A journal that is being written.
+/// Journal being written.
 #[derive(Debug)]
 pub(crate) struct JournalFile(Mutex<(File, u64)>);
 
@@ -49,7 +49,7 @@ impl JournalFile {
         file.0.write_all(&block).trying_to(WRITE)
     }
 
-    /// Writes the number of entries, by which a reader knows that the journal is whole.
+    /// Writes the number of entries, by which a reader recognises a complete journal.
     pub(super) fn finish(&self, events: &str) -> Result<(), LiveError> {
         self.write(EVENTS, events.as_bytes(), 0)?;
         let entries = self.lock().1;
@@ -60,7 +60,7 @@ impl JournalFile {
 
 const WRITE: &str = "write the journal";
 
-/// What one thread writes.
+/// Entries of one thread.
 pub(super) struct Lane {
     journal: Arc<JournalFile>,
     number: u8,
@@ -76,7 +76,7 @@ impl Lane {
         self.block.extend(entry.encode(self.number));
     }
 
-    /// Writes what there is, if it is much.
+    /// Writes the buffered entries if they fill a block.
     pub(super) fn flush(&mut self) -> Result<(), LiveError> {
         if self.block.len() >= BLOCK { self.write() } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! Threads, devices and namespaces of an emulation: which there are, and that none is left.
+//! Threads, devices and namespaces of an emulation: their number, and that none remains.
 
 use crate::Case;
 use crate::ping::ping;

@@ -1,4 +1,4 @@
-//! The arrivals of a live run, once more, in simulated time.
+//! Replay of the arrivals of a live run in simulated time.
 
 use crossfade_core::SimTime;
 use crossfade_link::{Decorator, Departure, Link, Parcel, Push};

@@ -1,4 +1,4 @@
-//! Links of satellites, and a record of one: in real time what they are in simulated time.
+//! Satellite links, and a recording of one: real time and simulated time give equal results.
 
 use crate::Case;
 use crate::ping::ping;

@@ -1,4 +1,4 @@
-//! The same for a user without privileges, in a user namespace.
+//! The live cases as a user without privileges, in a user namespace.
 
 use crate::Case;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -11,9 +11,9 @@ use std::process::{Command, ExitCode};
 
 pub(crate) const ALL: &[Case] = &[("the_same_without_root", the_same_without_root)];
 
-/// Set for the process that has no privileges.
+/// Environment variable that marks the process without privileges.
 const CHILD: &str = "CROSSFADE_LIVE_WITHOUT_ROOT";
-/// How that process says that it could do nothing.
+/// Exit status with which that process reports that it was skipped.
 const SKIPPED: u8 = 77;
 /// Nobody, on any system.
 const NOBODY: u32 = 65534;
@@ -22,7 +22,7 @@ fn is_child() -> bool {
     env::var_os(CHILD).is_some()
 }
 
-/// The process without privileges ends when the other does, however that ends.
+/// Ends the process without privileges when its parent ends.
 pub(crate) fn end_with_parent() {
     if is_child() {
         set_parent_process_death_signal(Some(Signal::KILL)).unwrap();

@@ -1,4 +1,4 @@
-//! What stands around the hop that carries the data: the reverse path, and a wired segment.
+//! Surroundings of the hop that carries the data: the reverse path, and a wired segment.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -9,12 +9,12 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_transport::Releases;
 
-/// What stands around the hop that carries the data, a link or a cell.
+/// Surroundings of the hop that carries the data, which is a link or a cell.
 #[derive(Clone, Debug)]
 pub struct Around {
-    /// The wireless link, on the way of the acknowledgements.
+    /// Wireless link that carries the acknowledgements.
     pub reverse: HopSetup,
-    /// The wired segment before the wireless link, and on the reverse path.
+    /// Wired segment in front of the wireless link, and its counterpart on the reverse path.
     pub wired: Option<[HopSetup; 2]>,
 }
 
@@ -23,39 +23,39 @@ pub struct Around {
 pub struct WirelessLink<'a> {
     /// Scenario table that describes the link.
     pub table: &'static str,
-    /// The table of its channel.
+    /// Scenario table that describes the link's channel.
     pub channel: &'static str,
-    /// What it is.
+    /// The link itself.
     pub hop: &'a HopSetup,
 }
 
-/// The hop that carries the data, as what stands around it knows it.
+/// Properties of the hop that carries the data, as its surroundings need them.
 pub(super) struct Forward {
-    /// How long a segment of a handshake takes there that waits for nothing, and back where that goes through the same medium.
+    /// Idle transit time of a handshake segment over the hop, and of its answer if that uses the same medium.
     pub(super) ways: [SimTime; 2],
-    /// How much may wait.
+    /// Queue limit of the hop.
     pub(super) limit: Option<QueueLimit>,
-    /// What it carries.
+    /// Packets that the hop carries.
     pub(super) data: Packets,
-    /// What carries the acknowledgements, where it is the other direction of a satellite link.
+    /// Direction of a satellite link that carries the acknowledgements, if there is one.
     pub(super) satellite: Option<SatelliteSetup>,
 }
 
 impl Around {
-    /// How long a packet of `bytes` and its answer of `answer_bytes` take around the hop that carries the data.
+    /// Idle transit time of a packet of `bytes` and its answer of `answer_bytes` over the hop.
     pub(super) fn transit(&self, bytes: u32, answer_bytes: u32) -> SimTime {
         let wired =
             self.wired.as_ref().map(|[there, back]| there.transit(bytes) + back.transit(answer_bytes));
         self.reverse.transit(answer_bytes) + wired.unwrap_or_default()
     }
 
-    /// The wireless link on the reverse path.
+    /// Wireless link of the reverse path.
     pub(super) fn wireless_link(&self) -> WirelessLink<'_> {
         WirelessLink { table: "reverse", channel: "reverse.channel", hop: &self.reverse }
     }
 }
 
-/// Fills in the defaults of the reverse path and of the wired parts, over which flows shake hands.
+/// Fills in the defaults of the reverse path and the wired segment, and computes the handshakes of the flows.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     flows: &mut [FlowSetup],
@@ -70,7 +70,7 @@ pub(super) fn resolve(
         headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
         ..data
     };
-    // What goes back through the same medium takes no link, and the scenario says nothing of one.
+    // Acknowledgements over the same medium use no link, and the scenario describes none.
     let mut none = Reverse::default();
     let table = if way_back > SimTime::ZERO { &mut none } else { &mut scenario.reverse };
     let reverse = table.resolve(satellite, acks, slot, files)?;
@@ -94,7 +94,7 @@ pub(super) fn resolve(
     Ok(Around { reverse, wired })
 }
 
-/// Refuses flows whose packets the queue never lets in; one for those of the link was checked before.
+/// Refuses flows with packets larger than the queue limit; the limit of the link was checked before.
 fn check_queue(
     flows: &[FlowSetup],
     limit: Option<QueueLimit>,

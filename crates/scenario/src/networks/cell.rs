@@ -10,27 +10,27 @@ use crate::tables::{CellModel, Channel, FlowSetup, Link, Phy, Queue, Radio, Reve
 use crossfade_cell::{CellConfig, UplinkConfig};
 use crossfade_core::SimTime;
 
-/// A cell, in which acknowledgements take its uplink, or each user has a link of its own on the reverse path.
+/// Cell with acknowledgements on its uplink, or on one reverse link per user.
 #[derive(Clone, Debug)]
 pub struct CellSetup {
     /// The downlink.
     pub model: CellModel,
-    /// The reverse path, which with an uplink loses nothing and takes no time, and the wired segment that users share.
+    /// Reverse path, without loss and delay if there is an uplink, and the wired segment shared by the users.
     pub around: Around,
 }
 
 impl CellSetup {
-    /// How long a packet takes that waits for a slot of the downlink alone.
+    /// Transit time of a packet that waits only for a slot of the downlink.
     pub fn way_of_data(&self) -> SimTime {
         way_of_data(&self.model.config)
     }
 
-    /// How long a packet takes on the uplink that waits for its grant and a slot alone; no time without an uplink.
+    /// Transit time of a packet that waits only for its grant and a slot of the uplink; zero without an uplink.
     pub fn way_of_acks(&self) -> SimTime {
         way_of_acks(&self.model.config)
     }
 
-    /// The links on the reverse path of users, where there is no uplink.
+    /// Reverse link of each user; `None` with an uplink.
     pub fn reverse(&self) -> Option<&HopSetup> {
         self.model.config.uplink.is_none().then_some(&self.around.reverse)
     }
@@ -41,20 +41,20 @@ impl CellSetup {
     }
 }
 
-/// The longest wait for a slot of the downlink, and that.
+/// Longest wait for a slot of the downlink, plus that slot.
 fn way_of_data(config: &CellConfig) -> SimTime {
     let gap = config.uplink.as_ref().map_or(1, |uplink| uplink.pattern.longest_gap(false));
     config.slot * (gap + 1)
 }
 
-/// The grant, the longest wait for a slot of the uplink, and that.
+/// Grant time, longest wait for a slot of the uplink, and that slot.
 fn way_of_acks(config: &CellConfig) -> SimTime {
     let way =
         |uplink: &UplinkConfig| uplink.grant_delay + config.slot * (uplink.pattern.longest_gap(true) + 1);
     config.uplink.as_ref().map_or(SimTime::ZERO, way)
 }
 
-/// Fills in the defaults of a cell, which stands in the place of the link.
+/// Fills in the defaults of a cell, which replaces the link.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -81,7 +81,7 @@ pub(super) fn resolve(
     let mut alone = Radio::default();
     let mut radios = users.radios(&mut scenario.flows, "cell.radio", &mut alone);
     let model = scenario.cell.resolve(slot, &mut radios, users.limit, files)?;
-    // What the flows say stands with them.
+    // The flows now hold the values of the common radio.
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let ways = [way_of_data(&model.config), way_of_acks(&model.config)];
     let ahead = Forward { ways, limit: users.limit, data: users.packets(), satellite: None };

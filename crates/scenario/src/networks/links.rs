@@ -1,4 +1,4 @@
-//! Links in a row: `[link]`, `[reverse]`, `[wired]`, and what else says of them.
+//! Links in series: `[link]`, `[reverse]`, `[wired]` and related tables.
 
 use super::around::{self, Around, Forward};
 use crate::error::ScenarioError;
@@ -15,13 +15,13 @@ use crossfade_core::SimTime;
 /// A path of links.
 #[derive(Clone, Debug)]
 pub struct LinksSetup {
-    /// How senders meet the first link.
+    /// Gate of the senders at the first link.
     pub gate: Gate,
-    /// The wireless link, on the way of the data.
+    /// Wireless link that carries the data.
     pub forward: HopSetup,
-    /// The reverse path, and the wired segment.
+    /// Reverse path and wired segment.
     pub around: Around,
-    /// How many frames a run of method phy has.
+    /// Number of frames in a run of method phy.
     pub frames: u64,
 }
 
@@ -32,7 +32,7 @@ impl LinksSetup {
     }
 }
 
-/// Fills in the defaults of links in a row.
+/// Fills in the defaults of links in series.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -48,13 +48,13 @@ pub(super) fn resolve(
     if !in_products {
         return resolve_links(scenario, files, None);
     }
-    // A round trip takes no account of queues.
+    // The RTT excludes queueing, so a first pass without it suffices.
     let (common, links) = resolve_links(&mut scenario.clone(), files, None)?;
     let round_trips = common.flows.iter().map(|flow| links.round_trip(flow));
     resolve_links(scenario, files, round_trips.max())
 }
 
-/// Resolves the links; `round_trip` is the longest of packets that wait for nothing, if it is known.
+/// Resolves the links; `round_trip` is the longest idle RTT of a packet, if known.
 fn resolve_links(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -76,7 +76,7 @@ fn resolve_links(
             return Err(ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""));
         }
     };
-    // Asked before the size of packets is filled in.
+    // Checked before the packet size is filled in.
     let has_no_transport = scenario.has_no_transport();
     let packet_size = resolve_packet_size(scenario)?;
     let frames = scenario.run.resolve_frames(radio.is_some())?;
@@ -88,7 +88,7 @@ fn resolve_links(
             "too slow: a packet would take more than 1 h",
         ));
     }
-    // A drop-tail hop of whole packets at a constant rate: a sender can wait for its slots.
+    // A sender can wait for the slots of a drop-tail hop with whole packets at a constant rate.
     let Scenario { link, wired, .. } = &*scenario;
     let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size.0);
     let one_hop = wired.is_absent() && whole_packets && link.is_plain();
@@ -99,7 +99,7 @@ fn resolve_links(
     };
     let largest = largest_packet(&flows, packet_size.0, rate)?;
     let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
-    // Datagrams have no longer headers, either.
+    // Headers of datagrams are no longer than these.
     let of_tcp = flows.iter().filter_map(|flow| Some(flow.packet_size - flow.tcp()?.mss));
     let headers = of_tcp.min().unwrap_or(USUAL_HEADERS.min(usual));
     let data = Packets { usual, largest, headers, few, round_trip };
@@ -124,7 +124,7 @@ fn largest_packet(flows: &[FlowSetup], usual: u32, rate: Rate) -> Result<u32, Sc
     Ok(largest)
 }
 
-/// How many packets may be under way at once; `None` where no windows limit them.
+/// Maximum number of packets in flight; `None` if no window limits it.
 fn windows(flows: &[FlowSetup]) -> Option<u64> {
     let window = |flow: &FlowSetup| match &flow.traffic {
         TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max())),
@@ -133,8 +133,8 @@ fn windows(flows: &[FlowSetup]) -> Option<u64> {
     flows.iter().map(window).sum()
 }
 
-/// Whether each packet is so many frames of a physical layer, no more and no less, each sent once: then it fares
-/// as a whole packet does.
+/// Whether each packet fills a whole number of frames of a physical layer, each sent once; a packet is then lost like a
+/// whole one.
 fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
     let Scenario { phy, channel, link, .. } = scenario;
     let Some(frame_size) = link.frame_size else { return false };

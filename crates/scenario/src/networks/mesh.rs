@@ -9,7 +9,7 @@ use crate::tables::{Channel, FlowSetup, LONGEST_SLOT, Link, Phy, Reverse, Scenar
 use crossfade_core::SimTime;
 use crossfade_mac::MAX_MSDU_BYTES;
 
-/// Fills in the defaults of a mesh, which stands in the place of all links.
+/// Fills in the defaults of a mesh, which replaces all links.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -55,13 +55,13 @@ pub(super) fn resolve(
     Ok((OnNetwork { slot, packet_size: packet_size.0, flows }, mesh))
 }
 
-/// The round trip of a flow's segment and its acknowledgement that wait for nothing, of several flows the longest.
+/// Idle RTT of a flow's segment and its acknowledgement; the longest one if there are several flows.
 pub(super) fn round_trip(mesh: &MeshSetup, flow: &FlowSetup) -> SimTime {
     let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, flow.packet_size, flow.ack_size()));
     round_trips.max().unwrap_or_default() + flow.access_delay * 2
 }
 
-/// Refuses a packet that no frame has room for.
+/// Refuses packets too large for a frame.
 fn check_frame(key: &str, bytes: u32) -> Result<(), ScenarioError> {
     if bytes <= MAX_MSDU_BYTES {
         return Ok(());

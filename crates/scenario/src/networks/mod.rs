@@ -1,5 +1,5 @@
-//! What carries the packets of a scenario: a room for each kind, which resolves its own tables. Here stands which kind it
-//! is, and nothing that only one of them has.
+//! Networks that carry the packets of a scenario. Each submodule resolves the tables of one kind; this module selects
+//! the kind.
 
 mod around;
 mod cell;
@@ -22,7 +22,7 @@ use crate::tables::mesh::MeshSetup;
 use crate::tables::{FlowSetup, Gate, Scenario};
 use crossfade_core::SimTime;
 
-/// What carries packets.
+/// Network that carries the packets.
 #[derive(Clone, Debug)]
 pub enum NetworkSetup {
     /// A path of links.
@@ -37,10 +37,9 @@ pub enum NetworkSetup {
     Wlan(Box<WlanSetup>),
 }
 
-/// Fills in the defaults of the network of `scenario` and of its flows, and gives their model objects.
+/// Fills in the defaults of the network of `scenario` and of its flows, and returns their model objects.
 ///
-/// # Errors
-/// What is missing, out of range or contradictory.
+/// # Errors A key that is missing, out of range or contradictory.
 pub(crate) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -69,7 +68,7 @@ pub(crate) fn resolve(
 }
 
 impl NetworkSetup {
-    /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
+    /// Idle RTT of a flow's segment and its acknowledgement.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         match self {
             Self::Links(links) => links.round_trip(flow),
@@ -80,7 +79,7 @@ impl NetworkSetup {
         }
     }
 
-    /// How senders meet the first link.
+    /// Gate of the senders at the first link.
     pub fn gate(&self) -> Gate {
         match self {
             Self::Links(links) => links.gate,
@@ -88,7 +87,7 @@ impl NetworkSetup {
         }
     }
 
-    /// The wireless links that the scenario describes, on the way of the data first.
+    /// Wireless links of the scenario, the data's first.
     pub fn wireless_links(&self) -> Vec<WirelessLink<'_>> {
         match self {
             Self::Links(links) => {
@@ -101,7 +100,7 @@ impl NetworkSetup {
         }
     }
 
-    /// What stands around the hop that carries the data.
+    /// Surroundings of the hop that carries the data; `None` for a mesh.
     pub fn around(&self) -> Option<&Around> {
         match self {
             Self::Links(links) => Some(&links.around),

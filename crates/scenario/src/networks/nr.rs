@@ -12,24 +12,25 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
 use crossfade_nr::{Grants, NrConfig};
 
-/// An NR downlink; each user has a link of its own on the reverse path.
+/// NR downlink with one reverse link per user.
 #[derive(Clone, Debug)]
 pub struct NrSetup {
     /// The downlink.
     pub model: NrModel,
-    /// The links of the reverse path, and the wired segment that users share.
+    /// Reverse links, and the wired segment shared by the users.
     pub around: Around,
-    /// How many blocks a run of method phy has.
+    /// Number of transport blocks in a run of method phy.
     pub frames: u64,
 }
 
 impl NrSetup {
-    /// How long a packet takes that waits for a slot with data alone, at most.
+    /// Longest transit time of a packet that waits only for a slot with data.
     pub fn way_of_data(&self) -> SimTime {
         way_of_data(&self.model.config)
     }
 
-    /// How long a packet takes on the uplink that waits for an occasion, its grant and a slot alone; no time without an uplink.
+    /// Transit time of a packet that waits only for a request occasion, its grant and a slot of the uplink; zero
+    /// without an uplink.
     pub fn way_of_acks(&self) -> SimTime {
         way_of_acks(&self.model.config)
     }
@@ -40,7 +41,7 @@ impl NrSetup {
     }
 }
 
-/// Refuses queues and classes of flows, where there is no NR cell.
+/// Refuses queues and quality classes of flows outside an NR cell.
 pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     if !scenario.nr.is_absent() && scenario.wlan.is_absent() {
         return Ok(());
@@ -56,7 +57,7 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Fills in bearers and priorities of users whose flow has a class.
+/// Fills in bearers and priorities of users whose flow has a quality class.
 fn resolve_classes(scenario: &Scenario, users: &Users, model: &mut NrModel) -> Result<(), ScenarioError> {
     let mut number = 0;
     for ((name, flow), setup) in scenario.flows.iter().zip(&users.flows) {
@@ -75,7 +76,7 @@ fn resolve_classes(scenario: &Scenario, users: &Users, model: &mut NrModel) -> R
     Ok(())
 }
 
-/// The queue of a user that the table `key` gives.
+/// Queue of a user from the table `key`.
 fn resolve_queue(
     key: &str,
     queue: &mut Queue,
@@ -89,7 +90,7 @@ fn resolve_queue(
     Ok(found)
 }
 
-/// Fills in the queue of all users on the uplink.
+/// Fills in the uplink queue of all users.
 fn resolve_queue_up(
     scenario: &mut Scenario,
     users: &Users,
@@ -100,10 +101,10 @@ fn resolve_queue_up(
     let Some(stack) = config.stack.as_ref().filter(|_| !table.queue.is_absent()) else { return Ok(()) };
     let rate_bps = config.of_uplink(&stack.uplink).peak_bps();
     let found = resolve_queue("nr.uplink.queue", &mut table.queue, rate_bps, users.packets(), slot)?;
-    let uplink = &mut config.stack.as_mut().expect("there is one").uplink;
+    let uplink = &mut config.stack.as_mut().expect("an uplink needs the stack").uplink;
     uplink.queue = found.limit();
     if let QueueConfig::DropTail(_) = found {
-        // The same queue as that of the limit alone.
+        // A queue table with a limit alone is equivalent to the key limit.
         table.limit = std::mem::take(&mut table.queue).limit;
     } else {
         uplink.discipline = Some(found);
@@ -111,14 +112,14 @@ fn resolve_queue_up(
     Ok(())
 }
 
-/// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place.
+/// Fills in the downlink queues of users: that of `link`, replaced by a flow's own.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,
     model: &mut NrModel,
     slot: SimTime,
 ) -> Result<(), ScenarioError> {
-    // What a time is worth in bytes, where a discipline has one.
+    // Disciplines with a delay target need the rate to convert it to bytes.
     let (rate_bps, packets) = (model.config.peak_bps(), users.packets());
     let resolve = |table: &str, queue: &mut Queue| resolve_queue(table, queue, rate_bps, packets, slot);
     let common = resolve("link.queue", &mut scenario.link.queue)?;
@@ -137,7 +138,7 @@ fn resolve_queues(
     Ok(())
 }
 
-/// The longest wait for a slot with data, and that.
+/// Longest wait for a slot with data, plus that slot.
 fn way_of_data(config: &NrConfig) -> SimTime {
     let period = config.duplex.period();
     let with_data: Vec<u64> = (0..2 * period).filter(|slot| config.data_symbols(*slot) > 0).collect();
@@ -145,7 +146,7 @@ fn way_of_data(config: &NrConfig) -> SimTime {
     config.numerology.slot() * (gap + 1) + config.propagation
 }
 
-/// The longest wait for an occasion of a request, for the grant that it is answered with, for a slot of the uplink, and that.
+/// Longest wait for a request occasion, its grant and a slot of the uplink, plus that slot.
 fn way_of_acks(config: &NrConfig) -> SimTime {
     let Some(stack) = &config.stack else { return SimTime::ZERO };
     let uplink = &stack.uplink;
@@ -160,7 +161,7 @@ fn way_of_acks(config: &NrConfig) -> SimTime {
     config.numerology.slot() * (slots + 1) + config.propagation * ways
 }
 
-/// Fills in the defaults of an NR cell, which stands in the place of the link.
+/// Fills in the defaults of an NR cell, which replaces the link.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -192,7 +193,7 @@ pub(super) fn resolve(
     resolve_queues(scenario, &users, &mut model, slot)?;
     resolve_queue_up(scenario, &users, &mut model.config, slot)?;
     resolve_classes(scenario, &users, &mut model)?;
-    // What the flows say stands with them.
+    // The flows now hold the values of the common radio.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let frames = users.frames;
     let ahead = Forward {

@@ -1,4 +1,4 @@
-//! What a cell needs of flows and of `link`: users in the order of the flows, the limit of their queues, their radios.
+//! Users of a cell: their order by flows, queue limits and radios.
 
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -9,7 +9,7 @@ use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use std::collections::BTreeMap;
 
-/// Refuses the limit of a queue that is a time: a cell has no rate of its own.
+/// Refuses a queue limit given as a time, since a cell has no rate of its own.
 pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioError> {
     match queue.limit {
         Some(room @ Limit(Room::Time(_) | Room::Products(_))) => {
@@ -20,14 +20,14 @@ pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioErr
     }
 }
 
-/// The users of a cell, which are those of its flows.
+/// Users of a cell, one per sender of its flows.
 pub(super) struct Users {
     pub(super) flows: Vec<FlowSetup>,
     /// Limit of the queue of each user.
     pub(super) limit: Option<QueueLimit>,
-    /// How many frames a run of method phy has; 0 where there are none.
+    /// Number of frames in a run of method phy; 0 without frames.
     pub(super) frames: u64,
-    /// Packet size of flows that give none, in bytes, and the largest of all.
+    /// Packet size in bytes of flows that give none, and the largest packet size of all.
     pub(super) usual: u32,
     largest: u32,
 }
@@ -40,7 +40,7 @@ impl Users {
         files: &Files<'_>,
     ) -> Result<Self, ScenarioError> {
         let frames = scenario.run.resolve_frames(!scenario.nr.block.is_absent())?;
-        // Asked before the size of packets is filled in.
+        // Checked before the packet size is filled in.
         let has_no_transport = scenario.has_no_transport();
         let usual = resolve_packet_size(scenario)?.0;
         let mut flows = if has_no_transport {
@@ -68,8 +68,7 @@ impl Users {
         Ok(Self { flows, limit, frames, usual, largest })
     }
 
-    /// The radio of each flow, with its key and the number of its users; `alone`, of the table `key`, where no flow has a
-    /// table.
+    /// Radio of each flow, with its key and its number of users; without flows `alone`, the radio of the table `key`.
     pub(super) fn radios<'a>(
         &self,
         tables: &'a mut BTreeMap<String, Flow>,
@@ -86,7 +85,7 @@ impl Users {
         radios
     }
 
-    /// What is known of the packets of all flows.
+    /// Properties of the packets of all flows.
     pub(super) fn packets(&self) -> Packets {
         Packets {
             usual: self.usual,

@@ -16,12 +16,12 @@ use crossfade_mac::wlan::{BEST_EFFORT, Durations, WlanConfig, mpdu_overhead, sub
 pub struct WlanSetup {
     /// The network.
     pub model: WlanModel,
-    /// The wired segment; a reverse path that loses nothing and takes no time.
+    /// Wired segment; the reverse path has no loss and no delay of its own.
     pub around: Around,
 }
 
 impl WlanSetup {
-    /// How long a packet of `bytes` takes that finds the air idle.
+    /// Transit time of a packet of `bytes` that finds the medium idle.
     pub fn way(&self, bytes: u32) -> SimTime {
         way(&self.model.config, bytes)
     }
@@ -31,13 +31,13 @@ impl WlanSetup {
         self.way(flow.packet_size) + self.way(flow.ack_size()) + around + flow.access_delay * 2
     }
 
-    /// The station of a port, from 0.
+    /// Index of the station of a port, from 0.
     pub fn station(&self, port: u32) -> usize {
         (port as usize).saturating_sub(1) / self.model.config.categories.len()
     }
 }
 
-/// An interframe space, and a packet alone in the fastest mode of the first station.
+/// An interframe space, plus a packet alone in the fastest mode of the first station.
 fn way(config: &WlanConfig, bytes: u32) -> SimTime {
     let Some(mode) = config.stations.first().and_then(|station| station.modes.last()) else {
         return SimTime::ZERO;
@@ -47,7 +47,7 @@ fn way(config: &WlanConfig, bytes: u32) -> SimTime {
     category + mode.ppdu(mpdu, Durations::Standard)
 }
 
-/// Refuses keys of flows that say something of stations, where there are none.
+/// Refuses keys of flows about stations outside a Wi-Fi network.
 pub(super) fn refuse_stations(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, flow) in &scenario.flows {
         let given = [
@@ -63,7 +63,7 @@ pub(super) fn refuse_stations(scenario: &Scenario) -> Result<(), ScenarioError> 
     Ok(())
 }
 
-/// Fills in the defaults of a Wi-Fi network, which stands in the place of the links.
+/// Fills in the defaults of a Wi-Fi network, which replaces the links.
 pub(super) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,
@@ -95,8 +95,8 @@ pub(super) fn resolve(
     let places = places(scenario, &groups)?;
     let senders: usize = places.iter().map(|place| place.senders).sum();
     let categories = used(&places);
-    // The slot is the time of a packet at the highest rate of the first station, which is not known yet; nothing before the flows asks
-    // for it but spans in slots.
+    // The slot is the time of a packet at the first station's highest rate, which is not known yet. Before the flows
+    // are resolved only spans in slots need it.
     let packets =
         Packets { usual, largest: usual, headers: USUAL_HEADERS.min(usual), few: false, round_trip: None };
     let rough = SimTime::from_micros(100);
@@ -115,16 +115,16 @@ pub(super) fn resolve(
     Ok((OnNetwork { slot, packet_size: usual, flows }, WlanSetup { model, around }))
 }
 
-/// Where the senders of a flow are.
+/// Location of the senders of a flow.
 struct Place {
     senders: usize,
-    /// The group of stations; none of senders with stations of their own.
+    /// Index of the group of stations; `None` if each sender has a station of its own.
     group: Option<usize>,
     is_up: bool,
     category: usize,
 }
 
-/// Where the senders of the flows are, in their order.
+/// Locations of the senders, in the order of the flows.
 fn places(scenario: &mut Scenario, groups: &[(String, usize)]) -> Result<Vec<Place>, ScenarioError> {
     let alone =
         Place { senders: 1, group: (!groups.is_empty()).then_some(0), is_up: false, category: BEST_EFFORT };
@@ -167,7 +167,7 @@ fn place(table: &str, flow: &mut Flow, groups: &[(String, usize)]) -> Result<Pla
     Ok(Place { senders: senders.max(1), group, is_up, category })
 }
 
-/// The categories that are used, in their order.
+/// Access categories in use, in order.
 fn used(places: &[Place]) -> Vec<usize> {
     let mut categories: Vec<usize> = places.iter().map(|place| place.category).collect();
     categories.sort_unstable();
@@ -175,7 +175,7 @@ fn used(places: &[Place]) -> Vec<usize> {
     categories
 }
 
-/// Gives each flow its ports: the access point's is 0, and station n has one for each category.
+/// Assigns ports to the flows: port 0 is the access point's, and station n has one port per category.
 fn give_ends(
     flows: &mut [FlowSetup],
     places: &[Place],

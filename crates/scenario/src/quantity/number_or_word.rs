@@ -7,7 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A number, or a text that stands for one or has a unit.
+/// Written form: a number, or a text that stands for one or has a unit.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written<N> {
@@ -57,7 +57,7 @@ impl JsonSchema for Share {
     }
 }
 
-/// A number of retransmissions; `None` is without limit.
+/// A number of retransmissions; `None`: unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmissions(pub Option<u32>);
 
@@ -101,9 +101,9 @@ impl JsonSchema for Retransmissions {
 /// A window: a number of segments, or bytes of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// So many segments.
+    /// A number of segments.
     Segments(u32),
-    /// As many whole segments as these bytes hold.
+    /// Number of bytes, rounded down to whole segments.
     Bytes(u32),
 }
 
@@ -111,7 +111,7 @@ impl Window {
     const EXPECTS: &str = "a whole number, between 1 and 1000000, or a size such as \"64 KiB\"";
     const MOST: u32 = 1_000_000;
 
-    /// In segments of `mss` bytes, at least 1; `None` where that are too many.
+    /// Window in segments of `mss` bytes, at least 1; `None` if the number overflows.
     pub fn segments(self, mss: u32) -> Option<u32> {
         let segments = match self {
             Self::Segments(segments) => segments,
@@ -153,12 +153,12 @@ impl JsonSchema for Window {
     }
 }
 
-/// How many frames of a link with ARQ may be unacknowledged: a number, or so many bandwidth-delay products.
+/// Window of an ARQ sender: a number of frames, or of bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameWindow {
-    /// So many frames.
+    /// A number of frames.
     Frames(u32),
-    /// So many times the frames that the link sends from the start of a frame to its acknowledgement.
+    /// A multiple of the frames that the link sends from the start of a frame to its acknowledgement.
     Products(f64),
 }
 
@@ -167,8 +167,8 @@ impl FrameWindow {
         "a whole number, between 1 and 1048576, or a number of bandwidth-delay products such as \"2 bdp\"";
     const MOST: u32 = 1_048_576;
 
-    /// In frames of which `product` fit between the start of one and its acknowledgement, rounded up; `None` where that are
-    /// too many.
+    /// Window in frames, rounded up, if `product` frames make a bandwidth-delay product; `None` if the number
+    /// overflows.
     pub fn frames(self, product: f64) -> Option<u32> {
         match self {
             Self::Frames(frames) => Some(frames),
@@ -219,12 +219,12 @@ impl JsonSchema for FrameWindow {
     }
 }
 
-/// Where flows of a mesh begin.
+/// Sending node of flows in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromNode {
-    /// At this node.
+    /// This node.
     Node(u32),
-    /// At every node but the one that they go to.
+    /// Every node except the receiving one.
     Others,
 }
 
@@ -265,12 +265,12 @@ impl JsonSchema for FromNode {
     }
 }
 
-/// A limit of the congestion window: a number of segments, or so many for each hop of the round trip, or none.
+/// Limit of the congestion window: a number of segments, a number per hop of the round trip, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WindowLimit {
-    /// So many segments.
+    /// A number of segments.
     Segments(u32),
-    /// So many segments for each hop of the way there and back.
+    /// A number of segments per hop of the round trip.
     PerHop(f64),
     /// No limit.
     Unlimited,
@@ -281,7 +281,7 @@ impl WindowLimit {
                            1000, or \"unlimited\"";
     const MOST: u32 = 1_000_000;
 
-    /// In segments, over a round trip of so many hops; at least 1.
+    /// Limit in segments over a round trip of `round_trip_hops` hops; at least 1.
     pub fn segments(self, round_trip_hops: u32) -> u32 {
         match self {
             Self::Segments(segments) => segments,

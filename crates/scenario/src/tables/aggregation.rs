@@ -1,4 +1,4 @@
-//! Acknowledgements that go together.
+//! Aggregation of acknowledgements.
 
 use super::base::{absent, positive_time};
 use crate::error::{ScenarioError, join};
@@ -27,7 +27,7 @@ pub struct Aggregation {
 absent!(Aggregation);
 
 impl Aggregation {
-    /// What the table called `table` asks for.
+    /// Model of the aggregation in the table `table`.
     pub(crate) fn resolve(
         &mut self,
         table: &str,

@@ -248,20 +248,20 @@ pub struct Feedback {
 
 absent!(Arq, Feedback);
 
-/// The reverse path for acknowledgements and NAKs, with checked parameters.
+/// Reverse path for acknowledgements and NAKs, with checked parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackSetup {
-    /// Bit rate in bit/s; `None` takes no time to transmit.
+    /// Bit rate in bit/s; `None`: transmission takes no time.
     pub rate_bps: Option<f64>,
     /// Bytes of an acknowledgement or NAK.
     pub size: u32,
-    /// Propagation delay, and whatever else passes.
+    /// One-way delay, including processing.
     pub delay: SimTime,
-    /// The share that is lost.
+    /// Loss probability.
     pub loss: f64,
 }
 
-/// The times of a link that those of a protocol depend on.
+/// Times of a link on which those of an ARQ protocol depend.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameTimes {
     pub(crate) frame_time: SimTime,
@@ -323,7 +323,7 @@ impl Arq {
             ArqProtocol::RlpIs99 => arq::ArqProtocol::RlpIs99(self.rlp_is99(table)?),
             ArqProtocol::RlpNack => arq::ArqProtocol::RlpNack(self.rlp_nack(table, times)?),
         };
-        // The models check what the schema has checked; their parameters have the names of the keys.
+        // The models repeat checks of the schema; their parameters have the names of the keys.
         protocol.check().map_err(|error| {
             ScenarioError::key(
                 join(table, error.parameter),
@@ -337,7 +337,7 @@ impl Arq {
         self.max_retransmissions.get_or_insert(Retransmissions(None)).0
     }
 
-    /// The limit of a radio link protocol.
+    /// Retransmission limit of a radio link protocol.
     fn rlp_limit(&mut self, table: &str) -> Result<u32, ScenarioError> {
         const MOST: u32 = 1000;
         let limit = *self.max_retransmissions.get_or_insert(Retransmissions(Some(3)));
@@ -347,7 +347,7 @@ impl Arq {
         })
     }
 
-    /// The window of go-back-n or selective-repeat, in frames.
+    /// Window of go-back-n or selective-repeat, in frames.
     fn window(
         &mut self,
         table: &str,
@@ -362,7 +362,7 @@ impl Arq {
         })
     }
 
-    /// The timeout of a sender that waits for acknowledgements.
+    /// Timeout of a sender that waits for acknowledgements.
     fn timeout(
         &mut self,
         table: &str,
@@ -450,7 +450,7 @@ impl Arq {
     }
 }
 
-/// The value of a key, filled in with the `usual` one, among pairs of words and values.
+/// Value of a key, filled in with `usual`, from pairs of words and values.
 fn choice<K: Copy + PartialEq, V: Copy + PartialEq>(key: &mut Option<K>, usual: V, words: &[(K, V)]) -> V {
     let (word, value) = match *key {
         Some(given) => words.iter().find(|(word, _)| *word == given),
@@ -498,7 +498,7 @@ impl Feedback {
 }
 
 impl FeedbackSetup {
-    /// From the end of a frame until the sender has heard what the receiver says of it.
+    /// Time from the end of a frame until the sender has received the feedback on it.
     pub(crate) fn time(&self) -> SimTime {
         let transmission =
             self.rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.size, rate_bps));

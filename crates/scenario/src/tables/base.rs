@@ -1,18 +1,17 @@
-//! What the tables share: times within limits, and values as messages show them.
+//! Functions shared by the tables: bounded times, and values as messages show them.
 
 use crate::error::{ScenarioError, join};
 use crate::quantity::Span;
 use crossfade_core::SimTime;
 use serde_json::Value;
 
-/// Times of a scenario end here: far enough for any experiment, and sums of many of them fit [`SimTime`].
+/// Maximum time of a scenario: long enough for any experiment, and short enough that sums of many fit [`SimTime`].
 pub(crate) const LONGEST: SimTime = SimTime::from_millis(100 * 24 * 3600 * 1000);
 
-/// A packet takes at most this long to transmit, so that a queue of the largest window still fits
-/// [`SimTime`].
+/// Maximum transmission time of a packet, so that a queue of the largest window still fits [`SimTime`].
 pub(crate) const LONGEST_SLOT: SimTime = SimTime::from_millis(3600 * 1000);
 
-/// The absolute time of the span at `key`.
+/// Absolute time of the span at `key`.
 pub(crate) fn time(key: &str, span: Span, slot: SimTime) -> Result<SimTime, ScenarioError> {
     let time = span.0.resolve(slot);
     if time > LONGEST {
@@ -29,25 +28,25 @@ pub(crate) fn positive_time(key: &str, span: Span, slot: SimTime) -> Result<SimT
     }
 }
 
-/// A value of the scenario as it stands in messages: a whole number without a fraction, whatever it is kept as.
+/// A value as messages show it: a whole number has no fraction, whatever its type.
 pub(crate) fn json(value: impl serde::Serialize) -> Value {
     let value = serde_json::to_value(value).unwrap_or_default();
     let whole = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e15);
     whole.map_or(value, |number| (number as i64).into())
 }
 
-/// What a model refuses, "NAME = VALUE: must be so", with the table before the name.
+/// Converts an error of a model, "NAME = VALUE: must be so", to an error of the key in `table`.
 pub(crate) fn named(table: &str, error: &impl std::fmt::Display) -> ScenarioError {
     let text = error.to_string();
     let (what, problem) = text.split_once(": ").unwrap_or((&text, "cannot be"));
     ScenarioError::key(join(table, what), problem)
 }
 
-/// Whether nothing is said in a table.
+/// Adds to a table the test whether no key is given.
 macro_rules! absent {
     ($($table:ty),*) => {$(
         impl $table {
-            /// Whether nothing is said.
+            /// Whether no key is given.
             pub fn is_absent(&self) -> bool {
                 *self == Self::default()
             }

@@ -1,4 +1,4 @@
-//! BBR.
+//! Options of BBR.
 
 use super::base::{absent, json, time};
 use crate::error::ScenarioError;
@@ -75,7 +75,7 @@ pub enum FullPipe {
 absent!(Bbr);
 
 impl Bbr {
-    /// Fills in the defaults, if the congestion control is BBR's.
+    /// Fills in the defaults, if the congestion control is BBR.
     pub(crate) fn resolve(
         &mut self,
         control: CongestionControlKind,
@@ -122,7 +122,8 @@ impl Bbr {
         })
     }
 
-    /// Up to which round trip marks count, if they do. Without them nothing is said: the rows are older than these keys.
+    /// Largest minimum RTT at which marks count, if they do. Without marks the keys stay absent, so that older rows
+    /// keep their identity.
     fn resolve_ecn(&mut self, slot: SimTime) -> Result<Option<SimTime>, ScenarioError> {
         self.ecn.take_if(|given| !*given);
         if self.ecn.is_some() && self.profile != Some(Profile::Linux) {
@@ -158,7 +159,7 @@ impl Bbr {
         }
     }
 
-    /// What is usual stays unsaid: the rows of the draft's are older than these keys.
+    /// Default values stay absent, so that rows written before these keys existed keep their identity.
     fn resolve_version_3(&mut self) -> Result<(), ScenarioError> {
         self.profile.take_if(|given| *given == Profile::Draft);
         let is_linux = self.profile.is_some();

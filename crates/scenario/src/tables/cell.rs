@@ -183,29 +183,29 @@ pub enum AllocationWord {
 /// A slotted downlink with many users.
 #[derive(Clone, Debug)]
 pub struct CellModel {
-    /// Everything about it but its seed.
+    /// Configuration without the seed.
     pub config: CellConfig,
-    /// How many slots ahead channels are predicted, where that was said.
+    /// Prediction horizon in slots, if it is given.
     pub horizon_slots: Option<f64>,
-    /// Whether an error of predictions or a horizon was asked for.
+    /// Whether a prediction error or a horizon is given.
     pub is_prediction_given: bool,
-    /// What was recorded of channels, a flow each.
+    /// Recorded channels, by flow.
     pub recorded: Vec<Recorded>,
 }
 
 /// A recorded channel.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// The key of the file, which messages name.
+    /// Key of the file, for messages.
     pub key: String,
-    /// Until when it says something.
+    /// End of the recording.
     pub lasts: SimTime,
-    /// Whether it begins again.
+    /// Whether the recording repeats.
     pub repeats: bool,
 }
 
 impl Cell {
-    /// Fills in what the preset says, and gives the slot.
+    /// Fills in the preset's values, and returns the slot.
     pub(crate) fn resolve_slot(&mut self) -> Result<SimTime, ScenarioError> {
         let preset = *self.preset.get_or_insert(Preset::Wip);
         let (slot, symbols, bins, bin_width, carrier) = match preset {
@@ -226,8 +226,8 @@ impl Cell {
         }
     }
 
-    /// Fills in the defaults of a cell whose users are those of flows with these radios, each with the key of its table
-    /// and how many there are.
+    /// Fills in the defaults of a cell whose users have these radios: per flow the radio, the key of its table and the
+    /// number of users.
     pub(crate) fn resolve(
         &mut self,
         slot: SimTime,
@@ -310,7 +310,7 @@ impl Cell {
         })
     }
 
-    /// The error rates that somebody measured, with the name of their file, if there are.
+    /// Measured error rates with the name of their file, if there are any.
     fn resolve_table(&mut self, files: &Files<'_>) -> Result<Option<Measured>, ScenarioError> {
         let Some(FileName(name)) = &self.table else {
             return match self.block_sizes {
@@ -325,7 +325,7 @@ impl Cell {
 
     fn resolve_allocation(&mut self, slot: SimTime) -> Result<Allocation, ScenarioError> {
         if *self.allocation.get_or_insert(AllocationWord::Scheduled) == AllocationWord::Static {
-            // A sweep over the allocations has these keys in all of its points.
+            // In a sweep over allocations these keys are present at all points.
             (self.scheduler, self.candidates, self.window) = (None, None, None);
             return Ok(Allocation::Static);
         }

@@ -216,7 +216,7 @@ pub enum LossFormat {
     Lost,
 }
 
-/// What makes a channel with memory step.
+/// Clock that makes a channel with memory step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
@@ -251,24 +251,25 @@ const EXCLUSIVE: [(&str, &str); 16] = [
 /// The speed of light in a vacuum, in m/s.
 const LIGHT: f64 = 299_792_458.0;
 
-/// A speed and a Doppler frequency that differ by no more than this part say the same, rounded.
+/// Relative difference below which a speed and a Doppler frequency count as equal, to allow for rounding.
 const ROUNDED: f64 = 1e-3;
 
-/// How fast the gains of a channel change.
+/// Rate of change of a fading channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DopplerSetup {
-    /// The normalised Doppler frequency.
+    /// Normalised Doppler frequency f_d T.
     pub fd_t: f64,
-    /// The Doppler frequency in Hz, over the time of a step.
+    /// Doppler frequency in Hz, relative to the step of the channel.
     pub frequency_hz: f64,
-    /// The speed in m/s and the carrier in Hz that it follows from, where these are given.
+    /// Speed in m/s and carrier in Hz from which it follows, if given.
     pub speed_and_carrier: Option<(f64, f64)>,
 }
 
 impl Channel {
-    /// Fills in the defaults of the table called `table`.
+    /// Fills in the defaults of the table `table`.
     ///
-    /// Its steps in time are slots, or on a link with frames the times of frames; what it loses has usually `bytes`.
+    /// Its time steps are slots, or frame times on a link with frames; `bytes` is the usual size of its packets or
+    /// frames.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
@@ -341,8 +342,8 @@ impl Channel {
         }
     }
 
-    /// Puts `fd_t` in the place of speed and carrier, as the two say one thing, on a channel with steps of this time;
-    /// how fast its gains change, if they do.
+    /// Replaces speed and carrier by the equivalent `fd_t`, for a channel with steps of this time; returns the rate of
+    /// change of its gains, if they change.
     pub(super) fn settle_speed(
         &mut self,
         table: &str,
@@ -445,7 +446,7 @@ impl Channel {
         }
     }
 
-    /// How the signal-to-noise ratio moves from frame to frame, if it does.
+    /// Shadowing of the SNR from frame to frame, if there is any.
     pub(super) fn resolve_shadowing(
         &self,
         table: &str,
@@ -467,7 +468,7 @@ impl Channel {
         }
     }
 
-    /// `p_e` and `fd_t` of a fading channel, if that is how it is given.
+    /// `p_e` and `fd_t` of a fading channel, if it is given by them.
     fn fading(&self, table: &str) -> Result<Option<(f64, f64)>, ScenarioError> {
         self.refuse_exclusive(table)?;
         let p_e = match self.fading_margin_db {
@@ -488,7 +489,7 @@ impl Channel {
     }
 }
 
-/// A refusal of the model, with the key that it is about.
+/// Error of the channel model, with the key that it concerns.
 pub(super) fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
     match error {
         ChannelError::OutOfRange(OutOfRange { parameter, value, allowed }) => {

@@ -1,4 +1,4 @@
-//! Packet combining: how the receptions of a frame that is sent several times are put together.
+//! Packet combining: joint use of the receptions of a retransmitted frame.
 
 use super::base::{absent, json};
 use super::frames::FrameSetup;
@@ -100,7 +100,7 @@ impl PhyCombining {
     }
 }
 
-/// Receptions cannot be combined on every link.
+/// Refuses combining on links without readable headers or retransmissions.
 pub(super) fn refuse_combining(frames: &FrameSetup, key: &str) -> Result<(), ScenarioError> {
     if frames.header == FrameHeader::Lost {
         let problem = format!(

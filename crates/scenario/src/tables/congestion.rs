@@ -1,4 +1,4 @@
-//! The name of a congestion control.
+//! Names of congestion controls.
 
 use crossfade_transport::CongestionControlKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -44,14 +44,14 @@ impl Congestion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ControlName {
-    /// One that is compiled in.
+    /// A congestion control that is compiled in.
     BuiltIn(Congestion),
     /// A class in a Python file beside the scenario, `mine.py`, or `mine.py:Halver` where it has several; or a Rust file
     /// there, `mine.rs`.
     Custom(String),
 }
 
-/// What the name of a custom control looks like, as a regular expression.
+/// Regular expression that the name of a custom control matches.
 const CUSTOM: &str = r"\.(py(:[A-Za-z_][A-Za-z_0-9]*)?|rs)$";
 
 impl JsonSchema for ControlName {

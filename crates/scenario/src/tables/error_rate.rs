@@ -1,4 +1,4 @@
-//! Words about losses by an error-rate table; apart from what they make of a channel, which would close a circle with it.
+//! Words for losses by an error-rate table; separate from the channel, which would make a circular dependency.
 
 use crossfade_phy as phy;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Which of the tables in a file of frame error rates is that of a physical layer.
+//! Selection of the error-rate table of a physical layer from a file.
 
 use super::antennas::Correlation;
 use super::base::json;
@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crossfade_phy::{Detector, ErrorRateCurve, ErrorRateTable, PhyConfig, Stage, StbcPower, Weights};
 use std::sync::Arc;
 
-/// The table of lines that say of their scheme and receiver what `phy` is.
+/// Error-rate table made of the lines whose scheme and receiver match `phy`.
 pub(super) fn error_rate_curve(
     curves: &ErrorRateTable,
     phy: &PhyConfig,
@@ -32,7 +32,7 @@ pub(super) fn error_rate_curve(
     Ok(Arc::clone(rates.nearest(phy.frame_bits / 8)))
 }
 
-/// What stands in the columns `combining` and `combining_stage`.
+/// Values of the columns `combining` and `combining_stage`.
 fn combining(phy: &PhyConfig) -> (&'static str, &'static str) {
     let Some(combining) = phy.combining else { return ("none", "") };
     let weights = match combining.weights {

@@ -1,4 +1,4 @@
-//! Losses by a user's error-rate table, at a signal-to-noise ratio that is constant or fades in time.
+//! Losses by a user's error-rate table, at an SNR that is constant or fades.
 
 use super::base::json;
 use super::channel::{Channel, ChannelModel, refuse};
@@ -13,7 +13,7 @@ use crossfade_phy::{BlockErrors, MutualInformation};
 use std::sync::Arc;
 
 impl Channel {
-    /// The losses of blocks of usually `bytes`, in steps of slots or frame times.
+    /// Loss process of blocks of usually `bytes`, in steps of slots or frame times.
     pub(super) fn resolve_error_rate(
         &mut self,
         table: &str,
@@ -82,7 +82,7 @@ impl Channel {
         Ok(loss)
     }
 
-    /// Whether copies of frames are combined.
+    /// Whether the receptions of a frame are combined.
     pub(super) fn combines_copies(&self) -> bool {
         self.model == Some(ChannelModel::ErrorRateTable) && self.combining == Some(CopiesWord::Chase)
     }

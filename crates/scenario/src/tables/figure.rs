@@ -1,4 +1,4 @@
-//! What is drawn of a scenario, where nobody asks for anything else.
+//! Figure of a scenario's results, as drawn by default.
 
 use super::base::absent;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

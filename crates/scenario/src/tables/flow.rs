@@ -1,4 +1,4 @@
-//! Which flows send, and how much.
+//! Flows: senders and their traffic.
 
 use super::base::{json, positive_time, time};
 use super::mesh::MeshSetup;
@@ -241,51 +241,51 @@ pub enum Shape {
     Pareto,
 }
 
-/// One sender, or several that are alike, in the terms of the models.
+/// One sender, or several equal ones, in the terms of the models.
 #[derive(Clone, Debug)]
 pub struct FlowSetup {
-    /// Its name in the results; empty where the scenario names no flows.
+    /// Name in the results; empty if the scenario names no flows.
     pub name: String,
-    /// How many; 0 of what comes from outside.
+    /// Number of senders; 0 for external traffic.
     pub count: u32,
-    /// When the first begins.
+    /// Start of the first sender.
     pub start: SimTime,
-    /// How much later each of the others begins.
+    /// Delay between the starts of successive senders.
     pub stagger: SimTime,
-    /// Each begins at random within this time after its start.
+    /// Interval after its start within which each sender starts, at random.
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
-    /// Whether it begins with a handshake.
+    /// Whether each connection begins with a handshake.
     pub handshake: bool,
-    /// Bytes of the packet with which the receiver asks for its data; 0 where it does not.
+    /// Bytes of the packet with which the receiver requests the data; 0 without a request.
     pub request: u32,
-    /// What comes before its first data, once the path is known.
+    /// Packets before the first data, once the path is known.
     pub opening: Opening,
-    /// Bytes of a data packet on the wire, of recorded ones the largest.
+    /// Bytes of a data packet on the wire; the largest one of recorded packets.
     pub packet_size: u32,
-    /// The nodes of the mesh, or the ports of the cell or Wi-Fi network, that it goes from and to, of several flows in turn; none of
-    /// a path of links.
+    /// Sending and receiving node of a mesh, or ports of a cell or Wi-Fi network; several pairs are taken in turn.
+    /// Empty for a path of links.
     pub ends: Vec<[u32; 2]>,
-    /// What it sends.
+    /// Traffic of the flow.
     pub traffic: TrafficSetup,
-    /// The congestion control of its connections, where it is a custom one.
+    /// Custom congestion control of its connections; `None` for a built-in one.
     pub custom_control: Option<CustomControl>,
 }
 
 impl FlowSetup {
-    /// One connection without end, without a name.
+    /// One unlimited connection without a name.
     pub(crate) fn bulk(tcp: &TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self::plain(1, packet_size, ends, TrafficSetup::Tcp(*tcp, None))
     }
 
-    /// What a real program sends: none of the flows that are simulated.
+    /// External traffic of a real program, which is not simulated.
     fn outside(name: &str, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         let name = name.to_owned();
         Self { name, ..Self::plain(0, packet_size, ends, TrafficSetup::Outside) }
     }
 
-    /// So many flows without a name, at once from time zero on.
+    /// `count` flows without a name that start together at time zero.
     fn plain(count: u32, packet_size: u32, ends: Vec<[u32; 2]>, traffic: TrafficSetup) -> Self {
         Self {
             name: String::new(),
@@ -304,8 +304,8 @@ impl FlowSetup {
         }
     }
 
-    /// How it begins over a shared path whose idle round trip is `rtt`, whose reverse path takes `back` for the request, and where
-    /// packets on that way wait for `releases`.
+    /// Sets the packets before the first data: over a shared path with idle RTT `rtt`, whose reverse path takes `back`
+    /// for the request, and where packets on the reverse path wait for `releases`.
     pub(crate) fn open(&mut self, rtt: SimTime, back: SimTime, releases: Option<Releases>) {
         let rtt = rtt.saturating_add(self.access_delay * 2);
         self.opening = Opening {
@@ -324,7 +324,7 @@ impl FlowSetup {
         }
     }
 
-    /// TCP of the flow, if it has one.
+    /// TCP configuration of the flow, if it uses TCP.
     pub fn tcp(&self) -> Option<&TcpSetup> {
         match &self.traffic {
             TrafficSetup::Tcp(tcp, _)
@@ -337,7 +337,7 @@ impl FlowSetup {
         }
     }
 
-    /// The sizes that its data packets have, but for the last one of a transfer.
+    /// Sizes of its data packets, except for the last one of a transfer.
     pub fn packet_sizes(&self) -> &[u32] {
         match &self.traffic {
             TrafficSetup::Recorded(record) => record.sizes(),
@@ -345,80 +345,80 @@ impl FlowSetup {
         }
     }
 
-    /// Bytes of an acknowledgement, of what is not acknowledged 0.
+    /// Bytes of an acknowledgement; 0 without acknowledgements.
     pub fn ack_size(&self) -> u32 {
         self.tcp().map_or(0, |tcp| tcp.ack_size)
     }
 }
 
-/// A distribution by its shape and its mean.
+/// Distribution by shape and mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
-    /// Around the mean.
+    /// Shape around the mean.
     pub shape: Shape,
     /// Mean of the distribution.
     pub mean: f64,
 }
 
-/// When packets of a UDP source follow each other.
+/// Gaps between the packets of a UDP source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gaps {
-    /// Exactly after the time that the rate says.
+    /// Constant gaps, given by the rate.
     Periodic,
-    /// After that time, more or less by up to this part of it; above 0, at most 1.
+    /// Gaps given by the rate, each varied by up to this share, above 0 and at most 1.
     Jitter(f64),
-    /// After an exponential time of that mean.
+    /// Exponential gaps with the mean given by the rate.
     Poisson,
 }
 
-/// What a flow sends, with checked parameters.
+/// Traffic of a flow, with checked parameters.
 #[derive(Clone, Debug)]
 pub enum TrafficSetup {
-    /// TCP; `None` has no end, otherwise so many bytes of data.
+    /// TCP with this number of bytes; `None`: unlimited.
     Tcp(TcpSetup, Option<u64>),
-    /// TCP without end whose application offers so much, in bit/s of whole packets.
+    /// Unlimited TCP whose application offers this rate, in bit/s of whole packets.
     PacedTcp(TcpSetup, f64),
     /// TCP connections that arrive at random.
     Arrivals {
-        /// Each of them.
+        /// TCP configuration of each connection.
         tcp: TcpSetup,
-        /// The mean number a second.
+        /// Mean number of connections per second.
         rate_per_s: f64,
-        /// How many bytes of data each has.
+        /// Bytes of data of each connection.
         sizes: Distribution,
     },
     /// Datagrams without feedback.
     Udp {
-        /// The bit rate of whole packets while it is on, in the mean.
+        /// Mean bit rate in bit/s of whole packets while the source is on.
         rate_bps: f64,
-        /// When packets follow each other.
+        /// Gaps between packets.
         gaps: Gaps,
-        /// How long it is on and off, in seconds; without the two it is always on.
+        /// Durations of on and off periods in seconds; `None`: always on.
         on_off: Option<[Distribution; 2]>,
     },
     /// Datagrams at recorded times.
     Recorded(SendRecord),
-    /// Datagrams, more than the link can carry.
+    /// Datagrams at more than the link's capacity.
     Saturated,
-    /// What a real program sends, if there is one: no flow of a simulation.
+    /// External traffic of a real program, which a simulation leaves out.
     Outside,
 }
 
-/// What a flow is resolved in.
+/// Context in which a flow is resolved.
 pub(crate) struct AroundFlow<'a> {
-    /// The scenario's.
+    /// TCP table of the scenario.
     pub(crate) tcp: &'a Tcp,
     /// Bytes of a packet of the link.
     pub(crate) packet_size: u32,
     pub(crate) slot: SimTime,
-    /// No other entry sends, over a hop for whose slots a sender may wait.
+    /// Whether the flow is the only one, over a hop whose slots a sender may wait for.
     pub(crate) alone: bool,
     pub(crate) mesh: Option<&'a MeshSetup>,
     pub(crate) files: &'a Files<'a>,
 }
 
 impl Flow {
-    /// Fills in the defaults of the flow called `name`.
+    /// Fills in the defaults of the flow `name`.
     pub(crate) fn resolve(
         &mut self,
         name: &str,
@@ -447,7 +447,7 @@ impl Flow {
             let problem = "must be one node of traffic arrivals";
             return Err(ScenarioError::value(join(&table, "from"), &json(self.from), problem));
         }
-        // To say that there is none is to say nothing.
+        // `handshake = false` is the default and stays absent.
         self.handshake.take_if(|shakes_hands| !*shakes_hands);
         let handshake = self.handshake.is_some();
         let request = match self.request {
@@ -502,7 +502,7 @@ impl Flow {
             access_delay,
             handshake,
             request,
-            // Once the path is known.
+            // Set once the path is known.
             opening: Opening::default(),
             packet_size,
             ends,
@@ -511,7 +511,7 @@ impl Flow {
         })
     }
 
-    /// The nodes of the mesh that it goes from and to.
+    /// Pairs of sending and receiving node in a mesh.
     fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Vec<[u32; 2]>, ScenarioError> {
         let Some(mesh) = mesh else {
             let given = [("from", self.from.is_some()), ("to", self.to.is_some())];
@@ -530,15 +530,15 @@ impl Flow {
         Ok(ends)
     }
 
-    /// The scenario's TCP with what is different here.
+    /// TCP table of the scenario with the flow's own keys.
     fn merged(&self, tcp: &Tcp) -> Tcp {
         let mut merged = json(tcp);
         merge_value(&mut merged, &json(&self.tcp));
-        // Both parts were read before.
-        serde_json::from_value(merged).expect("a table of tcp")
+        // Both parts were parsed before.
+        serde_json::from_value(merged).expect("merged tables of tcp stay valid")
     }
 
-    /// Bytes of a data packet on the wire: what the flow says, and otherwise that of the link.
+    /// Bytes of a data packet on the wire: the flow's own value, or that of the link.
     fn packet_bytes(&self, table: &str, tcp: &Tcp, usual: u32) -> Result<u32, ScenarioError> {
         let of_tcp = self.tcp.as_ref().and_then(|_| self.merged(tcp).packet_size());
         match (self.packet_size, of_tcp) {
@@ -555,7 +555,7 @@ impl Flow {
         }
     }
 
-    /// TCP keys of a flow, resolved.
+    /// Resolves the TCP keys of a flow.
     fn resolve_tcp(
         &mut self,
         table: &str,
@@ -577,7 +577,7 @@ impl Flow {
         Ok(self.size.ok_or_else(|| missing(table, "size", traffic))?.0)
     }
 
-    /// What it sends, from its file.
+    /// Recorded traffic, read from its file.
     fn recorded(&self, table: &str, slot: SimTime, files: &Files<'_>) -> Result<SendRecord, ScenarioError> {
         let FileName(name) =
             self.record.as_ref().ok_or_else(|| missing(table, "record", Traffic::Recorded))?;

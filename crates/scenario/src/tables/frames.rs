@@ -83,13 +83,13 @@ absent!(Framing, Headers);
 pub struct FrameSetup {
     /// Bytes of a frame on the air.
     pub frame_size: u32,
-    /// How long a frame takes.
+    /// Transmission time of a frame.
     pub frame_time: SimTime,
-    /// When frames start.
+    /// Clock at whose ticks frames start.
     pub clock: FrameClock,
-    /// How packets become frames.
+    /// Segmentation of packets into frames.
     pub segmentation: SegmentationConfig,
-    /// What is left of a frame that is spoiled.
+    /// Whether the header of a corrupted frame can be read.
     pub header: arq::FrameHeader,
     /// Protocol that retransmits a lost frame.
     pub protocol: ArqProtocol,
@@ -98,17 +98,17 @@ pub struct FrameSetup {
 }
 
 impl FrameSetup {
-    /// How long a packet of `bytes` takes whose frames are sent one after the other and all received.
+    /// Transmission time of a packet of `bytes` whose frames are sent back to back and all received.
     pub fn time_for(&self, bytes: u32) -> SimTime {
         self.frame_time * u64::from(self.segmentation.frames(bytes))
     }
 
-    /// How long the protocol waits before it repeats a frame, or asks for it again, and the key that says so.
+    /// Time that the protocol waits before it retransmits a frame or repeats a request, and the key that sets it.
     pub fn patience(&self) -> Option<(&'static str, SimTime)> {
         self.protocol.patience(self.frame_time).map(|patience| (patience.parameter, patience.time))
     }
 
-    /// The shortest time from a frame to its acknowledgement, or from a NAK to its answer, on a link of this delay.
+    /// Shortest time from a frame to its acknowledgement, or from a NAK to its answer, on a link with this delay.
     pub fn answer_time(&self, delay: SimTime) -> SimTime {
         self.frame_time.saturating_add(delay).saturating_add(self.feedback.time())
     }
@@ -118,14 +118,14 @@ impl FrameSetup {
         self.protocol.longest_recovery(self.frame_time, loss_rate)
     }
 
-    /// Bytes on the air of the part of the frames that a packet of `bytes` takes, padding left out.
+    /// Bytes on the air for a packet of `bytes`, without padding.
     pub(crate) fn on_air_bytes(&self, bytes: u32) -> u32 {
         let share = f64::from(self.segmentation.link_bytes(bytes)) / f64::from(self.segmentation.payload);
         (share * f64::from(self.frame_size)).ceil() as u32
     }
 }
 
-/// The keys of a link that are about its frames.
+/// Keys of a link about frames.
 pub(crate) struct FrameKeys<'a> {
     pub(crate) frame_size: Option<Size>,
     pub(crate) framing: &'a mut Framing,
@@ -133,21 +133,21 @@ pub(crate) struct FrameKeys<'a> {
     pub(crate) arq: &'a mut Arq,
 }
 
-/// The link that has the frames.
+/// Link that carries the frames.
 pub(crate) struct FramedLink<'a> {
     /// Scenario table that describes the link.
     pub(crate) table: &'a str,
     pub(crate) rate: Option<Rate>,
-    /// What the rate may fall to.
+    /// Lowest rate of the link, if it varies.
     pub(crate) slowest: Option<Rate>,
     pub(crate) delay: SimTime,
-    /// What it carries.
+    /// Packets that the link carries.
     pub(crate) packets: Packets,
     pub(crate) slot: SimTime,
 }
 
 impl FrameKeys<'_> {
-    /// Fills in the defaults; `None` is a link without frames.
+    /// Fills in the defaults; `None` for a link without frames.
     pub(crate) fn resolve(mut self, link: &FramedLink<'_>) -> Result<Option<FrameSetup>, ScenarioError> {
         let Some(frame_size) = self.frame_size else {
             let given = [
@@ -175,7 +175,7 @@ impl FrameKeys<'_> {
             ));
         };
         let frame_time = SimTime::to_transmit(frame_size.0, rate.0);
-        // Nobody may lose patience with a frame that is sent slowly.
+        // Timeouts must allow for the slowest frame.
         let longest = SimTime::to_transmit(frame_size.0, link.slowest.unwrap_or(rate).0);
         let segmentation = self.segmentation(link, frame_size)?;
         let whole_packet = u64::from(segmentation.frames(link.packets.largest));

@@ -1,4 +1,4 @@
-//! Delays that vary.
+//! Random delays of packets.
 
 use super::base::{absent, json, positive_time};
 use crate::error::{ScenarioError, join};
@@ -32,7 +32,7 @@ pub struct Jitter {
 absent!(Jitter);
 
 impl Jitter {
-    /// What the table called `table` asks for.
+    /// Model of the jitter in the table `table`.
     pub(crate) fn resolve(
         &mut self,
         table: &str,

@@ -23,7 +23,7 @@ use crossfade_link::QueueConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A table of a wireless link: the keys that those of both ways have, and its own.
+/// Defines the table of a wireless link: keys common to both directions, and its own.
 macro_rules! wireless {
     ($(#[$attribute:meta])* $table:ident, rate { $(#[$rate:meta])+ } $($own:tt)*) => {
         $(#[$attribute])*
@@ -78,7 +78,7 @@ macro_rules! wireless {
         }
 
         impl $table {
-            /// What both ways are resolved from, but for the names of its tables and the channel.
+            /// Keys from which both directions are resolved, without the names of tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
                 let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, jitter, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
@@ -145,7 +145,7 @@ pub struct Wired {
 absent!(Wired);
 
 impl Link {
-    /// Whether nothing makes its rate or its delay another at another time, and its queue is drop-tail: a hop.
+    /// Whether the link has a constant rate and delay and a drop-tail queue.
     pub(crate) fn is_plain(&self) -> bool {
         let constant_rate = self.trace.is_absent()
             && self.satellite.is_absent()
@@ -189,7 +189,7 @@ impl Reverse {
         }
         let aggregation = self.aggregation.resolve("reverse.aggregation", slot)?;
         self.channel.model.get_or_insert(ChannelModel::None);
-        // Both at once: the table lends its keys, and its channel beside them.
+        // The table lends its keys and its channel at once.
         let mut channel = std::mem::take(&mut self.channel);
         let keys = self.keys();
         let channel_table = "reverse.channel";
@@ -200,19 +200,18 @@ impl Reverse {
     }
 }
 
-/// What the capacity of a link follows, in place of a rate.
+/// Varying capacity of a link, in place of a rate.
 pub(crate) enum Varying {
-    /// A record or a table.
+    /// A recording or a table.
     Trace(TraceSetup),
-    /// The slots of a satellite.
+    /// A satellite link.
     Satellite(Box<SatelliteSetup>),
 }
 
 impl Varying {
-    /// The one of the two that is there.
+    /// The given one of trace and satellite.
     ///
-    /// # Errors
-    /// Both are.
+    /// # Errors Both are given.
     pub(crate) fn of(
         trace_key: &str,
         trace: Option<TraceSetup>,
@@ -229,7 +228,7 @@ impl Varying {
         }
     }
 
-    /// The mean rate in bit/s.
+    /// Mean rate in bit/s.
     pub(crate) fn mean_rate_bps(&self) -> f64 {
         match self {
             Self::Trace(trace) => trace.mean_rate_bps,
@@ -237,7 +236,7 @@ impl Varying {
         }
     }
 
-    /// The key that messages name.
+    /// Key for messages.
     fn key(&self) -> &str {
         match self {
             Self::Trace(trace) => &trace.key,
@@ -245,12 +244,12 @@ impl Varying {
         }
     }
 
-    /// What is wrong with a key that it contradicts.
+    /// Error of a key that contradicts the varying capacity.
     fn refuse(&self, key: &str, reason: &str) -> ScenarioError {
         ScenarioError::contradiction(key, self.key(), reason)
     }
 
-    /// What is wrong with a rate beside it.
+    /// Error of a rate beside it.
     pub(crate) fn refuse_rate(&self, key: &str) -> ScenarioError {
         let reason = match self {
             Self::Trace(_) => "the trace has the rates",
@@ -259,7 +258,7 @@ impl Varying {
         self.refuse(key, reason)
     }
 
-    /// What is wrong with losses beside it, in the table of the channel; `trace` is the table of a trace.
+    /// Error of losses beside it, in the table of the channel; `trace` is the table of a trace.
     fn refuse_losses(&self, channel: &str, trace: &str) -> ScenarioError {
         let (of, reason) = match self {
             Self::Trace(_) => (trace, "the table has losses of its own"),
@@ -268,7 +267,7 @@ impl Varying {
         ScenarioError::contradiction(&join(channel, "model"), of, reason)
     }
 
-    /// Whether it says itself which packets are lost, unless a channel does.
+    /// Whether it determines the losses by itself, unless a channel does.
     fn has_losses(&self) -> bool {
         match self {
             Self::Trace(trace) => trace.table().is_some(),
@@ -287,7 +286,7 @@ impl Varying {
     }
 }
 
-/// The keys that the links of both ways have.
+/// Keys that the links of both directions have.
 struct WirelessKeys<'a> {
     rate: Option<Rate>,
     delay: &'a mut Option<Span>,
@@ -298,13 +297,13 @@ struct WirelessKeys<'a> {
     jitter: &'a mut Jitter,
 }
 
-/// A link of one way, its table and that of its channel.
+/// Link of one direction, with the names of its table and its channel's.
 struct Hop<'a> {
     table: &'a str,
     channel_table: &'a str,
     keys: WirelessKeys<'a>,
     channel: &'a mut Channel,
-    /// The physical layer of its frames, where the channel has one.
+    /// Physical layer of its frames, if the channel has one.
     radio: Option<(&'a mut Phy, Layers)>,
 }
 
@@ -383,7 +382,7 @@ impl Hop<'_> {
                     }
                     FrameErrors::Lost(loss)
                 };
-                // Frames need a rate: those keys were refused without one.
+                // Frames need a rate: their keys were refused without one.
                 Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), queue, frames, errors }
             }
             (None, None, queue) => {
@@ -399,7 +398,7 @@ impl Hop<'_> {
 }
 
 impl Wired {
-    /// The segment on the way of the data and on the reverse path, if there is one.
+    /// Resolves the wired segment for data and reverse path, if there is one.
     pub(crate) fn resolve(
         &mut self,
         packets: Packets,
@@ -422,7 +421,7 @@ impl Wired {
             (None, Some(rtt)) => SimTime::from_nanos(time("wired.rtt", rtt, slot)?.as_nanos() / 2),
             (one_way, None) => time("wired.one_way_delay", one_way.unwrap_or(Span::ZERO), slot)?,
         };
-        // Two ways to say one thing are one run.
+        // rtt and one_way_delay become one key, since equal scenarios are one run.
         (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
         let rate_bps = self.rate.map(|rate| rate.0);
         let limit_assumed = self.queue.limit.is_none();

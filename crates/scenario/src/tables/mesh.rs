@@ -302,14 +302,14 @@ impl Mesh {
             mac: self.resolve_mac()?,
             queue: self.resolve_queue()?,
         };
-        // What it refuses, it refuses whatever the seed.
+        // Errors of the fabric do not depend on the seed.
         let fabric = Fabric::new(config.clone(), RunSeed { seed: 0, run: 0 }).map_err(refused)?;
         Ok(MeshSetup { timing: *fabric.timing(), routes: fabric.routes().clone(), config })
     }
 
     fn resolve_reception(&mut self) -> Result<Reception, ScenarioError> {
         if *self.reception.get_or_insert(ReceptionWord::Range) == ReceptionWord::Range {
-            // A sweep over the receptions has these keys in all of its points.
+            // In a sweep over receptions these keys are present at all points.
             (self.path_loss_exponent, self.shadowing_db) = (None, None);
             return Ok(Reception::Range);
         }
@@ -328,7 +328,7 @@ impl Mesh {
         let span = |key: &str, span: &mut Option<Span>, usual: SimTime| {
             let key = format!("mesh.{key}");
             let span = *span.get_or_insert(Span::exactly(usual));
-            // These make the slot of the scenario: they cannot be given in it.
+            // These keys determine the slot, so they cannot be given in slots.
             if span.is_slots() {
                 return Err(ScenarioError::value(&key, &json(span), "must be a time such as \"20 us\""));
             }
@@ -352,7 +352,7 @@ impl Mesh {
     fn resolve_mac(&mut self) -> Result<Mac, ScenarioError> {
         let mac = *self.mac.get_or_insert(MacWord::Plain);
         if mac == MacWord::Plain {
-            // A sweep over the kinds of access has these keys in all of its points.
+            // In a sweep over MACs these keys are present at all points.
             (self.antennas, self.rule, self.overload, self.sticky) = (None, None, None, None);
             (self.estimation_error_db, self.coherence_time) = (None, None);
             return Ok(Mac::Plain);
@@ -395,7 +395,7 @@ impl Mesh {
     }
 }
 
-/// What the mesh refuses, with its key in the scenario.
+/// Error of the mesh model, with its key in the scenario.
 pub(crate) fn refused(error: MeshError) -> ScenarioError {
     match error {
         MeshError::OutOfRange { parameter, value, allowed } => ScenarioError {

@@ -36,7 +36,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The words of methods, each once, in the order of drawing: what is simulated lies on top.
+    /// All methods, in drawing order: simulations are drawn on top.
     pub const ALL: [Self; 8] = [
         Self::AnalysisPaperBounds,
         Self::AnalysisBounds,
@@ -48,7 +48,7 @@ impl Method {
         Self::Live,
     ];
 
-    /// The word of the scenario.
+    /// Word for the method in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Analysis | Self::AnalysisExact => "analysis:exact",
@@ -62,7 +62,7 @@ impl Method {
         }
     }
 
-    /// Whether it is a formula.
+    /// Whether the method is a formula.
     pub(crate) fn is_formula(self) -> bool {
         matches!(self, Self::Formula | Self::FormulaSquareRoot)
     }

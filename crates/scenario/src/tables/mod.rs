@@ -122,14 +122,14 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 impl Scenario {
-    /// Whether method phy is asked for, and no other that simulates: there need be no transport.
+    /// Whether method phy is the only simulating method, so that no transport is needed.
     pub(crate) fn is_phy_alone(&self) -> bool {
         let methods = self.methods.as_deref().unwrap_or_default();
         methods.contains(&Method::Phy) && methods.iter().all(|m| *m == Method::Phy || m.is_formula())
     }
 
-    /// Whether frames are all there is, for method phy or for closed forms of the physical layer: nothing is said of a
-    /// transport, or of packets.
+    /// Whether only frames are evaluated, by method phy or by closed forms of the physical layer, without transport and
+    /// packets.
     pub(crate) fn has_no_transport(&self) -> bool {
         let has_frames =
             self.channel.model == Some(ChannelModel::BlockRayleigh) || !self.nr.block.is_absent();
@@ -146,7 +146,7 @@ impl Scenario {
 
     /// Fills in the defaults of the stop rule and the seed.
     pub(crate) fn resolve_stop(&mut self) -> Result<(StopRule, u64), ScenarioError> {
-        // What is said of the runs of method phy is no mistake where formulas are asked for in its place.
+        // Keys for the runs of method phy are no mistake if formulas replace it.
         let asks_for_frames = self.run.frame_errors.is_some() || self.run.max_frames.is_some();
         let counts_frames = self.is_phy_alone() || (self.is_by_formula() && asks_for_frames);
         self.run.resolve_stop(counts_frames)

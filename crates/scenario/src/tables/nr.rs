@@ -258,17 +258,17 @@ pub enum NrFidelity {
     Rate,
 }
 
-/// The downlink of an NR cell.
+/// Downlink of an NR cell, with checked parameters.
 #[derive(Clone, Debug)]
 pub struct NrModel {
-    /// Everything about it but its seed.
+    /// Configuration without the seed.
     pub config: NrConfig,
-    /// The block of method phy, if there is one.
+    /// Block of method phy, if there is one.
     pub block: Option<BlockConfig>,
 }
 
 impl Nr {
-    /// Fills in the numerology, and gives it.
+    /// Fills in the numerology, and returns it.
     pub(crate) fn resolve_numerology(&mut self) -> Result<Numerology, ScenarioError> {
         self.apply_preset();
         let mu = *self.numerology.get_or_insert(1);
@@ -276,8 +276,8 @@ impl Nr {
             .ok_or_else(|| ScenarioError::value("nr.numerology", &json(mu), "must be between 0 and 3"))
     }
 
-    /// Fills in the defaults of a cell whose users are those of flows with these radios, each with the key of its table
-    /// and how many there are.
+    /// Fills in the defaults of a cell whose users have these radios: per flow the radio, the key of its table and the
+    /// number of users.
     #[expect(clippy::too_many_lines, reason = "key by key")]
     pub(crate) fn resolve(
         &mut self,
@@ -389,7 +389,7 @@ impl Nr {
         Ok(NrModel { config, block })
     }
 
-    /// The default stays away, so that rows of older results files keep their keys.
+    /// The default stays absent, so that rows of older results files keep their keys.
     fn resolve_effective_sinr(&mut self) -> EffectiveSinr {
         self.effective_sinr = self.effective_sinr.filter(|word| *word == NrEffectiveSinr::Eesm);
         if self.effective_sinr.is_some() {
@@ -399,7 +399,7 @@ impl Nr {
         }
     }
 
-    /// What stands above hybrid ARQ, if there is an uplink.
+    /// Layers above hybrid ARQ, if there is an uplink.
     fn resolve_stack(&mut self, slot: SimTime) -> Result<Option<StackConfig>, ScenarioError> {
         if self.uplink.is_absent() {
             for (key, is_given) in [
@@ -486,7 +486,7 @@ impl Nr {
     fn resolve_profile(&mut self, slot: SimTime) -> Result<Option<DelayProfile>, ScenarioError> {
         let mut word = match *self.profile.get_or_insert(NrProfile::TdlC) {
             NrProfile::Awgn => {
-                // A sweep over the profiles has this key in all of its points.
+                // In a sweep over profiles this key is present at all points.
                 self.delay_spread = None;
                 return Ok(None);
             }

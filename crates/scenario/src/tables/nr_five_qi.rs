@@ -6,7 +6,8 @@ use crossfade_core::SimTime;
 use crossfade_nr::BearerConfig;
 use crossfade_nr::rlc::{RlcConfig, RlcMode};
 
-/// How a class gets resources. No rate is guaranteed here; delay-critical classes have no time for retransmissions of RLC.
+/// Resource type of a class. No rate is guaranteed here; delay-critical classes have no time for retransmissions of
+/// RLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resource {
     Guaranteed,
@@ -21,7 +22,7 @@ use Resource::{DelayCritical, Guaranteed, NotGuaranteed};
 struct Class {
     number: u32,
     resource: Resource,
-    /// Default priority level: lower ones go first.
+    /// Default priority level; lower levels go first.
     priority: u32,
     /// Packet delay budget.
     budget_ms: u64,
@@ -69,9 +70,9 @@ const CLASSES: [Class; 31] = [
 ];
 
 impl Class {
-    /// The bearer of a class. RLC and t-Reordering of 1, 2, 5, 7 and 9 are those of srsRAN Project (`configs/qos.yml`); others have what
-    /// the class among these has that is as tolerant of loss, with timers no longer than their delay budget. Nothing waits
-    /// longer than the budget, but for 7, 9 and 10.
+    /// Bearer of a class. RLC and t-Reordering of classes 1, 2, 5, 7 and 9 are those of srsRAN Project
+    /// (`configs/qos.yml`); other classes take those of the class among these that tolerates as much loss, with timers
+    /// no longer than their delay budget. No packet waits longer than the budget, except in 7, 9 and 10.
     fn bearer(self) -> BearerConfig {
         let Self { number, resource, budget_ms, loss_exponent, .. } = self;
         let is_patient = [7, 9, 10].contains(&number);
@@ -121,7 +122,7 @@ impl Class {
     }
 }
 
-/// The priority level and the bearer of a class, which the table `key` gives.
+/// Priority level and bearer of the class that the table `key` gives.
 pub(crate) fn five_qi(key: &str, number: u32) -> Result<(u32, BearerConfig), ScenarioError> {
     let class = CLASSES.iter().find(|class| class.number == number).ok_or_else(|| {
         let all = CLASSES.map(|class| class.number.to_string()).join(", ");

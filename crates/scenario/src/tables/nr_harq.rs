@@ -75,7 +75,7 @@ impl NrHarq {
             let problem = "must be at most 1000 slots";
             return Err(ScenarioError::value("nr.harq.processing", &json(processing), problem));
         }
-        // The default stays away, so that rows of older results files keep their keys.
+        // The default stays absent, so that rows of older results files keep their keys.
         self.limited_buffer = self.limited_buffer.filter(|is_limited| *is_limited);
         Ok(HarqConfig {
             processes: *self.processes.get_or_insert(16),

@@ -1,4 +1,4 @@
-//! What interrupts the users of an NR cell, and long ways to it.
+//! Interruptions of the users of an NR cell, and its propagation delay.
 
 use super::base::{absent, json, positive_time, time};
 use super::nr_stack::{Steps, stepped};
@@ -74,7 +74,7 @@ pub struct NrNtn {
     pub harq_feedback: Option<bool>,
 }
 
-/// Blockage of users of an NR cell by somebody in the way, at random times. Without this table there is none.
+/// Blockage of users of an NR cell by obstacles, at random times. Without this table there is none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBlockage {
@@ -122,7 +122,7 @@ const INACTIVITY: Steps = &[
 ];
 
 impl NrHandover {
-    /// Fills in the defaults; `None` where nothing is said.
+    /// Fills in the defaults; `None` if the table is absent.
     pub(super) fn resolve(
         &mut self,
         is_acknowledged: bool,
@@ -143,8 +143,9 @@ impl NrHandover {
 }
 
 impl NrBlockage {
-    /// Fills in the defaults; `None` where nothing is said. Those are what pedestrians were measured to do to antennas of 7 degrees at
-    /// 73.5 GHz (MacCartney, Rappaport and Rangan, GLOBECOM 2017); how often they come depends on the place.
+    /// Fills in the defaults; `None` if the table is absent. They are the measured effect of pedestrians on antennas of
+    /// 7 degrees at 73.5 GHz (MacCartney, Rappaport and Rangan, GLOBECOM 2017); the frequency of blockages depends on
+    /// the place.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Blockage>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
@@ -160,7 +161,7 @@ impl NrBlockage {
 }
 
 impl NrDrx {
-    /// Fills in the defaults; `None` where nothing is said.
+    /// Fills in the defaults; `None` if the table is absent.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Drx>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
@@ -177,7 +178,7 @@ impl NrDrx {
 }
 
 impl NrNtn {
-    /// Fills in the defaults: one way, and whether blocks are acknowledged.
+    /// Fills in the defaults: one-way delay, and whether blocks are acknowledged.
     pub(super) fn resolve(&mut self, slot: SimTime) -> Result<(SimTime, bool), ScenarioError> {
         if self.is_absent() {
             return Ok((SimTime::ZERO, true));

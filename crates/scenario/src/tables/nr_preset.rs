@@ -5,7 +5,7 @@ use crate::quantity::{Frequency, Share, Size, Span};
 use crossfade_core::SimTime;
 
 impl Nr {
-    /// Fills in what the preset says of keys that are not given.
+    /// Fills in the preset's values of keys that are not given.
     pub(super) fn apply_preset(&mut self) {
         let Some(preset) = self.preset else { return };
         let ms = |count| Some(Span::exactly(SimTime::from_millis(count)));
@@ -96,7 +96,7 @@ impl Nr {
         take(&mut self.blockage.depth_db, fill.blockage.depth_db);
         take(&mut self.ntn.round_trip, fill.ntn.round_trip);
         take(&mut self.ntn.harq_feedback, fill.ntn.harq_feedback);
-        // What stands above HARQ is there with an uplink alone.
+        // The layers above HARQ exist only with an uplink.
         if !self.uplink.is_absent() {
             take(&mut self.uplink.sr_period, fill.uplink.sr_period);
             take(&mut self.rlc.t_poll_retransmit, fill.rlc.t_poll_retransmit);

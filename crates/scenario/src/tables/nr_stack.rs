@@ -100,7 +100,7 @@ pub struct NrUplink {
 pub enum NrGrants {
     /// By scheduling requests and buffer status reports.
     Requested,
-    /// Everybody has a grant in every uplink slot.
+    /// Every user has a grant in every uplink slot.
     Proactive,
     /// A grant recurs without a request.
     Configured,
@@ -157,14 +157,14 @@ pub struct NrRlc {
 pub enum NrRlcMode {
     /// Acknowledged: segments are retransmitted until they arrive.
     Am,
-    /// Unacknowledged: what hybrid ARQ loses is lost.
+    /// Unacknowledged: packets that hybrid ARQ loses are lost.
     Um,
 }
 
 absent!(NrUplink, NrRlc);
 
 impl NrUplink {
-    /// Fills in the defaults of an uplink, of which something is said.
+    /// Fills in the defaults of an uplink whose table is present.
     pub(super) fn resolve(&mut self, slot: SimTime, mcs_table: u32) -> Result<UplinkConfig, ScenarioError> {
         let in_slots = |time: SimTime| time.as_nanos().div_ceil(slot.as_nanos());
         let ms = |count| Span::exactly(SimTime::from_millis(count));
@@ -176,7 +176,7 @@ impl NrUplink {
                 Grants::Configured { period_slots: in_slots(period), bytes }
             }
             other => {
-                // A sweep over the kinds of grants has these keys in all of its points.
+                // In a sweep over grants these keys are present at all points.
                 (self.configured_period, self.configured_grant) = (None, None);
                 if other == NrGrants::Proactive { Grants::Proactive } else { Grants::Requested }
             }
@@ -301,7 +301,7 @@ impl NrRlc {
             max_retransmissions: 1,
         };
         if word == NrRlcMode::Um {
-            // A sweep over the modes has these keys in all of its points.
+            // In a sweep over modes these keys are present at all points.
             (self.poll_pdu, self.poll_byte, self.t_poll_retransmit) = (None, None, None);
             (self.t_status_prohibit, self.max_retransmissions) = (None, None);
             return Ok(RlcConfig { sn_bits: *self.sn_bits.get_or_insert(12), ..unacknowledged });

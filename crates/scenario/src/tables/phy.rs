@@ -189,16 +189,16 @@ pub enum PhyFidelity {
 
 absent!(Phy, Estimation);
 
-/// The physical layers of a link.
+/// Physical layers of a link.
 pub(crate) struct Layers {
-    /// The only one, or the fastest.
+    /// The only physical layer, or the fastest one.
     pub(crate) usual: PhyConfig,
-    /// A policy, and the layer of each of its ranges.
+    /// Policy, and the physical layer of each of its ranges.
     policy: Option<(Arc<SwitchingTable>, Vec<PhyConfig>)>,
 }
 
 impl Layers {
-    /// The rate of the slowest, where `rate` is that of the fastest.
+    /// Rate of the slowest layer, if `rate` is that of the fastest.
     pub(super) fn slowest(&self, rate: Rate) -> Rate {
         let chosen = self.policy.iter().flat_map(|(_, layers)| layers);
         let bits = chosen.map(PhyConfig::bits_per_use).fold(self.usual.bits_per_use(), f64::min);
@@ -429,7 +429,7 @@ impl Phy {
     }
 }
 
-/// The signal-to-noise ratio as rho in dB.
+/// SNR as rho in dB.
 fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
     let given = [channel.snr_db, channel.es_n0_db, channel.eb_n0_db];
     if given == [None; 3] {
@@ -441,7 +441,7 @@ fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
     Ok(snr.rho_db(config.scheme, config.n_t, config.stbc_power, config.modulation))
 }
 
-/// A refusal of the physical layer, with the key that it is about.
+/// Error of the physical layer, with the key that it concerns.
 fn refuse_phy(error: &PhyError) -> ScenarioError {
     let message = error.to_string();
     let key = match error {

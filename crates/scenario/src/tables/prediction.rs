@@ -77,7 +77,7 @@ pub enum SinrWord {
     Raw,
 }
 
-/// Error rates that somebody measured.
+/// Measured error rates.
 pub(super) struct Measured {
     /// The file.
     pub(super) name: String,
@@ -85,7 +85,7 @@ pub(super) struct Measured {
     pub(super) sizes: BlockSizes,
 }
 
-/// Slots from which a predictor knows the channel.
+/// Number of slots from which a predictor knows the channel.
 const OBSERVATIONS: usize = 32;
 
 impl Prediction {
@@ -106,17 +106,17 @@ impl Prediction {
     }
 }
 
-/// How well channels are predicted.
+/// Quality of channel prediction.
 pub(super) struct PredictionSetup {
     nmse: Option<f64>,
-    /// How far ahead, in slots.
+    /// Prediction horizon in slots.
     pub(super) horizon_slots: Option<f64>,
-    /// Whether there is any error.
+    /// Whether any prediction error is given.
     pub(super) is_given: bool,
 }
 
 impl PredictionSetup {
-    /// The normalised mean square error of a user's predictions: one for all, or what the horizon allows.
+    /// Normalised mean square error of a user's predictions: the common one, or that of the horizon.
     pub(super) fn nmse_of(&self, fd_t: f64, mean_snr_db: f64) -> f64 {
         let snr = from_db(mean_snr_db);
         self.nmse.unwrap_or_else(|| {
@@ -163,7 +163,7 @@ impl LevelKeys {
     }
 }
 
-/// The levels of users: where nothing else is said, made for the error of their own predictions.
+/// Switch levels of users: by default optimal for the error of their own predictions.
 pub(super) struct LevelsByError {
     keys: LevelKeys,
     kind: PredictedSinr,

@@ -146,21 +146,21 @@ tag! {
 
 absent!(Queue);
 
-/// So many packets wait at an interface of Linux (its txqueuelen), where nothing else is said.
+/// Default queue limit in packets: Linux's txqueuelen.
 pub(crate) const USUAL_LIMIT: usize = 1000;
 
-/// What a link carries.
+/// Packets that a link carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packets {
-    /// Bytes of those that a queue is made for.
+    /// Usual packet size in bytes, for which a queue is dimensioned.
     pub(crate) usual: u32,
-    /// Bytes of the largest.
+    /// Largest packet size in bytes.
     pub(crate) largest: u32,
-    /// The fewest bytes of headers in any.
+    /// Smallest header size of any packet in bytes.
     pub(crate) headers: u32,
-    /// The windows of all senders hold no more of them than the usual limit of a queue.
+    /// Whether the windows of all senders together stay within the default limit of a queue.
     pub(crate) few: bool,
-    /// The longest round trip of those that wait for nothing, as soon as it is known.
+    /// Longest idle RTT of a packet, once known.
     pub(crate) round_trip: Option<SimTime>,
 }
 
@@ -174,7 +174,7 @@ impl Queue {
         slot: SimTime,
     ) -> Result<QueueConfig, ScenarioError> {
         let packet_size = packets.usual;
-        // Without a rate nothing waits.
+        // Without a rate no packet waits.
         let is_bounded = packets.few || rate_bps.is_none();
         let usual = if is_bounded { Room::Unlimited } else { Room::Of(QueueLimit::Packets(USUAL_LIMIT)) };
         self.settle(table, rate_bps, packets)?;
@@ -237,7 +237,7 @@ impl Queue {
         }
     }
 
-    /// Whether its limit is a number of bandwidth-delay products.
+    /// Whether the limit is a number of bandwidth-delay products.
     pub(crate) fn is_in_products(&self) -> bool {
         matches!(self.limit, Some(Limit(Room::Products(_))))
     }

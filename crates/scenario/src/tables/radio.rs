@@ -39,15 +39,15 @@ pub struct Radio {
 
 absent!(Radio);
 
-/// What the radio of a flow is, with defaults.
+/// Radio of a flow, with defaults.
 pub(crate) enum RadioSetup {
-    /// A channel with this file's ratios.
+    /// Channel with the recorded SNR of a file.
     Recorded { key: String, trace: SinrTrace },
-    /// A channel that is drawn.
+    /// Channel drawn from a model.
     Modelled(Modelled),
 }
 
-/// Users whose channels are drawn.
+/// Users with modelled channels.
 pub(crate) struct Modelled {
     mean_snr_db: PerUser<f64>,
     speed: PerUser<Speed>,
@@ -104,7 +104,7 @@ impl Radio {
 }
 
 impl Modelled {
-    /// User `i` of `count`: the mean ratio in dB, the speed in m/s, the maximum Doppler shift in cycles a slot.
+    /// Mean SNR in dB, speed in m/s and maximum Doppler shift in cycles per slot of user `i` of `count`.
     pub(crate) fn user(
         &self,
         table: &str,
@@ -117,7 +117,7 @@ impl Modelled {
         let speed_mps = self.speed.at(i, count, |speed| speed.0);
         let fd_t = speed_mps * carrier_hz / SPEED_OF_LIGHT * slot.as_secs_f64();
         check_user(table, mean_snr_db, Speed(speed_mps), fd_t)?;
-        // What creeps along stands still.
+        // A user slower than about 0.001 km/h has a constant channel.
         Ok((mean_snr_db, speed_mps, if fd_t < 5e-5 { 0.0 } else { fd_t }))
     }
 }

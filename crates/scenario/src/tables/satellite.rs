@@ -237,32 +237,32 @@ pub enum DataWay {
 /// One direction of a satellite link, with checked parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SatelliteSetup {
-    /// What both directions share.
+    /// Parameters common to both directions.
     pub shared: SatelliteConfig,
     /// Name of the direction.
     pub name: DirectionName,
-    /// What it has of its own.
+    /// Parameters of this direction.
     pub direction: DirectionConfig,
-    /// What is known of it without a run.
+    /// Properties in closed form.
     pub closed_forms: ClosedForms,
     /// The mean one-way propagation delay.
     pub mean_delay: SimTime,
     /// The share of slots with a satellite in sight.
     pub coverage: f64,
-    /// How much may wait where nothing else is said.
+    /// Default queue limit.
     pub usual_queue: Limit,
 }
 
 impl SatelliteSetup {
-    /// The key that messages name.
+    /// Key for messages.
     pub const KEY: &str = "link.satellite";
 
-    /// How long a packet is under way that waits for a grant alone, in the mean.
+    /// Mean transit time of a packet that waits only for a grant.
     pub(crate) fn transit(&self) -> SimTime {
         self.mean_delay.saturating_add(SimTime::from_secs_f64(self.closed_forms.idle_wait_s))
     }
 
-    /// A rate in bit/s above which it is seldom.
+    /// Rate in bit/s that is seldom exceeded.
     pub(crate) fn peak_rate_bps(&self) -> f64 {
         let DirectionConfig { rate_bps, spread_between, spread_within, .. } = self.direction;
         rate_bps * libm::exp(2.0 * libm::hypot(spread_between, spread_within))

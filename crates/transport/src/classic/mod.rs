@@ -1,4 +1,4 @@
-//! The senders of the paper and of ns-2: one state, a rule of loss recovery each.
+//! Senders of the paper and of ns-2: they share one state, and each has its own loss recovery.
 
 mod ns2_newreno;
 mod ns2_reno;
@@ -35,7 +35,7 @@ impl Classic {
     }
 }
 
-/// The rule that `config` asks for.
+/// Loss recovery that `config` selects.
 fn loss_recovery(config: &TcpConfig) -> Box<dyn LossRecovery> {
     match (config.flavour, config.variant) {
         (Flavour::Paper, variant) => Box::new(paper::PaperRecovery::new(variant)),

@@ -1,4 +1,4 @@
-//! ns-2's Agent/TCP/Newreno: partial acknowledgements repeat the next hole and deflate the window.
+//! ns-2's Agent/TCP/Newreno: a partial acknowledgement retransmits the next hole and deflates the window.
 
 use super::recovery::{LimitedTransmit, LossRecovery, Recover};
 use super::state::SendState;
@@ -7,7 +7,7 @@ use crate::segment::Ack;
 use crossfade_core::SimTime;
 use std::cmp::Ordering;
 
-/// In recovery at most this many segments follow an acknowledgement (`maxburst`).
+/// Maximum number of segments that may follow one acknowledgement in recovery (`maxburst`).
 const MAX_BURST_IN_RECOVERY: u32 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub(super) struct NewReno {
     /// Segments that duplicates have shown to have left the network (`dupwnd_`), apart from `cwnd`.
     inflation: u64,
     last_cut: LastCut,
-    /// A partial acknowledgement was seen in this recovery; it alone restarts the timer ("impatient", RFC
-    /// 6582 section 4). A timeout does not reset it.
+    /// Whether a partial acknowledgement was seen in this recovery; only the first restarts the timer ("impatient", RFC
+    /// 6582 section 4). A timeout does not reset the flag.
     seen_partial: bool,
     /// How many segments may still follow the last acknowledgement.
     burst: u32,
@@ -60,7 +60,7 @@ impl NewReno {
         if ends_recovery { AckOutcome::RecoveryEnd } else { AckOutcome::New }
     }
 
-    /// The duplicates are not forgotten and the window does not grow.
+    /// Partial acknowledgement: the duplicate count is kept, and the window does not grow.
     fn on_partial_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) {
         let acked = state.on_new_ack(ack.next_expected, now);
         if self.inflation > acked {
@@ -68,7 +68,7 @@ impl NewReno {
         } else {
             let deflated = state.congestion.cwnd() - (acked - self.inflation) as f64;
             state.congestion.set_cwnd(deflated.max(1.0));
-            // Above zero, since that is what says that recovery goes on.
+            // The inflation stays above zero, since zero would end the recovery.
             self.inflation = 1;
         }
         if !self.seen_partial {
@@ -111,7 +111,7 @@ impl LossRecovery for NewReno {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
-        // The inflation is gone before the window is halved.
+        // ns-2 removes the inflation before it halves the window.
         self.inflation = 0;
         self.last_cut = LastCut::Timeout;
         self.burst = u32::MAX;

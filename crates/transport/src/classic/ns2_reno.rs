@@ -12,7 +12,7 @@ pub(super) struct Reno {
     limited_transmit: LimitedTransmit,
     /// Segments that duplicates have shown to have left the network (`dupwnd_`), apart from `cwnd`.
     inflation: u64,
-    /// The last cut came from duplicates, and nothing new was acknowledged since.
+    /// Whether the last window reduction came from duplicates, with nothing new acknowledged since.
     cut_by_duplicates: bool,
 }
 
@@ -62,7 +62,7 @@ impl LossRecovery for Reno {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
-        // The inflation is gone before the window is halved.
+        // ns-2 removes the inflation before it halves the window.
         self.inflation = 0;
         self.cut_by_duplicates = false;
         state.dupacks = 0;

@@ -1,4 +1,4 @@
-//! ns-2's Agent/TCP/Sack1: recovery by `pipe`, the estimate of what is still under way (Fall and Floyd 1996).
+//! ns-2's Agent/TCP/Sack1: recovery by `pipe`, the estimate of the segments in flight (Fall and Floyd 1996).
 
 use super::recovery::{LimitedTransmit, LossRecovery, Recover};
 use super::scoreboard::Scoreboard;
@@ -13,28 +13,29 @@ pub(super) struct Sack1 {
     limited_transmit: LimitedTransmit,
     scoreboard: Scoreboard,
     in_recovery: bool,
-    /// A timeout forgot the scoreboard; duplicates mean nothing until new data is acknowledged.
+    /// Whether a timeout has cleared the scoreboard: duplicates are then ignored until new data is acknowledged.
     after_timeout: bool,
-    /// Segments thought to be under way.
+    /// Estimated number of segments in flight.
     pipe: i64,
     send_loop: SendLoop,
 }
 
-/// What an acknowledgement has begun: segments leave until there is none that may.
+/// State of ns-2's send loop, which an acknowledgement starts and which sends all segments that the window allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendLoop {
-    /// While the link takes segments one by one (`gate = "slot"`) it goes on over later acknowledgements, and a duplicate
-    /// does not end it: ns-2 would have sent all at once before.
+    /// The loop is active. If the link takes segments one by one (`gate = "slot"`), it stays active over later
+    /// acknowledgements, and a duplicate does not end it: ns-2 would have sent all segments at once earlier.
     Runs,
-    /// The sender was asked in vain; the next that asks starts it again, such as what the application writes.
+    /// The loop has ended because nothing could be sent; the next request, such as after a write of the application,
+    /// restarts it.
     Rests,
-    /// The last acknowledgement does not start it: it was a duplicate that counted, outside recovery. That includes the one that
-    /// triggers a fast retransmit, which is followed by the retransmission and nothing else.
+    /// The last acknowledgement does not start the loop: it was a duplicate that counted, outside recovery. This
+    /// includes the duplicate that triggers a fast retransmit, after which only the retransmission is sent.
     Silent,
 }
 
 impl SendLoop {
-    /// After an acknowledgement that starts it, or does not.
+    /// State after an acknowledgement; `starts` tells whether it starts the loop.
     fn after_ack(self, starts: bool) -> Self {
         match self {
             Self::Rests | Self::Silent if !starts => Self::Silent,
@@ -63,7 +64,7 @@ impl Sack1 {
             state.on_new_ack(ack.next_expected, now);
             state.dupacks = 0;
             state.restart_timer(now);
-            // The window stays at half; it does not grow with this acknowledgement.
+            // The window stays at half: this acknowledgement does not let it grow.
             self.recover = Recover::START;
             self.in_recovery = false;
             self.after_timeout = false;
@@ -72,7 +73,7 @@ impl Sack1 {
         }
         let is_news = self.scoreboard.update(ack);
         if ack.next_expected > state.snd_una {
-            // The repeated segment has left the network, and so has the original.
+            // Both the retransmission and the original have left the network.
             self.pipe -= 1;
             state.on_new_ack(ack.next_expected, now);
             state.rto.end_backoff();
@@ -102,9 +103,9 @@ impl Sack1 {
         AckOutcome::Duplicate
     }
 
-    /// What leaves whether or not the last acknowledgement starts the loop.
+    /// Next retransmission that is sent even if the last acknowledgement does not start the loop.
     fn next_repetition(&mut self, state: &mut SendState) -> Option<u64> {
-        // The first retransmission is not counted into the pipe.
+        // The first retransmission does not count towards the pipe.
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
@@ -138,7 +139,7 @@ impl LossRecovery for Sack1 {
         let outcome = match ack.next_expected.cmp(&state.snd_una) {
             Ordering::Greater => {
                 self.after_timeout = false;
-                // The blocks of this acknowledgement count as news again when a duplicate repeats them.
+                // The blocks of this acknowledgement count as new again when a duplicate reports them.
                 self.scoreboard.clear();
                 let acked = state.on_new_ack(ack.next_expected, now);
                 state.dupacks = 0;

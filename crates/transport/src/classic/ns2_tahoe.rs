@@ -53,7 +53,7 @@ impl LossRecovery for Tahoe {
         }
     }
 
-    /// The duplicates counted so far are not forgotten, unlike in the other agents.
+    /// Timeout: keeps the count of duplicates, unlike ns-2's other agents.
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
         self.recover.on_timeout(state, now);
     }

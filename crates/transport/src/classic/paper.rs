@@ -26,7 +26,7 @@ use crossfade_core::SimTime;
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Open,
-    /// Until everything before this was acknowledged.
+    /// Recovery lasts until all segments below this number are acknowledged.
     Recovering {
         recover: u64,
     },
@@ -35,7 +35,7 @@ enum Phase {
 pub(super) struct PaperRecovery {
     variant: Variant,
     phase: Phase,
-    /// What SACK knows beyond the cumulative acknowledgement.
+    /// Segments that SACK has reported beyond the cumulative acknowledgement.
     scoreboard: Scoreboard,
 }
 
@@ -47,7 +47,7 @@ impl PaperRecovery {
     fn on_new_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
         let acked = state.on_new_ack(ack.next_expected, now);
         state.dupacks = 0;
-        // Any progress shows that the path works: the paper's sender measures no round trips.
+        // Any progress ends the back-off, since the paper's sender takes no RTT samples.
         state.rto.end_backoff();
         let Phase::Recovering { recover } = self.phase else {
             state.grow_window(now, acked);
@@ -70,7 +70,7 @@ impl PaperRecovery {
     fn on_duplicate(&mut self, state: &mut SendState, now: SimTime) -> AckOutcome {
         state.dupacks += 1;
         if matches!(self.phase, Phase::Recovering { .. }) {
-            // Only where acknowledgements take time do any come in recovery (section II: W + 1 for each).
+            // Acknowledgements arrive in recovery only if the reverse path has a delay (section II: W + 1 for each).
             inflate(state);
             return AckOutcome::Duplicate;
         }
@@ -93,7 +93,7 @@ impl PaperRecovery {
         AckOutcome::FastRetransmit
     }
 
-    /// Goes back to the oldest segment with no timer running.
+    /// Restarts from the oldest unacknowledged segment, with no timer running.
     fn start_over(&mut self, state: &mut SendState) {
         state.go_back();
         state.timer.clear();
@@ -103,7 +103,7 @@ impl PaperRecovery {
     }
 }
 
-/// W + 1, up to `W_max`.
+/// Inflates the window to W + 1, at most `W_max`.
 fn inflate(state: &mut SendState) {
     state.congestion.set_cwnd(state.window(1));
 }
@@ -134,7 +134,8 @@ impl LossRecovery for PaperRecovery {
             return state.retransmit.take();
         }
         let duplicates = state.dupacks.min(state.dupthresh - 1);
-        // New data alone (RFC 3042): what is retransmitted beyond the window comes back as duplicates, without an end.
+        // Limited transmit sends new data only (RFC 3042): retransmissions beyond the window would return as duplicates
+        // without end.
         let is_new = state.snd_nxt == state.snd_max;
         let extra = if state.limited_transmit && is_new { u64::from(duplicates) } else { 0 };
         let usable = state.window(extra) as u64;

@@ -1,5 +1,4 @@
-//! Loss recovery: which segments to repeat, and when. How large the window is, is the business of
-//! [`crate::congestion`].
+//! Loss recovery: which segments the sender retransmits, and when. [`crate::congestion`] sets the window.
 
 use super::state::SendState;
 use crate::outcome::AckOutcome;
@@ -26,11 +25,11 @@ pub trait LossRecovery: Send {
 pub(super) struct Recover(u64);
 
 impl Recover {
-    /// ns-2 starts as if segment 0 had been sent before a loss.
+    /// Initial value: ns-2 starts as if segment 0 had been sent before a loss.
     pub(super) const START: Self = Self(1);
 
-    /// Whether duplicate acknowledgements mean a new loss. Segment 1 is exempt (`bugfix_ss_`), so that a loss
-    /// of the second segment of a connection can be repaired.
+    /// Whether duplicate acknowledgements signal a new loss. Segment 1 is exempt (`bugfix_ss_`), so a loss of the
+    /// second segment of a connection can be repaired.
     pub(super) fn allows_fast_retransmit(self, state: &SendState) -> bool {
         state.snd_una > self.0 || state.snd_una == 1
     }
@@ -39,7 +38,7 @@ impl Recover {
         self.0 = state.snd_max;
     }
 
-    /// What the agents with fast recovery do on the duplicate that shows a loss.
+    /// Common reaction of the agents with fast recovery to the duplicate that triggers a fast retransmit.
     pub(super) fn on_loss(&mut self, state: &mut SendState, window: f64, now: SimTime) {
         self.mark(state);
         state.restart_timer(now);
@@ -48,7 +47,7 @@ impl Recover {
         state.retransmit = Some(state.snd_una);
     }
 
-    /// What all agents do when the timer expires.
+    /// Common reaction of all agents to an expired retransmission timer.
     pub(super) fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
         self.mark(state);
         state.congestion.on_timeout(now, state.window(0));
@@ -63,9 +62,9 @@ impl Recover {
     }
 }
 
-/// A new segment that limited transmit (RFC 3042, ns-2's `singledup_`) allows on the duplicate just counted.
+/// Permission to send one new segment on the duplicate just counted (limited transmit: RFC 3042, ns-2's `singledup_`).
 ///
-/// ns-2 sends it before it looks at the window, so it is spent whether or not the window was open.
+/// ns-2 sends it before it looks at the window, so the permission is used up whether or not the window was open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LimitedTransmit(bool);
 

@@ -1,28 +1,27 @@
-//! The retransmission timeout: how long, and when.
+//! Retransmission timeout: estimator and timer.
 
 use crate::config::{RtoConfig, RtoRule};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The length of the retransmission timeout.
+/// Length of the retransmission timeout.
 ///
-/// The estimator works in whole ticks of a coarse clock with the scaled integers of Jacobson 1988, appendix
-/// A: the smoothed round trip in eighths and its deviation in quarters of a tick. BSD, ns-2 and RFC 6298
-/// section 2 are this.
+/// The estimator works in whole ticks of a coarse clock with the scaled integers of Jacobson 1988, appendix A: the
+/// smoothed RTT in eighths and its deviation in quarters of a tick. BSD, ns-2 and RFC 6298 section 2 use this form.
 #[derive(Clone, Debug)]
 pub struct RetransmissionTimeout {
     config: RtoConfig,
-    /// Before back-off.
+    /// Timeout before back-off.
     base: SimTime,
     backoff: u32,
-    /// What the two make, kept because every segment asks for it.
+    /// Timeout with back-off, cached because every segment needs it.
     current: SimTime,
     srtt_eighths: i64,
     rttvar_quarters: i64,
 }
 
 impl RetransmissionTimeout {
-    /// A timeout with no round trip measured yet.
+    /// Creates a timeout with no RTT sample yet.
     pub fn new(config: RtoConfig) -> Self {
         let base = match config.rule {
             RtoRule::Fixed(timeout) => timeout,
@@ -31,7 +30,7 @@ impl RetransmissionTimeout {
         Self { config, base, backoff: 1, current: base, srtt_eighths: 0, rttvar_quarters: 0 }
     }
 
-    /// The timeout now, back-off included.
+    /// Current timeout, back-off included.
     pub fn current(&self) -> SimTime {
         self.current
     }
@@ -41,19 +40,19 @@ impl RetransmissionTimeout {
         self.current = self.base.saturating_mul(u64::from(self.backoff)).min(longest);
     }
 
-    /// The multiplier that back-off has reached.
+    /// Current back-off multiplier.
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// A timeout expired: the next one is twice as long, up to the maximum (RFC 6298, 5.5).
+    /// Doubles the timeout after an expiry, up to the maximum (RFC 6298 rule 5.5).
     pub fn back_off(&mut self) {
-        // ns-2 lets the multiplier reach 64 even where the maximum is reached earlier.
+        // ns-2 lets the multiplier reach 64 even if the timeout reaches its maximum earlier.
         if self.config.backoff && (self.backoff < 64 || self.current() < self.config.max) {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 && self.srtt_eighths > 0 {
-            // So many expiries say that the estimate is of another path: forget it, keep its size as
+            // After this many expiries the estimate probably belongs to another path: clear it, but keep its size as
             // deviation.
             self.rttvar_quarters += self.srtt_eighths / 8;
             self.srtt_eighths = 0;
@@ -61,7 +60,7 @@ impl RetransmissionTimeout {
         self.update();
     }
 
-    /// An acknowledgement proved that the path works again (Karn's rule is the caller's).
+    /// Ends the back-off after an acknowledgement of new data; Karn's algorithm is the caller's duty.
     pub fn end_backoff(&mut self) {
         if self.backoff > 1 {
             self.backoff = 1;
@@ -69,10 +68,10 @@ impl RetransmissionTimeout {
         }
     }
 
-    /// A segment sent at `sent` and not repeated was acknowledged at `now`.
+    /// Takes the RTT sample of a segment sent once at `sent` and acknowledged at `now`.
     pub fn on_sample(&mut self, sent: SimTime, now: SimTime) {
         let RtoRule::Estimated { min, granularity, .. } = self.config.rule else { return };
-        // What a clock that only counts ticks sees.
+        // A tick-counting clock measures the difference of whole ticks.
         let rtt = i64::try_from(now / granularity - sent / granularity).unwrap_or(i64::MAX >> 8).max(1);
         if self.srtt_eighths == 0 {
             self.srtt_eighths = rtt * 8;
@@ -89,27 +88,27 @@ impl RetransmissionTimeout {
     }
 }
 
-/// When the retransmission timer expires.
+/// Expiry time of the retransmission timer.
 #[derive(Clone, Debug)]
 pub enum RetransmissionTimer {
     /// One timer for the flow, restarted by acknowledgements (RFC 6298 section 5; BSD; ns-2).
     Flow(Option<SimTime>),
-    /// A timer for each segment under way (paper, section II), oldest first. A fast retransmit does not
-    /// restart that of its segment: the exponents of the paper's (17) to (19) say so.
+    /// One timer per segment in flight (paper, section II), oldest first. A fast retransmit does not restart its
+    /// segment's timer: the exponents in the paper's (17) to (19) show this.
     Segments(VecDeque<SimTime>),
 }
 
 impl RetransmissionTimer {
-    /// When it expires next.
+    /// Next expiry.
     pub fn deadline(&self) -> Option<SimTime> {
         match self {
             Self::Flow(deadline) => *deadline,
-            // In one window segments are sent in order, so the oldest expires first.
+            // Within a window segments are sent in order, so the oldest expires first.
             Self::Segments(deadlines) => deadlines.front().copied(),
         }
     }
 
-    /// The segment that is `ahead` segments beyond the oldest one under way was sent.
+    /// Starts the timer of the segment sent `ahead` segments beyond the oldest one in flight.
     pub fn on_sent(&mut self, ahead: u64, deadline: SimTime) {
         match self {
             Self::Flow(running) => {
@@ -123,21 +122,21 @@ impl RetransmissionTimer {
         }
     }
 
-    /// The oldest `acked` segments were acknowledged.
+    /// Removes the timers of the oldest `acked` segments, which were acknowledged.
     pub fn on_acked(&mut self, acked: u64) {
         if let Self::Segments(deadlines) = self {
             deadlines.drain(..deadlines.len().min(acked as usize));
         }
     }
 
-    /// Starts the timer of the flow anew.
+    /// Restarts the flow's timer.
     pub fn restart(&mut self, deadline: SimTime) {
         if let Self::Flow(running) = self {
             *running = Some(deadline);
         }
     }
 
-    /// Nothing is timed any more.
+    /// Stops all timers.
     pub fn clear(&mut self) {
         match self {
             Self::Flow(running) => *running = None,
@@ -188,7 +187,7 @@ mod tests {
                 rto.current() / MS
             })
             .collect();
-        // Golden traces: 0.2 s reaches 51.2 s, then 60 s.
+        // Golden traces: the timeout doubles from 0.2 s to 51.2 s, then stays at 60 s.
         assert_eq!(timeouts, [400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000, 60_000]);
         rto.end_backoff();
         assert_eq!(rto.current(), MS * 200);
@@ -209,7 +208,7 @@ mod tests {
         for ahead in 0..3 {
             timer.on_sent(ahead, MS * (100 + ahead));
         }
-        // A retransmission of the oldest does not restart its timer.
+        // A retransmission of the oldest segment does not restart its timer.
         timer.on_sent(0, MS * 500);
         assert_eq!(timer.deadline(), Some(MS * 100));
         timer.on_acked(2);

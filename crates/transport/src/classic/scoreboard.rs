@@ -1,18 +1,19 @@
-//! What a sender knows from selective acknowledgements (RFC 2018, RFC 6675).
+//! Scoreboard: what selective acknowledgements have reported (RFC 2018, RFC 6675).
 
 use crate::segment::{Ack, SackBlock};
 
-/// The segments beyond the cumulative acknowledgement that have arrived, and how far holes were repeated.
+/// Segments beyond the cumulative acknowledgement that have arrived, and the limit up to which holes were
+/// retransmitted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    /// Disjoint, not adjacent, ascending.
+    /// Reported blocks: disjoint, not adjacent, ascending.
     sacked: Vec<SackBlock>,
-    /// Holes below this were repeated in this recovery (RFC 6675's `HighRxt`, plus one).
+    /// Holes below this number were retransmitted in this recovery (RFC 6675's `HighRxt`, plus one).
     repeated_up_to: u64,
 }
 
 impl Scoreboard {
-    /// Takes what `ack` says; true if it told anything new beyond its cumulative part.
+    /// Takes the blocks of `ack`; returns whether they reported anything new beyond the cumulative part.
     pub(crate) fn update(&mut self, ack: &Ack) -> bool {
         self.sacked.retain_mut(|block| {
             block.start = block.start.max(ack.next_expected);
@@ -27,19 +28,18 @@ impl Scoreboard {
         is_news
     }
 
-    /// Forgets everything (RFC 2018 section 8: after a timeout the receiver may have thrown away what it
-    /// reported).
+    /// Clears the scoreboard: after a timeout the receiver may have discarded reported segments (RFC 2018 section 8).
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Recovery begins by repeating segment `first`.
+    /// Starts a recovery whose first retransmission is segment `first`.
     pub(crate) fn start_recovery(&mut self, first: u64) {
         self.repeated_up_to = first + 1;
     }
 
-    /// Takes the lowest hole in `from..before` that was not yet repeated in this recovery and has arrived
-    /// segments above it.
+    /// Takes the lowest hole in `from..before` that has arrived segments above it and was not yet retransmitted in this
+    /// recovery.
     pub(crate) fn next_hole(&mut self, from: u64, before: u64) -> Option<u64> {
         let mut hole = from.max(self.repeated_up_to);
         for block in &self.sacked {
@@ -57,7 +57,7 @@ impl Scoreboard {
         }
     }
 
-    /// Adds a block; false if it was known.
+    /// Adds a block; returns false if it was known.
     fn insert(&mut self, block: SackBlock) -> bool {
         let from = self.sacked.partition_point(|known| known.end < block.start);
         let to = self.sacked.partition_point(|known| known.start <= block.end);

@@ -1,4 +1,4 @@
-//! The sender's variables that loss recovery reads and changes.
+//! State of the sender that loss recovery reads and changes.
 
 use super::rto::{RetransmissionTimeout, RetransmissionTimer};
 use crate::config::{Flavour, TcpConfig};
@@ -6,7 +6,7 @@ use crate::congestion::{AckSample, CongestionControl};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Windows, sequence numbers and timers of a sender. RFC 9293's names; sequence numbers count segments.
+/// Windows, sequence numbers and timers of a sender, with the names of RFC 9293. Sequence numbers count segments.
 pub struct SendState {
     /// The oldest segment not yet acknowledged (the paper's A).
     pub snd_una: u64,
@@ -14,9 +14,9 @@ pub struct SendState {
     pub snd_nxt: u64,
     /// One past the highest segment ever sent.
     pub snd_max: u64,
-    /// How many segments the application has.
+    /// Number of segments that the application has written.
     pub available: u64,
-    /// The receiver's window.
+    /// Receiver window in segments.
     pub w_max: u64,
     /// Duplicate acknowledgements that trigger a fast retransmit.
     pub dupthresh: u32,
@@ -24,26 +24,27 @@ pub struct SendState {
     pub limited_transmit: bool,
     /// Duplicate acknowledgements since the last new one.
     pub dupacks: u32,
-    /// A segment to repeat before anything else.
+    /// Segment to retransmit before anything else.
     pub retransmit: Option<u64>,
-    /// How large the window is.
+    /// Congestion control, which sets the window.
     pub congestion: Box<dyn CongestionControl>,
-    /// How long to wait.
+    /// Retransmission timeout.
     pub rto: RetransmissionTimeout,
-    /// Until when to wait.
+    /// Retransmission timer.
     pub timer: RetransmissionTimer,
     /// The segment whose round trip is being measured, and when it was sent.
     timed: Option<(u64, SimTime)>,
-    /// Below this nothing may be timed any more: it was, or it was sent twice (Karn and Partridge 1987).
+    /// Segments below this number may not be timed: they were timed already, or were retransmitted (Karn and Partridge
+    /// 1987).
     timed_up_to: u64,
-    /// The sum of the round trips measured, in seconds.
+    /// Sum of the RTT samples, in seconds.
     pub rtt_sum_s: f64,
-    /// The number of round trips measured.
+    /// Number of RTT samples.
     pub rtt_samples: u64,
 }
 
 impl SendState {
-    /// A connection that has sent nothing, and whose window is that of `congestion`.
+    /// Creates the state of a new connection, with the window that `congestion` sets.
     pub fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let timer = match config.flavour {
             Flavour::Paper => RetransmissionTimer::Segments(VecDeque::new()),
@@ -69,18 +70,18 @@ impl SendState {
         }
     }
 
-    /// Segments sent and not acknowledged, in the current pass over the window.
+    /// Number of segments sent and not acknowledged, counted from the last go-back.
     pub fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
     }
 
-    /// The congestion window, inflated by `inflation` segments, within the receiver's.
+    /// Congestion window plus `inflation` segments, at most the receiver window.
     pub fn window(&self, inflation: u64) -> f64 {
         (self.congestion.cwnd() + inflation as f64).min(self.w_max as f64)
     }
 
-    /// Takes the next segment in order if `usable` segments beyond `snd_una` may be under way and there is
-    /// one.
+    /// Takes the next segment in order, if the application has one and at most `usable` segments beyond `snd_una` would
+    /// be in flight.
     pub fn next_in_order(&mut self, usable: u64) -> Option<u64> {
         let seq = self.snd_nxt;
         if seq < self.available && seq - self.snd_una < usable {
@@ -91,10 +92,10 @@ impl SendState {
         }
     }
 
-    /// Segment `seq` leaves at `now`.
+    /// Records that segment `seq` was sent at `now`.
     pub fn on_sent(&mut self, seq: u64, now: SimTime) {
         if self.snd_una == self.snd_max {
-            // Nothing was under way: a timer left over from before says nothing of this segment.
+            // Nothing was in flight: a timer left from earlier segments does not apply to this one.
             self.timer.clear();
         }
         self.timer.on_sent(seq - self.snd_una, now + self.rto.current());
@@ -107,8 +108,8 @@ impl SendState {
         }
     }
 
-    /// `next_expected` acknowledges new data: advances the window, measures the round trip, ends the back-off.
-    /// Returns how many segments it covers.
+    /// Processes a cumulative acknowledgement of new data up to `next_expected`: advances the window, takes an RTT
+    /// sample, ends the back-off. Returns the number of segments newly covered.
     pub fn on_new_ack(&mut self, next_expected: u64, now: SimTime) -> u64 {
         let acked = next_expected - self.snd_una;
         self.retransmit = None;
@@ -129,14 +130,14 @@ impl SendState {
         acked
     }
 
-    /// Tells the congestion control of an acknowledgement that measures nothing else.
+    /// Passes an acknowledgement without an RTT sample to congestion control.
     pub fn grow_window(&mut self, now: SimTime, acked: u64) {
         let (next_expected, snd_max) = (self.snd_una, self.snd_max);
         let sample = AckSample { now, acked, rtt: None, next_expected, snd_max, cwnd_limited: true };
         self.congestion.on_ack(&sample);
     }
 
-    /// Restarts the timer of the flow, or stops it if nothing is under way.
+    /// Restarts the flow's timer, or stops it if nothing is in flight.
     pub fn restart_timer(&mut self, now: SimTime) {
         if self.snd_una < self.snd_max {
             self.timer.restart(now + self.rto.current());
@@ -145,13 +146,12 @@ impl SendState {
         }
     }
 
-    /// A segment will be retransmitted: the round trip being measured would be ambiguous (Karn and Partridge
-    /// 1987).
+    /// Discards the RTT measurement under way, which a retransmission makes ambiguous (Karn and Partridge 1987).
     pub fn stop_timing(&mut self) {
         self.timed = None;
     }
 
-    /// Starts over from the oldest segment not acknowledged.
+    /// Restarts from the oldest unacknowledged segment (go-back-N).
     pub fn go_back(&mut self) {
         self.retransmit = None;
         self.snd_nxt = self.snd_una;

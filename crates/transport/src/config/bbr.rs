@@ -1,25 +1,25 @@
-//! What a sender with BBR is told at the start.
+//! Configuration of BBR.
 
 use crossfade_core::SimTime;
 
-/// The choices of BBR. The default is what Linux does in version 1, and the draft's version 3.
+/// Options of BBR. By default version 1 follows Linux, and version 3 follows the draft.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BbrConfig {
-    /// Bytes of data in a segment: two bounds are in bit/s.
+    /// Bytes of data per segment, needed because two bounds are in bit/s.
     pub mss: u32,
-    /// How much of the excess of aggregated acknowledgements the window may add, in time at the estimated bandwidth; `None`
-    /// has no bound.
+    /// Limit of the window's allowance for aggregated acknowledgements, as time at the estimated bandwidth; `None`: no
+    /// limit.
     pub extra_acked_cap: Option<SimTime>,
-    /// Version 1 looks for policers.
+    /// Version 1: whether it detects token-bucket policers.
     pub policer: bool,
-    /// Version 3: whose.
+    /// Version 3: source, the draft or Linux.
     pub profile: BbrProfile,
-    /// Version 3: when a pipe is full.
+    /// Version 3: criterion for a full pipe.
     pub full_pipe: FullPipeRule,
-    /// Version 3: the pacing gain of Drain.
+    /// Version 3: pacing gain in Drain.
     pub drain_gain: f64,
-    /// Version 3 of Linux: queues mark early and often, and marks count where the shortest round trip is at most this; 0 has no
-    /// limit. `None`: no ECN.
+    /// Version 3 of Linux: largest minimum RTT at which ECN marks count, for queues that mark early and often; 0: no
+    /// limit; `None`: no ECN.
     pub ecn_max_rtt: Option<SimTime>,
 }
 
@@ -33,12 +33,12 @@ pub enum BbrProfile {
     Linux,
 }
 
-/// What is compared when three rounds without a quarter more say that the pipe is full.
+/// Criterion for a full pipe: the rate that is checked for three rounds with less than a quarter of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullPipeRule {
-    /// The rate of the first acknowledgement of each round (draft-ietf-ccwg-bbr-06 section 5.3.1.2).
+    /// Rate of the first acknowledgement of each round (draft-ietf-ccwg-bbr-06 section 5.3.1.2).
     Draft,
-    /// The rate of every acknowledgement; rounds are counted.
+    /// Rate of every acknowledgement; rounds without growth are counted.
     Linux,
 }
 
@@ -57,7 +57,7 @@ impl Default for BbrConfig {
 }
 
 impl BbrConfig {
-    /// Version 3 as Linux has it.
+    /// Version 3 as in Linux.
     pub fn linux_v3() -> Self {
         Self {
             profile: BbrProfile::Linux,

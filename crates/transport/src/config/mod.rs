@@ -1,4 +1,4 @@
-//! What a connection is told at the start.
+//! Configuration of a connection.
 
 mod bbr;
 mod quic;
@@ -40,18 +40,18 @@ pub enum Variant {
     Sack,
 }
 
-/// How long a sender waits for an acknowledgement.
+/// Rule for the length of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RtoRule {
     /// A constant timeout for every segment.
     Fixed(SimTime),
-    /// From the measured round trip, in ticks of a coarse clock (Jacobson 1988; RFC 6298 section 2).
+    /// Timeout estimated from RTT samples, in ticks of a coarse clock (Jacobson 1988; RFC 6298 section 2).
     Estimated {
-        /// Never less than this.
+        /// Minimum timeout.
         min: SimTime,
-        /// Before the first measurement.
+        /// Timeout before the first RTT sample.
         initial: SimTime,
-        /// The tick of the clock that measures round trips.
+        /// Tick of the clock that measures RTTs.
         granularity: SimTime,
     },
 }
@@ -73,14 +73,15 @@ impl RtoConfig {
         Self { rule: RtoRule::Fixed(timeout), backoff: false, max: timeout }
     }
 
-    /// From the measured round trip, doubled up to a minute, the least that RFC 6298 allows as a bound (2.5).
+    /// A timeout estimated from RTT samples, doubled up to a minute, the smallest upper bound that RFC 6298 allows
+    /// (rule 2.5).
     pub const fn estimated(min: SimTime, initial: SimTime, granularity: SimTime) -> Self {
         let rule = RtoRule::Estimated { min, initial, granularity };
         Self { rule, backoff: true, max: SimTime::from_millis(60_000) }
     }
 }
 
-/// Everything a sender of TCP and its receiver need to know. Windows and sequence numbers count segments of one MSS.
+/// Configuration of a TCP sender and its receiver. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
     /// Rule book of the connection.
@@ -95,20 +96,21 @@ pub struct TcpConfig {
     pub initial_ssthresh: f64,
     /// Duplicate acknowledgements that trigger a fast retransmit (the papers' K); at least 1.
     pub dupthresh: u32,
-    /// Send a new segment on each of the first duplicate acknowledgements (RFC 3042).
+    /// Whether each of the first duplicate acknowledgements lets a new segment leave (RFC 3042).
     pub limited_transmit: bool,
     /// The retransmission timeout.
     pub rto: RtoConfig,
-    /// How many segments the application has to send; `None` is a source that never runs dry.
+    /// Number of segments that the application sends; `None`: unlimited.
     pub segments: Option<u64>,
-    /// What flavour `rfc` leaves open; the others do not look at it.
+    /// Options of flavour `rfc`; the other flavours ignore them.
     pub rfc: RfcConfig,
 }
 
 impl TcpConfig {
-    /// What a scenario has that says no more: a source that never runs dry, three duplicates, a threshold of the whole
-    /// window, and what is usual with the flavour: `paper` and `ns2` begin with one segment and have the timeouts of
-    /// ns-2 (those of the paper are [`RtoConfig::fixed`], in slots), `rfc` begins with ten (RFC 6928) and has those of RFC 6298.
+    /// Defaults of a scenario: unlimited data, three duplicates, a slow-start threshold of the whole window, and the
+    /// usual values of the flavour. `paper` and `ns2` start with one segment and use the timeouts of ns-2 (for the
+    /// paper's, in slots, see [`RtoConfig::fixed`]); `rfc` starts with ten segments (RFC 6928) and the timeouts of RFC
+    /// 6298.
     pub fn new(flavour: Flavour, variant: Variant, w_max: u32) -> Self {
         let ms = SimTime::from_millis;
         let (initial_window, rto) = match flavour {

@@ -1,56 +1,59 @@
-//! What a connection with QUIC's recovery is told at the start.
+//! Configuration of a QUIC connection.
 
 use super::bbr::BbrConfig;
 use super::rfc::{CongestionControlKind, Pacing};
 use crossfade_core::SimTime;
 
-/// A sender and a receiver of QUIC's recovery over one stream (RFC 9002), and what it and RFC 9000 section 13.2 leave to the
-/// implementer. Windows count packets.
+/// Configuration of a QUIC sender and receiver over one stream (RFC 9002), with the choices that RFC 9002 and RFC 9000
+/// section 13.2 leave to the implementer. Windows count packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuicConfig {
-    /// The stream's credit, in packets; at least 1.
+    /// Flow-control credit of the stream, in packets; at least 1.
     pub w_max: u32,
-    /// Congestion window at the start; at least 1.
+    /// Initial congestion window in packets; at least 1.
     pub initial_window: f64,
-    /// Slow-start threshold at the start.
+    /// Initial slow-start threshold in packets.
     pub initial_ssthresh: f64,
-    /// How many packets of data the application has to send; `None` is a source that never runs dry.
+    /// Number of packets of data that the application sends; `None`: unlimited.
     pub segments: Option<u64>,
-    /// Which congestion control sets the window, unless one is given to the sender.
+    /// Congestion control that sets the window, unless the sender is given one.
     pub congestion_control: CongestionControlKind,
-    /// Leave slow start when round trips grow: HyStart++ (RFC 9406).
+    /// Whether slow start ends when the RTT grows: HyStart++ (RFC 9406).
     pub hystart: bool,
-    /// Spread packets over the round trip. A congestion control that sets a rate is paced in any case.
+    /// Pacing of packets over the RTT. A congestion control that sets a rate is always paced.
     pub pacing: Option<Pacing>,
-    /// What BBR leaves open.
+    /// Options of BBR.
     pub bbr: BbrConfig,
-    /// Packets may be marked instead of dropped (RFC 9000 section 13.4).
+    /// Whether routers may mark packets instead of dropping them (RFC 9000 section 13.4).
     pub ecn: bool,
-    /// The round trip of the handshake, if it is measured.
+    /// RTT of the handshake, if it is measured.
     pub handshake_rtt: Option<SimTime>,
-    /// A packet is lost once so many numbers behind one that was acknowledged (RFC 9002 section 6.1.1); at least 1.
+    /// Reordering threshold in packets: a packet this many numbers below an acknowledged one is lost (RFC 9002 section
+    /// 6.1.1); at least 1.
     pub packet_threshold: u64,
-    /// Or once it left so many round trips before now, and before one that was acknowledged (section 6.1.2); at least 1.
+    /// Reordering threshold in RTTs: a packet sent this long ago, and before an acknowledged one, is lost (section
+    /// 6.1.2); at least 1.
     pub time_threshold: f64,
-    /// Losses in a row are persistent congestion from so many probe timeouts on (section 7.6.1); at least 1.
+    /// Duration of persistent congestion, in probe timeouts (section 7.6.1); at least 1.
     pub persistent_threshold: u32,
     /// RTT assumed before the first sample (section 6.2.2).
     pub initial_rtt: SimTime,
-    /// How many packets a probe timeout sends (section 6.2.4): one or two.
+    /// Number of packets that a probe timeout sends (section 6.2.4): one or two.
     pub probes: u32,
-    /// A reduction is taken back when all the packets that caused it turn out to have arrived. RFC 9002 has no such rule;
-    /// RFC 9438 section 4.9 has.
+    /// Whether a reduction of the window is undone once all the packets that caused it have arrived. RFC 9002 has no
+    /// such rule; RFC 9438 section 4.9 has.
     pub undo: bool,
-    /// How long the receiver may hold back an acknowledgement (RFC 9000 section 13.2.1).
+    /// Longest time that the receiver delays an acknowledgement (RFC 9000 section 13.2.1).
     pub max_ack_delay: SimTime,
-    /// Packets that the receiver answers with one acknowledgement (section 13.2.2); at least 1.
+    /// Number of packets that one acknowledgement answers (section 13.2.2); at least 1.
     pub ack_eliciting_threshold: u32,
-    /// Ranges of packets that it remembers and reports, the latest (section 13.2.3); at least 1.
+    /// Number of packet ranges that the receiver remembers and reports, the latest ones (section 13.2.3); at least 1.
     pub ack_ranges: u32,
 }
 
 impl QuicConfig {
-    /// What RFC 9002 and RFC 9000 recommend, with a credit of `w_max` packets: Reno from ten packets on, unpaced, without end.
+    /// Defaults recommended by RFC 9002 and RFC 9000, with a credit of `w_max` packets: Reno with an initial window of
+    /// ten packets, no pacing, unlimited data.
     pub fn new(w_max: u32) -> Self {
         Self {
             w_max,

@@ -1,50 +1,50 @@
-//! What the RFCs leave to the implementer.
+//! Options that the RFCs leave to the implementer.
 
 use super::bbr::BbrConfig;
 use crossfade_core::SimTime;
 
-/// How much is sent for each acknowledgement in fast recovery with SACK.
+/// Number of segments sent per acknowledgement in fast recovery with SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateReduction {
     /// The window falls to `ssthresh` at once; the sender is silent until the pipe has drained to it (RFC 6675
     /// section 5).
     Immediate,
-    /// Proportional Rate Reduction with one of its two bounds (RFC 6937).
+    /// Proportional Rate Reduction with one of its two fixed bounds (RFC 6937).
     Rfc6937(ReductionBound),
-    /// Proportional Rate Reduction, where each acknowledgement chooses the bound (RFC 9937).
+    /// Proportional Rate Reduction with the bound chosen per acknowledgement (RFC 9937).
     Rfc9937,
 }
 
-/// What Proportional Rate Reduction may send once the pipe is below `ssthresh` (RFC 6937 section 3).
+/// Limit of Proportional Rate Reduction once the pipe is below `ssthresh` (RFC 6937 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionBound {
-    /// PRR-CRB: what was delivered, and no more: packet conservation.
+    /// PRR-CRB, packet conservation: as many segments as were delivered.
     Conservative,
-    /// PRR-SSRB: one segment more than was delivered: slow start.
+    /// PRR-SSRB, slow start: one segment more than was delivered.
     SlowStart,
 }
 
-/// Which congestion control sets the window.
+/// Congestion control that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControlKind {
-    /// RFC 5681.
+    /// Reno (RFC 5681).
     Reno,
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic,
-    /// RFC 3649, by the RFC also where windows are Linux's.
+    /// HighSpeed TCP (RFC 3649), by the RFC even if [`RfcConfig::windows`] follows Linux.
     HighSpeed,
-    /// RFC 8257.
+    /// DCTCP (RFC 8257).
     Dctcp,
-    /// For RFC 9331, as the L4S team's kernel has it.
+    /// TCP Prague (RFC 9331), as in the L4S team's kernel.
     Prague,
-    /// BBR version 1, as Linux has it.
+    /// BBR version 1, as in Linux.
     BbrV1,
     /// BBR version 3 (draft-ietf-ccwg-bbr-06).
     BbrV3,
 }
 
 impl CongestionControlKind {
-    /// Whether it sets a rate, and is paced by it.
+    /// Whether it sets a pacing rate of its own.
     pub fn sets_rate(self) -> bool {
         matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
     }
@@ -59,10 +59,10 @@ pub enum Rules {
     Linux,
 }
 
-/// How segments are spread over the round trip where the congestion control sets no rate.
+/// Pacing of segments over the RTT, for a congestion control that sets no rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
-    /// The rate as a multiple of the window a round trip while the window is below half of `ssthresh` (Linux: 2).
+    /// Pacing rate in windows per RTT while the window is below half of `ssthresh` (Linux: 2).
     pub slow_start_ratio: f64,
     /// Pacing rate in windows per RTT for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
     pub ratio: f64,
@@ -71,90 +71,94 @@ pub struct Pacing {
 }
 
 impl Default for Pacing {
-    /// Pacing as Linux has it by default.
+    /// Pacing as in Linux by default.
     fn default() -> Self {
         Self { slow_start_ratio: 2.0, ratio: 1.2, quantum: None }
     }
 }
 
-/// The choices of flavour `rfc`. The default is what the RFCs recommend; [`RfcConfig::linux`] is what Linux does.
+/// Options of flavour `rfc`. The defaults follow the RFCs; [`RfcConfig::linux`] follows Linux.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
 pub struct RfcConfig {
-    /// Which congestion control sets the window, unless a congestion control is given to the sender.
+    /// Congestion control that sets the window, unless the sender is given one.
     pub congestion_control: CongestionControlKind,
-    /// Linux: windows of whole segments, reduced from the window and not from the FlightSize, no L in slow start, CUBIC's
-    /// alpha constant, no second reduction by a timeout in recovery, an undo at once.
+    /// Window rules. Linux: whole segments; reductions start from the window, not the FlightSize; slow start has no
+    /// limit L; CUBIC's alpha is constant; a timeout in recovery does not reduce the window again; an undo takes effect
+    /// at once.
     pub windows: Rules,
-    /// Leave slow start when round trips grow: HyStart++ (RFC 9406), or HyStart with [`Self::windows`] of Linux and CUBIC.
+    /// Whether slow start ends when the RTT grows: HyStart++ (RFC 9406), or Linux's HyStart for CUBIC if
+    /// [`Self::windows`] follows Linux.
     pub hystart: bool,
     /// Timestamps on every segment and acknowledgement (RFC 7323 section 3).
     pub timestamps: bool,
-    /// How long the receiver may hold back an acknowledgement, less than 500 ms; `None` acknowledges every
-    /// segment at once (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
+    /// Longest time that the receiver delays an acknowledgement, below 500 ms; `None`: every segment is acknowledged at
+    /// once (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: Option<SimTime>,
     /// Number of acknowledgements at the start, and after a duplicate, that `delayed_ack` does not delay (RFC 5681
     /// section 4.2 allows it).
     pub quick_acks: u32,
-    /// Bytes of a segment, from which the receive window grows as in Linux; acknowledgements of segments by which it grows are
-    /// not delayed. Without [`Self::handshake_rtt`] it grows only at the start; with it, its RTT follows timestamps and the
-    /// window bounds the sender, as `w_max` does, if a segment fits into a page.
+    /// Bytes per segment for Linux's receive-window autotuning; `None`: off. Acknowledgements of segments that enlarge
+    /// the window are not delayed. Without [`Self::handshake_rtt`] the window grows only at the start; with it, the
+    /// receiver's RTT follows timestamps and the window limits the sender, as `w_max` does, if a segment fits into a
+    /// page.
     pub growth_acks: Option<u32>,
-    /// Segments that end a burst of the sender carry PSH, and the receiver acknowledges them at once.
+    /// Whether the last segment of a burst carries PSH, which the receiver acknowledges at once.
     pub push_acks: bool,
-    /// From the fourth out-of-order segment on, acknowledgements wait for others for this long, at most a twentieth of
-    /// the handshake's round trip; `None` sends each at once (RFC 5681 section 4.2).
+    /// Longest time that an acknowledgement waits to be merged with others, from the fourth out-of-order segment on; at
+    /// most a twentieth of the handshake's RTT. `None`: each leaves at once (RFC 5681 section 4.2).
     pub sack_compression: Option<SimTime>,
-    /// The round trip of the handshake, if it is measured (RFC 6298 section 2 allows any segment).
+    /// RTT of the handshake, if it is measured (RFC 6298 section 2 allows any segment).
     pub handshake_rtt: Option<SimTime>,
-    /// Linux: 1/8 and 1/4 of an error for each acknowledgement, also of reports, and a deviation that falls once a round
-    /// trip; otherwise the samples of a window share the gain (RFC 7323 section 4.2).
+    /// RTT estimator. Linux: gains of 1/8 and 1/4 for each acknowledgement and each SACK report, and a deviation that
+    /// falls once per RTT. RFC: the samples of a window share the gain (RFC 7323 section 4.2).
     pub rtt_estimator: Rules,
-    /// Linux: the timer starts again when the oldest segment is repeated (RFC 6298 section 5 restarts it by
-    /// acknowledgements only); probes and the reordering timer wait 2 ms more; timers, those of delayed
-    /// acknowledgements too, count ticks.
+    /// Timer rules. Linux: a retransmission of the oldest segment restarts the retransmission timer (RFC 6298 section
+    /// 5: only acknowledgements do); probes and the reordering timer wait 2 ms longer; all timers, including delayed
+    /// ACKs, count ticks.
     pub timer_rules: Rules,
-    /// The receiver reports duplicates and the sender uses the reports (RFC 2883).
+    /// Whether the receiver reports duplicates by D-SACK and the sender uses the reports (RFC 2883).
     pub d_sack: bool,
-    /// After a timeout the sender still believes what was reported (RFC 6675 section 5.1); otherwise it forgets
-    /// everything (RFC 2018 section 8).
+    /// Whether the scoreboard is kept after a timeout (RFC 6675 section 5.1) or cleared (RFC 2018 section 8).
     pub keep_sack_after_timeout: bool,
-    /// At the end of what is known to be lost, repeat the highest segment once (RFC 6675 section 4, rule 4).
+    /// Whether the highest segment is retransmitted once after all known losses (RFC 6675 section 4, rule 4).
     pub rescue_retransmission: bool,
-    /// How recovery with SACK spreads its segments.
+    /// Number of segments sent per acknowledgement in recovery with SACK.
     pub rate_reduction: RateReduction,
-    /// Find losses by the time of transmission (RFC 8985); needs SACK.
+    /// Whether losses are detected by transmission time (RACK, RFC 8985); needs SACK.
     pub rack: bool,
-    /// Linux: a retransmission that is reported has arrived, whatever timestamp is echoed; a retransmission lost after a timeout
-    /// begins a fast recovery; a recovery that ends while something lost and repeated is out is followed by another;
-    /// after a timeout there is no reordering window.
+    /// RACK rules. Linux: a retransmission reported by SACK has arrived whatever timestamp is echoed; a retransmission
+    /// lost after a timeout starts a fast recovery; a recovery that ends while a lost and retransmitted segment is
+    /// outstanding is followed by another; no reordering window after a timeout.
     pub rack_rules: Rules,
-    /// Proportional Rate Reduction also without SACK: each duplicate stands for a report (RFC 6937 section 3 allows it).
+    /// Whether Proportional Rate Reduction also works without SACK, each duplicate counting as a report (RFC 6937
+    /// section 3 allows it).
     pub prr_without_sack: bool,
-    /// Probe for losses at the tail of a flight (RFC 8985 section 7); needs SACK and `rack`.
+    /// Whether tail loss probes are sent (RFC 8985 section 7); needs SACK and `rack`.
     pub tail_loss_probe: bool,
-    /// Restart the timer on the first partial acknowledgement of `NewReno` only: the "impatient" variant of RFC
+    /// Whether `NewReno` restarts the timer on the first partial acknowledgement only: the "impatient" variant of RFC
     /// 6582 section 4.
     pub impatient: bool,
-    /// Tell spurious timeouts by the acknowledgements after them (RFC 5682).
+    /// Whether spurious timeouts are detected by the acknowledgements that follow (F-RTO, RFC 5682).
     pub f_rto: bool,
-    /// Tell spurious retransmissions by their timestamps (RFC 3522); needs `timestamps`.
+    /// Whether spurious retransmissions are detected by timestamps (Eifel, RFC 3522); needs `timestamps`.
     pub eifel: bool,
-    /// Data may be marked instead of dropped (RFC 3168).
+    /// Whether routers may mark data instead of dropping it (RFC 3168).
     pub ecn: bool,
-    /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
+    /// Whether acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once per window.
     pub accurate_ecn: bool,
-    /// Whether acknowledgements also count bytes (the AccECN option, RFC 9768 section 3.2.3), where there is room
-    /// beside reports; the bytes of a segment.
+    /// Bytes per segment for the byte counters of the AccECN option (RFC 9768 section 3.2.3), sent if SACK blocks leave
+    /// room; `None`: no option.
     pub accurate_ecn_option: Option<u32>,
-    /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
+    /// Whether the sender restarts from the initial window after it was idle for a retransmission timeout (RFC 5681
+    /// section 4.1).
     pub restart_after_idle: bool,
-    /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
+    /// Whether the window grows only while it limits the sender, rather than the application or the receiver (RFC 7661
     /// section 4.3; RFC 9438 section 5.8).
     pub cwnd_validation: bool,
-    /// Spread segments over the round trip. A congestion control that sets a rate is paced in any case.
+    /// Pacing of segments over the RTT. A congestion control that sets a rate is always paced.
     pub pacing: Option<Pacing>,
-    /// What BBR leaves open.
+    /// Options of BBR.
     pub bbr: BbrConfig,
 }
 
@@ -165,7 +169,7 @@ impl Default for RfcConfig {
             windows: Rules::Rfc,
             hystart: false,
             timestamps: true,
-            // As long as TLP.max_ack_delay (RFC 8985 section 7.2), which Linux takes to be 200 ms.
+            // 200 ms, the value of Linux and of TLP.max_ack_delay (RFC 8985 section 7.2).
             delayed_ack: Some(SimTime::from_millis(200)),
             quick_acks: 0,
             growth_acks: None,
@@ -197,8 +201,8 @@ impl Default for RfcConfig {
 }
 
 impl RfcConfig {
-    /// As Linux does (docs/kernel.md). Its shorter minimum of the timeout is in [`RtoRule`](crate::RtoRule): 200 ms, and
-    /// a granularity of as much. The round trip of the handshake is the path's.
+    /// Options as in Linux (docs/kernel.md), with the path's RTT for the handshake. Linux's minimum timeout and
+    /// granularity, both 200 ms, belong to [`RtoRule`](crate::RtoRule).
     pub fn linux() -> Self {
         Self {
             windows: Rules::Linux,
@@ -213,7 +217,8 @@ impl RfcConfig {
             rack_rules: Rules::Linux,
             prr_without_sack: true,
             tail_loss_probe: true,
-            // Its timer starts again with every retransmission of the oldest segment, whatever RFC 6582 calls that.
+            // Linux restarts the timer with every retransmission of the oldest segment, so the variants of RFC 6582 do
+            // not apply.
             impatient: false,
             ..Self::default()
         }

@@ -1,9 +1,9 @@
-//! What a sender and its receiver are told at the start, TCP's or QUIC's.
+//! Configuration of both ends of a connection, TCP or QUIC.
 
 use super::{CongestionControlKind, Flavour, QuicConfig, TcpConfig};
 use crossfade_core::SimTime;
 
-/// Both ends of a connection: one rule book each, and nothing of the other's.
+/// Configuration of both ends of a connection, by transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderConfig {
     /// TCP.
@@ -13,7 +13,7 @@ pub enum SenderConfig {
 }
 
 impl SenderConfig {
-    /// TCP's, if it is TCP.
+    /// The configuration of TCP, or `None` for QUIC.
     pub fn tcp(&self) -> Option<&TcpConfig> {
         match self {
             Self::Tcp(tcp) => Some(tcp),
@@ -21,7 +21,7 @@ impl SenderConfig {
         }
     }
 
-    /// QUIC's, if it is QUIC.
+    /// The configuration of QUIC, or `None` for TCP.
     pub fn quic(&self) -> Option<&QuicConfig> {
         match self {
             Self::Tcp(_) => None,
@@ -29,14 +29,14 @@ impl SenderConfig {
         }
     }
 
-    /// The receiver's window, or the stream's credit, in segments.
+    /// Receiver window of TCP, or stream credit of QUIC, in segments.
     pub fn w_max(&self) -> u32 {
         match self {
             Self::Tcp(TcpConfig { w_max, .. }) | Self::Quic(QuicConfig { w_max, .. }) => *w_max,
         }
     }
 
-    /// The congestion window and the slow-start threshold at the start, in segments.
+    /// Initial congestion window and initial slow-start threshold, in segments.
     pub fn initial_windows(&self) -> [f64; 2] {
         match self {
             Self::Tcp(TcpConfig { initial_window, initial_ssthresh, .. })
@@ -46,14 +46,14 @@ impl SenderConfig {
         }
     }
 
-    /// How many segments the application has to send; `None` is a source that never runs dry.
+    /// Number of segments that the application sends; `None`: unlimited.
     pub fn segments(&self) -> Option<u64> {
         match self {
             Self::Tcp(TcpConfig { segments, .. }) | Self::Quic(QuicConfig { segments, .. }) => *segments,
         }
     }
 
-    /// This configuration for a transfer of so many segments.
+    /// Returns this configuration with a transfer of `segments` segments.
     #[must_use]
     pub fn with_segments(self, segments: u64) -> Self {
         let segments = Some(segments);
@@ -63,7 +63,7 @@ impl SenderConfig {
         }
     }
 
-    /// The round trip of the handshake, if it is measured; flavours `paper` and `ns2` do not look at it.
+    /// RTT of the handshake, if it is measured; flavours `paper` and `ns2` ignore it.
     pub fn handshake_rtt(&mut self) -> &mut Option<SimTime> {
         match self {
             Self::Tcp(tcp) => &mut tcp.rfc.handshake_rtt,
@@ -71,7 +71,7 @@ impl SenderConfig {
         }
     }
 
-    /// The congestion control that it names; flavours `paper` and `ns2` have one of their own.
+    /// Congestion control that the configuration names; `None` for flavours `paper` and `ns2`, which have their own.
     pub fn congestion_control(&self) -> Option<CongestionControlKind> {
         match self {
             Self::Tcp(tcp) => (tcp.flavour == Flavour::Rfc).then_some(tcp.rfc.congestion_control),
@@ -79,8 +79,8 @@ impl SenderConfig {
         }
     }
 
-    /// For how many segments that arrive in order an acknowledgement stands: two where they are delayed (RFC 5681 section 4.2), and
-    /// one more than QUIC's threshold.
+    /// Number of in-order segments per acknowledgement: two if TCP delays them (RFC 5681 section 4.2), for QUIC one
+    /// more than its threshold.
     pub fn segments_per_ack(&self) -> u32 {
         match self {
             Self::Tcp(tcp) => {
@@ -91,7 +91,7 @@ impl SenderConfig {
         }
     }
 
-    /// Whether data may be marked instead of dropped.
+    /// Whether routers may mark data instead of dropping it.
     pub fn ecn(&self) -> bool {
         match self {
             Self::Tcp(tcp) => tcp.flavour == Flavour::Rfc && tcp.rfc.ecn,
@@ -99,8 +99,8 @@ impl SenderConfig {
         }
     }
 
-    /// Whether the last segment of a transfer is as long as its data. In flavours `paper` and `ns2` a segment is always whole, as
-    /// a packet of ns-2's agents is.
+    /// Whether the last segment of a transfer may be short. In flavours `paper` and `ns2` every segment is full-sized,
+    /// like a packet of ns-2's agents.
     pub fn ends_short(&self) -> bool {
         self.congestion_control().is_some()
     }

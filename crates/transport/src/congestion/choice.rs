@@ -1,4 +1,4 @@
-//! The congestion control that a configuration names.
+//! Construction of the congestion control that a configuration names.
 
 use super::{
     AckCounting, BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, PerAckReno,
@@ -6,17 +6,17 @@ use super::{
 };
 use crate::config::{CongestionControlKind as Kind, Flavour, QuicConfig, Rules, SenderConfig, TcpConfig};
 
-/// Source of a congestion control's form.
+/// Variant of a congestion control's rules.
 #[derive(Clone, Copy)]
 enum Form {
     Rfc,
     Linux,
-    /// Slow start counts what is acknowledged, without a limit (RFC 9002 section 7.3.1; RFC 9406 section 4.3, of a paced
-    /// sender), and Reno is the `NewReno` of RFC 9002.
+    /// Slow start without the limit L (RFC 9002 section 7.3.1; RFC 9406 section 4.3 for a paced sender), and Reno as
+    /// the `NewReno` of RFC 9002.
     Quic,
 }
 
-/// The congestion control that `config` asks for.
+/// Creates the congestion control that `config` names.
 pub(crate) fn congestion_control(config: &SenderConfig) -> Box<dyn CongestionControl> {
     let [cwnd, ssthresh] = config.initial_windows();
     let limit = f64::from(config.w_max());
@@ -24,7 +24,7 @@ pub(crate) fn congestion_control(config: &SenderConfig) -> Box<dyn CongestionCon
         SenderConfig::Tcp(TcpConfig { flavour: Flavour::Paper, .. }) => {
             return Box::new(PerAckReno::new(cwnd.min(limit), ssthresh, limit, Rounding::Up));
         }
-        // ns-2 caps the use of the window, not its growth.
+        // ns-2 limits the use of the window, not its growth.
         SenderConfig::Tcp(TcpConfig { flavour: Flavour::Ns2, .. }) => {
             return Box::new(PerAckReno::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down));
         }

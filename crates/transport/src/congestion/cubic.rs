@@ -3,20 +3,20 @@
 use super::{AckCounting, AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
 
-/// What is kept of the window at a congestion event (RFC 9438 section 4.6).
+/// Factor by which a congestion event multiplies the window (RFC 9438 section 4.6).
 const BETA_CUBIC: f64 = 0.7;
-/// How fast the cubic function rises, in segments per cubed second (RFC 9438 section 5.1).
+/// Scale of the cubic function, in segments per second cubed (RFC 9438 section 5.1).
 const C: f64 = 0.4;
-/// The additive increase that with beta makes up for Reno's 1 and 0.5 (RFC 9438 section 4.3).
+/// Additive increase that with beta matches Reno's 1 and 0.5 (RFC 9438 section 4.3).
 const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 
-/// CUBIC as RFC 9438 has it. Windows are in segments, times in seconds.
+/// CUBIC (RFC 9438). Windows are in segments, times in seconds.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     state: State,
-    /// The state to go back to if the last reduction turns out spurious.
+    /// State before the last reduction, restored if the reduction proves spurious.
     before: Option<State>,
-    /// The smoothed round trip, as RFC 6298 has it, of the samples seen.
+    /// Smoothed RTT as in RFC 6298, in seconds.
     srtt_s: Option<f64>,
     c: f64,
     fast_convergence: bool,
@@ -28,30 +28,31 @@ struct State {
     cwnd: f64,
     ssthresh: f64,
     slow_start: SlowStart,
-    /// The window just before the last reduction.
+    /// Window just before the last reduction, in segments.
     cwnd_prior: f64,
-    /// The plateau of the cubic function; unknown before the first loss and after a timeout.
+    /// Plateau of the cubic function in segments; `None` before the first loss and after a timeout.
     w_max: Option<f64>,
-    /// The congestion avoidance under way.
+    /// Current stage of congestion avoidance.
     epoch: Option<Epoch>,
 }
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When it began; periods that were limited by the application are taken out by moving it.
+    /// Start of the stage, moved forward over application-limited periods.
     start: SimTime,
-    /// Since when the application limits the sender.
+    /// Start of the current application-limited period.
     paused: Option<SimTime>,
     w_max: f64,
-    /// How long it takes to reach `w_max`, in seconds.
+    /// Time from the start of the stage until the window reaches `w_max`, in seconds.
     k: f64,
-    /// What Reno's window would be.
+    /// Estimate of Reno's window, in segments.
     w_est: f64,
 }
 
 impl Cubic {
-    /// A connection that begins, with the initial window and threshold: HyStart++, fast convergence, C = 0.4.
+    /// Creates the control of a new connection, with its initial window and threshold in segments, HyStart++, fast
+    /// convergence and C = 0.4.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         let state = State {
             cwnd,
@@ -86,15 +87,15 @@ impl Cubic {
         self
     }
 
-    /// Replaces the count of ACKs in the concave and the convex region. The RFC counts
-    /// each as one; Linux counts what it covers.
+    /// Replaces the count of ACKs in the concave and the convex region. The RFC counts each ACK as one; Linux counts
+    /// the segments that it covers.
     #[must_use]
     pub fn with_counting(mut self, counting: AckCounting) -> Self {
         self.counting = counting;
         self
     }
 
-    /// Replaces the constant C, in segments per cubed second.
+    /// Replaces the constant C, in segments per second cubed.
     #[must_use]
     pub fn with_c(mut self, c: f64) -> Self {
         self.c = c;
@@ -103,7 +104,7 @@ impl Cubic {
 
     fn avoid_congestion(&mut self, ack: &AckSample) {
         if !ack.cwnd_limited {
-            // RFC 9438 section 5.8: no growth, and the clock stops.
+            // RFC 9438 section 5.8: an application-limited window does not grow, and the clock stops.
             if let Some(epoch) = &mut self.state.epoch {
                 epoch.paused.get_or_insert(ack.now);
             }
@@ -117,18 +118,18 @@ impl Cubic {
         let cwnd = self.state.cwnd;
         let acked = ack.acked as f64;
 
-        // RFC 9438 section 4.3: as Reno from the window at which the last event came.
+        // RFC 9438 section 4.3: grow like Reno from the window of the last congestion event.
         let alpha = if epoch.w_est >= self.state.cwnd_prior { 1.0 } else { ALPHA_CUBIC };
         epoch.w_est += alpha * acked / cwnd;
         self.state.epoch = Some(epoch);
         if epoch.w_cubic(t, self.c) < epoch.w_est {
-            // The Reno-friendly region. The window may be ahead of it still; it does not shrink here.
+            // Reno-friendly region. The window may exceed the estimate; it does not shrink here.
             self.state.cwnd = cwnd.max(epoch.w_est);
             return;
         }
-        // RFC 9438 section 4.2: where the function will be after a round trip, at most half as much again.
+        // RFC 9438 section 4.2: target is the function's value one RTT ahead, at most 1.5 times the window.
         let target = epoch.w_cubic(t + self.srtt_s.unwrap_or(0.0), self.c).clamp(cwnd, 1.5 * cwnd);
-        // Sections 4.4 and 4.5: the concave and the convex region.
+        // Sections 4.4 and 4.5: concave and convex region.
         let steps = match self.counting {
             AckCounting::PerAck => 1.0,
             AckCounting::PerSegment | AckCounting::PerPacket => acked.min(cwnd),
@@ -136,21 +137,21 @@ impl Cubic {
         self.state.cwnd += steps * (target - cwnd) / cwnd;
     }
 
-    /// Congestion avoidance starts at `now`.
+    /// State of congestion avoidance that starts at `now`.
     fn begin_epoch(&self, now: SimTime) -> Epoch {
         let cwnd_epoch = self.state.cwnd;
-        // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss,
-        // the plateau is here and K is 0. Nor is there a reverse path to a plateau below.
+        // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss, the
+        // plateau is the current window and K is 0. The same holds if the plateau is below the window.
         let w_max = self.state.w_max.unwrap_or(cwnd_epoch).max(cwnd_epoch);
         // Section 4.2.
         let k = libm::cbrt((w_max - cwnd_epoch) / self.c);
         Epoch { start: now, paused: None, w_max, k, w_est: cwnd_epoch }
     }
 
-    /// What all congestion events do before the window is set. `window` is the FlightSize.
+    /// Common reaction to all congestion events before the window is set. `window` is the FlightSize.
     fn reduce(&mut self, window: f64) {
         let State { cwnd, w_max, .. } = self.state;
-        // RFC 9438 section 4.7: a flow that could not come back to its plateau makes room for others.
+        // RFC 9438 section 4.7, fast convergence: a flow that did not return to its plateau leaves room for others.
         let gives_way = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
         let w_max = if gives_way { cwnd * f64::midpoint(1.0, BETA_CUBIC) } else { cwnd };
         // Section 4.6.
@@ -209,11 +210,11 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, _now: SimTime, window: f64) {
-        // Section 4.9.1 with RFC 4015 section 3.2, `pipe_prev`: slow start leads back to what was under way.
+        // Section 4.9.1 with RFC 4015 section 3.2, `pipe_prev`: slow start leads back to the former flight size.
         self.before = Some(State { ssthresh: self.state.ssthresh.max(window), ..self.state });
         self.reduce(window);
         self.state.slow_start.on_timeout();
-        // Section 4.8: the plateau will be where congestion avoidance begins.
+        // Section 4.8: the plateau will be the window at which congestion avoidance starts.
         self.state.w_max = None;
         // The loss window (RFC 5681 section 3.1).
         self.state.cwnd = 1.0;
@@ -223,7 +224,7 @@ impl CongestionControl for Cubic {
         self.state.cwnd = cwnd;
     }
 
-    /// As a loss, but `cwnd` goes down to 1 under persistent marks (RFC 9438 section 4.6).
+    /// Reacts to a mark like to a loss, but persistent marks reduce `cwnd` down to 1 (RFC 9438 section 4.6).
     fn on_ecn(&mut self, _now: SimTime, window: f64) {
         // A mark is never spurious.
         self.before = None;
@@ -233,7 +234,7 @@ impl CongestionControl for Cubic {
     }
 
     fn undo(&mut self) {
-        // RFC 9438 section 4.9: unless the window has outgrown what it was.
+        // RFC 9438 section 4.9: restore the state, unless the window has outgrown it.
         if let Some(before) = self.before.take()
             && self.state.cwnd < self.state.cwnd_prior
         {
@@ -242,7 +243,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle_end(&mut self, _now: SimTime, idle: SimTime) {
-        // RFC 9438 section 5.8. Where the clock stands already, the idle time is part of the pause.
+        // RFC 9438 section 5.8. If the clock stands already, the idle time is part of the pause.
         if let Some(epoch) = self.state.epoch.as_mut().filter(|epoch| epoch.paused.is_none()) {
             epoch.start = epoch.start.saturating_add(idle);
         }
@@ -253,7 +254,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
 
-    /// In congestion avoidance right after a loss at a window of `w_max`.
+    /// CUBIC in congestion avoidance right after a loss at a window of `w_max`.
     fn after_loss_at(w_max: f64) -> Cubic {
         let mut cubic = Cubic::new(w_max, w_max);
         cubic.on_loss(SimTime::ZERO, w_max);
@@ -293,7 +294,7 @@ mod tests {
         // W_max = 36000: cwnd = 25200, K = cbrt(10800 / 0.4) = cbrt(27000) = 30 s, far from Reno.
         let mut cubic = after_loss_at(36000.0);
         cubic.on_ack(&ack_at(100.0));
-        // The epoch starts here with W_cubic(0) = cwnd: Reno's 9/17 segment a window is ahead for an instant.
+        // The epoch starts with W_cubic(0) = cwnd: for an instant Reno's 9/17 segment per window is ahead.
         let start = cubic.cwnd();
         close(start, 25200.0 + 9.0 / 17.0 / 25200.0);
         let mut ahead = cubic.clone();
@@ -388,7 +389,7 @@ mod tests {
     fn slow_start_that_hystart_ends_leads_to_the_convex_region() {
         let mut cubic = Cubic::new(10.0, f64::INFINITY);
         let mut acked = 0;
-        // A round trip of 50 ms that suddenly is 60 ms: 50 + 50/8 = 56.25 is passed in the second round.
+        // The RTT grows suddenly from 50 to 60 ms: the threshold, 50 + 50/8 = 56.25 ms, is passed in the second round.
         for round in 0..8 {
             let window_end = acked + cubic.cwnd() as u64;
             while acked < window_end {
@@ -416,7 +417,7 @@ mod tests {
         for t in [4.0, 500.0] {
             limited.on_ack(&AckSample { cwnd_limited: false, ..ack_at(t) });
         }
-        // Silent within that: not counted twice.
+        // An idle period within the pause is not counted twice.
         limited.on_idle_end(SimTime::from_millis(1_003_000), SimTime::from_millis(500_000));
         limited.on_ack(&ack_at(1004.0));
         limited.on_ack(&ack_at(1010.0));
@@ -443,7 +444,7 @@ mod tests {
             assert_eq!(cubic.cwnd(), undisturbed.cwnd());
         }
         assert_eq!(cubic.ssthresh(), undisturbed.ssthresh());
-        // A window that has grown beyond what it was keeps what it has.
+        // An undo keeps a window that has grown beyond the saved one.
         cubic.on_loss(SimTime::from_millis(60_000), 25200.0);
         cubic.set_cwnd(30000.0);
         cubic.undo();

@@ -1,4 +1,4 @@
-//! A congestion control that is not compiled in.
+//! Congestion control supplied by the user at run time.
 
 use super::CongestionControl;
 use crate::config::SenderConfig;
@@ -6,13 +6,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What makes the congestion controls of the connections of one run.
+/// Constructor of the congestion controls of one run's connections.
 pub type MakeControl = dyn Fn(&SenderConfig) -> Box<dyn CongestionControl> + Send + Sync;
 
-/// A congestion control of the user's own: what makes one for a connection, and whether one that it made has failed.
+/// Congestion control of the user: makes one for each connection, and records whether one of them has failed.
 ///
-/// A congestion control has no way to end a run. One that fails says so here, keeps its window, and what the run gives is worth
-/// nothing.
+/// A congestion control cannot end a run. One that fails records it here and keeps its window; the results of the run
+/// are then invalid.
 #[derive(Clone)]
 pub struct CustomControl {
     begin: Arc<dyn Fn() -> Arc<MakeControl> + Send + Sync>,
@@ -20,8 +20,8 @@ pub struct CustomControl {
 }
 
 impl CustomControl {
-    /// What `begin` gives for a run, whose connections may have something in common; a congestion control that fails
-    /// sets `failed`.
+    /// Creates a control from `begin`, which is called once per run and may share state between the run's connections;
+    /// a congestion control that fails sets `failed`.
     pub fn new(
         begin: impl Fn() -> Arc<MakeControl> + Send + Sync + 'static,
         failed: Arc<AtomicBool>,
@@ -29,12 +29,12 @@ impl CustomControl {
         Self { begin: Arc::new(begin), failed }
     }
 
-    /// What makes the congestion controls of the connections of a run.
+    /// Constructor of the congestion controls of one run's connections.
     pub fn of_run(&self) -> Arc<MakeControl> {
         (self.begin)()
     }
 
-    /// Whether it is the same control, not only one of the same kind.
+    /// Whether both are the same object, not only of the same kind.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.begin, &other.begin)
     }

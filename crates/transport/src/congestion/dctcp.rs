@@ -1,4 +1,4 @@
-//! DCTCP: once a window, a cut in proportion to the share of marks.
+//! DCTCP: reduces the window once per window of data, in proportion to the share of marks.
 
 use super::marked_share::MarkedShare;
 use super::rounds::Rounds;
@@ -6,18 +6,20 @@ use super::window::Window;
 use super::{AckSample, CongestionControl, Needs, Phase, RateSample};
 use crossfade_core::SimTime;
 
-/// Data Center TCP (RFC 8257): grows as Reno does, counts the share of marked segments in each window of data, and cuts the
-/// window by half of its average at the end of each that had a mark. Losses halve. For networks under one administration.
+/// Data Center TCP (RFC 8257), for networks under one administration. It grows like Reno, averages the share of marked
+/// segments per window of data, and at the end of each window with a mark reduces `cwnd` by half of that average. A
+/// loss halves it.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: Window,
     share: MarkedShare,
-    /// The windows of data.
+    /// Windows of data, counted as rounds.
     windows: Rounds,
 }
 
 impl Dctcp {
-    /// A connection that begins, with the initial window and threshold; `alpha` is 1 (RFC 8257 section 4.2).
+    /// Creates the control of a new connection, with its initial window and threshold in segments; `alpha` starts at 1
+    /// (RFC 8257 section 4.2).
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         Self { window: Window::new(cwnd, ssthresh), share: MarkedShare::new(1.0), windows: Rounds::default() }
     }
@@ -38,7 +40,7 @@ impl CongestionControl for Dctcp {
 
     fn on_delivery(&mut self, sample: &RateSample) {
         self.share.count(sample.newly_acked, sample.ce);
-        // RFC 8257 section 3.3, steps 4 to 9. Recovery has its own window.
+        // RFC 8257 section 3.3, steps 4 to 9. Recovery sets the window by itself.
         if self.windows.update(sample) && self.share.end_window() && sample.phase == Phase::Open {
             self.window.cut(self.share.alpha / 2.0);
         }
@@ -72,7 +74,7 @@ mod tests {
 
     const RTT: SimTime = SimTime::from_millis(40);
 
-    /// A window of `acked` segments of which `ce` were marked.
+    /// Delivers a window of `acked` segments of which `ce` were marked.
     fn window_of(control: &mut Dctcp, delivered: &mut u64, acked: u64, ce: u64) {
         let prior_delivered = Some(*delivered);
         *delivered += acked;
@@ -86,7 +88,7 @@ mod tests {
         });
     }
 
-    /// RFC 8257 section 3.3, by hand: alpha = 15/16 alpha + 1/16 M, then cwnd (1 - alpha / 2).
+    /// RFC 8257 section 3.3, calculated by hand: alpha = 15/16 alpha + 1/16 M, then cwnd (1 - alpha / 2).
     #[test]
     fn alpha_is_the_average_share_and_half_of_it_is_cut() {
         let (mut control, mut delivered) = (Dctcp::new(100.0, 100.0), 0);
@@ -95,16 +97,16 @@ mod tests {
         window_of(&mut control, &mut delivered, 100, 100);
         let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0;
         assert_eq!((control.share.alpha, control.cwnd()), (alpha, 100.0 * (1.0 - alpha / 2.0)));
-        // More marks than segments: reports of the window before. At most all.
+        // More marks than segments, from reports of the previous window: the share is at most 1.
         window_of(&mut control, &mut delivered, 10, 30);
         assert!(control.share.alpha <= 1.0);
-        // Without marks it forgets, down to nothing.
+        // Without marks alpha falls to 0.
         (0..2000).for_each(|_| window_of(&mut control, &mut delivered, 10, 0));
         assert!(control.share.alpha < 1e-30);
     }
 
-    /// W p: 2 where marks come evenly, and x (1 - exp(-x)) = 2, x = 2.24, where they come at random and the window is cut at
-    /// its end; the growth by whole rounds makes it 2.30 at 1 %.
+    /// Product of window W and mark probability p: 2 if marks come evenly; x (1 - exp(-x)) = 2, x = 2.24, if they come
+    /// at random and the window is reduced at its end; growth by whole rounds makes it 2.30 at 1 %.
     #[test]
     fn the_window_times_the_share_of_marks_is_constant() {
         for (p, evenly, expected) in

@@ -1,24 +1,27 @@
-//! What a sender tells a congestion control that sets a rate or a window of its own (as BBR does), event by event.
+//! Events that a sender reports to a congestion control with its own rate or window, such as BBR.
 
 use crossfade_core::SimTime;
 use std::fmt;
 
-/// What a congestion control wants of its sender beyond the events that every congestion control gets. The default is what Reno needs.
+/// Requirements of a congestion control on its sender, beyond the events that every congestion control receives. The
+/// defaults are those of Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "wishes, each there or not")]
 pub struct Needs {
-    /// The sender keeps account of deliveries and tells of each segment sent or lost, of each phase, and of each
-    /// acknowledgement with a [`RateSample`].
+    /// Whether the sender tracks deliveries and reports each segment sent or lost, each phase, and each acknowledgement
+    /// with a [`RateSample`].
     pub samples: bool,
-    /// The window is the congestion control's alone, also in recovery, after a timeout and after idle time: the sender neither inflates it
-    /// nor reduces it by PRR, and never calls `set_cwnd`. Which segments to repeat stays the sender's business.
+    /// Whether congestion control alone sets the window, also in recovery, after a timeout and after idle time: the
+    /// sender neither inflates it nor applies PRR, and never calls `set_cwnd`. Loss recovery still decides which
+    /// segments are retransmitted.
     pub own_window: bool,
-    /// The sender is scalable (RFC 9331): its segments, retransmissions as well, say ECT(1), and marks are its own business, told by
-    /// [`RateSample::ce`]; `on_ecn` is not called.
+    /// Whether the sender is scalable (RFC 9331): its segments, including retransmissions, carry ECT(1), and marks are
+    /// reported by [`RateSample::ce`] instead of `on_ecn`.
     pub ect_1: bool,
-    /// The congestion control sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
+    /// Whether congestion control will set a pacing rate later. One without a rate at the start is paced only if this
+    /// is set.
     pub paced: bool,
-    /// The congestion control draws random numbers: it is given a stream of its own before anything else.
+    /// Whether congestion control draws random numbers; it then receives its own stream before any other call.
     pub random: bool,
 }
 
@@ -27,95 +30,95 @@ pub struct Needs {
 pub struct SendEvent {
     /// Time of the transmission.
     pub now: SimTime,
-    /// How many segments are thought to be in the network without it.
+    /// Number of segments estimated to be in flight, without this one.
     pub in_flight: u64,
-    /// Nothing was sent and not acknowledged: the connection starts, or was idle.
+    /// Whether nothing was in flight: the connection starts, or was idle.
     pub after_idle: bool,
-    /// The application had nothing to send: the last acknowledgements tell of it, not of the path.
+    /// Whether the sender is application-limited, so recent acknowledgements do not show the capacity of the path.
     pub app_limited: bool,
-    /// The smoothed round trip, once there is one.
+    /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<SimTime>,
 }
 
-/// A segment was found lost.
+/// A segment that was found lost.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct LostSegment {
-    /// When it was found.
+    /// Time at which the loss was detected.
     pub now: SimTime,
-    /// How many segments were thought to be in the network when it left, itself included.
+    /// Number of segments in flight when this one left, itself included.
     pub tx_in_flight: u64,
-    /// How many were found lost since it left, itself included.
+    /// Number of segments found lost since this one left, itself included.
     pub lost_since_sent: u64,
-    /// How many had arrived when it left.
+    /// Number of segments delivered before this one left.
     pub prior_delivered: u64,
-    /// The application had nothing to send when it left.
+    /// Whether the sender was application-limited when this segment left.
     pub app_limited: bool,
 }
 
-/// What the sender is doing about losses.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
     /// Nothing is known to be lost.
     #[default]
     Open,
-    /// Repairs losses that acknowledgements or the reordering timer have shown.
+    /// Repairs losses that acknowledgements or the reordering timer have revealed.
     Recovery,
-    /// Starts over after a timeout.
+    /// Restarts after a timeout.
     Loss,
 }
 
-/// What an acknowledgement tells of deliveries: a sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02
-/// section 3) and the state of the connection behind it. Counts are of segments.
+/// Delivery-rate sample of an acknowledgement (draft-cheng-iccrg-delivery-rate-estimation-02 section 3), with the state
+/// of the connection after it. Counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct RateSample {
-    /// When it arrived.
+    /// Arrival time of the acknowledgement.
     pub now: SimTime,
-    /// How many have arrived since the connection began.
+    /// Number of segments delivered since the connection started.
     pub delivered: u64,
-    /// How many of these had when the newest segment left that it shows to have arrived; `None` if it shows none.
+    /// Value of `delivered` when the newest segment that this acknowledgement reports left; `None` if it reports no new
+    /// arrival.
     pub prior_delivered: Option<u64>,
-    /// The time in which the difference was sent, or arrived, whichever is longer.
+    /// Duration of the sample: the longer of the send and the acknowledgement interval.
     pub interval: SimTime,
-    /// The delivery rate in segments a second. `None` where nothing has arrived, or in less than the shortest round trip:
-    /// then the acknowledgement of a retransmission answers the original.
+    /// Delivery rate in segments per second. `None` if nothing arrived, or if `interval` is below the minimum RTT: the
+    /// acknowledgement of a retransmission then answers the original.
     pub rate: Option<f64>,
-    /// The round trip of the newest segment that it shows to have arrived and that was not repeated; else that of the
-    /// timestamp that it echoes.
+    /// RTT of the newest reported segment that was not retransmitted, or else of the echoed timestamp.
     pub rtt: Option<SimTime>,
-    /// The smoothed round trip.
+    /// Smoothed RTT.
     pub srtt: Option<SimTime>,
-    /// How many it shows to have arrived.
+    /// Number of segments that the acknowledgement newly reports as arrived.
     pub newly_acked: u64,
-    /// How many were found lost by it.
+    /// Number of segments found lost by the acknowledgement.
     pub newly_lost: u64,
-    /// How many were found lost since the connection began.
+    /// Number of segments found lost since the connection started.
     pub lost: u64,
-    /// How many of these after the newest segment left.
+    /// Number of segments found lost since the newest reported segment left.
     pub lost_since_sent: u64,
-    /// How many were thought to be in the network when that left, itself included.
+    /// Number of segments in flight when the newest reported segment left, itself included.
     pub tx_in_flight: u64,
-    /// How many are now.
+    /// Number of segments in flight after the acknowledgement.
     pub in_flight: u64,
-    /// How many were before it.
+    /// Number of segments in flight before the acknowledgement.
     pub prior_in_flight: u64,
-    /// The application had nothing to send when the newest segment left.
+    /// Whether the sender was application-limited when the newest reported segment left.
     pub app_limited: bool,
-    /// How many of those that have arrived carried a congestion mark, as far as the receiver says: with accurate
-    /// feedback their number, with the echo of RFC 3168 1 for an acknowledgement that carries it.
+    /// Number of newly reported ECN-CE marks: exact with accurate feedback; with the echo of RFC 3168, 1 for an
+    /// acknowledgement that carries it.
     pub ce: u64,
-    /// How many of these it and others have told of since the newest segment left.
+    /// Number of marks reported since the newest reported segment left, including this acknowledgement's.
     pub ce_since_sent: u64,
-    /// The acknowledgement covers a segment that a tail loss probe has retransmitted, and nothing beyond: the original
-    /// may be lost.
+    /// Whether the acknowledgement ends at a segment that a tail loss probe has retransmitted: the original may be
+    /// lost.
     pub answers_probe: bool,
-    /// What the sender does about losses after it.
+    /// Phase of loss recovery after the acknowledgement.
     pub phase: Phase,
-    /// When the pacer lets the next segment go: now or later.
+    /// Time at which the pacer releases the next segment: now or later.
     pub departure: SimTime,
 }
 
-/// What a congestion control is at, for traces and plots. As text it is names and values, `state=startup bandwidth=833.3`, with a space between
-/// two.
+/// State of a congestion control, for traces and plots. Its text form is names and values separated by spaces:
+/// `state=startup bandwidth=833.3`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ControlInfo {
     /// Name of the control's state, if it has states.
@@ -124,11 +127,11 @@ pub struct ControlInfo {
     pub bandwidth: Option<f64>,
     /// Estimate of the RTT without queues.
     pub min_rtt: Option<SimTime>,
-    /// Pacing rate in segments a second; `None` where the control does not pace.
+    /// Pacing rate in segments per second; `None` if the control does not pace.
     pub pacing_rate: Option<f64>,
-    /// What multiplies the estimates: pacing and window.
+    /// Gains of the pacing rate and of the window.
     pub gains: Option<(f64, f64)>,
-    /// What else it says of itself, as text of the same form; `None` if it says nothing.
+    /// Further values of the control, as text of the form `name=value`; `None` if there are none.
     pub own: Option<String>,
 }
 

@@ -4,19 +4,19 @@ use super::window::Window;
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
 
-/// `Low_Window`: up to here it is Reno (RFC 3649 section 5).
+/// `Low_Window` in segments: up to this window the control is Reno (RFC 3649 section 5).
 const LOW_WINDOW: f64 = 38.0;
-/// `High_Window`, at which a loss takes off [`HIGH_DECREASE`].
+/// `High_Window` in segments, at which a loss reduces the window by [`HIGH_DECREASE`].
 const HIGH_WINDOW: f64 = 83_000.0;
 const HIGH_DECREASE: f64 = 0.1;
 
-/// HighSpeed TCP: a(w) segments more a round trip and a share b(w) less at a loss, so that the window is 0.12/p^0.835 at a
-/// loss rate p (RFC 3649). Windows are in segments.
+/// HighSpeed TCP (RFC 3649): grows by a(w) segments per RTT and is reduced by a share b(w) at a loss, so that the
+/// window is 0.12/p^0.835 at a loss rate p. Windows are in segments.
 #[derive(Clone, Debug)]
 pub struct HighSpeed(Window);
 
 impl HighSpeed {
-    /// A connection that begins, with the initial window and threshold.
+    /// Creates the control of a new connection, with its initial window and threshold in segments.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         Self(Window::new(cwnd, ssthresh))
     }
@@ -28,7 +28,7 @@ impl HighSpeed {
     }
 }
 
-/// b(w) of RFC 3649 section 5: linear in the logarithm of the window.
+/// Decrease factor b(w) of RFC 3649 section 5, linear in the logarithm of the window.
 fn decrease(window: f64) -> f64 {
     if window <= LOW_WINDOW {
         return 0.5;
@@ -37,7 +37,7 @@ fn decrease(window: f64) -> f64 {
     (0.5 + (HIGH_DECREASE - 0.5) * place).max(HIGH_DECREASE)
 }
 
-/// a(w) of RFC 3649 section 5, with p(w) = 0.078/w^1.2, to the digits of appendix B.
+/// Increase a(w) of RFC 3649 section 5 in segments per RTT, with p(w) = 0.078/w^1.2, to the digits of appendix B.
 fn increase(window: f64) -> f64 {
     if window <= LOW_WINDOW {
         return 1.0;
@@ -56,7 +56,7 @@ impl CongestionControl for HighSpeed {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        // Section 5: w <- w + a(w)/w for each segment; no more than a window of them.
+        // Section 5: w <- w + a(w)/w per acknowledged segment, counting at most a window of segments.
         self.0.grow(ack, |cwnd| increase(cwnd) / cwnd * (ack.acked as f64).min(cwnd));
     }
 
@@ -75,7 +75,7 @@ impl CongestionControl for HighSpeed {
     fn on_ecn(&mut self, now: SimTime, window: f64) {
         self.on_loss(now, window);
         self.0.forget();
-        // RFC 3168 section 6.1.2: a mark never enlarges a window, and the least is one segment.
+        // RFC 3168 section 6.1.2: a mark never enlarges a window; the minimum is one segment.
         self.0.set_cwnd((window * (1.0 - decrease(window))).max(1.0));
     }
 

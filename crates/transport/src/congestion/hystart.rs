@@ -1,18 +1,18 @@
-//! HyStart++ (RFC 9406): leave the first slow start when the round trip grows, before a queue overflows.
+//! HyStart++ (RFC 9406): ends the first slow start when the RTT grows, before a queue overflows.
 
 use super::AckSample;
 use crossfade_core::SimTime;
 
-/// Bounds of the increase of the round trip that ends slow start (RFC 9406 section 4.3).
+/// Bounds of the RTT increase that ends slow start (RFC 9406 section 4.3).
 const MIN_RTT_THRESH: SimTime = SimTime::from_millis(4);
 const MAX_RTT_THRESH: SimTime = SimTime::from_millis(16);
-/// Between the bounds, the increase is this part of the last round's round trip.
+/// Divisor of the last round's RTT that gives the increase between the bounds.
 const MIN_RTT_DIVISOR: u64 = 8;
-/// A round with fewer samples decides nothing.
+/// Minimum number of RTT samples in a round for a decision.
 const N_RTT_SAMPLE: u32 = 8;
-/// How much slower conservative slow start grows.
+/// Factor by which conservative slow start grows more slowly than slow start.
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
-/// How many rounds of it lead to congestion avoidance.
+/// Number of rounds of conservative slow start before congestion avoidance.
 const CSS_ROUNDS: u32 = 5;
 
 /// Where HyStart++ stands.
@@ -28,20 +28,20 @@ enum Phase {
     SlowStart,
     /// Conservative slow start (CSS).
     Conservative {
-        /// The shortest round trip of the round that led here.
+        /// Minimum RTT of the round that led to conservative slow start.
         baseline_min_rtt: SimTime,
-        /// Rounds that ended here; the one under way at the start counts as a whole one.
+        /// Number of rounds ended in this phase; the round under way at its start counts as a whole one.
         rounds: u32,
     },
     Done,
 }
 
-/// HyStart++ of one connection (RFC 9406 section 4.2). It is for the first slow start only: later ones know
+/// HyStart++ of one connection (RFC 9406 section 4.2). It applies to the first slow start only, since later ones know
 /// `ssthresh` (section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub struct HyStart {
     phase: Phase,
-    /// The round ends when everything below is acknowledged; unknown before the first acknowledgement.
+    /// Segment number whose acknowledgement ends the round; `None` before the first acknowledgement.
     window_end: Option<u64>,
     last_round_min_rtt: Option<SimTime>,
     current_round_min_rtt: Option<SimTime>,
@@ -49,7 +49,7 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// For a connection that begins.
+    /// Creates the state of a new connection.
     pub fn new() -> Self {
         Self {
             phase: Phase::SlowStart,
@@ -60,7 +60,7 @@ impl HyStart {
         }
     }
 
-    /// By how much the growth of slow start is to be divided now.
+    /// Current divisor of the growth of slow start.
     pub fn growth_divisor(&self) -> f64 {
         match self.phase {
             Phase::Conservative { .. } => CSS_GROWTH_DIVISOR,
@@ -68,7 +68,7 @@ impl HyStart {
         }
     }
 
-    /// An acknowledgement of slow start. Returns whether congestion avoidance begins: `ssthresh = cwnd`.
+    /// Takes an acknowledgement in slow start. Returns whether congestion avoidance starts, with `ssthresh = cwnd`.
     pub fn on_ack(&mut self, ack: &AckSample) -> bool {
         if self.phase == Phase::Done {
             return false;
@@ -79,7 +79,7 @@ impl HyStart {
             self.rtt_samples += 1;
         }
         self.look_at_round_trips();
-        // The first round is the initial window, all of it sent before the first acknowledgement.
+        // The first round is the initial window, sent before the first acknowledgement.
         let window_end = *self.window_end.get_or_insert(ack.snd_max);
         if ack.next_expected >= window_end {
             self.end_round(ack.snd_max);
@@ -99,7 +99,7 @@ impl HyStart {
                     self.phase = Phase::Conservative { baseline_min_rtt: current, rounds: 0 };
                 }
             }
-            // The increase did not last: leaving slow start was a mistake.
+            // The RTT fell again: leaving slow start was a mistake.
             (Phase::Conservative { baseline_min_rtt, .. }, _) if current < baseline_min_rtt => {
                 self.phase = Phase::SlowStart;
             }
@@ -130,7 +130,7 @@ impl Default for HyStart {
 mod tests {
     use super::*;
 
-    /// Rounds of a given number of acknowledgements with given round trips, one segment each.
+    /// Feeds rounds with a given number of acknowledgements and given RTTs, one segment each.
     struct Rounds {
         hystart: HyStart,
         acked: u64,
@@ -146,7 +146,7 @@ mod tests {
             let end = self.acked + rtts_ms.len() as u64;
             for &rtt in rtts_ms {
                 self.acked += 1;
-                // Slow start sends two segments for each acknowledged one; only the last matters here.
+                // Slow start sends two segments per acknowledged one; only the last matters here.
                 let snd_max = if self.acked == end { end + 1000 } else { end };
                 let sample = AckSample {
                     acked: 1,
@@ -156,7 +156,7 @@ mod tests {
                     cwnd_limited: true,
                     ..AckSample::default()
                 };
-                // A round ends with its last segment: the next one is as long as its list.
+                // A round ends with its last segment, so the next round is as long as its list.
                 self.hystart.window_end = Some(end);
                 self.exited |= self.hystart.on_ack(&sample);
             }

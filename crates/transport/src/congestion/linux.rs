@@ -7,25 +7,26 @@ use super::linux_hystart::LinuxHyStart;
 use super::{AckSample, CongestionControl, Phase};
 use crossfade_core::SimTime;
 
-/// The ticks of its clock in a second (`HZ`), as distributions for servers set it.
+/// Clock ticks per second (`HZ`), as server distributions configure it.
 const TICKS_PER_S: u64 = 250;
 /// CUBIC's beta in 1024ths: 0.7.
 const BETA: u64 = 717;
 const SCALE: u64 = 1024;
 /// CUBIC's C in 1024ths of a segment per cubed second: 0.4.
 const C: u64 = 410;
-/// Eight times how many windows Reno's estimate needs for a segment more: 8 (1 + beta) / (3 (1 - beta)), rounded down,
-/// 1.875 windows. It is alpha = 8/15 for good; RFC 9438 section 4.3 has 9/17, and 1 beyond `cwnd_prior`.
+/// Eight times the number of windows after which Reno's estimate grows by a segment: 8 (1 + beta) / (3 (1 - beta)),
+/// rounded down, which is 1.875 windows. Linux keeps alpha = 8/15 throughout; RFC 9438 section 4.3 has 9/17, and 1
+/// beyond `cwnd_prior`.
 const FRIENDLY_WINDOWS: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 
-/// Whole windows, and what they were before the last reduction.
+/// Window and threshold in whole segments, and their values before the last reduction.
 #[derive(Clone, Debug)]
 struct Window {
     cwnd: u64,
     ssthresh: u64,
     /// Segments acknowledged since the last step of congestion avoidance.
     count: u64,
-    /// The window and the threshold before the last reduction, while it may turn out spurious.
+    /// Window and threshold before the last reduction, kept while it may still prove spurious.
     before: Option<(u64, u64)>,
 }
 
@@ -38,8 +39,8 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows by what was acknowledged, whatever one acknowledgement covers (no L of RFC 3465), up to the threshold.
-    /// Returns what is left for congestion avoidance.
+    /// Grows by the acknowledged segments, without the limit L of RFC 3465, up to the threshold. Returns the segments
+    /// left for congestion avoidance.
     fn slow_start(&mut self, acked: u64) -> u64 {
         let grown = self.cwnd.saturating_add(acked).min(self.ssthresh);
         let left = acked - (grown - self.cwnd);
@@ -47,10 +48,10 @@ impl Window {
         left
     }
 
-    /// A segment more for every `pace` acknowledged.
+    /// Grows by one segment for every `pace` acknowledged.
     fn avoid_congestion(&mut self, pace: u64, acked: u64) {
         let pace = pace.max(1);
-        // What was saved at a slower pace is spent gently.
+        // A count saved at a slower pace yields one segment at most.
         if self.count >= pace {
             self.count = 0;
             self.cwnd += 1;
@@ -60,9 +61,9 @@ impl Window {
         self.count %= pace;
     }
 
-    /// The threshold becomes `reduced`; remembers for an undo.
+    /// Sets the threshold to `reduced` and saves the former state for an undo.
     fn reduce(&mut self, reduced: u64) {
-        // Slow start may lead back to three quarters of the window.
+        // After an undo slow start may lead back to three quarters of the window.
         let prior_ssthresh = self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4);
         self.before = Some((self.cwnd, prior_ssthresh));
         self.ssthresh = reduced.max(2);
@@ -77,7 +78,7 @@ impl Window {
     }
 }
 
-/// The whole number of segments, at least one; infinity stays large.
+/// Rounds down to whole segments, at least one; infinity maps to a large number.
 fn whole(segments: f64) -> u64 {
     (segments as u64).max(1)
 }
@@ -86,12 +87,12 @@ fn as_f64(segments: u64) -> f64 {
     if segments == u64::MAX { f64::INFINITY } else { segments as f64 }
 }
 
-/// Reno as Linux has it.
+/// Reno as in Linux.
 #[derive(Clone, Debug)]
 pub struct LinuxReno(Window);
 
 impl LinuxReno {
-    /// A connection that begins, with the initial window and threshold in segments.
+    /// Creates the control of a new connection, with its initial window and threshold in segments.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         Self(Window::new(cwnd, ssthresh))
     }
@@ -119,7 +120,7 @@ impl CongestionControl for LinuxReno {
         }
     }
 
-    /// Half of the window, whatever is under way.
+    /// Halves the window, regardless of the segments in flight.
     fn on_loss(&mut self, _now: SimTime, _window: f64) {
         self.0.reduce(self.0.cwnd / 2);
         self.0.cwnd = self.0.ssthresh;
@@ -139,37 +140,39 @@ impl CongestionControl for LinuxReno {
     }
 }
 
-/// CUBIC as Linux has it.
+/// CUBIC as in Linux.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     window: Window,
     hystart: Option<LinuxHyStart>,
-    /// The window before the last reduction, less what it gives way; 0 before the first and after a timeout.
+    /// Window before the last reduction, after fast convergence, in segments; 0 before the first reduction and after a
+    /// timeout.
     last_max: u64,
     epoch: Option<Epoch>,
-    /// The shortest round trip seen.
+    /// Minimum RTT.
     delay_min: Option<SimTime>,
-    /// A segment more for so many acknowledged.
+    /// Number of acknowledged segments per segment of growth.
     pace: u64,
-    /// The tick and the window of the last calculation.
+    /// Tick and window of the last calculation.
     last: Option<(u64, u64)>,
 }
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// The tick at which it began.
+    /// Start of the stage, in ticks.
     start: u64,
-    /// How long it takes to the plateau, in 1024ths of a second.
+    /// Time from the start of the stage to the plateau, in 1/1024 s.
     k: u64,
     plateau: u64,
-    /// What Reno's window would be, and the segments acknowledged towards its next step.
+    /// Estimate of Reno's window in segments, and the segments acknowledged towards its next step.
     w_est: u64,
     acked: u64,
 }
 
 impl LinuxCubic {
-    /// A connection that begins, with the initial window and threshold in segments; with Linux's HyStart if `hystart`.
+    /// Creates the control of a new connection, with its initial window and threshold in segments; `hystart` enables
+    /// Linux's HyStart.
     pub fn new(cwnd: f64, ssthresh: f64, hystart: bool) -> Self {
         Self {
             window: Window::new(cwnd, ssthresh),
@@ -182,7 +185,7 @@ impl LinuxCubic {
         }
     }
 
-    /// The cubic function sets the pace.
+    /// Updates the pace of growth from the cubic function.
     fn update(&mut self, now: SimTime, acked: u64) {
         let tick = ticks(now);
         let cwnd = self.window.cwnd;
@@ -190,7 +193,7 @@ impl LinuxCubic {
             epoch.acked += acked;
         }
         if let Some((at, window)) = self.last {
-            // Also before an epoch has begun: then at the old pace.
+            // The pace is recalculated at most once per 1/32 s; this also holds before an epoch has started.
             if window == cwnd && tick - at <= TICKS_PER_S / 32 {
                 return;
             }
@@ -207,7 +210,7 @@ impl LinuxCubic {
             let k = libm::cbrt(below as f64 * SCALE as f64 / C as f64) * SCALE as f64;
             Epoch { start: tick, k: k as u64, plateau: last_max.max(cwnd), w_est: cwnd, acked }
         });
-        // Where the function will be a shortest round trip from now.
+        // Value of the cubic function one minimum RTT ahead.
         let ahead = tick.saturating_sub(epoch.start) + self.delay_min.map_or(0, ticks_up);
         let t = ahead * SCALE / TICKS_PER_S;
         let away = t.abs_diff(epoch.k);
@@ -219,14 +222,14 @@ impl LinuxCubic {
             epoch.plateau.saturating_add(delta)
         };
         self.pace = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        // Before the first loss the plateau is unknown: at least 5 % a round trip.
+        // Before the first loss the plateau is unknown: grow by at least 5 % per RTT.
         if self.last_max == 0 {
             self.pace = self.pace.min(20);
         }
         self.keep_up_with_reno();
     }
 
-    /// Not slower than Reno would be.
+    /// Raises the pace of growth to Reno's, if that is faster.
     fn keep_up_with_reno(&mut self) {
         let cwnd = self.window.cwnd;
         if let Some(epoch) = &mut self.epoch {
@@ -239,7 +242,7 @@ impl LinuxCubic {
                 self.pace = self.pace.min(cwnd / (epoch.w_est - cwnd));
             }
         }
-        // Half as much again in a round trip is the most.
+        // Growth is at most 50 % per RTT.
         self.pace = self.pace.max(2);
     }
 
@@ -270,7 +273,7 @@ impl CongestionControl for LinuxCubic {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        // Samples of the first second after a reduction are of a queue that drains.
+        // RTT samples of the first second after a reduction reflect a draining queue.
         let is_settled =
             self.epoch.is_none_or(|epoch| ticks(ack.now).saturating_sub(epoch.start) >= TICKS_PER_S);
         if let Some(rtt) = ack.rtt.filter(|_| is_settled) {
@@ -307,8 +310,8 @@ impl CongestionControl for LinuxCubic {
         self.window.cwnd = 1;
     }
 
-    /// Everything that was learnt is forgotten by any timeout, also one in a recovery that has reduced the window already; the
-    /// next slow start may end by HyStart again (`cubictcp_state`).
+    /// Any timeout resets all that was learnt, even one in a recovery that has already reduced the window; HyStart may
+    /// then end the next slow start (`cubictcp_state`).
     fn on_phase(&mut self, _now: SimTime, phase: Phase, _in_flight: u64) {
         if phase == Phase::Loss {
             (self.epoch, self.last_max, self.delay_min, self.last, self.pace) = (None, 0, None, None, 1);

@@ -1,28 +1,28 @@
-//! HyStart as Linux has it (Ha and Rhee, "Taming the elephants: new TCP slow start", 2011): the first slow start ends
-//! when the acknowledgements of a round last half a round trip, or when the round trip grows. RFC 9406 has dropped the
-//! first, and goes on slowly after the second ([`super::HyStart`]).
+//! HyStart as in Linux (Ha and Rhee, "Taming the elephants: new TCP slow start", 2011): the first slow start ends when
+//! the ACK train of a round lasts half an RTT, or when the RTT grows. RFC 9406 has dropped the first condition and
+//! continues slowly after the second ([`super::HyStart`]).
 
 use super::AckSample;
 use crossfade_core::SimTime;
 
-/// Below this window it does not look.
+/// Window in segments below which HyStart is inactive.
 const LOW_WINDOW: u64 = 16;
-/// Acknowledgements further apart than this are not of one train.
+/// Maximum gap between acknowledgements of one train.
 const ACK_DELTA: SimTime = SimTime::from_millis(2);
-/// What segmentation offload may add to a train, for links below 2 Gbit/s.
+/// Time that segmentation offload may add to a train, for links below 2 Gbit/s.
 const OFFLOAD_DELAY: SimTime = SimTime::from_millis(1);
-/// So many samples come before the round trip of a round is judged.
+/// Minimum number of RTT samples in a round for a decision.
 const MIN_SAMPLES: u32 = 8;
-/// Bounds of the increase of the round trip; in between an eighth of the shortest.
+/// Bounds of the RTT increase that ends slow start; between them it is an eighth of the minimum RTT.
 const DELAY_MIN: SimTime = SimTime::from_millis(4);
 const DELAY_MAX: SimTime = SimTime::from_millis(16);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinuxHyStart {
-    /// The round ends when more than this is acknowledged.
+    /// Segment number whose acknowledgement ends the round.
     end_seq: u64,
     round_start: SimTime,
-    /// The last acknowledgement of the train.
+    /// Arrival of the last acknowledgement of the train.
     last_ack: SimTime,
     shortest: Option<SimTime>,
     samples: u32,
@@ -34,7 +34,8 @@ impl LinuxHyStart {
         Self::default()
     }
 
-    /// An acknowledgement of slow start that measures `rtt`, at a window of `cwnd`. Returns whether slow start ends.
+    /// Takes an acknowledgement in slow start with RTT sample `rtt` at a window of `cwnd`. Returns whether slow start
+    /// ends.
     pub(super) fn on_ack(&mut self, ack: &AckSample, rtt: SimTime, delay_min: SimTime, cwnd: u64) -> bool {
         if self.found {
             return false;
@@ -48,7 +49,7 @@ impl LinuxHyStart {
         }
         if ack.now.saturating_sub(self.last_ack) <= ACK_DELTA {
             self.last_ack = ack.now;
-            // Half of it, since nothing is paced.
+            // Half of the RTT, since the sender is not paced.
             let half = SimTime::from_nanos(delay_min.saturating_add(OFFLOAD_DELAY).as_nanos() / 2);
             self.found = ack.now.saturating_sub(self.round_start) > half;
         }
@@ -86,7 +87,7 @@ mod tests {
         let mut hystart = LinuxHyStart::new();
         let ends = (0..60_u64).find(|i| hystart.on_ack(&ack(i * 1200, i + 1, 100), MS * 80, MS * 80, 40));
         assert_eq!(ends, Some(34), "34 * 1.2 = 40.8 ms");
-        // With gaps beyond 2 ms there is no train, and below 16 segments it does not look.
+        // Gaps beyond 2 ms break the train, and below 16 segments HyStart is inactive.
         let mut apart = LinuxHyStart::new();
         assert!((0..60_u64).all(|i| !apart.on_ack(&ack(i * 2100, i + 1, 100), MS * 80, MS * 80, 40)));
         let mut small = LinuxHyStart::new();
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_longer_by_an_eighth_ends_slow_start() {
-        // 80 / 8 = 10 ms, judged from the ninth sample on.
+        // 80 / 8 = 10 ms, decided from the ninth sample on.
         for (rtt, ends) in [(90, None), (91, Some(8))] {
             let mut hystart = LinuxHyStart::new();
             let found =

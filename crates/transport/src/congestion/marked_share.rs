@@ -1,16 +1,16 @@
 //! The share of marked segments, as scalable congestion controls average it.
 
-/// Which share of segments was marked, as a moving average (RFC 8257 section 3.3).
+/// Share of marked segments as a moving average (RFC 8257 section 3.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkedShare {
-    /// The average.
+    /// Moving average of the share.
     pub(super) alpha: f64,
     acked: u64,
     marked: u64,
 }
 
 impl MarkedShare {
-    /// g, the weight of the last window (RFC 8257 section 4.2).
+    /// Weight g of the last window (RFC 8257 section 4.2).
     const GAIN: f64 = 1.0 / 16.0;
 
     pub(super) fn new(alpha: f64) -> Self {
@@ -22,11 +22,11 @@ impl MarkedShare {
         self.marked += marked;
     }
 
-    /// A window ends. Returns whether any of it was marked.
+    /// Ends a window. Returns whether any of its segments was marked.
     pub(super) fn end_window(&mut self) -> bool {
         let (acked, marked) = (std::mem::take(&mut self.acked), std::mem::take(&mut self.marked));
         if acked > 0 {
-            // Reports may come in the window after that of the segments.
+            // A mark may be reported in the window after its segment's, so the share is limited to 1.
             let share = (marked as f64 / acked as f64).min(1.0);
             self.alpha += Self::GAIN * (share - self.alpha);
         }
@@ -40,8 +40,8 @@ pub(super) mod testing {
     use crossfade_core::SimTime;
     use std::collections::VecDeque;
 
-    /// The mean window of a sender that is never limited by anything else, over a path of one round trip where `is_marked`
-    /// tells which acknowledgements carry a mark.
+    /// Mean window of a sender limited only by its congestion control, on a path where `is_marked` decides for each
+    /// acknowledgement whether it carries a mark.
     pub(crate) fn mean_window(
         control: &mut dyn CongestionControl,
         rtt: SimTime,
@@ -49,7 +49,7 @@ pub(super) mod testing {
         mut is_marked: impl FnMut() -> bool,
     ) -> f64 {
         let (mut now, mut delivered, mut sent) = (SimTime::ZERO, 0_u64, 0_u64);
-        // What had arrived as each left.
+        // Number of segments delivered when each segment in flight left.
         let mut under_way = VecDeque::new();
         let (mut counted, mut began) = (0.0, SimTime::ZERO);
         for ack in 0..acks {
@@ -88,7 +88,7 @@ pub(super) mod testing {
         counted * rtt.as_secs_f64() / (now - began).as_secs_f64()
     }
 
-    /// Every so many, or each with this probability.
+    /// Marks every (1/p)-th acknowledgement (`evenly`), or each with probability p.
     pub(crate) fn marks(p: f64, evenly: bool) -> impl FnMut() -> bool {
         use rand::RngExt;
         let mut stream = crossfade_core::RunSeed { seed: 7, run: 0 }.stream("marks");

@@ -1,5 +1,4 @@
-//! Congestion control: how large the window is. Which segments to repeat is the business of
-//! [`LossRecovery`](crate::LossRecovery).
+//! Congestion control: sets the window. [`LossRecovery`](crate::LossRecovery) decides which segments are retransmitted.
 
 mod bbr;
 mod choice;
@@ -35,20 +34,20 @@ pub use slow_start::SlowStart;
 
 use crossfade_core::{SimTime, Stream};
 
-/// What an acknowledgement of new segments tells a congestion control. Sequence numbers count segments.
+/// Acknowledgement of new segments, as a congestion control sees it. Sequence numbers count segments.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Arrival time of the acknowledgement.
     pub now: SimTime,
-    /// How many segments it covers for the first time, selectively or cumulatively.
+    /// Number of segments covered for the first time, selectively or cumulatively.
     pub acked: u64,
-    /// The round trip that it measures, if it measures one.
+    /// RTT sample, if the acknowledgement gives one.
     pub rtt: Option<SimTime>,
-    /// The next segment that the receiver expects.
+    /// Next segment that the receiver expects.
     pub next_expected: u64,
     /// One past the highest segment ever sent.
     pub snd_max: u64,
-    /// Whether the congestion window, and not the application or the receiver's window, held the sender back.
+    /// Whether the congestion window limited the sender, rather than the application or the receiver window.
     pub cwnd_limited: bool,
 }
 
@@ -72,59 +71,58 @@ pub struct AckSample {
 /// It is one trait, not one for all and one for models: all but six methods have a default, and a second trait would be an empty
 /// `impl` for each congestion control without a model.
 pub trait CongestionControl: Send {
-    /// The congestion window.
+    /// Congestion window in segments.
     fn cwnd(&self) -> f64;
 
-    /// The slow-start threshold.
+    /// Slow-start threshold in segments.
     fn ssthresh(&self) -> f64;
 
-    /// An acknowledgement outside loss recovery covered new segments.
+    /// Takes an acknowledgement of new segments outside loss recovery.
     fn on_ack(&mut self, ack: &AckSample);
 
-    /// Called once for each recovery: duplicate acknowledgements showed a loss while `window` segments were allowed in
+    /// Takes a loss, once per recovery: duplicate acknowledgements revealed it while `window` segments were allowed in
     /// flight.
     fn on_loss(&mut self, now: SimTime, window: f64);
 
-    /// The retransmission timer expired while `window` segments were allowed under way. Under RFC 5681
-    /// section 3.1 this is for the first timeout of a segment; its later ones leave `ssthresh` alone and are
-    /// told by [`set_cwnd`](Self::set_cwnd) only.
+    /// Takes an expiry of the retransmission timer while `window` segments were allowed in flight. Under RFC 5681
+    /// section 3.1 this is called for the first timeout of a segment; later ones leave `ssthresh` unchanged and call
+    /// [`set_cwnd`](Self::set_cwnd) only.
     fn on_timeout(&mut self, now: SimTime, window: f64);
 
-    /// Loss recovery inflates, deflates or restores the window.
+    /// Sets the window when loss recovery inflates, deflates or restores it.
     fn set_cwnd(&mut self, cwnd: f64);
 
-    /// An acknowledgement echoed a congestion mark while `window` segments were under way. At most once a
-    /// round trip (RFC 3168 section 6.1.2). A mark counts as a loss unless the congestion control knows better.
+    /// Takes an echoed congestion mark while `window` segments were in flight, at most once per RTT (RFC 3168 section
+    /// 6.1.2). By default a mark counts as a loss.
     fn on_ecn(&mut self, now: SimTime, window: f64) {
         self.on_loss(now, window);
     }
 
-    /// The last loss or timeout was spurious: nothing had been lost. Restores the state of before it (RFC
-    /// 4015 section 3.2, RFC 9438 section 4.9); the sender bounds the burst that this would allow. Without a
-    /// reduction since the last call, nothing happens. A congestion control that does not remember keeps its window.
+    /// Undoes the last reduction, whose loss or timeout proved spurious: restores the state before it (RFC 4015 section
+    /// 3.2, RFC 9438 section 4.9). The sender limits the burst that this would allow. Without a reduction since the
+    /// last call, nothing happens; a congestion control without saved state keeps its window.
     fn undo(&mut self) {}
 
-    /// The sender is about to send after nothing was under way for `idle` (RFC 5681 section 4.1, RFC 9438
-    /// section 5.8); it sets the restart window itself.
+    /// Called before the sender sends again after nothing was in flight for `idle` (RFC 5681 section 4.1, RFC 9438
+    /// section 5.8); the sender sets the restart window itself.
     fn on_idle_end(&mut self, _now: SimTime, _idle: SimTime) {}
 
-    /// What it wants of the sender. Asked for once, at the start.
+    /// Requirements on the sender, read once at the start.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Takes the stream of random numbers. Called once, before anything else, if the congestion control
-    /// [needs](Needs::random) any.
+    /// Takes the stream of random numbers. Called once, before any other event, if the congestion control
+    /// [needs](Needs::random) it.
     fn seed(&mut self, _stream: Stream) {}
 
-    /// The pacing rate in segments a second; `None` leaves it to the sender: a multiple of the window a round trip, where
-    /// pacing is on. A congestion control that has one is always paced. What is no number, or less than a segment in ten seconds, is
-    /// that.
+    /// Pacing rate in segments per second. `None`: the sender paces at a multiple of the window per RTT, if pacing is
+    /// on. A congestion control with a rate is always paced. NaN and values below 0.1 count as 0.1.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// How many segments may leave back to back when paced; `None` leaves it to the sender.
+    /// Number of segments that may leave back to back when paced; `None`: the sender decides.
     fn send_quantum(&self) -> Option<u64> {
         None
     }
@@ -132,27 +130,27 @@ pub trait CongestionControl: Send {
     /// A segment is about to leave.
     fn on_send(&mut self, _send: &SendEvent) {}
 
-    /// A segment was found lost, a retransmission or not.
+    /// Takes a segment found lost, whether an original or a retransmission.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
-    /// A tail loss probe has repaired the loss of a segment, which no recovery and no `on_segment_lost` tells of (RFC 8985 section
-    /// 7.4.2). `app_limited`: the application had nothing to send as that left.
+    /// Called when a tail loss probe has repaired a loss, which starts no recovery and causes no `on_segment_lost` (RFC
+    /// 8985 section 7.4.2). `app_limited`: the sender was application-limited when the lost segment left.
     fn on_probe_repaired(&mut self, _now: SimTime, _app_limited: bool) {}
 
-    /// The sender does something else about losses, with `in_flight` segments thought to be in the network. Each timeout is
-    /// told, also of one after another, and to every congestion control.
+    /// Takes a change of the phase of loss recovery, with an estimated `in_flight` segments. Every timeout is reported,
+    /// also consecutive ones, and to every congestion control.
     fn on_phase(&mut self, _now: SimTime, _phase: Phase, _in_flight: u64) {}
 
-    /// An acknowledgement arrived, in whatever phase.
+    /// Takes the delivery-rate sample of an acknowledgement, in any phase.
     fn on_delivery(&mut self, _sample: &RateSample) {}
 
-    /// Whether it sends less than the path takes, on purpose: what is sent now tells as little of the path as what the
-    /// application limits. Asked for after each `on_delivery`.
+    /// Whether the control deliberately sends less than the path can carry, so that segments sent now count as
+    /// application-limited. Read after each `on_delivery`.
     fn limits_itself(&self) -> bool {
         false
     }
 
-    /// What it is at, for traces and plots.
+    /// Current state, for traces and plots.
     fn info(&self) -> ControlInfo {
         ControlInfo::default()
     }

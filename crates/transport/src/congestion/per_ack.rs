@@ -1,10 +1,10 @@
-//! The congestion control of the paper and of ns-2: slow start, congestion avoidance, halving, one step an
-//! acknowledgement. RFC 5681's is [`super::Reno`].
+//! Congestion control of the paper and of ns-2: slow start, congestion avoidance and halving, one step per
+//! acknowledgement. For RFC 5681 see [`super::Reno`].
 
 use super::{AckSample, CongestionControl};
 use crossfade_core::SimTime;
 
-/// How half a window becomes a slow-start threshold.
+/// Rounding of half a window to a slow-start threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// `ssthresh = ceil(W/2)`, and recovery ends at that window (paper, section II).
@@ -14,18 +14,18 @@ pub enum Rounding {
     Down,
 }
 
-/// Additive increase, multiplicative decrease (Jacobson 1988), as the flavours `paper` and `ns2` have it.
+/// Additive increase, multiplicative decrease (Jacobson 1988), as in the flavours `paper` and `ns2`.
 #[derive(Clone, Debug)]
 pub struct PerAckReno {
     cwnd: f64,
     ssthresh: f64,
-    /// The window does not grow beyond this.
+    /// Maximum window in segments.
     limit: f64,
     rounding: Rounding,
 }
 
 impl PerAckReno {
-    /// A control that starts with these windows, in segments.
+    /// Creates a control with the initial window and threshold, in segments.
     pub fn new(cwnd: f64, ssthresh: f64, limit: f64, rounding: Rounding) -> Self {
         Self { cwnd, ssthresh, limit, rounding }
     }
@@ -40,7 +40,7 @@ impl CongestionControl for PerAckReno {
         self.ssthresh
     }
 
-    /// One step an acknowledgement, however many segments it covers, as in the paper and in ns-2.
+    /// Grows by one step per acknowledgement, however many segments it covers, as in the paper and in ns-2.
     fn on_ack(&mut self, _ack: &AckSample) {
         let increment = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
         self.cwnd = (self.cwnd + increment).min(self.limit);

@@ -7,35 +7,36 @@ use super::{AckSample, CongestionControl, ControlInfo, Needs, Phase, RateSample}
 use crossfade_core::SimTime;
 use crossfade_core::square;
 
-/// TCP Prague as Linux's `tcp_prague.c` of the L4S team has it, for the requirements of RFC 9331 section 4.3: sends ECT(1), cuts
-/// by half of the share of marks as DCTCP does, but at the first mark, and not again within a virtual round trip of at least
-/// 25 ms; below that it grows more slowly, so that short round trips do not win; paced. Losses halve.
+/// TCP Prague as in the L4S team's `tcp_prague.c`, for the requirements of RFC 9331 section 4.3. It sends ECT(1) and is
+/// paced. Like DCTCP it reduces the window by half of the share of marks, but at the first mark, and at most once per
+/// virtual RTT of at least 25 ms. At shorter RTTs it grows more slowly, so they gain no advantage. A loss halves the
+/// window.
 ///
-/// The window does not fall below two segments, and a queue of classic ECN is not detected (Linux has that off).
+/// The window does not fall below two segments. A queue with classic ECN is not detected (Linux has that off).
 #[derive(Clone, Debug)]
 pub struct Prague {
     window: Window,
     share: MarkedShare,
-    /// Whether there ever was a mark: until then nothing is known of the share.
+    /// Whether any mark was seen; before the first the share is unknown.
     has_seen_ce: bool,
     srtt: Option<SimTime>,
-    /// When the average was updated last, and the window cut last.
+    /// Times of the last update of the average and of the last reduction of the window.
     updated: SimTime,
     cut: Option<SimTime>,
-    /// Marks that the last acknowledgement told of.
+    /// Number of marks reported by the last acknowledgement.
     marked: u64,
     rounds: Rounds,
 }
 
 impl Prague {
-    /// The shortest virtual round trip (RFC 9331 appendix A.1.6).
+    /// Minimum virtual RTT (RFC 9331 appendix A.1.6).
     pub const RTT_VIRT_MIN: SimTime = SimTime::from_millis(25);
-    /// So many round trips a flow grows at full speed, whatever its round trip.
+    /// Number of RTTs after the start during which a flow grows at full speed, whatever its RTT.
     pub const TRANSITION_ROUNDS: u64 = 500;
-    /// What may leave back to back, at the pacing rate.
+    /// Duration, at the pacing rate, of a burst that may leave back to back.
     const BURST: SimTime = SimTime::from_micros(250);
 
-    /// A connection that begins, with the initial window and threshold.
+    /// Creates the control of a new connection, with its initial window and threshold in segments.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         Self {
             window: Window::new(cwnd, ssthresh),
@@ -49,12 +50,13 @@ impl Prague {
         }
     }
 
-    /// A round trip for whatever depends on one.
+    /// Virtual RTT, which replaces the RTT in growth and reduction.
     fn virtual_rtt(&self) -> SimTime {
         self.srtt.unwrap_or(SimTime::ZERO).max(Self::RTT_VIRT_MIN)
     }
 
-    /// By how much growth is slowed down: the square, for a round trip that is shorter comes round as much more often.
+    /// Factor that slows growth down: the squared ratio of RTT to virtual RTT, since a shorter RTT has more rounds per
+    /// second.
     fn growth(&self) -> f64 {
         let rtt = self
             .srtt
@@ -78,7 +80,7 @@ impl CongestionControl for Prague {
 
     fn pacing_rate(&self) -> Option<f64> {
         let is_early = self.window.cwnd() < self.window.ssthresh() / 2.0;
-        // Before the first round trip as if it were a millisecond: not held back.
+        // Before the first RTT sample assume 1 ms, which does not hold the sender back.
         let srtt = self.srtt.unwrap_or(SimTime::from_millis(1)).as_secs_f64();
         Some(if is_early { 2.0 } else { 1.0 } * self.window.cwnd() / srtt)
     }
@@ -93,7 +95,7 @@ impl CongestionControl for Prague {
         self.rounds.update(sample);
         self.share.count(sample.newly_acked, sample.ce);
         if sample.ce > 0 && !self.has_seen_ce {
-            // The first says that the queue is there, not how much is marked.
+            // The first mark shows a queue, but not yet the share of marks.
             self.has_seen_ce = true;
             self.share = MarkedShare::new(1.0);
             self.updated = sample.now;
@@ -108,7 +110,7 @@ impl CongestionControl for Prague {
         }
     }
 
-    /// Growth is for what came without a mark, also while the window is being reduced.
+    /// Grows by segments that arrived without a mark, even while the window is being reduced.
     fn on_ack(&mut self, ack: &AckSample) {
         let unmarked = ack.acked.saturating_sub(std::mem::take(&mut self.marked));
         let segments = unmarked as f64 * self.growth();
@@ -159,7 +161,7 @@ mod tests {
         assert_eq!((control.cwnd(), control.ssthresh(), control.share.alpha), (50.0, 50.0, 1.0));
         delivery(&mut control, MS * 69, 10);
         assert_eq!(control.cwnd(), 50.0);
-        // 20 acknowledged since, all but ten of them without.
+        // 20 acknowledged since then, all but ten without a mark.
         delivery(&mut control, MS * 70, 0);
         assert_eq!((control.cwnd(), control.share.alpha), (50.0, 1.0 - 0.5 / 16.0));
         delivery(&mut control, MS * 71, 1);
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(control.cwnd(), 20.5);
     }
 
-    /// RFC 9331 appendix A.1.6: at 5 ms it behaves as at 25 ms, once it is settled.
+    /// RFC 9331 appendix A.1.6: after its start, a flow at 5 ms behaves as at 25 ms.
     #[test]
     fn short_round_trips_grow_more_slowly() {
         let control = |srtt, rounds| {
@@ -194,7 +196,7 @@ mod tests {
         assert_eq!(control(MS * 80, 0).virtual_rtt(), MS * 80);
     }
 
-    /// Twice the window a round trip at first, then once; bursts of a quarter of a millisecond.
+    /// The pacing rate is two windows per RTT at first, then one; bursts last 250 us.
     #[test]
     fn it_is_paced() {
         let mut control = Prague::new(100.0, 1000.0);
@@ -205,8 +207,8 @@ mod tests {
         assert_eq!((control.pacing_rate(), control.send_quantum()), (Some(5_000.0), Some(1)));
     }
 
-    /// W p: 2 where marks come evenly (RFC 9331 section 4.3); 1 + sqrt 3, x^2 = 2 x + 2, where they come at random and the
-    /// first one cuts.
+    /// Product of window W and mark probability p: 2 if marks come evenly (RFC 9331 section 4.3); 1 + sqrt 3, from x^2
+    /// = 2 x + 2, if they come at random and the first one causes a reduction.
     #[test]
     fn the_window_times_the_share_of_marks_is_constant() {
         for (p, evenly, expected) in

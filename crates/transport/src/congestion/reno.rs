@@ -1,4 +1,4 @@
-//! Reno's control as RFC 5681 has it.
+//! Reno (RFC 5681).
 
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
@@ -6,19 +6,19 @@ use crossfade_core::SimTime;
 /// How congestion avoidance counts an acknowledgement that covers several segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckCounting {
-    /// As one: a receiver that delays acknowledgements halves the growth (RFC 5681 equation (3)).
+    /// Each acknowledgement counts as one, so delayed ACKs halve the growth (RFC 5681 equation (3)).
     PerAck,
-    /// As the segments that it covers (appropriate byte counting, RFC 3465 section 2.1).
+    /// Each covered segment counts (appropriate byte counting, RFC 3465 section 2.1).
     PerSegment,
-    /// As the packets that it covers, each of which adds its part at once (RFC 9002 appendix B.5).
+    /// Each covered packet counts and adds its part at once (RFC 9002 appendix B.5).
     PerPacket,
 }
 
-/// Reno: slow start, additive increase, halving (RFC 5681 section 3.1). Windows are in segments.
+/// Reno: slow start, additive increase, multiplicative decrease (RFC 5681 section 3.1). Windows are in segments.
 #[derive(Clone, Debug)]
 pub struct Reno {
     state: State,
-    /// The state to go back to if the last reduction turns out spurious.
+    /// State before the last reduction, restored if the reduction proves spurious.
     before: Option<State>,
     counting: AckCounting,
 }
@@ -33,14 +33,14 @@ struct State {
 }
 
 impl Reno {
-    /// A connection that begins, with the initial window and threshold. Counts segments (RFC 5681 recommends
-    /// it) with L = 1 in slow start.
+    /// Creates the control of a new connection, with its initial window and threshold in segments. It counts segments
+    /// (as RFC 5681 recommends), with L = 1 in slow start.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         let state = State { cwnd, ssthresh, segments_acked: 0.0, slow_start: SlowStart::standard(1.0) };
         Self { state, before: None, counting: AckCounting::PerSegment }
     }
 
-    /// Takes another slow start, such as HyStart++.
+    /// Replaces the slow start, for example by HyStart++.
     #[must_use]
     pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
         self.state.slow_start = slow_start;
@@ -54,13 +54,13 @@ impl Reno {
         self
     }
 
-    /// For [`CongestionControl::undo`]: the state, but slow start will lead back to what was under way (RFC 4015
+    /// Saves the state for [`CongestionControl::undo`], where slow start leads back to the former flight size (RFC 4015
     /// section 3.2, `pipe_prev`).
     fn remember(&mut self, window: f64) {
         self.before = Some(State { ssthresh: self.state.ssthresh.max(window), ..self.state });
     }
 
-    /// Halves: `window` is the FlightSize, not `cwnd`, which may be larger than what was in use.
+    /// Halves the window. `window` is the FlightSize, since `cwnd` may be larger than the window in use.
     fn reduce(&mut self, window: f64) {
         // RFC 5681 equation (4).
         self.state.ssthresh = (window / 2.0).max(2.0);
@@ -96,7 +96,7 @@ impl CongestionControl for Reno {
             AckCounting::PerSegment => {
                 state.segments_acked += ack.acked as f64;
                 if state.segments_acked >= state.cwnd {
-                    // Not more than one, whatever the acknowledgement covers.
+                    // Grow by at most one segment, whatever the acknowledgement covers.
                     state.segments_acked = (state.segments_acked - state.cwnd).min(state.cwnd);
                     state.cwnd += 1.0;
                 }
@@ -124,7 +124,7 @@ impl CongestionControl for Reno {
         self.state.cwnd = cwnd;
     }
 
-    /// As a loss, but `cwnd` goes down to 1 under persistent marks (RFC 3168 section 6.1.2).
+    /// Reacts to a mark like to a loss, but persistent marks reduce `cwnd` down to 1 (RFC 3168 section 6.1.2).
     fn on_ecn(&mut self, _now: SimTime, window: f64) {
         // A mark is never spurious.
         self.before = None;
@@ -134,7 +134,7 @@ impl CongestionControl for Reno {
     }
 
     fn undo(&mut self) {
-        // RFC 4015 section 3.2 step 5, unless the window has outgrown what it was.
+        // RFC 4015 section 3.2 step 5: restore the state, unless the window has outgrown it.
         if let Some(before) = self.before.take()
             && self.state.cwnd < before.cwnd
         {
@@ -183,12 +183,11 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_a_segment_a_window() {
-        // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an
-        // acknowledgement.
+        // With W = 4: 5 after 4 acknowledged segments, 6 after 5 more, also if two segments share an acknowledgement.
         let control = Reno::new(4.0, 4.0);
         assert_eq!(windows_after(control.clone(), &[1; 9]), [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]);
         assert_eq!(windows_after(control.clone(), &[2; 5]), [4.0, 5.0, 5.0, 5.0, 6.0]);
-        // Equation (3): 4 + 1/4, whatever is covered.
+        // Equation (3): 4 + 1/4, however many segments are covered.
         let control = control.with_counting(AckCounting::PerAck);
         assert_eq!(windows_after(control, &[2, 2]), [4.25, 305.0 / 68.0]);
     }
@@ -222,7 +221,7 @@ mod tests {
         control.on_ack(&ack(1));
         control.undo();
         assert_eq!((control.cwnd(), control.ssthresh()), (20.0, 100.0));
-        // The threshold was 5 and 18 were under way: a sender that bounds its burst comes back by slow start.
+        // The threshold was 5 and 18 segments were in flight: a sender that limits its burst returns by slow start.
         let mut avoiding = Reno::new(20.0, 5.0);
         avoiding.on_timeout(SimTime::ZERO, 18.0);
         avoiding.undo();

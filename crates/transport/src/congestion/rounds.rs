@@ -1,21 +1,21 @@
-//! Round trips, counted by deliveries.
+//! Rounds (RTTs counted by deliveries).
 
 use super::RateSample;
 
-/// A round ends with the acknowledgement of a segment that left after it had begun (draft-ietf-ccwg-bbr section 5.5.1; DCTCP's
-/// window of data, RFC 8257 section 3.3).
+/// Counter of rounds: a round ends with the acknowledgement of a segment sent after the round started
+/// (draft-ietf-ccwg-bbr section 5.5.1; DCTCP's window of data, RFC 8257 section 3.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
-    /// How many have begun.
+    /// Number of rounds started.
     pub(super) count: u64,
-    /// Whether one begins with the last acknowledgement.
+    /// Whether the last acknowledgement started a round.
     pub(super) starts: bool,
-    /// A segment that left when so many had arrived begins the next.
+    /// Delivered count that starts the next round: a segment sent at this count or later does so when acknowledged.
     next_at: u64,
 }
 
 impl Rounds {
-    /// Takes in an acknowledgement. Returns whether a round begins with it.
+    /// Takes an acknowledgement. Returns whether it starts a round.
     pub(super) fn update(&mut self, sample: &RateSample) -> bool {
         self.starts = sample.prior_delivered.is_some_and(|prior| prior >= self.next_at);
         if self.starts {
@@ -25,7 +25,7 @@ impl Rounds {
         self.starts
     }
 
-    /// What leaves from now on begins the next round.
+    /// Makes segments sent from now on start the next round.
     pub(super) fn restart(&mut self, sample: &RateSample) {
         self.next_at = sample.delivered;
     }

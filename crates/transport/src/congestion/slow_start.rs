@@ -2,13 +2,13 @@
 
 use super::{AckSample, HyStart};
 
-/// How the window grows below `ssthresh`: by what an acknowledgement covers, but at most L segments.
+/// Growth of the window below `ssthresh`: by the segments that an acknowledgement covers, at most L.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowStart {
-    /// The most segments for one acknowledgement: L of RFC 3465 section 2.2.
+    /// Maximum growth per acknowledgement in segments: L of RFC 3465 section 2.2.
     limit: f64,
     hystart: Option<HyStart>,
-    /// A timeout led here: acknowledgements may cover segments that left long ago.
+    /// Whether this slow start follows a timeout: acknowledgements may then cover segments sent long ago.
     after_timeout: bool,
 }
 
@@ -24,14 +24,14 @@ impl SlowStart {
         Self { limit: 8.0, hystart: Some(HyStart::new()), after_timeout: false }
     }
 
-    /// Replaces the limit per ACK: none for a paced sender (RFC 9406 section 4.3).
+    /// Replaces the limit L per ACK; a paced sender has none (RFC 9406 section 4.3).
     #[must_use]
     pub fn with_limit(self, limit: f64) -> Self {
         Self { limit, ..self }
     }
 
-    /// An acknowledgement below `ssthresh`: grows the window where it was full. Whether slow start ends here, at the
-    /// window that there is now.
+    /// Takes an acknowledgement below `ssthresh` and grows the window if it was full. Returns whether slow start ends
+    /// at the present window.
     pub(super) fn grow(&mut self, ack: &AckSample, cwnd: &mut f64, ssthresh: &mut f64) -> bool {
         let (growth, ends) = self.on_ack(ack);
         if ack.cwnd_limited {
@@ -43,7 +43,7 @@ impl SlowStart {
         ends
     }
 
-    /// How far to grow, and whether slow start ends here.
+    /// Growth in segments, and whether slow start ends.
     fn on_ack(&mut self, ack: &AckSample) -> (f64, bool) {
         // RFC 3465 section 2.3: L is 1 in the slow start after a timeout.
         let limit = if self.after_timeout { 1.0 } else { self.limit };
@@ -52,9 +52,9 @@ impl SlowStart {
         ((ack.acked as f64).min(limit) / divisor, ends)
     }
 
-    /// Loss or a mark.
+    /// Takes a loss or a mark.
     pub(super) fn on_congestion(&mut self) {
-        // RFC 9406 section 4.2: either of them ends the first slow start.
+        // RFC 9406 section 4.2: a loss or a mark ends the first slow start.
         self.hystart = None;
     }
 
@@ -63,7 +63,7 @@ impl SlowStart {
         self.after_timeout = true;
     }
 
-    /// The window has reached `ssthresh`.
+    /// Called when the window has reached `ssthresh`.
     pub(super) fn on_end(&mut self) {
         self.hystart = None;
         self.after_timeout = false;

@@ -1,13 +1,13 @@
-//! A congestion window that is cut by any part of it.
+//! Congestion window with reductions by any fraction.
 
 use super::{AckSample, SlowStart};
 
-/// The window of `HighSpeed` TCP, DCTCP and Prague, in segments: grows by fractions, is cut by any part, and remembers the state
-/// before a loss.
+/// Window of HighSpeed TCP, DCTCP and Prague, in segments: grows by fractions, is reduced by any fraction, and saves
+/// the state before a loss.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     state: State,
-    /// The state to go back to if the last reduction turns out spurious.
+    /// State before the last reduction, restored if the reduction proves spurious.
     before: Option<State>,
 }
 
@@ -19,7 +19,7 @@ struct State {
 }
 
 impl Window {
-    /// The least window that a reduction leaves (RFC 5681 equation (4)).
+    /// Minimum window after a reduction, in segments (RFC 5681 equation (4)).
     const LEAST: f64 = 2.0;
 
     pub(super) fn new(cwnd: f64, ssthresh: f64) -> Self {
@@ -44,7 +44,7 @@ impl Window {
         self.state.cwnd = cwnd;
     }
 
-    /// Grows by an acknowledgement: below `ssthresh` as slow start does, from there on by what `growth` makes of the window.
+    /// Grows on an acknowledgement: by slow start below `ssthresh`, otherwise by the `growth` function of the window.
     pub(super) fn grow(&mut self, ack: &AckSample, growth: impl FnOnce(f64) -> f64) {
         let state = &mut self.state;
         if state.cwnd < state.ssthresh {
@@ -57,7 +57,7 @@ impl Window {
         }
     }
 
-    /// Marks ask for less, by this part of the window.
+    /// Reduces the window by the fraction `part`, in response to marks.
     pub(super) fn cut(&mut self, part: f64) {
         self.forget();
         self.state.slow_start.on_congestion();
@@ -65,14 +65,14 @@ impl Window {
         self.state.ssthresh = self.state.cwnd;
     }
 
-    /// A loss takes a part off what was under way (RFC 5681 section 3.1).
+    /// Reduces the flight size by the fraction `part` on a loss (RFC 5681 section 3.1).
     pub(super) fn on_loss(&mut self, window: f64, part: f64) {
         self.reduce(window, part);
         self.state.slow_start.on_congestion();
         self.state.cwnd = self.state.ssthresh;
     }
 
-    /// A timeout takes it off the threshold, and leaves the loss window.
+    /// Reduces the threshold by the fraction `part` on a timeout, and sets the loss window.
     pub(super) fn on_timeout(&mut self, window: f64, part: f64) {
         self.reduce(window, part);
         self.state.slow_start.on_timeout();
@@ -84,7 +84,7 @@ impl Window {
         self.state.ssthresh = (window * (1.0 - part)).max(Self::LEAST);
     }
 
-    /// The last reduction is not to be undone: a mark is never spurious.
+    /// Drops the saved state, since a reduction caused by marks is never spurious.
     pub(super) fn forget(&mut self) {
         self.before = None;
     }

@@ -1,4 +1,4 @@
-//! What an acknowledgement means to the sender (RFC 9002 appendix A.7).
+//! Processing of an acknowledgement at the sender (RFC 9002 appendix A.7).
 
 use super::QuicSender;
 use crate::congestion::{AckSample, Phase};
@@ -6,16 +6,16 @@ use crate::outcome::AckOutcome;
 use crate::segment::{Ack, AckFrame};
 use crossfade_core::SimTime;
 
-/// What an acknowledgement told.
+/// Information newly reported by an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
-    /// How many packets it acknowledged for the first time that were in flight.
+    /// Number of packets in flight that it acknowledged for the first time.
     acked: u64,
-    /// How many of these left after the last congestion event.
+    /// Number of newly acknowledged packets sent after the last congestion event.
     after_event: u64,
-    /// The newest of them.
+    /// Number of the newest packet newly acknowledged.
     newest: Option<u64>,
-    /// The round trip, if it measures one.
+    /// RTT sample, if the acknowledgement gives one.
     rtt: Option<SimTime>,
 }
 
@@ -53,7 +53,7 @@ impl QuicSender {
         }
     }
 
-    /// Takes what arrived for the first time off the flight, and measures the round trip.
+    /// Removes newly acknowledged packets from the flight, and takes the RTT sample.
     fn read(&mut self, now: SimTime, frame: &AckFrame, largest: u64) -> News {
         let mut news = News::default();
         for range in frame.ranges.iter().rev() {
@@ -65,7 +65,7 @@ impl QuicSender {
                 news.after_event += u64::from(number >= self.recovery_end);
                 news.newest = Some(number);
                 if number == largest {
-                    // Section 5.1: only if the largest is newly acknowledged.
+                    // Section 5.1: take an RTT sample only if the largest packet is newly acknowledged.
                     let rtt = now.saturating_sub(packet.sent_at);
                     news.rtt = Some(rtt);
                     self.rtt_sum_s += rtt.as_secs_f64();
@@ -78,9 +78,9 @@ impl QuicSender {
         news
     }
 
-    /// How many marks it tells of that no other has told of.
+    /// Number of marks that this acknowledgement reports for the first time.
     fn count_marks(&mut self, frame: &AckFrame) -> u64 {
-        // One that was overtaken counts fewer.
+        // A reordered acknowledgement reports a lower count.
         let newly = frame.ce.wrapping_sub(self.ce_seen);
         if !self.config.ecn || newly > u32::MAX / 2 {
             return 0;
@@ -89,11 +89,11 @@ impl QuicSender {
         newly.into()
     }
 
-    /// The window grows by what left after the last congestion event, if the window and not the application held the sender
-    /// back (section 7.8).
+    /// Grows the window by the acknowledged packets sent after the last congestion event, if the window and not the
+    /// application limited the sender (section 7.8).
     fn grow(&mut self, now: SimTime, news: &News) {
         let Some(newest) = news.newest else { return };
-        // This acknowledgement may have begun an event, or shown that there was none.
+        // This acknowledgement may have started a congestion event, or shown the last one to be spurious.
         let acked = match self.recovery_end {
             0 => news.acked,
             end if newest < end => return,

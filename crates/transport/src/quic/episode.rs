@@ -1,28 +1,29 @@
-//! Losses that belong together: those of one reduction of the window, and those in a row.
+//! Groups of losses: those of one window reduction, and consecutive ones.
 
 use crossfade_core::SimTime;
 
-/// A reduction of the window that losses caused.
+/// Window reduction caused by losses, kept while it may prove spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
-    /// Packets from this one to `recovery_end` belong to it.
+    /// Number of the first packet of the episode, which ends at `recovery_end`.
     pub(super) first: u64,
-    /// How many of them were found lost and have not arrived.
+    /// Number of its packets that were found lost and have not arrived.
     pub(super) missing: u64,
 }
 
-/// The last packets in a row that were found lost. What is lost is found in the order of numbers, whichever threshold finds
-/// it, so that the row may grow from one time to the next.
+/// Latest run of consecutive lost packets. Losses are found in the order of packet numbers by either threshold, so the
+/// run may grow from one detection to the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LostRun {
-    /// The number after its last.
+    /// One past the last packet of the run.
     end: u64,
-    /// Its first that left after a round trip was measured, and when.
+    /// Number and sending time of the run's first packet that left after the first RTT sample.
     first: Option<(u64, SimTime)>,
 }
 
 impl LostRun {
-    /// Packet `number`, sent at `sent_at`, is lost. Returns for how long nothing arrived of what was sent.
+    /// Adds the lost packet `number`, sent at `sent_at`. Returns the time spanned by the run, in which no packet sent
+    /// has arrived.
     pub(super) fn add(&mut self, number: u64, sent_at: SimTime, first_rtt_at: SimTime) -> SimTime {
         if self.end != number {
             self.first = None;
@@ -33,7 +34,7 @@ impl LostRun {
         first.map_or(SimTime::ZERO, |(_, since)| sent_at.saturating_sub(since))
     }
 
-    /// Packet `number` has arrived after all.
+    /// Removes packet `number` from the run, because it has arrived after all.
     pub(super) fn on_arrival(&mut self, number: u64) {
         if self.first.is_some_and(|(first, _)| first <= number) {
             *self = Self::default();

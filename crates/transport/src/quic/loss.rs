@@ -1,4 +1,4 @@
-//! Losses, marks, and what they do to the window (RFC 9002 section 7, appendices A.10, B.6 to B.8).
+//! Losses, marks, and their effect on the window (RFC 9002 section 7, appendices A.10, B.6 to B.8).
 
 use super::episode::{Episode, LostRun};
 use super::{LEAST_WINDOW, QuicSender};
@@ -7,11 +7,11 @@ use crate::outcome::Expired;
 use crate::segment::AckFrame;
 use crossfade_core::SimTime;
 
-/// What was found lost at once.
+/// Losses found by one detection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     first: u64,
-    /// The newest of them, and how many.
+    /// Newest lost packet, and the number of lost packets.
     newest: Option<u64>,
     count: u64,
     persistent: bool,
@@ -25,12 +25,12 @@ impl QuicSender {
                 self.tell_phase(now);
                 return Some(Expired::Reordering);
             }
-            // Section 6.2.4: nothing is known to be lost, and the window stays as it is.
+            // Section 6.2.4: a probe timeout marks no packet as lost, and the window stays.
             self.statistics.timeouts += 1;
             self.round_trip.back_off();
             self.probes = self.config.probes.max(1);
             self.probe_from = 0;
-            // The next timeout counts from the probes; without any, from here.
+            // The next timeout counts from the probes, or from now if no probe leaves.
             self.last_sent = Some(now);
             return Some(Expired::Retransmission);
         }
@@ -41,7 +41,7 @@ impl QuicSender {
         })
     }
 
-    /// Finds what is lost, and answers it. Returns whether a recovery begins; after a persistent congestion none does.
+    /// Detects losses and reacts to them. Returns whether a recovery starts; persistent congestion starts none.
     pub(super) fn find_losses(&mut self, now: SimTime) -> bool {
         let losses = self.detect_losses(now);
         let Some(newest) = losses.newest else { return false };
@@ -64,7 +64,8 @@ impl QuicSender {
         begins && !losses.persistent
     }
 
-    /// RFC 9002 appendix A.10. What is not lost has waited less than all behind it, so the oldest packet in flight decides.
+    /// Detects losses (RFC 9002 appendix A.10). Later packets have waited less than earlier ones, so the oldest packet
+    /// in flight decides whether any is lost by time.
     fn detect_losses(&mut self, now: SimTime) -> Losses {
         self.loss_time = None;
         let mut losses = Losses::default();
@@ -87,7 +88,7 @@ impl QuicSender {
                 losses.persistent |= self.lost_run.add(number, packet.sent_at, first_rtt_at) > duration;
             }
         }
-        // Long enough for whatever the path reorders; then it is forgotten.
+        // Keep lost packets as long as reordering may last, then forget them.
         if self.sent.remembers_lost() {
             let memory = self.round_trip.probe_timeout().saturating_mul(3);
             self.sent.forget_lost(now.saturating_sub(memory));
@@ -95,7 +96,7 @@ impl QuicSender {
         losses
     }
 
-    /// Appendix B.6: what left before this belongs to the same congestion event.
+    /// Starts a congestion event (appendix B.6): losses of packets sent before now belong to it.
     fn start_recovery(&mut self) {
         self.recovery_end = self.sent.next_number();
         self.phase_end = self.recovery_end;
@@ -103,7 +104,8 @@ impl QuicSender {
         self.keep_least_window();
     }
 
-    /// Section 7.6.2: the least window, and slow start up to what losses leave of the last; no recovery.
+    /// Reacts to persistent congestion (section 7.6.2): minimum window, slow start up to the threshold that the losses
+    /// leave, no recovery.
     fn on_persistent_congestion(&mut self, now: SimTime, window: f64, is_new: bool) {
         self.statistics.persistent_congestions += 1;
         if is_new {
@@ -115,12 +117,12 @@ impl QuicSender {
         self.recovery_end = 0;
         self.phase_end = self.sent.next_number();
         self.phase = Phase::Loss;
-        // However often it comes.
+        // Every occurrence is reported, however many follow each other.
         self.told_phase = Phase::Open;
     }
 
-    /// `ce` new marks, of packets up to `largest`: a congestion event like a loss (appendix B.7). A scalable congestion control answers them
-    /// itself.
+    /// Reacts to `ce` new marks of packets up to `largest` like to a loss (appendix B.7). A scalable congestion control
+    /// reacts to marks itself.
     pub(super) fn on_marks(&mut self, now: SimTime, ce: u64, largest: u64) {
         if ce > 0 && !self.needs.ect_1 && largest >= self.recovery_end {
             self.statistics.ecn_reductions += 1;
@@ -130,7 +132,7 @@ impl QuicSender {
         }
     }
 
-    /// Packets that were found lost have arrived.
+    /// Takes the late arrivals of packets that were found lost.
     pub(super) fn on_late_arrivals(&mut self, frame: &AckFrame) {
         if !self.sent.remembers_lost() {
             return;
@@ -149,7 +151,7 @@ impl QuicSender {
         }
     }
 
-    /// If all packets have arrived that caused the last reduction, it had no cause.
+    /// Undoes the last reduction if all packets that caused it have arrived.
     pub(super) fn take_back_if_spurious(&mut self) {
         if self.episode.take_if(|episode| episode.missing == 0).is_none() {
             return;
@@ -168,7 +170,7 @@ impl QuicSender {
         }
     }
 
-    /// Unless congestion control sets a window of its own.
+    /// Sets the window, unless congestion control sets its own.
     fn set_cwnd(&mut self, cwnd: f64) {
         if !self.needs.own_window {
             self.congestion.set_cwnd(cwnd);

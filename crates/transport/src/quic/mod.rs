@@ -39,45 +39,46 @@ use rtt::RoundTrip;
 use sent::Sent;
 use stream::SendStream;
 
-/// `kMinimumWindow` of RFC 9002 section 7.2, in packets.
+/// Minimum window in packets: `kMinimumWindow` of RFC 9002 section 7.2.
 const LEAST_WINDOW: f64 = 2.0;
 
 pub(crate) struct QuicSender {
     config: QuicConfig,
     needs: Needs,
-    /// How many segments the application has written.
+    /// Number of segments that the application has written.
     available: u64,
     sent: Sent,
     stream: SendStream,
     congestion: Box<dyn CongestionControl>,
     round_trip: RoundTrip,
     largest_acked: Option<u64>,
-    /// When the oldest packet in flight is lost if nothing is heard of it.
+    /// Time at which the oldest packet in flight is declared lost, unless it is acknowledged.
     loss_time: Option<SimTime>,
-    /// When the last packet left.
+    /// Sending time of the last packet.
     last_sent: Option<SimTime>,
-    /// Probes that wait to leave, and the segment from which they look for data.
+    /// Number of probes waiting to leave, and the segment from which they look for data.
     probes: u32,
     probe_from: u64,
-    /// Packets below this left before the last congestion event: their losses are part of it, and their arrivals let no
-    /// window grow (RFC 9002 appendix B.5, `congestion_recovery_start_time`).
+    /// Packets below this number left before the last congestion event: their losses belong to it, and their
+    /// acknowledgements do not grow the window (RFC 9002 appendix B.5, `congestion_recovery_start_time`).
     recovery_end: u64,
     phase: Phase,
-    /// The phase ends when a packet from this one on has arrived: in recovery one that left after the last loss was found, so that a
-    /// control that conserves packets at its beginning sees one recovery where each round loses some, as over TCP.
+    /// Number of the packet whose arrival ends the phase. In recovery it is the first packet sent after the last loss
+    /// was found: a control that conserves packets at the start of a recovery then sees one recovery even if each round
+    /// has losses, as over TCP.
     phase_end: u64,
     told_phase: Phase,
     lost_run: LostRun,
-    /// The last reduction, while it may still turn out to have had no cause.
+    /// Last window reduction, kept while it may prove spurious.
     episode: Option<Episode>,
-    /// The count of marks in the last acknowledgement.
+    /// CE count of the last acknowledgement.
     ce_seen: u32,
     window_use: WindowUse,
-    /// Spreads what the window allows over the round trip.
+    /// Pacer that spreads the window over the RTT.
     pacer: Option<Pacer>,
-    /// Without: how many packets left at one instant, and when.
+    /// Without a pacer: number of packets sent at one instant, and that instant.
     burst: (SimTime, u64),
-    /// Without: when what the last burst could not take along leaves.
+    /// Without a pacer: time at which the packets beyond the last burst leave.
     resumes: Option<SimTime>,
     rtt_sum_s: f64,
     rtt_samples: u64,
@@ -126,12 +127,12 @@ impl QuicSender {
         self.stream.una() >= self.available
     }
 
-    /// The oldest segment not known to have arrived.
+    /// Oldest segment not known to have arrived.
     pub(crate) fn snd_una(&self) -> u64 {
         self.stream.una()
     }
 
-    /// Packets in flight.
+    /// Number of packets in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         self.sent.in_flight()
     }
@@ -154,8 +155,8 @@ impl QuicSender {
         }
     }
 
-    /// RFC 9002 appendix A.8: one timer, for the time threshold if a packet waits for it, else for a probe. None when all has
-    /// arrived that there was: the last retransmissions need no answer.
+    /// Expiry of the single timer (RFC 9002 appendix A.8): the time threshold if a packet waits for it, else the probe
+    /// timeout. `None` once all data has arrived: outstanding retransmissions then need no answer.
     fn deadline(&self) -> Option<SimTime> {
         let last = self.last_sent.filter(|_| self.in_flight() > 0 && !self.is_done());
         self.loss_time.or_else(|| Some(last?.saturating_add(self.round_trip.probe_timeout())))

@@ -1,11 +1,11 @@
-//! What the receiver knows of packet numbers, and when it acknowledges them (RFC 9000 section 13.2).
+//! Packet numbers at the receiver, and the timing of its acknowledgements (RFC 9000 section 13.2).
 
 use crate::config::QuicConfig;
 use crate::segment::{AckFrame, SackBlock};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// The unit of the delay in an ACK frame: 2^3 microseconds (RFC 9000 section 18.2, `ack_delay_exponent`).
+/// Unit of the ACK delay in an ACK frame, in ns: 2^3 microseconds (RFC 9000 section 18.2, `ack_delay_exponent`).
 const DELAY_UNIT: u64 = 8_000;
 
 #[derive(Clone, Debug)]
@@ -14,17 +14,17 @@ pub(crate) struct Numbers {
     ack_eliciting_threshold: u32,
     most_ranges: usize,
     counts_marks: bool,
-    /// What has arrived, disjoint and not adjacent, lowest first.
+    /// Ranges of arrived packets: disjoint, not adjacent, lowest first.
     ranges: VecDeque<SackBlock>,
-    /// What lies below was forgotten: whether it has arrived cannot be said any more.
+    /// Packets below this number are forgotten: the receiver no longer knows whether they have arrived.
     floor: u64,
-    /// When the largest arrived.
+    /// Arrival time of the largest packet.
     largest_at: SimTime,
-    /// Packets that no acknowledgement has answered.
+    /// Number of packets not yet acknowledged.
     unanswered: u32,
-    /// When the acknowledgement held back is due.
+    /// Time at which the delayed acknowledgement is due.
     deadline: Option<SimTime>,
-    /// How many packets were marked.
+    /// Number of packets that arrived with a mark.
     ce: u32,
 }
 
@@ -44,8 +44,8 @@ impl Numbers {
         }
     }
 
-    /// Packet `number` arrived at `now`, marked if `ce`. Returns whether it is to be acknowledged at once; `None` if it has
-    /// arrived before, or may have: such packets are discarded (RFC 9000 section 12.3).
+    /// Takes packet `number`, arrived at `now`, marked if `ce`. Returns whether it must be acknowledged at once; `None`
+    /// if it has, or may have, arrived before: such packets are discarded (RFC 9000 section 12.3).
     #[inline(never)]
     pub(crate) fn on_packet(&mut self, now: SimTime, number: u64, ce: bool) -> Option<bool> {
         let next = self.ranges.back().map_or(0, |range| range.end);
@@ -57,7 +57,8 @@ impl Numbers {
         }
         self.ce = self.ce.wrapping_add(u32::from(ce && self.counts_marks));
         self.unanswered += 1;
-        // Section 13.2.1: at once if it is out of order, or marked; else the second, or after the delay.
+        // Section 13.2.1: acknowledge at once if the packet is out of order or marked; otherwise at the threshold, or
+        // after the delay.
         let at_once = number != next || ce || self.unanswered >= self.ack_eliciting_threshold;
         if !at_once && self.max_ack_delay > SimTime::ZERO {
             self.deadline.get_or_insert(now.saturating_add(self.max_ack_delay));
@@ -66,7 +67,7 @@ impl Numbers {
         Some(true)
     }
 
-    /// Notes a number; false if it was there, or lies where everything is forgotten.
+    /// Adds a packet number; returns false if it was known, or lies in the forgotten part.
     fn insert(&mut self, number: u64) -> bool {
         if number < self.floor {
             return false;
@@ -102,7 +103,7 @@ impl Numbers {
         self.deadline
     }
 
-    /// An acknowledgement is sent now: what it says.
+    /// Builds the ACK frame that is sent at `now`.
     #[inline(never)]
     pub(crate) fn take(&mut self, now: SimTime) -> AckFrame {
         (self.deadline, self.unanswered) = (None, 0);
@@ -142,7 +143,7 @@ mod tests {
         let frame = numbers.take(MS * 45);
         assert_eq!((frame.delay, frame.largest()), (MS * 25, Some(3)));
         assert_eq!(numbers.deadline(), None);
-        // The delay is that of the largest, in units of 8 us.
+        // The ACK delay is of the largest packet, in units of 8 us.
         numbers.on_packet(MS * 50, 5, false);
         numbers.on_packet(MS * 60, 4, false);
         assert_eq!(numbers.take(MS * 60 + SimTime::from_micros(13)).delay, SimTime::from_micros(10_008));
@@ -183,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of numbers.
+        /// The ranges equal a set of packet numbers kept beside them.
         #[test]
         fn ranges_hold_what_has_arrived(arrivals in prop::collection::vec(0u64..60, 0..200)) {
             let mut numbers = numbers(QuicConfig { ack_ranges: 1000, ..QuicConfig::new(64) });

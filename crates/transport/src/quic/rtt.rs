@@ -1,28 +1,28 @@
-//! Round trips (RFC 9002 section 5) and the times that follow from them.
+//! RTT estimation (RFC 9002 section 5) and the timeouts derived from it.
 
 use crate::config::{QuicConfig, RtoConfig, RtoRule};
 use crate::rfc::{Rto, RttPolicy, TimerPolicy};
 use crossfade_core::SimTime;
 
-/// `kGranularity` of RFC 9002 section 6.1.2.
+/// Timer granularity: `kGranularity` of RFC 9002 section 6.1.2.
 const GRANULARITY: SimTime = SimTime::from_millis(1);
 
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrip {
     config: QuicConfig,
-    /// The estimate, the probe timeout without `max_ack_delay`, and its back-off: RFC 6298's, whose order of updates appendix
-    /// A.7 follows. (Section 5.3 updates the smoothed round trip first; the two contradict each other.)
+    /// Estimator, probe timeout without `max_ack_delay`, and back-off, shared with RFC 6298. Appendix A.7 updates the
+    /// deviation first, like RFC 6298; section 5.3 contradicts it by updating the smoothed RTT first.
     rto: Rto,
     min: Option<SimTime>,
     latest: SimTime,
-    /// When the first sample was taken.
+    /// Time of the first RTT sample.
     first_at: Option<SimTime>,
 }
 
 impl RoundTrip {
-    /// Nothing is measured but the handshake, if that was.
+    /// Creates an estimator with the handshake's RTT, if it was measured, as its only sample.
     pub(super) fn new(config: &QuicConfig) -> Self {
-        // Section 6.2.2: the initial round trip and, as its deviation, half of it.
+        // Section 6.2.2: the initial RTT and, as its deviation, half of it.
         let initial = config.initial_rtt.saturating_mul(3);
         let rule = RtoRule::Estimated { min: SimTime::ZERO, initial, granularity: GRANULARITY };
         let rto = Rto::new(
@@ -37,8 +37,8 @@ impl RoundTrip {
         this
     }
 
-    /// The largest number acknowledged left `rtt` before `now`, and the receiver held its acknowledgement back for `ack_delay`
-    /// (section 5.3, appendix A.7).
+    /// Takes an RTT sample: the largest acknowledged packet left `rtt` before `now`, and the receiver delayed its ACK
+    /// by `ack_delay` (section 5.3, appendix A.7).
     pub(super) fn on_sample(&mut self, now: SimTime, rtt: SimTime, ack_delay: SimTime) {
         self.first_at.get_or_insert(now);
         self.latest = rtt;
@@ -49,7 +49,7 @@ impl RoundTrip {
         self.rto.on_sample(if is_plausible { rtt - ack_delay } else { rtt }, 1);
     }
 
-    /// Something was acknowledged: the probe timeout is the first again.
+    /// Ends the back-off of the probe timeout after an acknowledgement.
     pub(super) fn end_back_off(&mut self) {
         self.rto.end_back_off();
     }
@@ -66,13 +66,13 @@ impl RoundTrip {
         self.rto.srtt()
     }
 
-    /// How long after its departure a packet is lost that was overtaken (section 6.1.2).
+    /// Delay from its departure after which an overtaken packet is lost (section 6.1.2).
     pub(super) fn loss_delay(&self) -> SimTime {
         let rtt = self.srtt().map_or(self.latest, |srtt| srtt.max(self.latest));
         SimTime::from_nanos((rtt.as_nanos() as f64 * self.config.time_threshold) as u64).max(GRANULARITY)
     }
 
-    /// How long after the last departure probes are sent (section 6.2.1).
+    /// Delay from the last departure after which probes are sent (section 6.2.1).
     pub(super) fn probe_timeout(&self) -> SimTime {
         let held_back = self.config.max_ack_delay.saturating_mul(u64::from(self.backoff()));
         self.rto.current().saturating_add(held_back)
@@ -104,7 +104,7 @@ mod tests {
         (round_trip.srtt().unwrap(), round_trip.rto.rttvar())
     }
 
-    /// Appendix A.7 has the deviation first, from the smoothed round trip of before; section 5.3 would give 46.25 ms.
+    /// Appendix A.7 updates the deviation first, from the previous smoothed RTT; section 5.3 would give 46.25 ms.
     #[test]
     fn the_deviation_is_updated_first() {
         assert_eq!(estimate(&measured(&[(100, 0), (140, 0)])), (MS * 105, SimTime::from_micros(47_500)));
@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn a_delay_counts_up_to_its_maximum_and_not_below_the_shortest_round_trip() {
-        // 140 - 25, whatever the receiver says beyond max_ack_delay: |115 - 100| / 4 + 3/4 * 50.
+        // 140 - 25, since ACK delay counts up to max_ack_delay: |115 - 100| / 4 + 3/4 * 50.
         let (srtt, rttvar) = (SimTime::from_micros(101_875), SimTime::from_micros(41_250));
         assert_eq!(estimate(&measured(&[(100, 0), (140, 25)])), (srtt, rttvar));
         assert_eq!(estimate(&measured(&[(100, 0), (140, 900)])), (srtt, rttvar));
-        // 110 - 20 would be below the shortest round trip of 100.
+        // 110 - 20 would be below the minimum RTT of 100.
         assert_eq!(estimate(&measured(&[(100, 0), (110, 20)])).0, SimTime::from_micros(101_250));
-        // The first sample, and the shortest round trip, are taken as they are.
+        // The first sample and the minimum RTT ignore the ACK delay.
         let first = measured(&[(100, 20)]);
         assert_eq!((estimate(&first), first.min), ((MS * 100, MS * 50), Some(MS * 100)));
     }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(known.probe_timeout(), MS * 145);
     }
 
-    /// A constant round trip lets the deviation fall; what is left is the granularity.
+    /// At a constant RTT the deviation falls until the granularity remains.
     #[test]
     fn nothing_is_shorter_than_the_granularity() {
         let steady = measured(&[(0, 0); 100]);

@@ -1,36 +1,37 @@
-//! Packets by their numbers: what is in flight, and what was found lost lately (RFC 9002 appendix A.1).
+//! Sent packets by number: those in flight, and those recently found lost (RFC 9002 appendix A.1).
 
 use crate::rfc::Deliveries;
 use crossfade_core::SimTime;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What left as a packet.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
-    /// The segment that it holds.
+    /// Segment that the packet carries.
     pub(super) seq: u64,
     pub(super) sent_at: SimTime,
-    /// No packet from this one up to here, exclusive, is in flight: this one itself if it is.
+    /// Next packet in flight, or a lower bound for it: none from this packet up to `next`, exclusive, is in flight.
+    /// Equals this packet if it is in flight.
     next: u64,
 }
 
-/// A packet that was found lost, and may still arrive.
+/// A packet that was found lost and may still arrive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     pub(super) seq: u64,
     found_at: SimTime,
 }
 
-/// Everything is amortised O(log n) in the window.
+/// Packets in flight and lately lost packets. Every operation is amortised O(log n) in the window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// The oldest in flight, if there is one.
+    /// Number of the oldest packet in flight, if there is one.
     first: u64,
-    /// From that on.
+    /// Packets from `first` on.
     packets: VecDeque<Packet>,
     in_flight: u64,
     lost: BTreeMap<u64, Lost>,
-    /// The account of deliveries, if the congestion control asks for samples.
+    /// Delivery accounting, if congestion control asks for samples.
     pub(super) deliveries: Option<Box<Deliveries>>,
 }
 
@@ -43,17 +44,17 @@ impl Sent {
         self.in_flight
     }
 
-    /// The number of the next packet.
+    /// Number of the next packet to be sent.
     pub(super) fn next_number(&self) -> u64 {
         self.first + self.packets.len() as u64
     }
 
-    /// The oldest packet in flight.
+    /// Oldest packet in flight.
     pub(super) fn oldest(&self) -> Option<(u64, Packet)> {
         Some((self.first, *self.packets.front()?))
     }
 
-    /// A packet with segment `seq` leaves. Returns its number.
+    /// Records a packet with segment `seq`, sent now. Returns its number.
     pub(super) fn on_sent(&mut self, seq: u64, now: SimTime) -> u64 {
         let number = self.next_number();
         if let Some(deliveries) = &mut self.deliveries {
@@ -68,7 +69,7 @@ impl Sent {
         self.packets.get(number.checked_sub(self.first)? as usize)
     }
 
-    /// The first packet from `number` on that is in flight.
+    /// First packet in flight from `number` on.
     pub(super) fn next_in_flight(&mut self, number: u64) -> Option<u64> {
         let mut at = number.max(self.first);
         loop {
@@ -76,14 +77,14 @@ impl Sent {
             if next == at {
                 return Some(at);
             }
-            // Halving the path keeps later searches short.
+            // Path halving keeps later searches short.
             let beyond = self.packet(next).map_or(next, |packet| packet.next);
             self.packets[(at - self.first) as usize].next = beyond;
             at = beyond;
         }
     }
 
-    /// Packet `number`, which is in flight, has arrived.
+    /// Removes packet `number`, which was in flight and has arrived.
     pub(super) fn on_acked(&mut self, number: u64) -> Packet {
         let place = (number - self.first) as usize;
         if let Some(deliveries) = &mut self.deliveries {
@@ -92,7 +93,7 @@ impl Sent {
         self.land(place)
     }
 
-    /// Packet `number`, which is in flight, is lost.
+    /// Moves packet `number`, which was in flight, to the lost packets.
     pub(super) fn on_lost(&mut self, number: u64, now: SimTime) -> Packet {
         let place = (number - self.first) as usize;
         if let Some(deliveries) = &mut self.deliveries {
@@ -117,7 +118,7 @@ impl Sent {
         packet
     }
 
-    /// A packet from `from` to `to`, exclusive, that was found lost and has arrived after all.
+    /// Takes a packet in `from..to` that was found lost and has arrived after all.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> Option<(u64, Lost)> {
         let (&number, _) = self.lost.range(from..to).next()?;
         let lost = self.lost.remove(&number)?;
@@ -127,12 +128,12 @@ impl Sent {
         Some((number, lost))
     }
 
-    /// Whether packets that were found lost may still arrive.
+    /// Whether any lost packet may still arrive.
     pub(super) fn remembers_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// What was found lost before `time` will not arrive any more.
+    /// Forgets packets found lost before `time`, whose arrival no longer counts.
     pub(super) fn forget_lost(&mut self, time: SimTime) {
         while let Some(entry) = self.lost.first_entry()
             && entry.get().found_at < time
@@ -149,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a set of numbers.
+        /// The packets in flight equal a set of numbers kept beside them.
         #[test]
         fn packets_in_flight_are_those_of_a_set(ops in prop::collection::vec((0u8..4, any::<u64>()), 0..200)) {
             let (mut sent, mut set, mut next) = (Sent::new(true), BTreeSet::new(), 0);

@@ -1,13 +1,14 @@
-//! The sending end of the stream: which segments have arrived, and which must be retransmitted, under a new number.
+//! Sending end of the stream: which segments have arrived, and which must be retransmitted in a packet with a new
+//! number.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {
-    /// In flight, last in the packet of this number.
+    /// In flight; the number is of the last packet that carried the segment.
     Sent(u64),
-    /// To be retransmitted.
+    /// Lost, to be retransmitted.
     Lost,
     Arrived,
 }
@@ -15,19 +16,19 @@ enum Piece {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendStream {
     una: u64,
-    /// From `una` on.
+    /// State of the segments from `una` on.
     pieces: VecDeque<Piece>,
-    /// To be retransmitted, lowest first; entries that are no longer so are skipped.
+    /// Segments to retransmit, lowest first; outdated entries are skipped.
     lost: BinaryHeap<Reverse<u64>>,
 }
 
 impl SendStream {
-    /// The first segment that is not known to have arrived.
+    /// First segment not known to have arrived.
     pub(super) fn una(&self) -> u64 {
         self.una
     }
 
-    /// The first segment that was never sent.
+    /// First segment never sent.
     pub(super) fn next(&self) -> u64 {
         self.una + self.pieces.len() as u64
     }
@@ -36,7 +37,7 @@ impl SendStream {
         self.pieces.get_mut(seq.checked_sub(self.una)? as usize)
     }
 
-    /// Segment `seq` left in packet `number`.
+    /// Records that packet `number` carries segment `seq`.
     pub(super) fn on_sent(&mut self, seq: u64, number: u64) {
         match self.piece(seq) {
             Some(piece) => *piece = Piece::Sent(number),
@@ -44,7 +45,7 @@ impl SendStream {
         }
     }
 
-    /// A packet with segment `seq` has arrived.
+    /// Records that a packet with segment `seq` has arrived.
     pub(super) fn on_arrived(&mut self, seq: u64) {
         let Some(piece) = self.piece(seq) else { return };
         *piece = Piece::Arrived;
@@ -54,7 +55,8 @@ impl SendStream {
         }
     }
 
-    /// Packet `number` with segment `seq` is lost: it must leave again, unless it has already.
+    /// Marks segment `seq` for retransmission because packet `number` is lost, unless a later packet already carries
+    /// it.
     pub(super) fn on_lost(&mut self, seq: u64, number: u64) {
         if let Some(piece) = self.piece(seq)
             && *piece == Piece::Sent(number)
@@ -64,7 +66,7 @@ impl SendStream {
         }
     }
 
-    /// The lowest segment that must leave again.
+    /// Lowest segment to retransmit.
     pub(super) fn next_lost(&mut self) -> Option<u64> {
         while let Some(&Reverse(seq)) = self.lost.peek() {
             if self.piece(seq) == Some(&mut Piece::Lost) {
@@ -75,7 +77,7 @@ impl SendStream {
         None
     }
 
-    /// The lowest segment in flight from `from` on: what a probe repeats that has nothing else to send.
+    /// Lowest segment in flight from `from` on, which a probe retransmits if it has no other data.
     pub(super) fn next_sent(&self, from: u64) -> Option<u64> {
         let from = from.max(self.una);
         let rest = self.pieces.iter().skip((from - self.una) as usize);
@@ -95,7 +97,7 @@ mod tests {
         assert_eq!(stream.next_lost(), Some(1));
         stream.on_sent(1, 3);
         assert_eq!(stream.next_lost(), None);
-        // A probe repeats 2 in packet 4; then packet 2 is found lost.
+        // A probe retransmits segment 2 in packet 4; then packet 2 is found lost.
         stream.on_sent(2, 4);
         stream.on_lost(2, 2);
         assert_eq!(stream.next_lost(), None);

@@ -1,15 +1,15 @@
-//! What a congestion control hears that asks for more than losses and growth, and how its rate is kept.
+//! Reports to a congestion control that asks for more than losses and growth, and the pacing of its rate.
 
 use super::QuicSender;
 use crate::congestion::{ControlInfo, LostSegment, RateSample, SendEvent};
 use crate::rfc::{Pacer, PacerPolicy, quantum, usual_rate};
 use crossfade_core::{SimTime, Stream};
 
-/// Windows a round trip (RFC 9002 section 7.7).
+/// Pacing rate in windows per RTT (RFC 9002 section 7.7).
 const PACING_RATIO: f64 = 1.25;
 
 impl QuicSender {
-    /// What was found lost since the last call.
+    /// Reports the packets found lost since the last call.
     pub(super) fn tell_losses(&mut self, now: SimTime) {
         if let Some(deliveries) = &mut self.sent.deliveries {
             for lost in deliveries.take_lost() {
@@ -18,7 +18,7 @@ impl QuicSender {
         }
     }
 
-    /// What the sender does about losses, if that has changed.
+    /// Reports the phase of loss recovery, if it has changed.
     pub(super) fn tell_phase(&mut self, now: SimTime) {
         if self.needs.samples && self.told_phase != self.phase {
             self.told_phase = self.phase;
@@ -26,13 +26,13 @@ impl QuicSender {
         }
     }
 
-    /// How many packets were found lost since the start, where that is counted.
+    /// Number of packets found lost since the start, or 0 without delivery accounting.
     pub(super) fn lost_so_far(&self) -> u64 {
         self.sent.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
 
-    /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were in flight and
-    /// `prior_lost` found lost.
+    /// Reports the delivery sample of an acknowledgement with `ce` new marks; before it, `prior_in_flight` packets were
+    /// in flight and `prior_lost` found lost.
     pub(super) fn tell_delivery(&mut self, now: SimTime, prior_in_flight: u64, prior_lost: u64, ce: u64) {
         let in_flight = self.sent.in_flight();
         let Some(deliveries) = &mut self.sent.deliveries else { return };
@@ -51,7 +51,7 @@ impl QuicSender {
         }
     }
 
-    /// A packet is about to leave.
+    /// Reports that a packet is about to leave.
     pub(super) fn tell_send(&mut self, now: SimTime) {
         let in_flight = self.sent.in_flight();
         let Some(deliveries) = &self.sent.deliveries else { return };
@@ -64,7 +64,8 @@ impl QuicSender {
         });
     }
 
-    /// The window would allow a packet, and there is nothing to send, lest the stream's credit is used up.
+    /// Marks the sender as application-limited: the window allows a packet, but there is no data, and the stream's
+    /// credit is not the cause.
     pub(super) fn note_lack_of_data(&mut self) {
         let in_flight = self.sent.in_flight();
         if self.stream.next() >= self.available
@@ -74,11 +75,11 @@ impl QuicSender {
         }
     }
 
-    /// Something `waits` for the pacer, or nothing does.
+    /// Records whether a packet `waits` for the pacer.
     pub(super) fn wait_for_pacer(&mut self, waits: bool) {
         self.pacer = self.pacer.map(|pacer| pacer.waiting(waits));
-        // Without one the rest of a burst leaves a burst later, at the rate at which a pacer would send: where one acknowledgement frees
-        // more than a burst, there may be no other before the next round trip.
+        // Without a pacer the rest of a burst leaves a burst later, at a pacer's usual rate: if one acknowledgement
+        // frees more than a burst, no other may arrive before the next RTT.
         self.resumes = self.round_trip.srtt().filter(|_| waits && self.pacer.is_none()).map(|srtt| {
             let (start, length) = self.burst;
             let rate = PACING_RATIO * self.congestion.cwnd() / srtt.as_secs_f64();
@@ -87,12 +88,12 @@ impl QuicSender {
         });
     }
 
-    /// When something that waits for the pacer, or behind a burst, may leave.
+    /// Time at which a packet held back by the pacer or behind a burst may leave.
     pub(super) fn opens_at(&self) -> Option<SimTime> {
         self.pacer.as_ref().map_or(self.resumes, Pacer::deadline)
     }
 
-    /// A packet has left.
+    /// Charges a sent packet to the pacer.
     pub(super) fn pace(&mut self, now: SimTime) {
         let Some(mut pacer) = self.pacer else {
             self.burst = (now, if self.burst.0 == now { self.burst.1 + 1 } else { 1 });
@@ -111,14 +112,14 @@ impl QuicSender {
         Some(usual_rate(&pacing, &*self.congestion, self.in_flight(), srtt))
     }
 
-    /// Gives the congestion control its random numbers.
+    /// Passes the stream of random numbers to congestion control, if it needs one.
     pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
         if self.needs.random {
             self.congestion.seed(stream());
         }
     }
 
-    /// What the congestion control is at.
+    /// Current state of congestion control.
     pub(crate) fn info(&self) -> ControlInfo {
         self.congestion.info()
     }

@@ -1,4 +1,4 @@
-//! Which segment leaves next, in a packet of its own number, and whether one may.
+//! Choice of the next segment to send, in a packet with its own number.
 
 use super::{LEAST_WINDOW, QuicSender};
 use crate::segment::Segment;
@@ -26,15 +26,15 @@ impl QuicSender {
             number,
             retransmission,
             timestamp: now,
-            // RFC 9000 section 13.4.1: every packet, also what is retransmitted.
+            // RFC 9000 section 13.4.1: every packet is ECN-capable, including retransmissions.
             ecn_capable: ecn,
             l4s: ecn && self.needs.ect_1,
             ..Segment::default()
         })
     }
 
-    /// What a probe takes along, whatever the window: what is lost, or new data, or what waits longest for its
-    /// acknowledgement (RFC 9002 section 6.2.4).
+    /// Segment that a probe carries regardless of the window: a lost one, or new data, or the one unacknowledged for
+    /// longest (RFC 9002 section 6.2.4).
     fn probe(&mut self) -> Option<u64> {
         self.probes = self.probes.checked_sub(1)?;
         self.next_data().or_else(|| {
@@ -44,7 +44,7 @@ impl QuicSender {
         })
     }
 
-    /// What the window and the pacer allow.
+    /// Next segment that the window and the pacer allow.
     fn choose(&mut self, now: SimTime) -> Option<u64> {
         let seq = self.next_data();
         let window = self.congestion.cwnd().max(LEAST_WINDOW);
@@ -56,7 +56,7 @@ impl QuicSender {
             self.wait_for_pacer(false);
             return None;
         }
-        // Section 7.8: who waits for the pacer is not limited by the application.
+        // Section 7.8: a sender that waits for the pacer is not application-limited.
         if is_full || !self.may_burst(now) {
             self.window_use.on_limited(self.sent.next_number());
             self.wait_for_pacer(!is_full);
@@ -65,20 +65,21 @@ impl QuicSender {
         seq
     }
 
-    /// The lowest segment that is lost, or else a new one, if the application and the stream's credit allow it.
+    /// Lowest lost segment, or else a new one if the application and the stream's credit allow it.
     fn next_data(&mut self) -> Option<u64> {
         let (next, end) = (self.stream.next(), self.stream.una() + u64::from(self.config.w_max));
         self.stream.next_lost().or((next < self.available.min(end)).then_some(next))
     }
 
-    /// Section 7.7: paced, or no more at once than the initial window, unless nothing is under way.
+    /// Whether a packet may leave now without a pacer: at most the initial window leaves at once, unless nothing is in
+    /// flight (section 7.7).
     fn may_burst(&self, now: SimTime) -> bool {
         let most = self.config.initial_window.max(LEAST_WINDOW) as u64;
         let is_short = self.burst.0 != now || self.burst.1 < most || self.in_flight() == 0;
         self.pacer.map_or(is_short, |pacer| pacer.is_open(now))
     }
 
-    /// A congestion control that counts time by its own clock hears of idle time; the window stays as it is.
+    /// Reports the end of an idle period to congestion control, whose clock may depend on it; the window stays.
     fn end_idle(&mut self, now: SimTime) {
         let Some(last) = self.last_sent.filter(|_| self.in_flight() == 0) else { return };
         let idle = now.saturating_sub(last);

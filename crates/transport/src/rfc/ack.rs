@@ -1,4 +1,4 @@
-//! What an acknowledgement means to the sender.
+//! Processing of an acknowledgement at the sender.
 
 use super::eifel::Cause;
 use super::frto::{Sent, Verdict};
@@ -43,10 +43,11 @@ impl RfcSender {
             && news.acked == 0
             && reported < oldest
         {
-            // The path works: what is reported left before the oldest segment did.
+            // The path works: the reported segment left before the oldest one did.
             self.rto.restart(now, true);
         }
-        // RFC 6675 section 2 counts what reports something new, RFC 5681 section 2 what repeats the last one.
+        // RFC 6675 section 2 counts ACKs with a new report as duplicates, RFC 5681 section 2 those that repeat the last
+        // ACK.
         let is_new_report = if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 };
         let is_duplicate = news.acked == 0 && is_new_report;
         self.dupacks += u32::from(is_duplicate);
@@ -69,7 +70,7 @@ impl RfcSender {
             && self.policy.rack.recovers_after_timeout
             && self.flight.lost_repetitions() > were_repeated
         {
-            // What slow start repeats is lost too: a reduction that lasts.
+            // A segment retransmitted in slow start is lost too: start a recovery and reduce the window.
             self.start_recovery(now, &news, false);
         }
         let outcome = match outcome {
@@ -80,7 +81,7 @@ impl RfcSender {
         if before != Phase::Open && self.phase == Phase::Open {
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
             if self.uses_sack() && (self.flight.next_lost().is_some() || self.is_repairing()) {
-                // What was sent in the recovery that has ended was lost too.
+                // A segment sent in the recovery that has ended was lost too.
                 self.start_recovery(now, &news, safe);
             }
         }
@@ -98,13 +99,12 @@ impl RfcSender {
         outcome
     }
 
-    /// Something is lost and repeated, and not known to have arrived, where that is reason enough for a recovery and another
-    /// reduction.
+    /// Whether an outstanding lost and retransmitted segment is reason for another recovery and reduction.
     fn is_repairing(&self) -> bool {
         self.policy.rack.repairs_begin_recovery && self.flight.is_repairing()
     }
 
-    /// Puts what an acknowledgement says on the scoreboard.
+    /// Applies an acknowledgement to the scoreboard.
     fn read(&mut self, now: SimTime, ack: &Ack) -> News {
         let sack = if self.uses_sack() { &ack.sack } else { &SackBlocks::NONE };
         let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
@@ -115,14 +115,14 @@ impl RfcSender {
         self.flight.on_ack(ack.next_expected, sack, &evidence)
     }
 
-    /// What an acknowledgement of new data means; others are told apart by the caller.
+    /// Processes an acknowledgement of new data outside recovery; the caller handles other ones.
     fn on_ack_when_open(&mut self, now: SimTime, news: &News) -> AckOutcome {
         let is_loss = match self.config.variant {
             Variant::OldTahoe => false,
             Variant::Tahoe | Variant::Reno | Variant::NewReno => {
                 news.acked == 0 && self.duplicates_show_loss()
             }
-            // RFC 6675 section 5 (2): IsLost(HighACK + 1), the lowest that can be lost.
+            // RFC 6675 section 5 (2): IsLost(HighACK + 1), applied to the lowest segment that can be lost.
             Variant::Sack => self.flight.next_lost().is_some(),
         };
         if is_loss {
@@ -140,11 +140,12 @@ impl RfcSender {
         AckOutcome::New
     }
 
-    /// How many marks an acknowledgement tells of that no other has told of; it shows `newly` segments to have arrived.
+    /// Number of marks reported for the first time by an acknowledgement that shows `newly` segments to have arrived.
     #[inline]
     fn count_marks(&mut self, ack: &Ack, is_old: bool, newly: u64) -> u64 {
         let Some((marks, last_echo)) = &mut self.marks else { return u64::from(ack.ece) };
-        // One that was overtaken counts fewer, and three bits do not show it. What it would tell comes with the next.
+        // A reordered acknowledgement has a lower count, which three bits cannot show. Its marks are reported by the
+        // next one.
         let echo = ack.timestamp_echo;
         if is_old || echo < *last_echo || (newly == 0 && echo == *last_echo) {
             return 0;
@@ -153,8 +154,8 @@ impl RfcSender {
         marks.read(ack.accurate, newly)
     }
 
-    /// An acknowledgement echoes a congestion mark. Returns whether ECN is in use: such an acknowledgement does
-    /// not let the window grow (RFC 3168 section 6.1.2).
+    /// Reacts to an echoed congestion mark. Returns whether ECN is in use: such an acknowledgement does not let the
+    /// window grow (RFC 3168 section 6.1.2).
     fn on_mark(&mut self, now: SimTime, flight_size: u64) -> bool {
         if self.ecn.enabled() && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
             let window = (flight_size as f64).min(self.congestion.cwnd());
@@ -165,7 +166,7 @@ impl RfcSender {
         self.ecn.enabled()
     }
 
-    /// Looks whether the last timeout or fast retransmit had no cause; takes it back if so. Returns whether.
+    /// Checks whether the last timeout or fast retransmit was spurious, and undoes it if so. Returns whether it was.
     fn find_spurious(
         &mut self,
         now: SimTime,
@@ -183,7 +184,7 @@ impl RfcSender {
         };
         let verdict = self.frto.on_ack(news, &sent);
         if verdict == Verdict::Lost && self.policy.undo.catches_up_slow_start {
-            // RFC 5682 section 2.1 step 3a: what slow start would have reached; two are under way.
+            // RFC 5682 section 2.1 step 3a: the window that slow start would have reached; two segments are in flight.
             self.set_cwnd(3.0);
         }
         let reports_duplicate = news.duplicate.is_some();
@@ -196,15 +197,15 @@ impl RfcSender {
             && self.config.rfc.timestamps
             && news.acked > 0
             && episode.answers_original(ack.timestamp_echo)
-            // RFC 3522 section 3.2 step 5: what acknowledges everything may answer a retransmission whose original arrived
-            // and was acknowledged in vain; a receiver that reports duplicates would say so.
+            // RFC 3522 section 3.2 step 5: an ACK of all data may answer a retransmission whose original arrived and
+            // whose ACK was lost; a receiver with D-SACK would report that.
             && (!self.policy.undo.eifel_asks_d_sack || !reports_duplicate && (saw_d_sack || leaves_some));
         let by_d_sack = self.config.rfc.d_sack
             && news.duplicate.is_some_and(|block| {
                 episode.all_were_duplicates(block.start, block.end.saturating_sub(block.start))
             });
         if by_frto || by_eifel || by_d_sack {
-            // RFC 4015 section 3.2 step 5: a mark says that the reduction was due all the same.
+            // RFC 4015 section 3.2 step 5: after a mark the reduction was justified, so the window stays reduced.
             self.take_back(now, news.acked, rtt, !marked);
             return true;
         }
@@ -221,8 +222,8 @@ impl RfcSender {
         self.congestion.on_ack(&AckSample { now, acked, rtt, next_expected, snd_max, cwnd_limited });
     }
 
-    /// The round trip that an acknowledgement or a report measures: since the first original that it covers or
-    /// reports left; a timestamp answers where that is ambiguous. The congestion control is told of the last one.
+    /// RTT sample of an acknowledgement or SACK report, from the departure of the first original that it covers; if
+    /// that is ambiguous, from the timestamp. Congestion control receives the sample of the last original.
     fn measure_by_report(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         let acked = news.acked_sent.filter(|_| !news.repetition_acked);
         let echoed = ack.timestamp_echo.filter(|_| news.acked > 0 && self.config.rfc.timestamps);
@@ -234,7 +235,7 @@ impl RfcSender {
         news.sacked_sent.or(acked).map(|(_, last)| now.saturating_sub(last))
     }
 
-    /// The round trip that an acknowledgement of new data measures.
+    /// RTT sample of an acknowledgement of new data.
     fn measure(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
         if self.policy.rtt.from_every_report {
             return self.measure_by_report(now, ack, news);
@@ -243,13 +244,13 @@ impl RfcSender {
             return None;
         }
         let rtt = if self.config.rfc.timestamps {
-            // RFC 7323 section 4.1: the echo tells which transmission is answered.
+            // RFC 7323 section 4.1: the echoed timestamp identifies the acknowledged transmission.
             now.saturating_sub(ack.timestamp_echo?)
         } else {
             let (_, sent) = self.timed.take_if(|(seq, _)| *seq < ack.next_expected)?;
             now.saturating_sub(sent)
         };
-        // RFC 7323 section 4.2: the number of samples expected in a window.
+        // RFC 7323 section 4.2: the expected number of samples per window.
         let in_window = (self.flight.size() + news.acked).div_ceil(2);
         let samples = if self.config.rfc.timestamps { in_window.max(1) } else { 1 };
         self.rto.on_ack_sample(rtt, samples, self.flight.snd_una(), self.flight.snd_max());

@@ -1,4 +1,4 @@
-//! What the receiver of flavour `rfc` adds to its acknowledgements, and when it sends them.
+//! Acknowledgements of the receiver of flavour `rfc`: their options and their timing.
 
 use crate::accurate_ecn::{AccEcn, MarksReceived};
 use crate::config::RfcConfig;
@@ -8,7 +8,7 @@ use crossfade_core::SimTime;
 use super::policy::TimerPolicy;
 use super::receive_window::ReceiveWindow;
 
-/// So many marks that no acknowledgement has told of make one leave (RFC 9768 section 3.2.2.5.1, "increment-triggered").
+/// Number of unreported marks that triggers an acknowledgement (RFC 9768 section 3.2.2.5.1, "increment-triggered").
 const MOST_UNTOLD: u32 = 2;
 
 #[derive(Clone, Debug)]
@@ -16,37 +16,37 @@ pub(crate) struct Answers {
     config: RfcConfig,
     timers: TimerPolicy,
     sends_sack: bool,
-    /// Delay of an acknowledgement, for receivers that only check whether a segment is in order: marks are not counted, no
-    /// window grows, PSH is ignored.
+    /// Delay of acknowledgements for receivers with simple rules: no counted marks, no growing window, no PSH.
     plain_delay: Option<SimTime>,
-    /// How many acknowledgements still leave at once.
+    /// Number of acknowledgements that still leave without delay.
     quick: u32,
-    /// When the last segment in order came, and its timeout: after more than that, more are.
+    /// Arrival of the last in-order segment, and the receiver's timeout: after a longer gap, more acknowledgements
+    /// leave without delay.
     last_in_order: Option<SimTime>,
     longest_gap: SimTime,
-    /// The receive window of Linux, if that is modelled; without SACK what comes beyond a hole does not let it grow.
+    /// Receive window of Linux, if it is modelled; without SACK, segments beyond a hole do not let it grow.
     window: Option<ReceiveWindow>,
-    /// Acknowledgements at once since `rcv_nxt` moved last while there were holes, and what it was.
+    /// Value of `rcv_nxt`, and the number of immediate acknowledgements since it last moved while there were holes.
     dupacks: (u64, u32),
-    /// The last segment, if it had arrived before and the next acknowledgement is to say so.
+    /// The last segment, if it was a duplicate that the next acknowledgement reports.
     duplicate: Option<SackBlock>,
-    /// When the acknowledgement held back is due.
+    /// Time at which the delayed acknowledgement is due.
     deadline: Option<SimTime>,
-    /// The timestamp to echo (RFC 7323 section 4.3, `TS.Recent`).
+    /// Timestamp to echo (RFC 7323 section 4.3, `TS.Recent`).
     ts_recent: Option<SimTime>,
-    /// What the last acknowledgement said (RFC 7323 section 4.3, `Last.ACK.sent`).
+    /// Acknowledgement number last sent (RFC 7323 section 4.3, `Last.ACK.sent`).
     last_ack_sent: u64,
-    /// Echo congestion until the sender has answered (RFC 3168 section 6.1.3).
+    /// Whether congestion is echoed, until the sender's CWR (RFC 3168 section 6.1.3).
     ece: bool,
-    /// The last segment was marked.
+    /// Whether the last segment was marked.
     was_marked: bool,
-    /// The marks that have come, where they are counted.
+    /// Counter of marks, with accurate ECN.
     marks: Option<MarksReceived>,
 }
 
 impl Answers {
-    /// For a receiver that has seen nothing, with a window of at most `w_max` segments; it reports blocks if
-    /// `sends_sack`.
+    /// Creates the state of a receiver that has seen nothing, with a window of at most `w_max` segments; `sends_sack`:
+    /// it reports SACK blocks.
     pub(crate) fn new(config: &RfcConfig, w_max: u32, sends_sack: bool) -> Self {
         let window = config.growth_acks;
         let is_plain = window.is_none() && !config.accurate_ecn && !config.push_acks;
@@ -72,8 +72,8 @@ impl Answers {
         }
     }
 
-    /// Takes a segment that arrived at `now`, marked if `ce`, and put at `place`. Returns whether the acknowledgement may
-    /// wait.
+    /// Takes a segment that arrived at `now`, marked if `ce`, and stored at `place`. Returns whether the
+    /// acknowledgement may be delayed.
     #[expect(
         clippy::inline_always,
         reason = "most segments of a simulation are in order; measured: 5 % of it"
@@ -81,21 +81,21 @@ impl Answers {
     #[inline(always)]
     pub(crate) fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool, place: &Place) -> bool {
         if segment.seq <= self.last_ack_sent {
-            // RFC 7323 section 4.3 (2): with acknowledgements held back or holes, the oldest segment counts.
+            // RFC 7323 section 4.3 (2): with delayed ACKs or holes, echo the timestamp of the oldest segment.
             self.ts_recent = self.ts_recent.max(Some(segment.timestamp));
         }
         let has_news = ce || self.ece || self.was_marked || self.quick > 0;
         match self.plain_delay {
             Some(delay) if place.in_order && !has_news => self.may_wait(now, delay, false),
-            // Copies: what the caller has in registers goes to memory only here.
+            // The copies let the caller keep its values in registers on the common path.
             _ => self.on_telling_segment(now, &{ *segment }, ce, &{ *place }),
         }
     }
 
-    /// The rest of it, for a segment that may have something to tell.
+    /// Uncommon part of `on_segment`, for a segment that may affect the acknowledgement.
     #[inline(never)]
     fn on_telling_segment(&mut self, now: SimTime, segment: &Segment, ce: bool, place: &Place) -> bool {
-        // Without a mark now and before there is nothing to note.
+        // Without a mark now and before there is nothing to record.
         let tells_mark = (ce || self.ece || self.was_marked) && self.note_mark(segment.cwr, ce);
         if let Some(marks) = &mut self.marks {
             marks.on_segment(ce, segment.ecn_capable, segment.l4s);
@@ -104,11 +104,12 @@ impl Answers {
             if self.config.d_sack {
                 self.duplicate = Some(SackBlock { start: segment.seq, end: segment.seq + 1 });
             }
-            // What comes twice says that the sender repairs: it needs every acknowledgement.
+            // A duplicate shows that the sender retransmits, so it needs every acknowledgement.
             self.quick = self.quick.max(self.config.quick_acks);
         }
         if self.config.quick_acks > 0 && place.is_new && segment.seq < place.rcv_nxt {
-            // So does one in order that comes later than its own timeout: the sender begins anew (`tcp_event_data_recv`).
+            // Also after an in-order segment later than the receiver's timeout, since the sender starts anew
+            // (`tcp_event_data_recv`).
             if self.last_in_order.is_some_and(|at| now.saturating_sub(at) > self.longest_gap) {
                 self.quick = self.quick.max(self.config.quick_acks);
             }
@@ -117,7 +118,7 @@ impl Answers {
         if let Some(window) = self.window.as_mut().filter(|_| place.is_new) {
             let may_grow = self.sends_sack || !place.has_holes;
             let grows = window.on_segment(now, segment.echo, segment.seq, place.rcv_nxt, may_grow);
-            // As in tcp_grow_window: one acknowledgement, unless more are quick anyway.
+            // As in tcp_grow_window: one immediate acknowledgement, unless more are pending.
             self.quick |= u32::from(grows);
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
@@ -130,11 +131,11 @@ impl Answers {
         self.may_be_compressed(now, place)
     }
 
-    /// Returns whether the mark of a segment is to be told at once: the first after none, where marks are counted (RFC 9768
-    /// section 3.2.2.5.1, "change-triggered").
+    /// Records a mark. Returns whether it must be reported at once: the first one after an unmarked segment, with
+    /// accurate ECN (RFC 9768 section 3.2.2.5.1, "change-triggered").
     #[inline(never)]
     fn note_mark(&mut self, cwr: bool, ce: bool) -> bool {
-        // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
+        // RFC 3168 section 6.1.3: CWR ends the echo; a mark on this very segment starts a new one.
         let is_counted = self.config.accurate_ecn;
         self.ece = ((self.ece && !cwr) || ce) && self.config.ecn && !is_counted;
         let is_first = ce && !self.was_marked;
@@ -142,8 +143,8 @@ impl Answers {
         is_counted && is_first
     }
 
-    /// RFC 5681 section 4.2, RFC 1122 section 4.2.3.2: for the second segment, or for the delay; what is out of order or
-    /// fills a hole does not wait.
+    /// Whether the acknowledgement may be delayed until the second segment or for `delay`; a segment out of order or
+    /// filling a hole may not (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
     #[inline]
     fn may_wait(&mut self, now: SimTime, delay: SimTime, ends_burst: bool) -> bool {
         if self.deadline.is_some() || ends_burst {
@@ -153,7 +154,8 @@ impl Answers {
         true
     }
 
-    /// With holes before and after it: as Linux compresses reports (`tcp_comp_sack_delay_ns`).
+    /// Whether a report may be compressed, with holes before and after the segment, as in Linux
+    /// (`tcp_comp_sack_delay_ns`).
     fn may_be_compressed(&mut self, now: SimTime, place: &Place) -> bool {
         let Some(longest) = self.config.sack_compression.filter(|_| self.sends_sack) else { return false };
         let unacknowledged = place.rcv_nxt.saturating_sub(self.last_ack_sent);
@@ -163,7 +165,7 @@ impl Answers {
         if self.dupacks.0 != place.rcv_nxt {
             self.dupacks = (place.rcv_nxt, 0);
         }
-        // The first three show the loss.
+        // The first three duplicates show the loss, so they leave at once.
         if self.dupacks.1 < 3 {
             self.dupacks.1 += 1;
             return false;
@@ -173,18 +175,18 @@ impl Answers {
         true
     }
 
-    /// Whether reports wait for others: where there are holes, nothing else waits.
+    /// Whether reports are being compressed; with holes no other acknowledgement is delayed.
     pub(crate) fn compresses(&self) -> bool {
         self.deadline.is_some() && self.config.sack_compression.is_some()
     }
 
-    /// For how long reports wait for each other: a twentieth of the round trip, or `longest`.
+    /// Duration of compression: a twentieth of the RTT, at most `longest`.
     fn compressed_for(&self, longest: SimTime) -> SimTime {
         let twentieth = self.config.handshake_rtt.map(|rtt| SimTime::from_nanos(rtt.as_nanos() / 20));
         twentieth.map_or(longest, |part| part.min(longest))
     }
 
-    /// What timers round is rounded up.
+    /// Shortest delay of an acknowledgement; timer rounding only lengthens it.
     pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
         let compressed = self.config.sack_compression.map(|longest| self.compressed_for(longest));
         self.config.delayed_ack.into_iter().chain(compressed).min()
@@ -194,14 +196,15 @@ impl Answers {
         self.deadline
     }
 
-    /// An acknowledgement of everything before `next_expected` is sent now, with so many blocks beyond holes.
+    /// Takes the options of the acknowledgement of everything before `next_expected` that leaves now, with `holes`
+    /// blocks.
     pub(crate) fn take(&mut self, next_expected: u64, holes: usize) -> Options {
         self.deadline = None;
         self.quick = self.quick.saturating_sub(1);
         self.last_ack_sent = next_expected;
         let duplicate = self.duplicate.take();
         let accurate = self.marks.as_mut().map(|marks| {
-            // Three blocks and a timestamp fill the header.
+            // Three blocks and a timestamp fill the option space of the header.
             let is_full = self.sends_sack && holes + usize::from(duplicate.is_some()) >= SackBlocks::MAX;
             marks.tell(!(self.config.timestamps && is_full))
         });
@@ -215,32 +218,33 @@ impl Answers {
     }
 }
 
-/// Linux's timeout after a first round trip of `handshake`: three of it, at least 200 ms more than one; 1 s without.
+/// Linux's timeout after a first RTT sample `handshake`: three times it, and at least 200 ms beyond it; 1 s without a
+/// sample.
 fn timeout_of(handshake: Option<SimTime>) -> SimTime {
     let least = SimTime::from_millis(200);
     handshake.map_or(SimTime::from_millis(1000), |rtt| rtt.saturating_add(rtt.saturating_mul(2).max(least)))
 }
 
-/// Where a segment belongs.
+/// Position of a received segment relative to the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// The segment had not arrived before.
+    /// Whether the segment arrived for the first time.
     pub(crate) is_new: bool,
-    /// The segment was the next, and there were no holes.
+    /// Whether the segment was the next in order and there were no holes.
     pub(crate) in_order: bool,
-    /// Whether there are holes now.
+    /// Whether there are holes after it.
     pub(crate) has_holes: bool,
     pub(crate) rcv_nxt: u64,
 }
 
-/// What an acknowledgement says besides what has arrived.
+/// Fields of an acknowledgement besides the arrived segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    /// The segment that has arrived twice (RFC 2883).
+    /// Segment that has arrived twice (RFC 2883).
     pub(crate) duplicate: Option<SackBlock>,
     pub(crate) timestamp_echo: Option<SimTime>,
     pub(crate) ece: bool,
-    /// Room for so many segments.
+    /// Advertised window in segments.
     pub(crate) window: Option<u32>,
     pub(crate) accurate: AccEcn,
 }

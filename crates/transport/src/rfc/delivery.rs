@@ -1,11 +1,12 @@
-//! The delivery rate: what arrived between the departure of a segment and the news of its arrival
-//! (draft-cheng-iccrg-delivery-rate-estimation-02 section 3, as draft-ietf-ccwg-bbr section 4.1 has it). Counts are of segments.
+//! Delivery rate: segments delivered between the departure of a segment and its acknowledgement
+//! (draft-cheng-iccrg-delivery-rate-estimation-02 section 3, as in draft-ietf-ccwg-bbr section 4.1). Counts are in
+//! segments.
 
 use crate::congestion::{LostSegment, RateSample};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// What a transmission remembers of the connection as it left.
+/// State of the connection saved with each transmission.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     at: SimTime,
@@ -14,44 +15,44 @@ struct Departure {
     first_send_time: SimTime,
     lost: u64,
     ce: u64,
-    /// The pipe, itself included.
+    /// Pipe at the transmission, itself included.
     in_flight: u64,
     app_limited: bool,
 }
 
-/// The account of deliveries.
+/// Delivery accounting of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deliveries {
-    /// The last transmission of each segment sent and not acknowledged, from `snd_una` on.
+    /// Last transmission of each unacknowledged segment, from `snd_una` on.
     departures: VecDeque<Departure>,
     delivered: u64,
     delivered_time: SimTime,
     first_send_time: SimTime,
     lost: u64,
-    /// Marks told of.
+    /// Number of marks reported.
     ce: u64,
-    /// The value of `delivered` up to which the application, and not the path, limits samples.
+    /// Value of `delivered` up to which samples are application-limited.
     app_limited_until: u64,
     min_rtt: Option<SimTime>,
-    /// The transmission that left last of those that the ACK being processed has shown to have arrived, and its number.
+    /// Latest transmission that the current ACK shows to have arrived, and its segment number.
     newest: Option<(Departure, u64)>,
-    /// When the last original left of those that the ACK being processed has shown to have arrived.
+    /// Departure of the latest original that the current ACK shows to have arrived.
     newest_original: Option<SimTime>,
     newly_acked: u64,
-    /// Found lost and not yet told.
+    /// Segments found lost and not yet reported to congestion control.
     untold: Vec<LostSegment>,
 }
 
 impl Deliveries {
-    /// Whether what is sent now counts as limited by the application.
+    /// Whether segments sent now count as application-limited.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }
 
-    /// The segment at `place` from `snd_una` on leaves, new or again; `in_flight` are under way with it.
+    /// Records a transmission, new or not, of the segment at `place` beyond `snd_una`; `in_flight` counts it.
     pub(crate) fn on_sent(&mut self, place: usize, now: SimTime, in_flight: u64) {
         if self.departures.is_empty() {
-            // Idle time is no part of a sample.
+            // Idle time is not part of a sample.
             (self.first_send_time, self.delivered_time) = (now, now);
         }
         let departure = Departure {
@@ -70,7 +71,7 @@ impl Deliveries {
         }
     }
 
-    /// The segment `seq` at `place` has arrived, as an acknowledgement shows for the first time.
+    /// Records that segment `seq` at `place` has newly arrived.
     pub(crate) fn on_arrival(&mut self, place: usize, seq: u64, ever_repeated: bool) {
         let Some(departure) = self.departures.get(place).copied() else { return };
         self.delivered += 1;
@@ -83,18 +84,18 @@ impl Deliveries {
         }
     }
 
-    /// A segment that was found lost, and whose departure is forgotten, has arrived.
+    /// Records the arrival of a segment found lost whose departure is no longer stored.
     pub(crate) fn on_late_arrival(&mut self) {
         self.delivered += 1;
         self.newly_acked += 1;
     }
 
-    /// The oldest segment is acknowledged.
+    /// Removes the oldest segment after its acknowledgement.
     pub(crate) fn pop(&mut self) {
         self.departures.pop_front();
     }
 
-    /// The segment at `place` was found lost.
+    /// Records that the segment at `place` was found lost.
     pub(crate) fn on_lost(&mut self, place: usize) {
         let Some(departure) = self.departures.get(place) else { return };
         self.lost += 1;
@@ -107,28 +108,29 @@ impl Deliveries {
         });
     }
 
-    /// Whether the application had nothing to send as the last segment left.
+    /// Whether the last segment was sent application-limited.
     pub(crate) fn was_last_app_limited(&self) -> bool {
         self.departures.back().is_some_and(|last| last.app_limited)
     }
 
-    /// What was found lost since the last call.
+    /// Takes the segments found lost since the last call.
     pub(crate) fn take_lost(&mut self) -> Vec<LostSegment> {
         std::mem::take(&mut self.untold)
     }
 
-    /// How many were found lost since the start.
+    /// Number of segments found lost since the start.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// The application has nothing more to send, while `in_flight` are under way and the window would allow more.
+    /// Marks the connection as application-limited: there is no more data, with `in_flight` segments in flight and room
+    /// in the window.
     pub(crate) fn on_nothing_to_send(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// The sample of an acknowledgement at `now` that echoes `timestamp` and tells of `ce` new marks; the caller adds what it
-    /// knows.
+    /// Sample of an acknowledgement at `now` that echoes `timestamp` and reports `ce` new marks; the caller fills in
+    /// the remaining fields.
     pub(crate) fn sample(&mut self, now: SimTime, timestamp: Option<SimTime>, ce: u64) -> RateSample {
         self.ce += ce;
         if self.is_app_limited() && self.delivered > self.app_limited_until {
@@ -159,7 +161,7 @@ impl Deliveries {
         sample.ce_since_sent = self.ce - newest.ce;
         sample.tx_in_flight = newest.in_flight;
         sample.app_limited = newest.app_limited;
-        // What came sooner than any round trip answers an original, not the retransmission that is taken for it.
+        // An interval below the minimum RTT means that the ACK answers an original, not its retransmission.
         if sample.interval > SimTime::ZERO && self.min_rtt.is_none_or(|min_rtt| sample.interval >= min_rtt) {
             let delivered = (self.delivered - newest.delivered) as f64;
             sample.rate = Some(delivered / sample.interval.as_secs_f64());
@@ -174,9 +176,9 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// A round trip of 40 ms is known; then everything is late and is repeated, and the acknowledgement of each original comes a
-    /// millisecond behind its retransmission. The first sample spans the outage. The second has a retransmission that left 1 ms after the last
-    /// one that is thought to have arrived: 1000 segments a second, if it were believed.
+    /// With a known RTT of 40 ms, all segments are delayed and retransmitted, and the acknowledgement of each original
+    /// arrives a millisecond after its retransmission left. The first sample spans the outage. The second has a
+    /// retransmission that left 1 ms after the last one assumed to have arrived, a false 1000 segments per second.
     #[test]
     fn an_original_that_is_taken_for_its_repetition_gives_no_sample() {
         let mut deliveries = Deliveries::default();
@@ -198,13 +200,13 @@ mod tests {
         assert_eq!(deliveries.delivered, 4, "it counts as delivered");
     }
 
-    /// The sample is of the transmission that left last among those that one ACK covers, and among those that left
-    /// together of the one with the highest number.
+    /// The sample is of the transmission that left last among those that an ACK covers, and among equal times the one
+    /// with the highest number.
     #[test]
     fn the_newest_transmission_is_the_sample() {
         let mut deliveries = Deliveries::default();
         (0..3).for_each(|place| deliveries.on_sent(place, MS * place as u64, place as u64 + 1));
-        // The first again, last of all.
+        // Retransmit the first segment, last of all.
         deliveries.on_sent(0, MS * 10, 7);
         for (place, in_flight) in [(1, 2), (2, 3), (0, 7), (1, 7)] {
             deliveries.on_arrival(place, place as u64, place == 0);

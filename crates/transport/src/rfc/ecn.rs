@@ -1,12 +1,12 @@
-//! Explicit Congestion Notification, the sender's half (RFC 3168 section 6.1.2).
+//! Explicit Congestion Notification at the sender (RFC 3168 section 6.1.2).
 
-/// What the sender remembers of the last reduction of its window.
+/// State of the last window reduction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ecn {
     enabled: bool,
-    /// One past the highest segment sent at the last reduction, whatever caused it.
+    /// One past the highest segment sent at the last reduction, whatever its cause.
     reduced_at: Option<u64>,
-    /// The next new segment tells the receiver of the reduction.
+    /// Whether the next new segment carries CWR.
     cwr: bool,
 }
 
@@ -19,13 +19,13 @@ impl Ecn {
         self.enabled
     }
 
-    /// Whether everything that was under way at the last reduction is acknowledged, and the segment that tells of it
-    /// too: until then marks are of the same congestion ("only once per window of data").
+    /// Whether a mark may reduce the window: all segments in flight at the last reduction, and the one with CWR, are
+    /// acknowledged ("only once per window of data").
     pub(super) fn may_reduce(&self, snd_una: u64) -> bool {
         !self.enabled || self.reduced_at.is_none_or(|reduced_at| snd_una > reduced_at)
     }
 
-    /// The window was reduced, for whatever reason: the first new segment afterwards says so.
+    /// Records a window reduction of any cause: the first new segment afterwards carries CWR.
     pub(super) fn on_reduction(&mut self, snd_max: u64) {
         if self.enabled {
             self.reduced_at = Some(snd_max);
@@ -33,7 +33,7 @@ impl Ecn {
         }
     }
 
-    /// The CWR flag of a new segment.
+    /// Takes the CWR flag for a new segment.
     pub(super) fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr)
     }

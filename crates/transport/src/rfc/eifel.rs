@@ -1,36 +1,37 @@
-//! Spurious retransmissions: found by timestamps (Eifel, RFC 3522) or by reported duplicates (RFC 3708), and what
-//! the sender does about them (RFC 4015).
+//! Spurious retransmissions: detection by timestamps (Eifel, RFC 3522) or by D-SACK (RFC 3708), and the response (RFC
+//! 4015).
 
 use crossfade_core::SimTime;
 
-/// Why the sender has repeated.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     Timeout,
-    /// Duplicates, SACK or RACK.
+    /// Fast retransmit after duplicates, SACK or RACK.
     FastRetransmit,
 }
 
-/// A reduction of the window that may still turn out to have had no cause.
+/// Window reduction that may still prove spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
     pub(super) cause: Cause,
-    /// The oldest segment when it began: duplicates below are of an earlier one.
+    /// Oldest unacknowledged segment at the start: duplicates of lower segments belong to an earlier episode.
     snd_una: u64,
-    /// When the oldest segment was first repeated (RFC 3522 section 3.2 step 3, `RetransmitTS`).
+    /// Time of the first retransmission of the oldest segment (RFC 3522 section 3.2 step 3, `RetransmitTS`).
     first_repetition: Option<SimTime>,
-    /// The first acknowledgement of new data has come: the timestamps have told what they can.
+    /// Whether new data was acknowledged since: timestamps then give no further evidence.
     was_acked: bool,
     repetitions: u32,
     duplicates: u32,
-    /// The round trip and its deviation before the timeout (RFC 4015 section 3.2 step 0).
+    /// Smoothed RTT and deviation before the timeout (RFC 4015 section 3.2 step 0).
     pub(super) srtt: Option<SimTime>,
     pub(super) rttvar: SimTime,
 }
 
 impl Episode {
-    /// `was_repeated` if the oldest segment was, before this: then the timestamp of that retransmission would be taken for
-    /// the original's. After a timeout that is no mistake: the timeout had no cause either way.
+    /// Starts an episode. `was_repeated`: the oldest segment was retransmitted before it, so the timestamp of that
+    /// retransmission would count as the original's. After a timeout this is harmless: the timeout is then spurious
+    /// either way.
     pub(super) fn new(
         cause: Cause,
         snd_una: u64,
@@ -57,8 +58,8 @@ impl Episode {
         self.repetitions += 1;
     }
 
-    /// An acknowledgement of new data echoes `timestamp`. Whether it answers the original of what was repeated (RFC
-    /// 3522 section 3.2 step 5).
+    /// Takes an acknowledgement of new data that echoes `timestamp`. Returns whether it answers the original of a
+    /// retransmitted segment (RFC 3522 section 3.2 step 5).
     pub(super) fn answers_original(&mut self, timestamp: Option<SimTime>) -> bool {
         if self.first_repetition.is_none() || std::mem::replace(&mut self.was_acked, true) {
             return false;
@@ -66,8 +67,8 @@ impl Episode {
         timestamp.zip(self.first_repetition).is_some_and(|(echo, repeated)| echo < repeated)
     }
 
-    /// `segments` from `start` on were reported to have arrived twice. Whether every retransmission was (RFC 3708 section
-    /// 3 (A)).
+    /// Takes a D-SACK of `segments` from `start` on. Returns whether all retransmissions have been reported as
+    /// duplicates (RFC 3708 section 3 (A)).
     pub(super) fn all_were_duplicates(&mut self, start: u64, segments: u64) -> bool {
         if start >= self.snd_una {
             self.duplicates = self.duplicates.saturating_add(segments as u32);
@@ -89,8 +90,8 @@ mod tests {
         episode
     }
 
-    /// RFC 3522 section 3.2 steps 4 and 5: the first acceptable acknowledgement tells, no later one. Late
-    /// originals echo old times too where the oldest segment was lost indeed.
+    /// RFC 3522 section 3.2 steps 4 and 5: only the first acceptable acknowledgement counts. Late originals echo old
+    /// timestamps even if the oldest segment was lost.
     #[test]
     fn the_first_acknowledgement_alone_tells() {
         let mut spurious = repeated_at_100();

@@ -12,32 +12,32 @@ use super::news::News;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {
-    /// No timeout is in question.
+    /// No timeout is being examined.
     #[default]
     Off,
-    /// Section 2.1 step 2: waits for the acknowledgement of what was repeated.
+    /// Section 2.1 step 2: waits for the acknowledgement of the retransmission.
     WaitNew,
-    /// Section 2.1 step 3: new segments were sent instead of retransmissions, which would blur the answer.
+    /// Section 2.1 step 3: new segments were sent instead of retransmissions, which would make the evidence ambiguous.
     WaitProof {
-        /// `RecoveryPoint`: one past the highest segment sent before those.
+        /// `RecoveryPoint`: one past the highest segment sent before the new ones.
         recovery_point: u64,
-        /// How many new segments may still leave.
+        /// Number of new segments that may still leave.
         budget: u8,
     },
 }
 
-/// What the sender is to do.
+/// Decision of F-RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Wait.
+    /// No decision yet.
     Open,
-    /// The timeout was spurious: nothing was lost.
+    /// The timeout was spurious: no segment was lost.
     Spurious,
-    /// New segments have shown that what is missing is lost.
+    /// The new segments have shown that the missing ones are lost.
     Lost,
 }
 
-/// The sender as an acknowledgement has left it.
+/// State of the sender after an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) snd_una: u64,
@@ -45,7 +45,7 @@ pub(super) struct Sent {
     /// One past the highest segment sent before the timeout.
     pub(super) recover: u64,
     pub(super) uses_sack: bool,
-    /// Whether there is new data that the receiver's window allows.
+    /// Whether there is new data within the receiver's window.
     pub(super) has_new: bool,
 }
 
@@ -53,27 +53,28 @@ impl Frto {
     pub(super) fn on_ack(&mut self, news: &News, sent: &Sent) -> Verdict {
         let verdict = match *self {
             Self::Off => return Verdict::Open,
-            // Section 3.1 step 2: duplicates before say nothing; without SACK (section 2.1 step 2a) they end it.
+            // Section 3.1 step 2: earlier duplicates give no evidence; without SACK (section 2.1 step 2a) they end
+            // F-RTO.
             Self::WaitNew if news.acked == 0 && sent.uses_sack => return Verdict::Open,
             Self::WaitNew if news.acked > 0 && sent.snd_una < sent.recover && sent.has_new => {
                 // Step 2b.
                 *self = Self::WaitProof { recovery_point: sent.snd_max, budget: 2 };
                 return Verdict::Open;
             }
-            // Step 2a: goes on as without F-RTO.
+            // Step 2a: continue as without F-RTO.
             Self::WaitNew => Verdict::Open,
             Self::WaitProof { recovery_point, .. } if sent.uses_sack => {
                 if news.highest.is_some_and(|seq| seq >= recovery_point) {
-                    // Section 3.1 step 3a: new data overtook what is missing.
+                    // Section 3.1 step 3a: new data has overtaken the missing segments.
                     Verdict::Lost
                 } else if news.original_arrived {
-                    // Section 3.1 step 3b: what was never repeated has arrived.
+                    // Section 3.1 step 3b: a segment that was never retransmitted has arrived.
                     Verdict::Spurious
                 } else {
                     return Verdict::Open;
                 }
             }
-            // Section 2.1 step 3a: a duplicate; step 3b: the window moves again without a retransmission.
+            // Section 2.1 step 3a: a duplicate; step 3b: the window advances without a retransmission.
             Self::WaitProof { .. } if news.acked == 0 => Verdict::Lost,
             Self::WaitProof { .. } => Verdict::Spurious,
         };
@@ -81,7 +82,7 @@ impl Frto {
         verdict
     }
 
-    /// Whether new segments take the place of retransmissions now; then how many more.
+    /// Number of new segments that may replace retransmissions; `None` if F-RTO sends none now.
     pub(super) fn budget(&mut self) -> Option<&mut u8> {
         match self {
             Self::WaitProof { budget, .. } => Some(budget),

@@ -63,12 +63,12 @@ use rack::Rack;
 use sack_recovery::SackRecovery;
 use tlp::TailLossProbe;
 
-/// What follows from the configuration and is asked for with every segment.
+/// Values derived from the configuration that every segment needs.
 #[derive(Clone, Copy, Debug)]
 struct Fixed {
     uses_sack: bool,
     counts_duplicates: bool,
-    /// RACK, or what is decided of round trips and timers, asks when what has arrived was sent.
+    /// Whether the sending times of arrived segments are needed, by RACK or by the policies of RTTs and timers.
     wants_times: bool,
     needs: Needs,
 }
@@ -93,12 +93,13 @@ pub(crate) struct RfcSender {
     config: TcpConfig,
     policy: Policy,
     fixed: Fixed,
-    /// How many segments the application has written.
+    /// Number of segments that the application has written.
     available: u64,
     flight: Flight,
-    /// One past the last segment that the receiver's window allows, once its acknowledgements say so (RFC 9293 section 3.8.6).
+    /// One past the last segment that the receiver's window allows, once acknowledgements advertise it (RFC 9293
+    /// section 3.8.6).
     right_edge: Option<u64>,
-    /// The timestamp to echo: when the last acknowledgement left.
+    /// Timestamp to echo: departure of the last acknowledgement.
     echo: SimTime,
     congestion: Box<dyn CongestionControl>,
     rto: Rto,
@@ -108,45 +109,46 @@ pub(crate) struct RfcSender {
     /// One past the highest segment sent when the last loss was found: RFC 6582's `recover`, RFC 6675's
     /// `RecoveryPoint`.
     recover: Option<u64>,
-    /// A retransmission that the window can't hold back.
+    /// Segment to retransmit regardless of the window.
     force: Option<u64>,
-    /// `NewReno` has seen a partial acknowledgement in this recovery.
+    /// Whether `NewReno` has seen a partial acknowledgement in this recovery.
     seen_partial: bool,
     sack: SackRecovery,
-    /// How a recovery with SACK spreads its segments.
+    /// Rate reduction of the current recovery with SACK.
     prr: Option<Prr>,
-    /// The times of transmission find losses.
+    /// State of RACK, if losses are detected by transmission time.
     rack: Option<Rack>,
-    /// Tail losses are probed for.
+    /// Whether tail loss probes are sent.
     probes: bool,
     tlp: TailLossProbe,
     frto: Frto,
-    /// The last reduction of the window, while it may still turn out to have had no cause.
+    /// Last window reduction, kept while it may prove spurious.
     episode: Option<Episode>,
-    /// An acknowledgement has reported a duplicate, ever (RFC 3522 section 3.2 step 5).
+    /// Whether any acknowledgement has reported a duplicate (RFC 3522 section 3.2 step 5).
     saw_d_sack: bool,
     ecn: Ecn,
-    /// The marks that acknowledgements have counted, and the last timestamp echoed: one that was overtaken tells of no marks.
+    /// Marks counted by acknowledgements, and the last echoed timestamp, by which reordered ACKs are recognised.
     marks: Option<(MarksTold, Option<SimTime>)>,
-    /// Without SACK: how many segments beyond the oldest have arrived, told by duplicates.
+    /// Without SACK: number of segments beyond the oldest that have arrived, inferred from duplicates.
     counted_arrivals: u64,
-    /// The new segments that last left together.
+    /// New segments that last left as one packet.
     packet: Packet,
-    /// New segments that limited transmit has sent beyond the window since the first duplicate.
+    /// Number of new segments that limited transmit sent beyond the window since the first duplicate.
     limited_sent: u64,
-    /// Segments that arrived and that the congestion control was not told of.
+    /// Number of arrived segments not yet credited to congestion control.
     uncredited: u64,
     window_use: WindowUse,
-    /// Spreads what the window allows over the round trip.
+    /// Pacer that spreads the window over the RTT.
     pacer: Option<Pacer>,
-    /// The phase that the congestion control was last told of.
+    /// Phase last reported to congestion control.
     told_phase: Phase,
-    /// One past the highest segment sent when the last loss was found: before it is acknowledged not all losses are repaired.
+    /// One past the highest segment sent when the last loss was found: until it is acknowledged, some losses are not
+    /// repaired.
     loss_free_from: u64,
     last_sent: Option<SimTime>,
-    /// The oldest segment at the last timeout.
+    /// Oldest segment at the last timeout.
     timed_out_at: Option<u64>,
-    /// Without timestamps: the segment whose round trip is being measured, and when it was sent.
+    /// Without timestamps: segment whose RTT is being measured, and its sending time.
     timed: Option<(u64, SimTime)>,
     rtt_sum_s: f64,
     rtt_samples: u64,
@@ -208,7 +210,7 @@ impl RfcSender {
         self.fixed.uses_sack
     }
 
-    /// Whether duplicates are taken for reports, so that recovery is the same as with SACK.
+    /// Whether duplicates count as SACK reports, so that recovery works as with SACK.
     fn counts_duplicates(&self) -> bool {
         self.fixed.counts_duplicates
     }
@@ -229,7 +231,7 @@ impl RfcSender {
         self.flight.snd_max()
     }
 
-    /// RFC 6675's pipe; without SACK less what duplicates stand for, if they are counted.
+    /// RFC 6675's pipe; without SACK, reduced by the arrivals inferred from duplicates, if they are counted.
     pub(crate) fn pipe(&self) -> u64 {
         self.flight.pipe().saturating_sub(self.counted_arrivals)
     }

@@ -7,16 +7,16 @@ use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Whether `dupthresh` duplicates show a new loss.
+    /// Whether `dupthresh` duplicates signal a new loss.
     pub(super) fn duplicates_show_loss(&self) -> bool {
-        // RFC 6582 section 3.2 step 2: only if more was acknowledged than was under way at the last loss; otherwise
-        // the duplicates answer retransmissions of what had arrived.
+        // RFC 6582 section 3.2 step 2: only if the ACK exceeds the segments in flight at the last loss; otherwise
+        // duplicates answer needless retransmissions.
         self.dupacks == self.config.dupthresh
             && self.recover.is_none_or(|recover| self.flight.snd_una() > recover)
     }
 
-    /// Each duplicate says that a segment beyond the oldest has arrived, an acknowledgement of new segments that one
-    /// filled the hole and that the others were counted before.
+    /// Infers arrivals from duplicates: each one means that a segment beyond the oldest has arrived. An ACK of new
+    /// segments fills the hole, and the segments behind it were counted before.
     pub(super) fn count_arrivals(&mut self, news: &mut News) {
         if news.acked > 0 {
             news.delivered = news.acked.saturating_sub(self.counted_arrivals).max(1);
@@ -26,7 +26,7 @@ impl RfcSender {
             };
             return;
         }
-        // After a timeout everything older is taken for lost: only new segments cause duplicates that count.
+        // After a timeout all older segments count as lost: only new segments cause duplicates that count.
         let most = match self.phase {
             Phase::Loss => self.flight.snd_max().saturating_sub(self.recover.unwrap_or(0)),
             Phase::Open | Phase::Recovery => self.flight.size().saturating_sub(1),
@@ -37,10 +37,10 @@ impl RfcSender {
         }
     }
 
-    /// An acknowledgement in a fast recovery that counts duplicates.
+    /// Processes an acknowledgement in a fast recovery that counts duplicates.
     pub(super) fn on_ack_counting(&mut self, now: SimTime, news: &News) -> AckOutcome {
         let snd_una = self.flight.snd_una();
-        // Only what is above it shows that no duplicates are left of before (RFC 6582 section 3.2 step 2).
+        // Only an ACK beyond `recover` shows that no earlier duplicates are left (RFC 6582 section 3.2 step 2).
         let is_over = self.recover.is_none_or(|recover| snd_una > recover) || self.flight.size() == 0;
         if is_over {
             self.counted_arrivals = 0;
@@ -49,7 +49,7 @@ impl RfcSender {
         }
         if news.acked > 0 {
             if self.recover.is_some_and(|recover| snd_una < recover) {
-                // A partial acknowledgement: the next hole is the oldest segment.
+                // Partial acknowledgement: the next hole is the oldest segment.
                 self.flight.mark_lost(snd_una);
             }
             self.rto.restart(now, true);
@@ -58,13 +58,14 @@ impl RfcSender {
         AckOutcome::New
     }
 
-    /// RFC 5681 section 3.2 step 3: each duplicate beyond the window stands for a segment that has left.
+    /// Inflates the window (RFC 5681 section 3.2 step 3): each duplicate beyond it stands for a segment that has left
+    /// the network.
     pub(super) fn inflate(&mut self, segments: u32) {
         let cwnd = self.congestion.cwnd() + f64::from(segments);
         self.set_cwnd(cwnd);
     }
 
-    /// An acknowledgement of `acked` new segments in fast recovery, or a duplicate.
+    /// Processes an acknowledgement of `acked` new segments, or a duplicate, in fast recovery without SACK.
     pub(super) fn on_ack_without_sack(&mut self, now: SimTime, acked: u64) -> AckOutcome {
         if acked == 0 {
             self.inflate(1);
@@ -82,7 +83,7 @@ impl RfcSender {
             self.end_recovery(self.congestion.ssthresh().min(flight_size + 1.0));
             return AckOutcome::RecoveryEnd;
         }
-        // Partial acknowledgement: repeat the next segment, deflate by what was acknowledged, add one back.
+        // Partial acknowledgement: retransmit the next segment, deflate by the acknowledged segments, add one back.
         self.repeat_oldest();
         let deflated = self.congestion.cwnd() - acked as f64 + 1.0;
         self.set_cwnd(deflated.max(1.0));

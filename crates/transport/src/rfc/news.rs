@@ -1,4 +1,4 @@
-//! What an acknowledgement tells that was not known.
+//! Information newly reported by an acknowledgement.
 
 use crate::segment::{SackBlock, SackBlocks};
 use crossfade_core::SimTime;
@@ -12,16 +12,16 @@ pub(super) struct Arrival {
     pub(super) turn: u64,
 }
 
-/// What tells whether an acknowledgement answers a retransmission or its original (RFC 8985 section 6.2 step 2).
+/// Evidence whether an acknowledgement answers a retransmission or its original (RFC 8985 section 6.2 step 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     pub(super) now: SimTime,
     pub(super) timestamp_echo: Option<SimTime>,
     pub(super) min_rtt: Option<SimTime>,
-    /// A retransmission that is reported has arrived, whatever timestamp is echoed (Linux): the echo is that of the last
-    /// segment in order, which is always older.
+    /// Whether a SACK report of a retransmission counts whatever timestamp is echoed (Linux): the echo is of the last
+    /// in-order segment, which is always older.
     pub(super) trusts_sack: bool,
-    /// Somebody asks when what has arrived was sent: RACK, or the policies of round trips and timers.
+    /// Whether sending times of arrived segments are needed, by RACK or by the policies of RTTs and timers.
     pub(super) wants_times: bool,
 }
 
@@ -34,39 +34,39 @@ impl Evidence {
     }
 }
 
-/// What an acknowledgement told.
+/// Information newly reported by an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// By how many segments `snd_una` advanced.
+    /// Number of segments by which `snd_una` advanced.
     pub(super) acked: u64,
-    /// How many segments were reported beyond it for the first time.
+    /// Number of segments beyond `snd_una` reported for the first time.
     pub(super) sacked: u64,
-    /// How many segments are known to have arrived that were not before: RFC 6937's `DeliveredData`.
+    /// Number of segments newly known to have arrived: RFC 6937's `DeliveredData`.
     pub(super) delivered: u64,
     /// Whether a segment newly known to have arrived was never retransmitted.
     pub(super) original_arrived: bool,
-    /// The lowest segment newly known to have arrived that was never retransmitted. This and what follows down to
-    /// `sacked_sent` only where [`Evidence::wants_times`].
+    /// Lowest newly arrived segment that was never retransmitted. This field and the following ones down to
+    /// `sacked_sent` are set only with [`Evidence::wants_times`].
     pub(super) lowest_original: Option<u64>,
     /// The highest segment newly known to have arrived.
     pub(super) highest: Option<u64>,
-    /// The transmission that left last, of the segments newly known to have arrived.
+    /// Latest transmission among the newly arrived segments.
     pub(super) latest: Option<Arrival>,
-    /// The highest newly arrived segment that was acknowledged cumulatively, or the highest reported if there is none:
-    /// the one that a walk over reports and then acknowledgements meets last.
+    /// Highest newly arrived segment acknowledged cumulatively, or else the highest reported one: the last in a walk
+    /// over reports and then cumulative acknowledgements.
     pub(super) last: Option<Arrival>,
-    /// When the first and the last original were sent that were acknowledged cumulatively and not reported before.
+    /// Sending times of the first and last original newly acknowledged cumulatively without an earlier report.
     pub(super) acked_sent: Option<(SimTime, SimTime)>,
-    /// Like `acked_sent`, of segments that SACK reported.
+    /// Sending times of the first and last original newly reported by SACK.
     pub(super) sacked_sent: Option<(SimTime, SimTime)>,
-    /// A repeated segment was acknowledged cumulatively.
+    /// Whether a retransmitted segment was acknowledged cumulatively.
     pub(super) repetition_acked: bool,
-    /// The duplicate that the acknowledgement reported (RFC 2883).
+    /// Duplicate that the acknowledgement reported (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 
 impl News {
-    /// Counts an arrival, acknowledged cumulatively or reported.
+    /// Counts an arrival, acknowledged cumulatively or reported by SACK.
     pub(super) fn add(&mut self, arrival: Arrival, ever_repeated: bool, evidence: &Evidence) {
         self.delivered += 1;
         self.highest = self.highest.max(Some(arrival.seq));
@@ -94,8 +94,8 @@ impl News {
     }
 }
 
-/// The first block reports a duplicate if it lies below the cumulative acknowledgement or in the second block
-/// (RFC 2883 section 4).
+/// Duplicate reported by the first block, if it lies below the cumulative acknowledgement or in the second block (RFC
+/// 2883 section 4).
 pub(super) fn duplicate(next_expected: u64, sack: &SackBlocks) -> Option<SackBlock> {
     let blocks = sack.as_slice();
     let first = *blocks.first()?;

@@ -1,25 +1,26 @@
-//! Pacing: segments leave a quantum at a time, at a rate (draft-ietf-ccwg-bbr section 5.6.2; Linux's `tcp_pacing_check` and
-//! `tcp_update_skb_after_send`).
+//! Pacing: segments leave in bursts of a quantum at a given rate (draft-ietf-ccwg-bbr section 5.6.2; Linux's
+//! `tcp_pacing_check` and `tcp_update_skb_after_send`).
 
 use super::PacerPolicy;
 use crate::config::Pacing;
 use crate::congestion::CongestionControl;
 use crossfade_core::SimTime;
 
-/// The least pacing rate, in segments a second.
+/// Minimum pacing rate, in segments per second.
 const LEAST: f64 = 0.1;
-/// Where the first are not paced, the burst that comes to so many segments sent is the first that is.
+/// Number of segments sent before pacing starts, if the first ones are unpaced; the burst that reaches it is the first
+/// paced one.
 const UNPACED: u64 = 10;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pacer {
-    /// Before this, no burst begins.
+    /// Earliest start of the next burst.
     next: SimTime,
-    /// When the last burst began, and how much of its quantum is left.
+    /// Start of the last burst, and the rest of its quantum in segments.
     burst: (SimTime, u64),
-    /// Something waits for `next`.
+    /// Whether a segment waits for `next`.
     waits: bool,
-    /// Segments of all bursts, this one included.
+    /// Number of segments sent so far.
     sent: u64,
 }
 
@@ -29,29 +30,29 @@ impl Pacer {
         self.next <= now || (self.burst.0 == now && self.burst.1 > 0)
     }
 
-    /// This pacer, with or without something that waits until it opens.
+    /// Returns this pacer with `waits` set: whether a segment waits until it opens.
     pub(crate) fn waiting(self, waits: bool) -> Self {
         Self { waits, ..self }
     }
 
-    /// When the waiting sender is to be woken.
+    /// Time at which the waiting sender must be woken.
     pub(crate) fn deadline(&self) -> Option<SimTime> {
         self.waits.then_some(self.next)
     }
 
-    /// When the next burst may begin, or might have.
+    /// Time at which the next burst may start, possibly in the past.
     pub(crate) fn due(&self) -> SimTime {
         self.next
     }
 
-    /// When the next segment can leave that is sent from `now` on.
+    /// Departure time of the next segment that is sent from `now` on.
     pub(crate) fn departure(&self, now: SimTime) -> SimTime {
         self.next.max(now)
     }
 
-    /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back.
+    /// Charges a sent segment; `rate` is in segments per second, `quantum` the number that leaves back to back.
     pub(crate) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, policy: PacerPolicy) {
-        // What is no number is the least.
+        // A rate of NaN counts as the minimum.
         let length = SimTime::from_secs_f64(1.0 / rate.max(LEAST));
         let mut credit = SimTime::ZERO;
         if self.burst.0 != now || self.burst.1 == 0 {
@@ -71,8 +72,8 @@ impl Pacer {
     }
 }
 
-/// The pacing rate of a congestion control that sets none, in segments a second: a multiple of the window a round trip, with `under_way` on
-/// their way (Linux's `tcp_update_pacing_rate`; RFC 9002 section 7.7).
+/// Pacing rate of a congestion control that sets none, in segments per second: a multiple of the window per RTT, with
+/// `under_way` segments in flight (Linux's `tcp_update_pacing_rate`; RFC 9002 section 7.7).
 pub(crate) fn usual_rate(
     pacing: &Pacing,
     congestion: &dyn CongestionControl,
@@ -85,8 +86,8 @@ pub(crate) fn usual_rate(
     ratio * cwnd.max(under_way as f64) / srtt.as_secs_f64()
 }
 
-/// How many segments leave back to back: as the configuration says, or congestion control, or what segmentation offload takes in a
-/// 1024th of a second, at least two (Linux's `tcp_tso_autosize`).
+/// Number of segments that leave back to back: as configured, or as congestion control sets, or the data of 1/1024 s
+/// for segmentation offload, at least two (Linux's `tcp_tso_autosize`).
 pub(crate) fn quantum(pacing: Option<&Pacing>, congestion: &dyn CongestionControl, rate: Option<f64>) -> u64 {
     let configured = pacing.and_then(|pacing| pacing.quantum);
     configured
@@ -100,7 +101,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// When 12 segments leave that are all ready at 5 ms.
+    /// Departure times of 12 segments that are all ready at 5 ms.
     fn departures(rate: f64, quantum: u64, policy: PacerPolicy) -> Vec<u64> {
         let (mut pacer, mut now) = (Pacer::default(), MS * 5);
         let mut left = Vec::new();
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(departures(500.0, 5, PacerPolicy::rfc())[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
     }
 
-    /// `tcp_update_skb_after_send`: the packet by which ten segments have left is the first to hold back another.
+    /// `tcp_update_skb_after_send`: the packet that completes ten segments is the first that delays its successor.
     #[test]
     fn linux_does_not_pace_the_first_ten() {
         let linux = |quantum| departures(1000.0, quantum, PacerPolicy::linux());

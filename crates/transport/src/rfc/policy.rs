@@ -1,10 +1,10 @@
-//! What Linux does otherwise than the RFCs (docs/kernel.md), mechanism by mechanism. Each decision has a name, and is taken
-//! once a connection; the code asks for the decision and not for whose it is.
+//! Differences between Linux and the RFCs (docs/kernel.md), by mechanism. Each decision has a name and is fixed per
+//! connection; code queries the decision, not its source.
 
 use crate::config::{RfcConfig, Rules};
 use crossfade_core::SimTime;
 
-/// The decisions of a sender.
+/// All decisions of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(super) window: WindowPolicy,
@@ -16,7 +16,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The policy that the keys of `config` choose.
+    /// Policy that the options in `config` select.
     pub(crate) fn of(config: &RfcConfig) -> Self {
         Self {
             window: WindowPolicy::of(config.windows),
@@ -29,7 +29,7 @@ impl Policy {
     }
 }
 
-/// Defines the policy of a mechanism: its decisions, and what the RFCs and Linux decide.
+/// Defines the policy of a mechanism: its decisions, with the values of the RFCs and of Linux.
 macro_rules! policy {
     (
         $(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $decision:ident: $rfc:literal, $linux:literal;)* }
@@ -60,107 +60,108 @@ macro_rules! policy {
     };
 }
 
-// Behind each decision: the RFCs', Linux's.
+// Each decision is followed by the RFCs' value, then Linux's.
 
 policy! {
-    /// How the window grows, is reduced and is used.
+    /// Growth, reduction and use of the window.
     WindowPolicy {
-        /// What duplicates report counts towards growth, not only what comes with an acknowledgement of new data.
+        /// Segments reported by duplicates count towards growth, not only those of an acknowledgement of new data.
         duplicates_credit: true, false;
         /// The acknowledgement that ends a recovery lets the window grow.
         recovery_end_credits: false, true;
-        /// Proportional Rate Reduction reduces from the window, not from what was under way.
+        /// Proportional Rate Reduction starts from the window, not from the flight size.
         reduces_from_window: false, true;
-        /// A timeout in fast recovery reduces the window once more, not once in a window of data (RFC 5681 section 3.1).
+        /// A timeout in fast recovery reduces the window again, beyond once per window of data (RFC 5681 section 3.1).
         timeout_in_recovery_reduces: true, false;
-        /// The loss window is one segment beside what may still be under way, not one segment.
+        /// The loss window is one segment more than the flight may still hold, instead of one segment.
         loss_window_beside_flight: false, true;
-        /// Segments that may leave together are one packet, and small packets wait for more (`tcp_tso_should_defer`).
+        /// Segments that may leave together form one packet, and small packets wait for more (`tcp_tso_should_defer`).
         leaves_in_packets: false, true;
     }
 }
 
 policy! {
-    /// How spurious timeouts and retransmissions are told and taken back.
+    /// Detection and undo of spurious timeouts and retransmissions.
     UndoPolicy {
-        /// F-RTO looks at timeouts in fast recovery, too, and at none that follows another; else only at those outside any
-        /// recovery, and again at those of one segment (`tcp_enter_loss`).
+        /// F-RTO examines timeouts in fast recovery, but none that follows another timeout. Otherwise it examines only
+        /// timeouts outside recovery, and repeated ones of one segment (`tcp_enter_loss`).
         f_rto_in_recovery: true, false;
-        /// The new segments that F-RTO sends as proof ask the window.
+        /// The new segments that F-RTO sends are subject to the window.
         proof_asks_window: false, true;
-        /// After a timeout that was due the window is three segments (RFC 5682 section 2.1 step 3a).
+        /// After a justified timeout the window is three segments (RFC 5682 section 2.1 step 3a).
         catches_up_slow_start: true, false;
-        /// Eifel asks whether the receiver reports duplicates (RFC 3522 section 3.2 step 5).
+        /// Eifel considers whether the receiver reports duplicates (RFC 3522 section 3.2 step 5).
         eifel_asks_d_sack: true, false;
-        /// The burst of a window that is restored is bounded (RFC 4015 section 3.2 step 5).
+        /// The burst after a restored window is limited (RFC 4015 section 3.2 step 5).
         bounds_burst: true, false;
     }
 }
 
 policy! {
-    /// How round trips are measured.
+    /// RTT estimation.
     RttPolicy {
-        /// Each acknowledgement and each report measures, whatever it covers; the deviation falls once a round trip.
+        /// Every acknowledgement and SACK report gives a sample, and the deviation falls once per RTT.
         from_every_report: false, true;
-        /// A spurious timeout lengthens the estimate (RFC 4015 section 3.2 step 8).
+        /// A spurious timeout raises the estimate (RFC 4015 section 3.2 step 8).
         spurious_timeout_lengthens: true, false;
     }
 }
 
 policy! {
-    /// When timers start and expire.
+    /// Start and expiry of timers.
     TimerPolicy {
-        /// Timers count ticks, those of delayed acknowledgements too.
+        /// All timers count ticks, including those of delayed ACKs.
         counts_ticks: false, true;
-        /// Probes and the reordering timer wait 2 ms more (`TCP_TIMEOUT_MIN_US`).
+        /// Probes and the reordering timer wait 2 ms longer (`TCP_TIMEOUT_MIN_US`).
         waits_longer: false, true;
-        /// A report of what left before the oldest segment restarts the retransmission timer.
+        /// A report of a segment sent before the oldest one restarts the retransmission timer.
         report_restarts: false, true;
-        /// A retransmission of the oldest segment restarts the timer; RFC 6298 section 5 restarts it by acknowledgements only.
+        /// A retransmission of the oldest segment restarts the timer; by RFC 6298 section 5 only acknowledgements do.
         repetition_restarts: false, true;
     }
 }
 
 policy! {
-    /// How losses are found by time.
+    /// Loss detection by time.
     RackPolicy {
-        /// A retransmission that is reported has arrived, whatever timestamp is echoed.
+        /// A SACK report of a retransmission counts, whatever timestamp is echoed.
         trusts_reports: false, true;
-        /// A retransmission lost in slow start after a timeout begins a fast recovery.
+        /// A retransmission lost in slow start after a timeout starts a fast recovery.
         recovers_after_timeout: false, true;
-        /// A recovery that ends while something lost and repeated is out is followed by another (`tcp_time_to_recover`).
+        /// A recovery that ends while a lost and retransmitted segment is outstanding is followed by another
+        /// (`tcp_time_to_recover`).
         repairs_begin_recovery: false, true;
-        /// A congestion control with a window of its own sees one recovery until all losses are repaired.
+        /// A congestion control with its own window sees one recovery until all losses are repaired.
         shows_one_recovery: true, false;
         /// A timeout allows for reordering (RFC 8985 section 6.3).
         timeout_allows_reordering: true, false;
-        /// A recovery ends before losses are looked for.
+        /// The end of a recovery is processed before loss detection.
         ends_recovery_first: false, true;
-        /// The reordering timer counts as an arrival (`tcp_rack_reo_timeout`).
+        /// The expiry of the reordering timer counts as an arrival (`tcp_rack_reo_timeout`).
         timer_counts_arrival: false, true;
     }
 }
 
 policy! {
-    /// How bursts are paced.
+    /// Pacing of bursts.
     PacerPolicy {
         /// The first ten segments are not paced.
         first_ten_unpaced: false, true;
-        /// A burst that is late makes good for it with up to half of its length; else idle time earns no credit.
+        /// A late burst earns credit of up to half of its length; otherwise idle time earns none.
         credits_late_bursts: false, true;
     }
 }
 
-/// The tick of a kernel with 250 ticks a second.
+/// Tick of a kernel with 250 ticks per second.
 const TICK: SimTime = SimTime::from_millis(4);
 
 impl TimerPolicy {
-    /// What probes and the reordering timer wait more.
+    /// Extra delay of probes and the reordering timer.
     pub(super) fn slack(self) -> SimTime {
         if self.waits_longer { SimTime::from_millis(2) } else { SimTime::ZERO }
     }
 
-    /// A span of time as timers keep it: in ticks it is rounded up.
+    /// Duration as timers keep it: rounded up to ticks, if they count ticks.
     pub(super) fn whole(self, span: SimTime) -> SimTime {
         if !self.counts_ticks {
             return span;
@@ -168,9 +169,9 @@ impl TimerPolicy {
         TICK.saturating_mul(span.as_nanos().div_ceil(TICK.as_nanos()))
     }
 
-    /// When a timer that is started at `now` for `span` expires. In ticks it never expires early: it does with the first tick
-    /// after its span in whole ticks, or, from 63 ticks on, with the first that is divided by 8 (from 504 on by 64, and so on:
-    /// `calc_wheel_index`).
+    /// Expiry of a timer started at `now` for `span`. With ticks it never expires early: it expires at the first tick
+    /// after its span in whole ticks or, from 63 ticks on, at the first multiple of 8 ticks (from 504 on of 64, and so
+    /// on: `calc_wheel_index`).
     #[inline]
     pub(super) fn expiry(self, now: SimTime, span: SimTime) -> SimTime {
         if !self.counts_ticks {

@@ -1,32 +1,32 @@
-//! Proportional Rate Reduction: how many segments follow each acknowledgement of a recovery with SACK (RFC 6937
+//! Proportional Rate Reduction: number of segments sent after each acknowledgement of a recovery with SACK (RFC 6937
 //! section 3, RFC 9937 section 6).
 
 use crate::config::{RateReduction, ReductionBound};
 
-/// Counts of one recovery, in segments.
+/// Counters of one recovery, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
     rule: RateReduction,
     ssthresh: u64,
-    /// RFC 6937's `RecoverFS`: what was under way when recovery began.
+    /// RFC 6937's `RecoverFS`: segments in flight at the start of recovery.
     recover_fs: u64,
     /// RFC 6937's `prr_delivered` and `prr_out`.
     delivered: u64,
     out: u64,
 }
 
-/// The flight of a recovery that begins.
+/// State of the flight at the start of a recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) ssthresh: f64,
     pub(super) flight_size: u64,
-    /// Reported beyond `snd_una`, with what the first acknowledgement of the recovery reported.
+    /// Segments reported beyond `snd_una`, including the reports of the recovery's first acknowledgement.
     pub(super) sacked: u64,
-    /// What that acknowledgement has shown to have arrived.
+    /// Segments delivered by the recovery's first acknowledgement.
     pub(super) delivered: u64,
-    /// What it acknowledged cumulatively.
+    /// Segments acknowledged cumulatively by the recovery's first acknowledgement.
     pub(super) acked: u64,
-    /// The window, where that counts and not what was under way (Linux).
+    /// Window in segments, if it replaces the flight size (Linux).
     pub(super) window: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ impl Prr {
     pub(super) fn start(rule: RateReduction, entry: &Entry) -> Self {
         let recover_fs = match (rule, entry.window) {
             (_, Some(window)) => window as u64,
-            // RFC 9937 section 6.1: what was reported before will not be delivered in recovery.
+            // RFC 9937 section 6.1: segments reported earlier will not be delivered in recovery.
             (RateReduction::Rfc9937, None) => entry.flight_size - entry.sacked + entry.delivered,
             // RFC 6937 section 3: snd.nxt - snd.una, before the acknowledgement.
             (RateReduction::Rfc6937(_) | RateReduction::Immediate, None) => entry.flight_size + entry.acked,
@@ -48,18 +48,18 @@ impl Prr {
         }
     }
 
-    /// Nothing was sent yet.
+    /// Whether no segment was sent in this recovery yet.
     pub(super) fn is_new(&self) -> bool {
         self.out == 0
     }
 
-    /// A segment was sent, new or repeated.
+    /// Records a segment sent, new or retransmitted.
     pub(super) fn on_sent(&mut self) {
         self.out += 1;
     }
 
-    /// An acknowledgement has shown that `delivered` segments arrived and leaves `pipe` under way; `safe` if it moved
-    /// `snd_una` and showed no further loss (RFC 9937's `SafeACK`). Returns how many segments may follow.
+    /// Takes an acknowledgement that delivered `delivered` segments and leaves `pipe` in flight; `safe` if it advanced
+    /// `snd_una` and revealed no further loss (RFC 9937's `SafeACK`). Returns how many segments may follow.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) -> u64 {
         self.delivered += delivered;
         let owed = self.delivered.saturating_sub(self.out);
@@ -68,7 +68,7 @@ impl Prr {
             (self.delivered * self.ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
         } else {
             let limit = match self.rule {
-                // RFC 9937 section 6.2: CRB, and a segment more while recovery makes good progress.
+                // RFC 9937 section 6.2: CRB, plus one segment while recovery makes good progress.
                 RateReduction::Rfc9937 => owed.max(delivered) + u64::from(safe),
                 // RFC 6937 section 3.
                 RateReduction::Rfc6937(ReductionBound::Conservative) | RateReduction::Immediate => owed,
@@ -76,7 +76,7 @@ impl Prr {
             };
             limit.min(self.ssthresh - pipe)
         };
-        // RFC 9937 section 6.2: recovery begins with a fast retransmit in any case.
+        // RFC 9937 section 6.2: recovery starts with a fast retransmit in any case.
         sndcnt.max(u64::from(self.out == 0))
     }
 }
@@ -85,8 +85,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// One of `flight_size` segments is lost, each acknowledgement reports one more; returns after how many of them
-    /// segments were sent.
+    /// Loses one of `flight_size` segments; each acknowledgement reports one more. Returns the numbers of reports after
+    /// which segments were sent.
     fn sent_after(rule: RateReduction, flight_size: u64, ssthresh: f64) -> Vec<u64> {
         let entry = Entry { ssthresh, flight_size, sacked: 3, delivered: 1, acked: 0, window: None };
         let mut prr = Prr::start(rule, &entry);
@@ -110,9 +110,9 @@ mod tests {
         assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
     }
 
-    /// With ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937
-    /// section 6.1: what was reported before will not be delivered), 7 of 20 and 6 of 20 + 2 (RFC 6937
-    /// section 3), 5 of a window of 30 (Linux).
+    /// With ssthresh = 10, ceil(10 x 13 / `RecoverFS`) segments follow 13 deliveries: 8 of 20 - 5 + 2 (RFC 9937 section
+    /// 6.1, segments reported earlier will not be delivered), 7 of 20 and 6 of 20 + 2 (RFC 6937 section 3), 5 of a
+    /// window of 30 (Linux).
     #[test]
     fn recover_fs_is_what_each_says() {
         let slow = RateReduction::Rfc6937(ReductionBound::SlowStart);

@@ -1,10 +1,10 @@
-//! RACK: losses found by the time of transmission (RFC 8985 section 6).
+//! RACK: loss detection by transmission time (RFC 8985 section 6).
 
 use super::news::{Arrival, News};
 use super::policy::RackPolicy;
 use crossfade_core::SimTime;
 
-/// After so many recoveries without a reported duplicate the reordering window shrinks again (RFC 8985 section
+/// Number of recoveries without a reported duplicate after which the reordering window shrinks again (RFC 8985 section
 /// 6.2 step 4).
 const REO_WND_PERSIST: u32 = 16;
 
@@ -12,7 +12,7 @@ const REO_WND_PERSIST: u32 = 16;
 pub(super) struct Rack {
     /// Sending time of the transmission sent last among those that have arrived, and its number among all transmissions.
     newest: Option<(SimTime, u64)>,
-    /// The round trip of the segment that has arrived last.
+    /// RTT of the segment that arrived last.
     rtt: SimTime,
     min_rtt: Option<SimTime>,
     /// One past the highest segment that has arrived.
@@ -20,25 +20,25 @@ pub(super) struct Rack {
     reordering_seen: bool,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// Until this is acknowledged, duplicates belong to the same round.
+    /// Segment number whose acknowledgement ends the round in which duplicates count once.
     dsack_round: Option<u64>,
-    /// When the reordering timer expires, if it runs.
+    /// Expiry of the reordering timer, if it runs.
     pub(super) deadline: Option<SimTime>,
 }
 
-/// What the reordering window depends on besides RACK's own memory.
+/// State of the sender on which the reordering window depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings {
     pub(super) snd_una: u64,
     pub(super) snd_max: u64,
     pub(super) in_recovery: bool,
-    /// At least `dupthresh` segments are reported.
+    /// Whether at least `dupthresh` segments are reported.
     pub(super) many_sacked: bool,
     pub(super) srtt: Option<SimTime>,
 }
 
 impl Rack {
-    /// `handshake_rtt` is the round trip of the handshake, if it was measured.
+    /// Creates the state of RACK; `handshake_rtt` is the RTT of the handshake, if it was measured.
     pub(super) fn new(handshake_rtt: Option<SimTime>) -> Self {
         Self {
             newest: None,
@@ -53,30 +53,30 @@ impl Rack {
         }
     }
 
-    /// The shortest round trip seen.
+    /// Minimum RTT.
     pub(super) fn min_rtt(&self) -> Option<SimTime> {
         self.min_rtt
     }
 
-    /// Takes what an acknowledgement told, which came at `now` (section 6.2, steps 1 to 3).
+    /// Takes the new information of an acknowledgement that arrived at `now` (section 6.2, steps 1 to 3).
     pub(super) fn on_ack(&mut self, now: SimTime, news: &News) {
-        // Step 2; retransmissions that may be answered by the original were sorted out before.
+        // Step 2; arrivals that may be of the original were excluded before.
         if let Some(Arrival { sent_at, turn, .. }) = news.latest {
             let rtt = now.saturating_sub(sent_at);
             self.newest = self.newest.max(Some((sent_at, turn)));
             // Step 1.
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
-        // Step 2 sets the round trip for each arrival, whether or not it was sent last.
+        // Step 2 sets the RTT at each arrival, whether or not its segment was sent last.
         if let Some(last) = news.last {
             self.rtt = now.saturating_sub(last.sent_at);
         }
-        // Step 3: an original arrives after what was sent later.
+        // Step 3: reordering, since an original arrives after a later segment.
         self.reordering_seen |= news.lowest_original.is_some_and(|seq| seq + 1 < self.fack);
         self.fack = self.fack.max(news.highest.map_or(0, |seq| seq + 1));
     }
 
-    /// Takes a reported duplicate: the window was too short (section 6.2, step 4).
+    /// Takes a reported duplicate, which shows that the window was too short (section 6.2, step 4).
     pub(super) fn on_duplicate(&mut self, around: &Surroundings) {
         self.dsack_round = self.dsack_round.filter(|round| around.snd_una < *round);
         if self.dsack_round.is_none() {
@@ -86,7 +86,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended (section 6.2, step 4).
+    /// Takes the end of a recovery (section 6.2, step 4).
     pub(super) fn on_recovery_end(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -94,7 +94,7 @@ impl Rack {
         }
     }
 
-    /// How long a segment may be overtaken (section 6.2, step 4).
+    /// Reordering window: time for which a segment may be overtaken (section 6.2, step 4).
     fn reo_wnd(&self, around: &Surroundings) -> SimTime {
         if !self.reordering_seen && (around.in_recovery || around.many_sacked) {
             return SimTime::ZERO;
@@ -104,7 +104,7 @@ impl Rack {
         around.srtt.map_or(wnd, |srtt| wnd.min(srtt))
     }
 
-    /// How long before a timeout a segment must have been sent to be lost (section 6.3: `RACK.rtt + RACK.reo_wnd`).
+    /// Age at a timeout from which a segment is lost (section 6.3: `RACK.rtt + RACK.reo_wnd`).
     pub(super) fn lost_on_timeout(&self, around: &Surroundings, policy: RackPolicy) -> SimTime {
         if policy.timeout_allows_reordering {
             self.rtt.saturating_add(self.reo_wnd(around))
@@ -113,8 +113,8 @@ impl Rack {
         }
     }
 
-    /// The newest transmission that has arrived, and how long after its own transmission an older one is lost
-    /// (section 6.2, step 5: `RACK.rtt + RACK.reo_wnd`).
+    /// Latest transmission that has arrived, and the age from which an older one is lost (section 6.2, step 5:
+    /// `RACK.rtt + RACK.reo_wnd`).
     pub(super) fn lost_after(&self, around: &Surroundings) -> Option<((SimTime, u64), SimTime)> {
         Some((self.newest?, self.rtt.saturating_add(self.reo_wnd(around))))
     }
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// RFC 8985 section 6.2 step 4: a quarter of the shortest round trip of 40 ms, one more for each round with a duplicate,
+    /// RFC 8985 section 6.2 step 4: a quarter of the minimum RTT of 40 ms, one more for each round with a duplicate,
     /// for 16 recoveries after the last of them.
     #[test]
     fn the_window_of_a_duplicate_persists_for_sixteen_recoveries() {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(wnd(&rack), 20, "one round, one step");
         (0..15).for_each(|_| rack.on_recovery_end());
         assert_eq!(wnd(&rack), 20, "after 15");
-        // Another duplicate counts from anew.
+        // Another duplicate restarts the count.
         rack.on_duplicate(&around(10, 1000));
         assert_eq!(wnd(&rack), 30);
         (0..15).for_each(|_| rack.on_recovery_end());
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(wnd(&rack), 10, "after 16");
     }
 
-    /// RFC 8985 section 6.2 step 4: the window is at most the smoothed round trip.
+    /// RFC 8985 section 6.2 step 4: the window is at most the smoothed RTT.
     #[test]
     fn the_window_is_capped_by_the_smoothed_round_trip() {
         let mut rack = Rack { reordering_seen: true, ..Rack::new(Some(MS * 40)) };

@@ -1,4 +1,4 @@
-//! How the nodes of a mesh stand, and the routes between them.
+//! Positions of the nodes of a mesh, and routes between them.
 
 use super::{Arrangement, Mesh, RoutingWord, refused};
 use crate::error::ScenarioError;
@@ -9,7 +9,7 @@ use crossfade_core::{RunSeed, Stream};
 use crossfade_mac::{MeshError, Position, Routing, Topology};
 
 impl Mesh {
-    /// Where the nodes stand.
+    /// Positions of the nodes.
     pub(super) fn positions(&mut self, files: &Files<'_>) -> Result<Vec<Position>, ScenarioError> {
         let sizes = [
             ("hops", Arrangement::Chain, self.hops),
@@ -74,7 +74,7 @@ impl Mesh {
         arrangement.positions(&mut stream).map_err(refused)
     }
 
-    /// How packets find their way among so many nodes.
+    /// Routing among this number of nodes.
     pub(super) fn resolve_routing(&mut self, nodes: usize) -> Result<Routing, ScenarioError> {
         let is_chain = self.topology == Some(Arrangement::Chain);
         let usual = match (&self.routes, is_chain) {
@@ -104,7 +104,7 @@ impl Mesh {
     }
 }
 
-/// The stream that places the nodes of a random topology: not one of a run, they stand where they stand.
+/// Stream that places the nodes of a random topology; it is independent of the run, since positions are fixed.
 fn placement(seed: u64) -> Stream {
     RunSeed { seed, run: 0 }.stream("mac.topology")
 }

@@ -1,32 +1,32 @@
-//! How far acknowledgements run ahead of the bandwidth: what links do that aggregate (Linux's `bbr_update_ack_aggregation`,
-//! draft-ietf-ccwg-bbr section 5.5.9).
+//! Aggregation of acknowledgements: how far they run ahead of the estimated bandwidth (Linux's
+//! `bbr_update_ack_aggregation`, draft-ietf-ccwg-bbr section 5.5.9).
 
 use crate::congestion::RateSample;
 use crossfade_core::SimTime;
 
-/// The most that was acknowledged beyond `bandwidth x time`, in two buckets of rounds.
+/// Maximum of the segments acknowledged beyond `bandwidth x time`, in two buckets of rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     epoch: SimTime,
     epoch_acked: u64,
-    /// The most of this bucket and of the last.
+    /// Maximum excess of the current and of the previous bucket, in segments.
     extra: [u64; 2],
     rounds: u64,
 }
 
 impl Aggregation {
-    /// The most in excess lately, in segments.
+    /// Recent maximum excess, in segments.
     pub(super) fn extra_acked(&self) -> u64 {
         self.extra[0].max(self.extra[1])
     }
 
-    /// Acknowledgements begin anew after idle time.
+    /// Restarts the measurement after idle time.
     pub(super) fn restart(&mut self, now: SimTime) {
         (self.epoch, self.epoch_acked) = (now, 0);
     }
 
-    /// Takes an acknowledgement under an estimate of `bandwidth` segments a second; a bucket is `bucket` rounds, and
-    /// nothing counts beyond `cwnd`.
+    /// Takes an acknowledgement under an estimate of `bandwidth` segments per second; a bucket lasts `bucket` rounds,
+    /// and the excess is limited to `cwnd`.
     pub(super) fn update(
         &mut self,
         sample: &RateSample,
@@ -47,7 +47,7 @@ impl Aggregation {
         }
     }
 
-    /// How far acknowledgements are ahead now, at most `cwnd`.
+    /// Current excess in segments, at most `cwnd`.
     pub(super) fn excess(&mut self, sample: &RateSample, bandwidth: f64, cwnd: u64) -> Option<u64> {
         if sample.newly_acked == 0 || sample.rate.is_none() {
             return None;
@@ -55,7 +55,7 @@ impl Aggregation {
         let elapsed = sample.now.saturating_sub(self.epoch);
         let mut expected = (bandwidth * elapsed.as_secs_f64()) as u64;
         if self.epoch_acked <= expected {
-            // Acknowledgements are no faster than expected.
+            // Acknowledgements are no faster than expected: start a new measurement.
             (self.epoch, self.epoch_acked, expected) = (sample.now, 0, 0);
         }
         self.epoch_acked += sample.newly_acked;
@@ -67,7 +67,7 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    /// 50 acknowledgements at once every 60 ms, 833 segments a second.
+    /// 50 acknowledgements at once every 60 ms, which is 833 segments per second.
     #[test]
     fn what_waited_60_ms_is_50_segments_ahead() {
         let mut aggregation = Aggregation::default();
@@ -79,7 +79,7 @@ mod tests {
             }
             assert!((49..=51).contains(&aggregation.extra_acked()), "{}", aggregation.extra_acked());
         }
-        // Smooth acknowledgements: forgotten after five to ten rounds.
+        // Smooth acknowledgements: the excess is forgotten after five to ten rounds.
         for ack in 1..=1000_u64 {
             let now = SimTime::from_millis(60 * 20) + SimTime::from_micros(1200 * ack);
             let sample = RateSample { now, newly_acked: 1, rate: Some(800.0), ..Default::default() };

@@ -1,23 +1,23 @@
-//! What losses teach: bounds of the bandwidth and of what is under way (draft-ietf-ccwg-bbr section 5.5.10).
+//! Bounds of the bandwidth and of the segments in flight that follow from losses (draft-ietf-ccwg-bbr section 5.5.10).
 
 use crate::congestion::RateSample;
 
-/// How much is too much (section 2.5).
+/// Loss thresholds and reductions (section 2.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LossRules {
-    /// More lost than this share of what is under way.
+    /// Share of the segments in flight beyond which losses are excessive.
     threshold: f64,
-    /// A bound falls to this at most in a round.
+    /// Factor by which a bound falls in a round, at most.
     pub(super) beta: f64,
-    /// Left for others while cruising.
+    /// Share of the long-term bound left to other flows while cruising.
     headroom: f64,
-    /// All of it in whole segments.
+    /// Whether all results are rounded to whole segments.
     is_whole: bool,
 }
 
 impl LossRules {
     pub(super) const DRAFT: Self = Self { threshold: 0.02, beta: 0.7, headroom: 0.15, is_whole: false };
-    /// In 1/256, rounded down: 2 %, a cut of 30 % and 15 %.
+    /// Linux's values in 1/256, rounded down: 2 %, a cut of 30 %, and 15 % headroom.
     pub(super) const LINUX: Self =
         Self { threshold: 5.0 / 256.0, beta: 180.0 / 256.0, headroom: 38.0 / 256.0, is_whole: true };
 
@@ -25,18 +25,18 @@ impl LossRules {
         if self.is_whole { segments.floor() } else { segments }
     }
 
-    /// Whether `lost` of `in_flight` segments are too many. In whole segments two of a hundred are.
+    /// Whether `lost` of `in_flight` segments exceed the loss threshold. In whole segments, two of a hundred do.
     pub(super) fn is_too_much(self, lost: u64, in_flight: u64) -> bool {
         lost as f64 > self.down(self.threshold * in_flight as f64)
     }
 
-    /// What a bound falls to at most, in segments.
+    /// Lowest value to which a bound of `segments` may fall, in segments.
     pub(super) fn cut(self, segments: f64) -> f64 {
         self.down(self.beta * segments)
     }
 
-    /// How much was under way when the losses became too many: `in_flight` as the last of `lost` left, itself included
-    /// (`BBRInflightAtLoss`).
+    /// Segments in flight at the moment when the losses exceeded the threshold: `in_flight` at the departure of the
+    /// last of `lost`, itself included (`BBRInflightAtLoss`).
     pub(super) fn inflight_at_loss(self, in_flight: u64, lost: u64) -> f64 {
         let (prev, lost_prev) = (in_flight as f64 - 1.0, lost as f64 - 1.0);
         if self.is_whole {
@@ -47,7 +47,7 @@ impl LossRules {
     }
 }
 
-/// The bounds, and the signals that they follow from.
+/// Short-term and long-term bounds, and the signals from which they follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) losses: LossRules,
@@ -60,14 +60,15 @@ pub(super) struct Bounds {
     loss_round_at: u64,
     is_loss_round: bool,
     pub(super) delivered: u64,
-    /// How fast the long-term bound rises: rounds of it, what was acknowledged since the last step, and what a step needs.
+    /// Growth of the long-term bound: number of rounds of growth, segments acknowledged since the last step, and
+    /// segments per step.
     up_rounds: u32,
     up_acks: f64,
     up_count: f64,
 }
 
 impl Bounds {
-    /// Bounds of a connection that begins.
+    /// Bounds of a new connection.
     pub(super) fn new(losses: LossRules) -> Self {
         Self {
             losses,
@@ -86,7 +87,7 @@ impl Bounds {
         }
     }
 
-    /// Takes an acknowledgement; returns whether a round of losses ends with it (`BBRUpdateLatestDeliverySignals`).
+    /// Takes an acknowledgement; returns whether it ends a round with losses (`BBRUpdateLatestDeliverySignals`).
     pub(super) fn note_delivery(&mut self, sample: &RateSample) -> bool {
         self.is_loss_round = false;
         self.delivered = sample.delivered;
@@ -100,7 +101,7 @@ impl Bounds {
         self.is_loss_round
     }
 
-    /// The signals of the next round begin (`BBRAdvanceLatestDeliverySignals`).
+    /// Starts the signals of the next round (`BBRAdvanceLatestDeliverySignals`).
     pub(super) fn advance(&mut self, sample: &RateSample) {
         if self.is_loss_round
             && let Some(prior_delivered) = sample.prior_delivered
@@ -110,7 +111,7 @@ impl Bounds {
         }
     }
 
-    /// A segment was lost: the round that this is of begins with the first.
+    /// Records a loss; the first one starts a loss round.
     pub(super) fn note_loss(&mut self) {
         if !self.loss_in_round {
             self.loss_round_at = self.delivered;
@@ -118,8 +119,8 @@ impl Bounds {
         self.loss_in_round = true;
     }
 
-    /// A round is over: with losses in it the short-term bounds fall, unless the control probes
-    /// (`BBRAdaptLowerBoundsFromCongestion`); that of what is under way also if marks leave a part of it.
+    /// Ends a round: losses in it lower the short-term bounds, unless the control probes for bandwidth
+    /// (`BBRAdaptLowerBoundsFromCongestion`). Marks also lower the bound of the segments in flight.
     pub(super) fn end_loss_round(&mut self, may_fall: bool, max_bw: f64, cwnd: f64, by_marks: Option<f64>) {
         let inflight = if self.inflight_shortterm.is_finite() { self.inflight_shortterm } else { cwnd };
         if std::mem::take(&mut self.loss_in_round) && may_fall {
@@ -141,14 +142,14 @@ impl Bounds {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// The losses were none: no bound is below what it was.
+    /// Raises every bound to at least its value in `before`, after losses that proved spurious.
     pub(super) fn raise_to(&mut self, before: &Self) {
         self.bw_shortterm = self.bw_shortterm.max(before.bw_shortterm);
         self.inflight_shortterm = self.inflight_shortterm.max(before.inflight_shortterm);
         self.inflight_longterm = self.inflight_longterm.max(before.inflight_longterm);
     }
 
-    /// The long-term bound, less what is left for others.
+    /// Long-term bound less the headroom for other flows.
     pub(super) fn with_headroom(&self) -> f64 {
         let longterm = self.inflight_longterm;
         if !longterm.is_finite() {
@@ -162,20 +163,20 @@ impl Bounds {
         self.up_count = f64::INFINITY;
     }
 
-    /// As after so many rounds of rising.
+    /// Starts the growth of the long-term bound as if it had grown for `rounds` rounds.
     pub(super) fn start_rising(&mut self, rounds: u32) {
         (self.up_rounds, self.up_acks) = (rounds.min(30), 0.0);
     }
 
-    /// In the next round the bound rises by twice as much (`BBRRaiseInflightLongtermSlope`).
+    /// Doubles the growth of the long-term bound for the next round (`BBRRaiseInflightLongtermSlope`).
     pub(super) fn raise_slope(&mut self, cwnd: f64) {
         let growth = (1_u64 << self.up_rounds) as f64;
         self.up_rounds = (self.up_rounds + 1).min(30);
         self.up_count = (cwnd / growth).max(1.0);
     }
 
-    /// An acknowledgement without excess loss: the long-term bound is no less than what was under way, and `rises` where the
-    /// window was held there.
+    /// Takes an acknowledgement without excessive loss: the long-term bound becomes at least the segments in flight,
+    /// and grows if `rises` and the window was limited by it.
     pub(super) fn note_no_excess(&mut self, sample: &RateSample, rises: bool, cwnd: f64, round: bool) {
         if !self.inflight_longterm.is_finite() {
             return;
@@ -200,7 +201,7 @@ impl Bounds {
 mod tests {
     use super::*;
 
-    /// 100 under way with a window of 110, three lost: the draft's derivation.
+    /// 100 in flight with a window of 110, three lost: the draft's derivation.
     #[test]
     fn the_bound_is_where_two_percent_were_lost() {
         let at_loss = LossRules::DRAFT.inflight_at_loss(100, 3);
@@ -249,7 +250,8 @@ mod tests {
         assert_eq!(bounds.bw_shortterm, f64::INFINITY);
     }
 
-    /// Marks leave 171/256 of what is under way and the bandwidth alone; with losses in the same round the lower bound counts.
+    /// Marks leave 171/256 of the segments in flight and do not change the bandwidth; with losses in the same round the
+    /// lower bound counts.
     #[test]
     fn marks_lower_what_is_under_way() {
         let mut bounds = Bounds::new(LossRules::LINUX);
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(too_much(linux, 2), [true, true, true, true, false]);
         assert_eq!(too_much(LossRules::DRAFT, 1), [true, false, false, false, false]);
         assert_eq!(too_much(LossRules::DRAFT, 2), [true, true, true, false, false]);
-        // ceil(99 x 5/256) = 2: the second loss is on the edge; with a third the others were too many already.
+        // ceil(99 x 5/256) = 2: the second loss is at the limit; with a third the earlier losses exceeded it already.
         assert_eq!([2, 3].map(|lost| linux.inflight_at_loss(100, lost)), [100.0, 99.0]);
         assert_eq!(linux.cut(101.0), 71.0);
         let bounds = Bounds { inflight_longterm: 100.0, ..Bounds::new(linux) };

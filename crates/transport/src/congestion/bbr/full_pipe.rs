@@ -1,16 +1,16 @@
-//! Whether the pipe is full: rates that no longer grow (draft-ietf-ccwg-bbr section 5.3.1.2).
+//! Detection of a full pipe: the delivery rate no longer grows (draft-ietf-ccwg-bbr section 5.3.1.2).
 
 use crate::congestion::RateSample;
 
 const GROWTH: f64 = 1.25;
 const ROUNDS: u32 = 3;
 
-/// The rate of a round that others are compared with.
+/// Rate of an earlier round with which later rates are compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
     base: f64,
     rounds: u32,
-    /// Three rounds without growth since the last restart, and ever.
+    /// Whether three rounds passed without growth since the last restart (`now`), or at any time.
     pub(super) now: bool,
     pub(super) reached: bool,
 }
@@ -20,19 +20,19 @@ impl FullPipe {
         *self = Self { base, reached: self.reached, ..Self::default() };
     }
 
-    /// The next rate is growth, whatever it is.
+    /// Makes the next rate count as growth, whatever its value.
     pub(super) fn forget_base(&mut self) {
         self.base = 0.0;
     }
 
-    /// The first acknowledgement of a round.
+    /// Takes the first acknowledgement of a round.
     pub(super) fn update(&mut self, sample: &RateSample) {
         if let Some(rate) = sample.rate.filter(|_| !sample.app_limited) {
             self.compare(rate);
         }
     }
 
-    /// Any acknowledgement: growth counts at once, its lack once a round.
+    /// Takes any acknowledgement: growth counts at once, missing growth once per round.
     pub(super) fn update_always(&mut self, sample: &RateSample, round_starts: bool) {
         let Some(rate) = sample.rate.filter(|_| !sample.app_limited) else { return };
         if round_starts || rate >= GROWTH * self.base {
@@ -40,7 +40,7 @@ impl FullPipe {
         }
     }
 
-    /// The rate of a round.
+    /// Compares the rate of a round with the reference rate.
     pub(super) fn compare(&mut self, rate: f64) {
         if self.now {
             return;
@@ -65,7 +65,7 @@ mod tests {
         let mut full = Vec::new();
         for rate in [100.0, 130.0, 135.0, 140.0, 141.0] {
             pipe.update(&RateSample { rate: Some(rate), ..RateSample::default() });
-            // What the application limits does not count.
+            // Application-limited samples do not count.
             pipe.update(&RateSample { rate: Some(1.0), app_limited: true, ..RateSample::default() });
             full.push(pipe.now);
         }
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!((pipe.now, pipe.reached), (false, true));
     }
 
-    /// Linux: a rate of 130 in the middle of a round begins the count anew.
+    /// Linux: a rate of 130 in the middle of a round restarts the count.
     #[test]
     fn growth_within_a_round_counts_if_it_is_looked_for() {
         let (mut first, mut always) = (FullPipe::default(), FullPipe::default());

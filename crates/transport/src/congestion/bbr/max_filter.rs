@@ -1,7 +1,7 @@
-//! The largest of what was seen in the last so many rounds (Linux's `lib/win_minmax.c`, by K. Nichols).
+//! Maximum over a window of rounds (Linux's `lib/win_minmax.c`, by K. Nichols).
 
-/// Keeps the best, second and third best of a window, with the rounds they come from: enough for a maximum that is right
-/// where samples come often, in constant space.
+/// The best, second and third best values of a window, with the rounds they come from. With frequent samples this gives
+/// the maximum in constant space.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MaxFilter {
     /// Round and value, best first.
@@ -13,7 +13,7 @@ impl MaxFilter {
         self.best[0].1
     }
 
-    /// `value` was seen in `round`; what is older than `window` rounds is forgotten.
+    /// Takes `value`, seen in `round`; values older than `window` rounds are dropped.
     pub(super) fn update(&mut self, window: u64, round: u64, value: f64) {
         let seen = (round, value);
         if value >= self.best[0].1 || round - self.best[2].0 > window {
@@ -55,7 +55,7 @@ mod tests {
             filter.update(10, round, value);
         }
         assert_eq!(filter.max(), 266.0);
-        // Round 5 leaves the window of ten with round 16.
+        // Round 5 leaves the window of ten rounds at round 16.
         for round in 11..16 {
             filter.update(10, round, 200.0);
             assert_eq!(filter.max(), 266.0, "round {round}");

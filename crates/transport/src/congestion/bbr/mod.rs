@@ -1,4 +1,4 @@
-//! BBR: a model of the path, its bandwidth and its round trip without queues, sets rate and window.
+//! BBR: sets pacing rate and window from a model of the path, its bandwidth and its RTT without queues.
 
 mod aggregation;
 mod bounds;
@@ -15,21 +15,21 @@ pub use v3::BbrV3;
 use super::RateSample;
 use crossfade_core::SimTime;
 
-/// Pacing stays so much below the estimate.
+/// Ratio of the pacing rate to the bandwidth estimate.
 const MARGIN: f64 = 0.99;
-/// After so long without a round trip as short as the estimate it is measured anew.
+/// Age of the minimum RTT after which it is measured again.
 const MIN_RTT_WINDOW: SimTime = SimTime::from_millis(10_000);
-/// What stands for a window before the connection knows: Linux's `TCP_INIT_CWND`.
+/// Window assumed before one is known, in segments: Linux's `TCP_INIT_CWND`.
 const INITIAL_CWND: u64 = 10;
 
-/// How many of `in_flight` segments will be in the network when the next leaves, at an estimate of `bandwidth`; `joins` leave with
-/// it (Linux's `bbr_packets_in_net_at_edt`).
+/// Number of `in_flight` segments that will still be in the network when the next one leaves, at an estimated
+/// `bandwidth`; `joins` segments leave with it (Linux's `bbr_packets_in_net_at_edt`).
 fn in_flight_at_departure(sample: &RateSample, in_flight: u64, joins: u64, bandwidth: f64) -> u64 {
     let wait = sample.departure.saturating_sub(sample.now).as_secs_f64();
     (in_flight + joins).saturating_sub((bandwidth * wait) as u64)
 }
 
-/// The round trip, in seconds, that the first pacing rate goes by: a millisecond where none is known.
+/// RTT in seconds for the first pacing rate; 1 ms if no RTT is known.
 fn first_rtt_s(srtt: Option<SimTime>) -> f64 {
     srtt.unwrap_or(SimTime::from_millis(1)).max(SimTime::from_micros(1)).as_secs_f64()
 }

@@ -1,21 +1,21 @@
-//! Token-bucket policers: a rate that is the same in two intervals full of losses is taken for theirs (Linux's
-//! `bbr_lt_bw_sampling`). Only in version 1.
+//! Detection of token-bucket policers: an equal delivery rate in two intervals with many losses is taken for the
+//! policer's rate (Linux's `bbr_lt_bw_sampling`). Version 1 only.
 
 use crate::congestion::RateSample;
 use crossfade_core::SimTime;
 
-/// Rounds of an interval: at least and at most.
+/// Minimum and maximum length of an interval, in rounds.
 const ROUNDS: (u64, u64) = (4, 16);
-/// Lost for each delivered, at least.
+/// Minimum ratio of lost to delivered segments in an interval.
 const LOSS: f64 = 50.0 / 256.0;
-/// Two rates agree within this share of the first.
+/// Relative difference below which two rates agree.
 const CLOSE: f64 = 1.0 / 8.0;
-/// Or within so many bit/s.
+/// Absolute difference below which two rates agree, in bit/s.
 const CLOSE_BPS: f64 = 4000.0;
-/// So many rounds the rate is used.
+/// Number of rounds for which the policer's rate is used.
 const USED: u64 = 48;
 
-/// The long-term sampling of the bandwidth.
+/// Long-term sampling of the bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     is_sampling: bool,
@@ -28,7 +28,7 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// The rate that a policer lets through, in segments a second, if there seems to be one.
+    /// Rate of the detected policer in segments per second; `None` if there is none.
     pub(super) fn bandwidth(&self) -> Option<f64> {
         self.is_used.then_some(self.bandwidth)
     }
@@ -43,7 +43,8 @@ impl Policer {
         self.begin_interval(sample);
     }
 
-    /// Takes an acknowledgement. Returns whether the rate has been used for long enough: time to probe again.
+    /// Takes an acknowledgement. Returns whether the policer's rate has been used long enough, so that the path is
+    /// probed again.
     pub(super) fn update(
         &mut self,
         sample: &RateSample,

@@ -1,16 +1,16 @@
-//! `ProbeRTT`: little is under way for a while, so that queues drain and the round trip without them can be measured.
+//! `ProbeRTT`: few segments in flight for a while, so queues drain and the RTT without them can be measured.
 
 use crate::congestion::RateSample;
 use crate::congestion::rounds::Rounds;
 use crossfade_core::SimTime;
 
-/// So long, and a round at least.
+/// Minimum duration of `ProbeRTT`; it also lasts at least one round.
 const LASTS: SimTime = SimTime::from_millis(200);
 
-/// When `ProbeRTT` may end.
+/// State of `ProbeRTT`: when it may end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// Once the flight is small.
+    /// Earliest end, known once the flight is small.
     until: Option<SimTime>,
     is_round_done: bool,
 }
@@ -21,7 +21,8 @@ impl ProbeRtt {
         self.until = None;
     }
 
-    /// An acknowledgement comes in it; the flight `is_small` or not yet. Returns whether there was a round of that.
+    /// Takes an acknowledgement in `ProbeRTT`; `is_small` tells whether the flight has shrunk. Returns whether a round
+    /// with a small flight has passed.
     pub(super) fn update(&mut self, sample: &RateSample, is_small: bool, rounds: &mut Rounds) -> bool {
         if self.until.is_some() {
             self.is_round_done |= rounds.starts;
@@ -34,7 +35,7 @@ impl ProbeRtt {
         false
     }
 
-    /// Whether its time is over.
+    /// Whether `ProbeRTT` has lasted long enough.
     pub(super) fn is_over(&self, now: SimTime) -> bool {
         self.until.is_some_and(|until| now > until)
     }

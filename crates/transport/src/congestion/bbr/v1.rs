@@ -1,5 +1,5 @@
-//! BBR version 1 as Linux has it (`net/ipv4/tcp_bbr.c`; Cardwell et al., "BBR: congestion-based congestion control", Queue
-//! 14(5), 2016). Gains are in 1/256 there; windows are whole segments.
+//! BBR version 1 as in Linux (`net/ipv4/tcp_bbr.c`; Cardwell et al., "BBR: congestion-based congestion control", Queue
+//! 14(5), 2016). Like Linux, it uses gains in 1/256 and windows of whole segments.
 
 use super::aggregation::Aggregation;
 use super::full_pipe::FullPipe;
@@ -15,23 +15,23 @@ use crate::congestion::{
 use crossfade_core::{RunSeed, SimTime, Stream};
 use rand::RngExt;
 
-/// 2/ln 2: doubles the delivery rate each round (2885/1000 + 1/256).
+/// Gain of Startup, 2/ln 2, which doubles the delivery rate each round (2885/1000 + 1/256).
 const HIGH_GAIN: f64 = 739.0 / 256.0;
-/// 1000/2885: drains what Startup has queued.
+/// Pacing gain of Drain, 1000/2885, which empties the queue that Startup has built.
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
-/// The gains of `ProbeBW`, a round trip each.
+/// Pacing gains of `ProbeBW`, one RTT each.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The window in `ProbeBW`, in bandwidth-delay products.
+/// Window in `ProbeBW`, in bandwidth-delay products.
 const CWND_GAIN: f64 = 2.0;
-/// Rounds that the bandwidth filter remembers.
+/// Length of the bandwidth filter, in rounds.
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// The least window, and that of `ProbeRTT`.
+/// Minimum window and window of `ProbeRTT`, in segments.
 const LEAST_CWND: u64 = 4;
-/// Rounds of a bucket of the aggregation filter.
+/// Length of a bucket of the aggregation filter, in rounds.
 const AGGREGATION_ROUNDS: u64 = 5;
-/// Below this rate a single segment leaves at a time.
+/// Pacing rate in bit/s below which segments leave one at a time.
 const LEAST_TSO_BPS: f64 = 1.2e6;
-/// No network holds so many: what is added to them does not wrap, whatever rates and round trips are said to be.
+/// Upper limit of windows in segments, beyond any network, so additions do not overflow at any rate and RTT.
 const MOST_SEGMENTS: f64 = 1e18;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub struct BbrV1 {
     config: BbrConfig,
-    /// Segments that leave back to back, if that is given.
+    /// Number of segments that leave back to back, if configured.
     quantum: Option<u64>,
     random: Stream,
     state: State,
@@ -79,8 +79,8 @@ struct Gains {
 }
 
 impl BbrV1 {
-    /// A connection that begins with a window of `cwnd` segments. `quantum` segments leave back to back, or a millisecond's
-    /// worth as in Linux; targets of the window contain three quanta.
+    /// Creates the control of a new connection with a window of `cwnd` segments. `quantum` segments leave back to back;
+    /// `None`: as many as leave in a millisecond, as in Linux. Window targets include three quanta.
     pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
         let mut control = Self {
             config,
@@ -112,25 +112,26 @@ impl BbrV1 {
         control
     }
 
-    /// The estimate in use, in segments a second.
+    /// Bandwidth estimate in use, in segments per second.
     fn bandwidth(&self) -> f64 {
         self.policer.bandwidth().unwrap_or(self.bandwidth.max())
     }
 
-    /// `gain` bandwidth-delay products in whole segments.
+    /// `gain` bandwidth-delay products, in whole segments.
     fn bdp(&self, bandwidth: f64, gain: f64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_CWND };
         (gain * bandwidth * min_rtt.as_secs_f64()).ceil().min(MOST_SEGMENTS) as u64
     }
 
-    /// Segments that leave back to back (`bbr_tso_segs_goal`).
+    /// Number of segments that leave back to back (`bbr_tso_segs_goal`).
     fn quantum(&self) -> u64 {
         let least = if self.pacing_rate * f64::from(self.config.mss) * 8.0 < LEAST_TSO_BPS { 1 } else { 2 };
         let usual = ((self.pacing_rate / 1024.0) as u64).clamp(least, 0x7f);
         self.quantum.unwrap_or(usual)
     }
 
-    /// What a target of `segments` needs beside: three quanta, an even number, and in the probing phase two more.
+    /// Target of `segments` plus Linux's allowance: three quanta, rounded up to an even number, and two more in the
+    /// probing phase.
     fn with_allowance(&self, segments: u64) -> u64 {
         let even = (segments + 3 * self.quantum()).next_multiple_of(2);
         even + if self.state == State::ProbeBw && self.cycle == 0 { 2 } else { 0 }
@@ -140,7 +141,7 @@ impl BbrV1 {
         self.with_allowance(self.bdp(self.bandwidth.max(), gain))
     }
 
-    /// What will be in the network when the next segment leaves (`bbr_packets_in_net_at_edt`).
+    /// Segments in the network when the next one leaves (`bbr_packets_in_net_at_edt`).
     fn in_flight_at_departure(&self, sample: &RateSample, in_flight: u64) -> u64 {
         let joins = if self.gains.pacing > 1.0 { self.quantum() } else { 0 };
         in_flight_at_departure(sample, in_flight, joins, self.bandwidth())
@@ -183,7 +184,7 @@ impl BbrV1 {
 
     fn begin_probe_bw(&mut self, now: SimTime) {
         self.state = State::ProbeBw;
-        // Any phase but the draining one comes first: this is the one before it.
+        // A random phase except the draining one comes first; the index is of the phase before it.
         self.cycle = 7 - self.random.random_range(0..7);
         self.advance_cycle(now);
     }
@@ -275,7 +276,7 @@ impl BbrV1 {
         self.gains = Gains { pacing, cwnd };
     }
 
-    /// In recovery, `cwnd` is at least what there was; before it, it is that.
+    /// Saves the window: in recovery the larger of `cwnd` and the saved one, otherwise `cwnd`.
     fn save_cwnd(&mut self) {
         self.prior_cwnd = if self.phase == Phase::Open && self.state != State::ProbeRtt {
             self.cwnd
@@ -284,7 +285,7 @@ impl BbrV1 {
         };
     }
 
-    /// The excess of aggregated acknowledgements that the window allows for.
+    /// Excess of aggregated acknowledgements that the window allows for, in segments.
     fn aggregation_allowance(&self) -> u64 {
         if !self.full_pipe.reached {
             return 0;
@@ -293,7 +294,8 @@ impl BbrV1 {
         self.aggregation.extra_acked().min(cap.unwrap_or(u64::MAX))
     }
 
-    /// In recovery: a round of packet conservation, then growth; returns whether the window is set.
+    /// Sets the window in recovery: one round of packet conservation, then growth. Returns whether it has set the
+    /// window.
     fn set_cwnd_in_recovery(&mut self, sample: &RateSample) -> bool {
         if sample.newly_lost > 0 {
             self.cwnd = self.cwnd.saturating_sub(sample.newly_lost).max(1);
@@ -372,7 +374,7 @@ impl CongestionControl for BbrV1 {
 
     fn on_send(&mut self, send: &SendEvent) {
         if !self.has_seen_rtt && send.srtt.is_some() {
-            // That of the handshake counts.
+            // The handshake's RTT counts as a sample.
             self.min_rtt = self.min_rtt.or(send.srtt);
             self.pace_by_rtt(send.srtt);
         }

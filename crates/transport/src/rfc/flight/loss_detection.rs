@@ -1,12 +1,12 @@
-//! Which segments are taken for lost: by what was reported above them (RFC 6675 section 4, `IsLost`), by what was sent
-//! later and has arrived (RFC 8985), or by a timeout; and which of them are still to be repeated.
+//! Loss detection: by reports of higher segments (RFC 6675 section 4, `IsLost`), by later transmissions that have
+//! arrived (RFC 8985), or by a timeout; and the choice of the lost segment to retransmit next.
 
 use super::{Fate, Flight};
 use crossfade_core::SimTime;
 use std::cmp::Reverse;
 
 impl Flight {
-    /// Marks what RFC 6675's `IsLost` finds: not reported, with `dupthresh` segments above it that were.
+    /// Marks segments as lost by RFC 6675's `IsLost`: not reported, with `dupthresh` reported segments above them.
     #[inline]
     pub(in crate::rfc) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) {
         if self.sacked_above >= dupthresh {
@@ -25,7 +25,7 @@ impl Flight {
             match fate {
                 Fate::Sacked => self.sacked_above -= 1,
                 Fate::InFlight => self.mark_lost(seq),
-                // The original is gone, the retransmission may be under way.
+                // The original is lost, the retransmission may be in flight.
                 Fate::Doubled => self.set_fate(seq, Fate::Repeated),
                 Fate::Lost | Fate::Repeated => {}
             }
@@ -33,7 +33,7 @@ impl Flight {
         }
     }
 
-    /// A segment under way is gone, and its retransmission if there is one.
+    /// Marks a segment in flight as lost, with its retransmission if there is one.
     pub(in crate::rfc) fn mark_lost(&mut self, seq: u64) {
         if let Some(fate) = self.fate(seq).filter(|fate| !matches!(fate, Fate::Lost | Fate::Sacked)) {
             self.lost_repetitions += u64::from(fate != Fate::InFlight);
@@ -50,7 +50,7 @@ impl Flight {
         }
     }
 
-    /// Everything not reported is gone (after a timeout).
+    /// Marks all unreported segments as lost, after a timeout.
     pub(in crate::rfc) fn mark_all_lost(&mut self) {
         self.lost.clear();
         for seq in self.snd_una..self.snd_max() {
@@ -65,7 +65,7 @@ impl Flight {
         }
     }
 
-    /// After a timeout: the oldest and what was sent at least `wait` ago is gone (RFC 8985 section 6.3).
+    /// Marks the oldest segment, and those sent at least `wait` ago, as lost after a timeout (RFC 8985 section 6.3).
     pub(in crate::rfc) fn mark_lost_by_age(&mut self, wait: SimTime, now: SimTime) {
         for seq in self.snd_una..self.snd_max() {
             let is_old = self.record(seq).is_some_and(|record| record.sent_at.saturating_add(wait) <= now);
@@ -75,13 +75,13 @@ impl Flight {
         }
     }
 
-    /// Nothing was lost after all: what was taken for lost is under way.
+    /// Returns all lost segments to the flight, because the losses proved spurious.
     pub(in crate::rfc) fn unmark_lost(&mut self) {
         while let Some(seq) = self.next_lost() {
             self.lost.pop();
             self.set_fate(seq, Fate::InFlight);
         }
-        // What is reported from now on is judged anew.
+        // Later reports are judged anew.
         (self.lost_below, self.sacked_above) = (self.snd_una, self.sacked);
         self.sort_times();
     }
@@ -127,7 +127,7 @@ impl Flight {
         deadline
     }
 
-    /// The lowest segment that is lost and not yet repeated.
+    /// Lowest segment that is lost and not yet retransmitted.
     #[inline]
     pub(in crate::rfc) fn next_lost(&mut self) -> Option<u64> {
         if self.lost.is_empty() { None } else { self.next_listed_as_lost() }
@@ -144,7 +144,7 @@ impl Flight {
         None
     }
 
-    /// Whether a segment is lost, repeated or not.
+    /// Whether any segment is lost, retransmitted or not.
     pub(in crate::rfc) fn is_repairing(&self) -> bool {
         self.records.iter().any(|record| matches!(record.fate, Fate::Lost | Fate::Repeated))
     }
@@ -163,7 +163,7 @@ mod tests {
         let news = ack(&mut flight, 0, &[(3, 4)]);
         let newest = news.latest.map(|arrival| (arrival.sent_at, arrival.turn)).unwrap();
         assert_eq!(newest, (at(3), 4));
-        // At 11 what was sent 10 before is lost, at 12 what was sent last before 3 will be.
+        // At 11 the segment sent 10 earlier is lost; at 12 the last one sent before 3 will be.
         assert_eq!(flight.mark_lost_by_time(newest, at(10), at(11)), Some(at(12)));
         let fates: Vec<_> = (0..6).map(|seq| flight.fate(seq).unwrap()).collect();
         assert_eq!(fates, [Lost, Lost, InFlight, Sacked, InFlight, InFlight]);
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!((flight.pipe(), flight.next_lost()), (5, None));
     }
 
-    /// Two acknowledgements that come at the same time: the first lets out new data, the second a retransmission. When the
-    /// data have arrived, the retransmission left later and is not lost; what left before them is.
+    /// Two acknowledgements at one instant: the first releases new data, the second a retransmission. When the data has
+    /// arrived, the retransmission left later and is not lost; segments sent before the data are.
     #[test]
     fn a_retransmission_is_not_lost_by_data_that_left_before_it_at_the_same_time() {
         let at = SimTime::from_nanos;
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(newest, (at(20), 8));
         assert_eq!(flight.mark_lost_by_time(newest, at(10), at(30)), None);
         assert_eq!((flight.fate(0), flight.fate(1)), (Some(Lost), Some(Fate::Repeated)));
-        // And so it stays when all is put into the order of time anew.
+        // The result also holds after all transmissions are sorted by time again.
         flight.on_sent(0, at(40));
         flight.unmark_lost();
         assert_eq!(flight.mark_lost_by_time(newest, at(10), at(50)), None);

@@ -1,8 +1,7 @@
-//! What was sent and not yet acknowledged, segment by segment: the scoreboard of RFC 6675 and the transmission
-//! times of RFC 8985.
+//! Unacknowledged segments, one by one: the scoreboard of RFC 6675 and the transmission times of RFC 8985.
 //!
-//! Every operation is amortised O(1) or O(log n) in the window. Blocks that were reported before are skipped by
-//! pointers to the next segment not yet reported (union-find), losses to be repaired wait in a heap.
+//! Every operation is amortised O(1) or O(log n) in the window. Blocks reported earlier are skipped by pointers to the
+//! next unreported segment (union-find); losses to be retransmitted wait in a heap.
 
 mod loss_detection;
 
@@ -13,16 +12,17 @@ use crossfade_core::SimTime;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What the sender believes of a segment; in brackets what it adds to the pipe (RFC 6675 section 4, `SetPipe`).
+/// State of a segment as the sender believes it; brackets give its contribution to the pipe (RFC 6675 section 4,
+/// `SetPipe`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Under way \[1\].
+    /// In flight \[1\].
     InFlight,
-    /// Gone, not yet repeated \[0\].
+    /// Lost, not yet retransmitted \[0\].
     Lost,
-    /// Gone, its retransmission is under way \[1\].
+    /// Lost, its retransmission is in flight \[1\].
     Repeated,
-    /// Repeated although perhaps not gone: both are under way \[2\].
+    /// Retransmitted although perhaps not lost: both copies are in flight \[2\].
     Doubled,
     /// Arrived beyond a hole \[0\].
     Sacked,
@@ -42,11 +42,12 @@ impl Fate {
 struct Record {
     fate: Fate,
     ever_repeated: bool,
-    /// When it was last sent.
+    /// Time of the last transmission.
     sent_at: SimTime,
-    /// The number of that transmission.
+    /// Number of the last transmission among all of the connection.
     turn: u64,
-    /// No segment from this one up to here, exclusive, is missing: this one itself unless it is `Sacked`.
+    /// Next unreported segment, or a lower bound for it: all from this one up to it, exclusive, are `Sacked`. Equals
+    /// this segment unless it is `Sacked`.
     next_unsacked: u64,
 }
 
@@ -56,29 +57,29 @@ pub(super) struct Flight {
     records: VecDeque<Record>,
     pipe: u64,
     sacked: u64,
-    /// One past the highest segment reported.
+    /// One past the highest reported segment.
     highest_sacked: u64,
-    /// Every segment below this has `dupthresh` reported above it, or was reported.
+    /// Every segment below this number was reported, or has `dupthresh` reported segments above it.
     lost_below: u64,
-    /// How many of those at `lost_below` and above were reported.
+    /// Number of reported segments at or above `lost_below`.
     sacked_above: u64,
-    /// Lost and not yet repeated, lowest first; entries that are no longer so are skipped.
+    /// Lost segments to retransmit, lowest first; outdated entries are skipped.
     lost: BinaryHeap<Reverse<u64>>,
     lost_count: u64,
-    /// Retransmissions among the `lost_count` lost transmissions.
+    /// Number of retransmissions among the `lost_count` lost transmissions.
     lost_repetitions: u64,
-    /// How many transmissions there have been.
+    /// Number of transmissions so far.
     turns: u64,
-    /// Transmissions in the order of time, if that is of use; those that no longer matter are skipped.
+    /// Transmissions in the order of time, if needed; outdated entries are skipped.
     by_time: Option<VecDeque<(SimTime, u64)>>,
-    /// Room for those of them that are looked at again; empty in between.
+    /// Buffer for transmissions that are examined again; empty between calls.
     pending: Vec<(SimTime, u64)>,
-    /// The account of deliveries, if the congestion control asks for samples.
+    /// Delivery accounting, if congestion control asks for samples.
     pub(super) deliveries: Option<Box<Deliveries>>,
 }
 
 impl Flight {
-    /// Nothing is under way; `keeps_times` for RACK, `samples` for the account of deliveries.
+    /// Creates an empty flight; `keeps_times` is for RACK, `samples` for delivery accounting.
     pub(super) fn new(keeps_times: bool, samples: bool) -> Self {
         let deliveries = samples.then(Box::default);
         Self { by_time: keeps_times.then(VecDeque::new), deliveries, ..Self::default() }
@@ -98,27 +99,27 @@ impl Flight {
         self.records.len() as u64
     }
 
-    /// RFC 6675's pipe: how many segments are thought to be in the network.
+    /// RFC 6675's pipe: number of segments estimated to be in the network.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
-    /// How many segments have been found lost since the start.
+    /// Number of transmissions found lost since the start.
     pub(super) fn lost(&self) -> u64 {
         self.lost_count
     }
 
-    /// How many of these were retransmissions.
+    /// Number of retransmissions found lost since the start.
     pub(super) fn lost_repetitions(&self) -> u64 {
         self.lost_repetitions
     }
 
-    /// When the oldest segment was last sent.
+    /// Time of the oldest segment's last transmission.
     pub(super) fn oldest_sent_at(&self) -> Option<SimTime> {
         self.records.front().map(|record| record.sent_at)
     }
 
-    /// How many segments beyond `snd_una` were reported.
+    /// Number of reported segments beyond `snd_una`.
     pub(super) fn sacked(&self) -> u64 {
         self.sacked
     }
@@ -131,7 +132,7 @@ impl Flight {
         self.record(seq).map(|record| record.fate)
     }
 
-    /// Whether a segment under way was sent more than once.
+    /// Whether a segment in flight was sent more than once.
     pub(super) fn was_repeated(&self, seq: u64) -> bool {
         self.record(seq).is_some_and(|record| record.ever_repeated)
     }
@@ -142,7 +143,7 @@ impl Flight {
         record.fate = fate;
     }
 
-    /// A segment leaves: the next in order, or one that is repeated.
+    /// Records a transmission: of the next segment in order, or a retransmission.
     pub(super) fn on_sent(&mut self, seq: u64, now: SimTime) {
         self.turns += 1;
         let turn = self.turns;
@@ -162,7 +163,7 @@ impl Flight {
             match record.fate {
                 Fate::InFlight => self.set_fate(seq, Fate::Doubled),
                 Fate::Lost => self.set_fate(seq, Fate::Repeated),
-                // The pipe counts no third copy; what has arrived is not repeated.
+                // The pipe counts no third copy, and arrived segments are not retransmitted.
                 Fate::Repeated | Fate::Doubled | Fate::Sacked => {}
             }
         }
@@ -174,7 +175,7 @@ impl Flight {
         }
     }
 
-    /// Takes what an acknowledgement says. Nothing beyond `snd_max` may be acknowledged.
+    /// Applies an acknowledgement, which may not exceed `snd_max`.
     pub(super) fn on_ack(&mut self, next_expected: u64, sack: &SackBlocks, evidence: &Evidence) -> News {
         let mut news = News { duplicate: duplicate(next_expected, sack), ..News::default() };
         while self.snd_una < next_expected {
@@ -232,11 +233,11 @@ impl Flight {
         self.highest_sacked = self.highest_sacked.max(end);
     }
 
-    /// The lowest segment from `seq` on that was not reported.
+    /// Lowest unreported segment from `seq` on.
     fn next_unsacked(&mut self, seq: u64) -> u64 {
         let mut at = seq;
         while let Some(next) = self.record(at).map(|record| record.next_unsacked).filter(|next| *next != at) {
-            // Halving the path keeps later searches short.
+            // Path halving keeps later searches short.
             let beyond = self.record(next).map_or(next, |record| record.next_unsacked);
             self.records[(at - self.snd_una) as usize].next_unsacked = beyond;
             at = beyond;
@@ -244,7 +245,7 @@ impl Flight {
         at
     }
 
-    /// Puts everything under way into the order of time again: some of it was left out.
+    /// Sorts all transmissions in flight by time again, since some were left out.
     fn sort_times(&mut self) {
         let Some(by_time) = &mut self.by_time else { return };
         by_time.clear();
@@ -253,7 +254,7 @@ impl Flight {
         by_time.make_contiguous().sort_unstable_by_key(|(_, seq)| records[(seq - snd_una) as usize].turn);
     }
 
-    /// Forgets what was reported (RFC 2018 section 8).
+    /// Clears all reports (RFC 2018 section 8).
     pub(super) fn forget_sacked(&mut self) {
         for (record, seq) in self.records.iter_mut().zip(self.snd_una..) {
             record.next_unsacked = seq;
@@ -267,20 +268,20 @@ impl Flight {
         self.sort_times();
     }
 
-    /// The lowest segment from `from` on with reported segments above it, itself not reported (RFC 6675 section
-    /// 4, `NextSeg` rule 3).
+    /// Lowest unreported segment from `from` on that has reported segments above it (RFC 6675 section 4, `NextSeg` rule
+    /// 3).
     pub(super) fn next_hole(&mut self, from: u64) -> Option<u64> {
         let seq = self.next_unsacked(from.max(self.snd_una));
         (seq < self.highest_sacked).then_some(seq)
     }
 
-    /// The highest segment not reported.
+    /// Highest unreported segment.
     pub(super) fn highest_unsacked(&self) -> Option<u64> {
         let at = self.records.iter().rposition(|record| record.fate != Fate::Sacked)?;
         Some(self.snd_una + at as u64)
     }
 
-    /// Drops transmissions from the front of the order of time that no longer matter.
+    /// Removes outdated transmissions from the front of the time order.
     fn forget_old_times(&mut self) {
         let Some(by_time) = &mut self.by_time else { return };
         while let Some(&(sent_at, seq)) = by_time.front() {
@@ -329,13 +330,13 @@ mod tests {
         ack(&mut flight, 1, &[(3, 4), (5, 7)]);
         assert_eq!((flight.size(), flight.sacked(), flight.pipe()), (9, 3, 6));
         flight.mark_lost_by_dupthresh(3);
-        // Above 1 and 2 three segments are reported, above 4 two.
+        // Three segments above 1 and 2 are reported, two above 4.
         assert_eq!((flight.fate(2), flight.fate(4)), (Some(Lost), Some(InFlight)));
         assert_eq!(flight.pipe(), 4);
         assert_eq!(flight.next_lost(), Some(1));
         flight.on_sent(1, NOW);
         assert_eq!((flight.next_lost(), flight.pipe()), (Some(2), 5));
-        // A retransmission of what is not known to be lost counts beside the original, until that is lost.
+        // A retransmission of a segment not known to be lost counts beside the original, until that is lost.
         flight.on_sent(4, NOW);
         assert_eq!(flight.pipe(), 6);
         ack(&mut flight, 1, &[(7, 8)]);
@@ -374,7 +375,7 @@ mod tests {
     }
 
     proptest! {
-        /// Counters and pointers agree with a set and a look at every segment.
+        /// Counters and pointers agree with a set and a scan of all segments.
         #[test]
         fn the_scoreboard_is_a_set(ops in prop::collection::vec(op(), 0..60), dupthresh in 1u64..5) {
             let mut flight = Flight::new(true, false);

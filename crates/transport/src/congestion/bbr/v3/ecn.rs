@@ -1,14 +1,15 @@
-//! What version 3 in Linux does about marks beside lowering its bounds (branch v3 of google/bbr:
+//! Reaction to ECN marks of version 3 in Linux, apart from its bounds (branch v3 of google/bbr:
 //! `bbr_check_ecn_too_high_in_startup`, `bbr_check_time_to_probe_bw`).
 
 use super::BbrV3;
 use crate::congestion::{Phase, RateSample};
 
 impl BbrV3 {
-    /// Takes the marks of an acknowledgement, which may have begun a round; two rounds of too many end Startup.
+    /// Takes the marks of an acknowledgement, which may have started a round; two rounds with too many marks end
+    /// Startup.
     pub(super) fn update_marks(&mut self, sample: &RateSample) {
         let Some(marks) = &mut self.marks else { return };
-        // The first acknowledgement is of the model a moment later.
+        // The model takes the first acknowledgement's RTT only later.
         let min_rtt = self.min_rtt.or(sample.rtt);
         let share = marks.update(sample, self.rounds.starts, min_rtt);
         if let Some(share) = share.filter(|_| !self.full_pipe.reached)
@@ -18,8 +19,8 @@ impl BbrV3 {
         }
     }
 
-    /// Where marks came and ceased in a cycle without losses a probe follows at once: its first round is to add half of the
-    /// long-term bound (`ecn_reprobe_gain`), a power of 2 whose exponent this is.
+    /// Slope of an early probe: if marks came and ceased in a cycle without losses, a probe follows at once whose first
+    /// round adds half of the long-term bound (`ecn_reprobe_gain`). The result is the exponent of the nearest power of 2.
     pub(super) fn reprobe(&self, phase: Phase) -> Option<u32> {
         self.marks.filter(|marks| marks.have_ceased(phase))?;
         let longterm = self.bounds.inflight_longterm.min(f64::from(u32::MAX)) as u64;
@@ -35,7 +36,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// Half of 80 is 40, which 2^5 comes near to; without a bound the probe is as steep as any.
+    /// Half of 80 is 40, for which 2^5 is the nearest power; without a bound the probe has the usual slope.
     #[test]
     fn a_probe_after_marks_begins_steeply() {
         let config = BbrConfig { ecn_max_rtt: Some(MS * 5), ..BbrConfig::linux_v3() };

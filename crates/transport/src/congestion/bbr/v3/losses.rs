@@ -1,18 +1,19 @@
-//! What losses do (section 5.5.10.2), and what happens where there were none (5.5.11).
+//! Reaction to losses (section 5.5.10.2), and its undo if they were spurious (section 5.5.11).
 
 use super::marks::Marks;
 use super::{BbrV3, Feedback, State};
 use crate::congestion::{LostSegment, Phase, RateSample};
 use crossfade_core::SimTime;
 
-/// Ranges lost in a round that end Startup (section 5.3.1.3); acknowledgements that show losses are counted, as Linux does.
+/// Number of losses in a round that ends Startup (section 5.3.1.3). As in Linux, acknowledgements that reveal losses
+/// are counted.
 const STARTUP_LOSSES: u32 = 6;
 
 impl BbrV3 {
-    /// Section 5.5.10.2 (`BBRHandleLostPacket`).
+    /// Takes a lost segment (section 5.5.10.2, `BBRHandleLostPacket`).
     pub(super) fn take_loss(&mut self, lost: &LostSegment) {
-        // The pseudo-code saves at each first loss of a round, and a probe that ends for losses begins one: the prose's "start of the
-        // episode" is meant.
+        // The draft's pseudo-code saves the state at each first loss of a round, including one that ends a probe. The
+        // prose's "start of the episode" is followed instead.
         if !std::mem::replace(&mut self.is_undo_saved, true) && !self.profile.is_linux {
             self.undo = (self.state, self.bounds);
         }
@@ -28,7 +29,8 @@ impl BbrV3 {
         }
     }
 
-    /// A tail loss probe has repaired a loss, as the kernel has it (`bbr_run_loss_probe_recovery`); the draft has nothing of it.
+    /// Takes a loss that a tail loss probe has repaired, as in the kernel (`bbr_run_loss_probe_recovery`); the draft
+    /// does not treat this case.
     pub(super) fn take_repaired_loss(&mut self, now: SimTime, app_limited: bool) {
         self.note_loss();
         let in_flight = self.bounds.inflight_latest + 1.0;
@@ -38,7 +40,7 @@ impl BbrV3 {
         }
     }
 
-    /// Startup ends for losses, too (section 5.3.1.3, prose only).
+    /// Ends Startup if a round had heavy losses (section 5.3.1.3, prose only).
     pub(super) fn look_for_heavy_loss(&mut self, sample: &RateSample) {
         let is_heavy = self.is_inflight_too_high(sample);
         if self.state == State::Startup
@@ -50,14 +52,15 @@ impl BbrV3 {
         }
     }
 
-    /// The queue is too long: what was delivered in a round, and a product at least, are the long-term bound.
+    /// Ends Startup because the queue is too long: the long-term bound becomes the delivery of a round, at least a
+    /// bandwidth-delay product.
     pub(super) fn end_startup_for_queue(&mut self) {
         self.full_pipe.reached = true;
         let bdp = if self.profile.is_linux { self.inflight(1.0) } else { self.bdp(self.max_bw(), 1.0) };
         self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
     }
 
-    /// Losses or marks say that too much was under way.
+    /// Whether losses or marks show that too many segments were in flight.
     pub(super) fn is_inflight_too_high(&self, sample: &RateSample) -> bool {
         self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight)
             || self.marks.is_some_and(|marks| marks.are_too_many(sample))
@@ -68,8 +71,8 @@ impl BbrV3 {
         self.marks.iter_mut().for_each(Marks::note_loss);
     }
 
-    /// What an undo gives back is what was as the recovery began. A timeout makes growth news, and what was in the window the
-    /// short-term bound.
+    /// Saves the state that an undo restores at the start of a recovery. A timeout restarts the detection of growth,
+    /// and sets the short-term bound to the former window.
     pub(super) fn on_phase_in_linux(&mut self, phase: Phase) {
         if phase != Phase::Open {
             self.undo = (self.state, self.bounds);
@@ -82,7 +85,7 @@ impl BbrV3 {
         }
     }
 
-    /// Section 5.5.11; Linux stays in its state.
+    /// Undoes the reaction to losses (section 5.5.11); Linux keeps its state.
     pub(super) fn take_back(&mut self) {
         let (state, bounds) = self.undo;
         self.bounds.loss_in_round = false;

@@ -1,43 +1,44 @@
-//! Marks of a queue that marks early and often, as version 3 in Linux takes them (branch v3 of google/bbr: `bbr_update_ecn_alpha`,
-//! `bbr_ecn_cut`). Shares are in 1/256, rounded down.
+//! ECN marks of queues that mark early and often, as in version 3 of Linux (branch v3 of google/bbr:
+//! `bbr_update_ecn_alpha`, `bbr_ecn_cut`). Shares are in 1/256, rounded down.
 
 use crate::congestion::{Phase, RateSample};
 use crossfade_core::SimTime;
 
 const UNIT: u64 = 256;
-/// The weight of the last round in the average, 1/16.
+/// Inverse weight of the last round in the average share (1/16).
 const GAIN: u64 = 16;
-/// What the average is multiplied with in a cut, 1/3.
+/// Factor of the average share in a reduction (1/3).
 const FACTOR: u64 = UNIT / 3;
-/// More than this share is too much.
+/// Share of marks beyond which there are too many.
 const THRESHOLD: u64 = UNIT / 2;
-/// Rounds of it in succession that end Startup.
+/// Number of consecutive rounds with too many marks that ends Startup.
 const STARTUP_ROUNDS: u32 = 2;
 
-/// What marks tell.
+/// Share of ECN marks and its reactions.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the kernel, each on or off")]
 pub(super) struct Marks {
-    /// The longest round trip at which marks count; 0 has no limit.
+    /// Largest minimum RTT at which marks count; 0: no limit.
     max_rtt: SimTime,
-    /// Whether the RTT was that short once.
+    /// Whether the RTT was ever short enough for marks to count.
     pub(super) is_eligible: bool,
-    /// The average share.
+    /// Moving average of the share of marks, in 1/256.
     alpha: u64,
-    /// Since the start.
+    /// Number of marks since the start.
     marked: u64,
-    /// `delivered` and `marked` as the last round ended.
+    /// `delivered` and `marked` at the end of the last round.
     round: (u64, u64),
     high_rounds: u32,
     in_round: bool,
     in_cycle: bool,
     loss_in_cycle: bool,
-    /// A mark came: until what was under way has arrived the connection is reducing (`TCP_CA_CWR`).
+    /// After a mark the connection is in state `TCP_CA_CWR` until this number of segments is delivered, which covers
+    /// all that were in flight.
     reducing_until: Option<u64>,
 }
 
 impl Marks {
-    /// The average begins at 1, so that the first cut is a whole one (`ecn_alpha_init`).
+    /// Initial state: the average is 1, so the first reduction is a full one (`ecn_alpha_init`).
     pub(super) fn new(max_rtt: SimTime) -> Self {
         Self {
             max_rtt,
@@ -57,7 +58,8 @@ impl Marks {
         self.alpha as f64 / UNIT as f64
     }
 
-    /// Takes an acknowledgement, with which a round `starts` or not. Returns the share of marks of the one that has ended, if marks count.
+    /// Takes an acknowledgement, which may start a round (`starts`). Returns the share of marks of the round that
+    /// ended, if marks count.
     pub(super) fn update(
         &mut self,
         sample: &RateSample,
@@ -78,7 +80,7 @@ impl Marks {
         }
     }
 
-    /// A round ends. Returns its share of marks, if marks count.
+    /// Ends a round. Returns its share of marks, if marks count.
     fn end_round(&mut self, delivered: u64, min_rtt: Option<SimTime>) -> Option<u64> {
         let is_short = |min_rtt| min_rtt <= self.max_rtt || self.max_rtt == SimTime::ZERO;
         self.is_eligible |= min_rtt.is_some_and(is_short);
@@ -92,7 +94,7 @@ impl Marks {
         Some(share)
     }
 
-    /// The share of a round of Startup. Returns whether enough of them in succession were too much.
+    /// Takes the share of a Startup round. Returns whether enough consecutive rounds had too many marks.
     pub(super) fn ends_startup(&mut self, share: u64) -> bool {
         self.high_rounds = if share >= THRESHOLD { self.high_rounds + 1 } else { 0 };
         self.high_rounds >= STARTUP_ROUNDS
@@ -104,7 +106,7 @@ impl Marks {
         self.is_eligible && sample.ce_since_sent > THRESHOLD * delivered / UNIT
     }
 
-    /// What a round with marks leaves of what is under way.
+    /// Factor that a round with marks applies to the segments in flight; `None` without marks.
     pub(super) fn take_cut(&mut self) -> Option<f64> {
         let left = UNIT - self.alpha * FACTOR / UNIT;
         std::mem::take(&mut self.in_round).then_some(left as f64 / UNIT as f64)
@@ -114,7 +116,7 @@ impl Marks {
         self.loss_in_cycle = true;
     }
 
-    /// Behind all else that an acknowledgement does: what it shows is of the cycle that it has begun.
+    /// Ends the processing of an acknowledgement; runs last, because its marks belong to the cycle that it has started.
     pub(super) fn end_ack(&mut self, sample: &RateSample) {
         self.loss_in_cycle |= sample.lost_since_sent > 0;
         self.in_cycle |= sample.ce_since_sent > 0;
@@ -124,7 +126,7 @@ impl Marks {
         (self.in_round, self.in_cycle, self.loss_in_cycle) = (false, false, false);
     }
 
-    /// This cycle had marks and no losses, and the marks have ceased.
+    /// Whether this cycle had marks and no losses, and the marks have ceased.
     pub(super) fn have_ceased(&self, phase: Phase) -> bool {
         let is_open = phase == Phase::Open && self.reducing_until.is_none();
         self.is_eligible && self.in_cycle && !self.loss_in_cycle && is_open
@@ -137,7 +139,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// alpha 256; 240/256 of it and a sixteenth of the share, each rounded down.
+    /// alpha starts at 256; each round keeps 240/256 of it and adds a sixteenth of the share, each rounded down.
     #[test]
     fn the_average_of_shares_is_the_kernels() {
         let mut marks = Marks::new(MS * 5);
@@ -149,12 +151,12 @@ mod tests {
         assert_eq!(round(1, 0), (Some(0), 240));
         assert_eq!(round(2, 50), (Some(128), 225 + 8));
         assert_eq!(round(3, 100), (Some(256), 218 + 16));
-        // A share below 1/16 is none: the average falls to 0.
+        // A share below 1/16 adds nothing: the average falls to 0.
         let last = (4..100).map(|number| round(number, 6)).last();
         assert_eq!(last, Some((Some(15), 0)));
     }
 
-    /// `1 - alpha/3`: 171/256 of the first mark, all of it where nothing is left of the average.
+    /// `1 - alpha/3`: 171/256 after the first mark, no reduction once the average is 0.
     #[test]
     fn a_round_with_marks_cuts_once() {
         let mut marks = Marks { is_eligible: true, in_round: true, ..Marks::new(MS * 5) };
@@ -163,7 +165,7 @@ mod tests {
         assert_eq!(marks.take_cut(), Some(1.0));
     }
 
-    /// 5 ms once are enough, whatever comes later; 0 has no limit.
+    /// A single RTT of 5 ms is enough, whatever follows; 0 has no limit.
     #[test]
     fn marks_count_on_short_paths() {
         let is_eligible = |max_rtt, rtt| {
@@ -176,7 +178,7 @@ mod tests {
         assert_eq!(is_eligible(SimTime::ZERO, MS * 100), (true, true));
     }
 
-    /// More than half of what a sample is of, not half.
+    /// Marks are too many if more than half of the sample is marked; exactly half is not.
     #[test]
     fn more_than_half_is_too_much() {
         let marks = Marks { is_eligible: true, ..Marks::new(MS * 5) };
@@ -190,7 +192,7 @@ mod tests {
         assert!(!Marks::new(MS * 5).are_too_many(&sample(20)));
     }
 
-    /// The connection reduces until what was under way with the mark has arrived.
+    /// The connection stays in the reducing state until the segments in flight at the mark have arrived.
     #[test]
     fn marks_cease_a_round_later() {
         let mut marks = Marks { is_eligible: true, in_cycle: true, ..Marks::new(MS * 5) };

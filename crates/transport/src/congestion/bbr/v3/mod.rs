@@ -1,5 +1,5 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr-06, or as Linux has it): as version 1, with bounds that losses teach. Section numbers are the
-//! draft's; where it leaves something open, what was decided is said there. Windows are in segments.
+//! BBR version 3 (draft-ietf-ccwg-bbr-06, or as in Linux): version 1 with bounds that follow from losses. Section
+//! numbers are the draft's; comments state the decision where it leaves one open. Windows are in segments.
 
 mod ecn;
 mod losses;
@@ -37,7 +37,8 @@ enum State {
 }
 
 impl State {
-    /// Gains of pacing and of the window (section 5.1's table). The window's gain in UP holds there alone.
+    /// Gains of the pacing rate and of the window (table in section 5.1). The larger window gain of UP applies in UP
+    /// only.
     fn gains(self, profile: &Profile) -> (f64, f64) {
         match self {
             Self::Startup => (profile.startup_gain, 2.0),
@@ -58,14 +59,15 @@ impl State {
     }
 }
 
-/// What acknowledgements tell of a probe (section 5.3.3).
+/// Phase of the acknowledgements of a probe (section 5.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     None,
-    /// ACKs of what was sent in UP have not come yet; `Coming` from the second round on.
+    /// Acknowledgements of the segments sent in UP have not arrived yet; the state is `Coming` from the second round
+    /// on.
     Starting,
     Coming,
-    /// The last of it.
+    /// The last acknowledgements of the probe arrive.
     Stopping,
 }
 
@@ -83,7 +85,7 @@ pub struct BbrV3 {
     prior_cwnd: f64,
     pacing_rate: f64,
     has_seen_rtt: bool,
-    /// The largest rate of this cycle and of the last.
+    /// Maximum delivery rate of the current and of the previous cycle.
     max_bw: [f64; 2],
     min_rtt: Option<SimTime>,
     min_rtt_at: SimTime,
@@ -92,13 +94,13 @@ pub struct BbrV3 {
     rounds: Rounds,
     full_pipe: FullPipe,
     bounds: Bounds,
-    /// State of marks, where they count.
+    /// State of ECN marks, if they count.
     marks: Option<Marks>,
     drain_began: u64,
     cycle_at: SimTime,
     probe_wait: SimTime,
     rounds_since_probe: u64,
-    /// Acknowledgements are of what a probe has sent.
+    /// Whether acknowledgements are of segments that a probe has sent.
     probe_samples: bool,
     feedback: Feedback,
     prev_probe_too_high: bool,
@@ -107,7 +109,7 @@ pub struct BbrV3 {
     probe_rtt: ProbeRtt,
     after_idle: bool,
     phase: Phase,
-    /// State and bounds before the losses of this episode, in case there were none.
+    /// State and bounds before this loss episode, for an undo if the losses prove spurious.
     undo: (State, Bounds),
     is_undo_saved: bool,
     aggregation: Aggregation,
@@ -115,8 +117,9 @@ pub struct BbrV3 {
 }
 
 impl BbrV3 {
-    /// A connection that begins with a window of `cwnd` segments. `quantum` segments leave back to back, or a millisecond's
-    /// worth and at least two (section 5.6.3); the least target of the window is three quanta.
+    /// Creates the control of a new connection with a window of `cwnd` segments. `quantum` segments leave back to back;
+    /// `None`: as many as leave in a millisecond, at least two (section 5.6.3). The window target is at least three
+    /// quanta.
     pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
         let profile = Profile::new(&config);
         let bounds = Bounds::new(profile.losses);
@@ -165,7 +168,7 @@ impl BbrV3 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// The estimate in use (section 5.5.10.3, `BBRBoundBWForModel`).
+    /// Bandwidth estimate in use (section 5.5.10.3, `BBRBoundBWForModel`).
     fn bw(&self) -> f64 {
         self.max_bw().min(self.bounds.bw_shortterm)
     }
@@ -177,14 +180,14 @@ impl BbrV3 {
     }
 
     fn quantum(&self) -> u64 {
-        // At most 64 kB.
+        // A quantum is at most 64 kB.
         let most = u64::from(65_535 / self.config.mss.max(1)).max(2);
         let usual =
             if self.profile.is_linux { self.linux_quantum() } else { (self.pacing_rate * 1e-3) as u64 };
         self.quantum.unwrap_or(usual.clamp(2, most))
     }
 
-    /// A 1024th of a second's worth, and 64 kB that halve with each 512 us of the shortest round trip.
+    /// Quantum of Linux in segments: data of 1/1024 s, plus 64 kB halved for each 512 us of minimum RTT.
     fn linux_quantum(&self) -> u64 {
         let halvings = self.min_rtt.map_or(u64::MAX, |min_rtt| min_rtt.as_nanos() / 512_000);
         let by_rtt = u32::try_from(halvings).ok().and_then(|halvings| 65_536_u64.checked_shr(halvings));
@@ -192,25 +195,26 @@ impl BbrV3 {
         ((self.pacing_rate * mss / 1024.0 + by_rtt.unwrap_or(0) as f64) / mss) as u64
     }
 
-    /// Section 5.6.4.2.
+    /// Adds the allowance for bursts and aggregation to a target (section 5.6.4.2).
     fn with_allowance(&self, segments: f64) -> f64 {
         let budget = 3 * self.quantum();
         segments.max(budget as f64).max(LEAST_CWND) + if self.state == State::Up { 2.0 } else { 0.0 }
     }
 
-    /// What should be under way. DOWN and Drain ask of the filtered bandwidth, which losses do not lower.
+    /// Target of segments in flight. DOWN and Drain use the filtered bandwidth, which losses do not lower.
     fn inflight(&self, gain: f64) -> f64 {
         self.with_allowance(self.bdp(self.max_bw(), gain))
     }
 
-    /// Section 5.3.3.8, in segments, as the prose and Linux have it.
+    /// Target of segments in flight for probes (section 5.3.3.8), in segments as in the prose and in Linux.
     fn target_inflight(&self) -> f64 {
         let bdp = self.bdp(self.bw(), 1.0);
         let target = if self.profile.is_linux { self.with_allowance(bdp) } else { bdp };
         target.min(self.cwnd)
     }
 
-    /// What of `in_flight` DOWN and Drain compare with their targets: Linux counts to when the next segment leaves.
+    /// Number of segments in flight that DOWN and Drain compare with their targets; Linux estimates it for the
+    /// departure of the next segment.
     fn in_network(&self, sample: &RateSample, in_flight: u64) -> f64 {
         if !self.profile.is_linux {
             return sample.in_flight as f64;
@@ -225,7 +229,7 @@ impl BbrV3 {
 
     fn pace_by_rtt(&mut self, srtt: Option<SimTime>) {
         self.has_seen_rtt |= srtt.is_some();
-        // Linux takes the margin off here, too.
+        // Linux applies the margin to the initial rate, too.
         let margin = if self.profile.is_linux { MARGIN } else { 1.0 };
         self.pacing_rate = self.profile.startup_gain * margin * self.cwnd / first_rtt_s(srtt);
     }
@@ -237,7 +241,7 @@ impl BbrV3 {
         }
     }
 
-    /// Section 5.5.1 and 5.5.4.
+    /// Updates the bandwidth filter (sections 5.5.1 and 5.5.4).
     fn update_max_bw(&mut self, sample: &RateSample) {
         if self.profile.is_linux && sample.rate.is_none() {
             self.rounds.starts = false;
@@ -249,7 +253,7 @@ impl BbrV3 {
         }
     }
 
-    /// Sections 5.5.9 and 5.5.10.
+    /// Updates the model of the path (sections 5.5.9 and 5.5.10).
     fn update_model(&mut self, sample: &RateSample) {
         let is_loss_round = self.bounds.note_delivery(sample);
         self.update_max_bw(sample);
@@ -269,7 +273,7 @@ impl BbrV3 {
         }
     }
 
-    /// Section 5.5.9.
+    /// Updates the aggregation of acknowledgements (section 5.5.9).
     fn update_aggregation(&mut self, sample: &RateSample) {
         let rounds = if self.full_pipe.reached { self.profile.aggregation_rounds } else { 1 };
         let (bw, cwnd) = (self.bw(), self.cwnd as u64);
@@ -280,7 +284,7 @@ impl BbrV3 {
         }
     }
 
-    /// What the window allows for aggregated acknowledgements.
+    /// Window allowance for aggregated acknowledgements, in segments.
     fn aggregation_allowance(&self) -> f64 {
         let cap = self.config.extra_acked_cap.map_or(f64::INFINITY, |cap| self.bw() * cap.as_secs_f64());
         if self.profile.is_linux {
@@ -289,7 +293,7 @@ impl BbrV3 {
         self.extra_acked.max().min(cap)
     }
 
-    /// The signals of congestion begin anew.
+    /// Resets the congestion signals.
     fn reset_signals(&mut self) {
         self.bounds.reset_signals();
         self.marks.iter_mut().for_each(Marks::reset);
@@ -320,7 +324,7 @@ impl BbrV3 {
         };
     }
 
-    /// Section 5.6.4.
+    /// Sets the congestion window (section 5.6.4).
     fn set_window(&mut self, sample: &RateSample) {
         let (_, gain) = self.state.gains(&self.profile);
         let target = self.with_allowance(self.bdp(self.bw(), gain) + self.aggregation_allowance());
@@ -416,7 +420,7 @@ impl CongestionControl for BbrV3 {
             self.on_phase_in_linux(phase);
         }
         match phase {
-            // Linux cuts no window in recovery, and gives none back.
+            // Linux neither reduces the window in recovery nor restores it.
             Phase::Open if self.profile.is_linux && self.phase != Phase::Loss => {}
             Phase::Open => self.cwnd = self.cwnd.max(self.prior_cwnd),
             Phase::Recovery => self.save_cwnd(),
@@ -439,7 +443,7 @@ impl CongestionControl for BbrV3 {
         self.update_cycle(sample);
         self.update_min_rtt(sample);
         if !(self.profile.is_linux && sample.answers_probe) {
-            // Should the probe have repaired a loss, what the path delivered before it is still known.
+            // If a probe has repaired the loss, the earlier delivery signals of the path are kept.
             self.bounds.advance(sample);
         }
         self.pace(self.state.gains(&self.profile).0);

@@ -1,18 +1,18 @@
-//! `ProbeBW`: most of the time at the estimated bandwidth, now and then above it to see whether there is more (section 5.3.3).
+//! `ProbeBW`: mostly sends at the estimated bandwidth, and at times above it to probe for more (section 5.3.3).
 
 use super::{BbrV3, Feedback, State};
 use crate::congestion::RateSample;
 use crossfade_core::SimTime;
 use rand::RngExt;
 
-/// A probe comes after so many rounds at the latest, as Reno would need (section 5.3.3.8).
+/// Maximum number of rounds between probes, as long as Reno would need (section 5.3.3.8).
 const MOST_ROUNDS: f64 = 63.0;
 
 impl BbrV3 {
     pub(super) fn start_down(&mut self, sample: &RateSample) {
         self.reset_signals();
         self.bounds.stop_rising();
-        // Section 5.3.3.5: 2 to 3 s, and rounds from 0 or 1.
+        // Section 5.3.3.5: wait 2 to 3 s, and count rounds from 0 or 1.
         self.rounds_since_probe = self.random.random_range(0..2);
         self.probe_wait = SimTime::from_nanos(self.random.random_range(2_000_000_000..3_000_000_000));
         self.cycle_at = sample.now;
@@ -29,7 +29,8 @@ impl BbrV3 {
         self.state = State::Cruise;
     }
 
-    /// `up_rounds`: the probe that follows begins as steeply as others after so many rounds.
+    /// Starts REFILL; `up_rounds` sets the initial slope of the probe that follows, as after that many rounds of
+    /// growth.
     pub(super) fn start_refill(&mut self, sample: &RateSample, up_rounds: u32) {
         self.bounds.forget_shortterm();
         self.bounds.start_rising(up_rounds);
@@ -48,7 +49,7 @@ impl BbrV3 {
         self.state = State::Up;
     }
 
-    /// Section 5.3.3.6.
+    /// Updates the phase of the cycle (section 5.3.3.6).
     pub(super) fn update_cycle(&mut self, sample: &RateSample) {
         if !self.full_pipe.reached {
             return;
@@ -86,20 +87,20 @@ impl BbrV3 {
     fn is_time_to_go_down(&mut self, sample: &RateSample, in_flight: f64) -> bool {
         let longterm = self.bounds.inflight_longterm;
         if self.prev_probe_too_high && in_flight >= longterm.floor() {
-            // Precaution: the last probe lost there.
+            // Stop early, as a precaution: the last probe had losses at this level.
             self.stopped_early = true;
             return true;
         }
         if self.is_cwnd_limited(sample) && self.cwnd >= longterm {
-            // Held at the bound: no plateau of the path's.
+            // The window was limited by the bound, so a constant rate is no plateau of the path.
             self.full_pipe.restart(sample.rate.unwrap_or(0.0));
             return false;
         }
         self.full_pipe.now
     }
 
-    /// Section 5.5.10.2 (`BBRAdaptLongTermModel`). Returns whether a probe begins at once, after one that was stopped early
-    /// and had no losses.
+    /// Adapts the long-term model (section 5.5.10.2, `BBRAdaptLongTermModel`). Returns whether a probe starts at once,
+    /// because the last one stopped early without losses.
     fn adapt_longterm(&mut self, sample: &RateSample) -> bool {
         if self.rounds.starts {
             match self.feedback {
@@ -107,7 +108,7 @@ impl BbrV3 {
                 Feedback::Stopping => {
                     self.probe_samples = false;
                     self.feedback = Feedback::None;
-                    // A new cycle of the filter; an empty one would forget what is known.
+                    // Starts a new cycle of the bandwidth filter, unless it is empty: the known maximum would be lost.
                     if self.state.is_probe_bw() && !sample.app_limited && self.max_bw[0] > 0.0 {
                         self.max_bw = [0.0, self.max_bw[0]];
                     }
@@ -132,7 +133,7 @@ impl BbrV3 {
         false
     }
 
-    /// Section 5.5.10.2.
+    /// Lowers the long-term bound after excessive losses (section 5.5.10.2).
     pub(super) fn handle_inflight_too_high(&mut self, at: &RateSample, tx_in_flight: f64, app_limited: bool) {
         self.prev_probe_too_high = true;
         self.probe_samples = false;

@@ -1,15 +1,15 @@
-//! The shortest round trip, and the time in which it is measured anew (sections 5.5.7 and 5.3.4).
+//! Minimum RTT, and `ProbeRTT`, in which it is measured again (sections 5.5.7 and 5.3.4).
 
 use super::{BbrV3, Feedback, State};
 use crate::congestion::RateSample;
 use crate::congestion::bbr::MIN_RTT_WINDOW;
 use crossfade_core::SimTime;
 
-/// Section 2.5.
+/// Interval between measurements of the minimum RTT (section 2.5).
 const INTERVAL: SimTime = SimTime::from_millis(5_000);
 
 impl BbrV3 {
-    /// Sections 5.5.7 and 5.3.4.
+    /// Updates the minimum RTT and enters `ProbeRTT` when it is due (sections 5.5.7 and 5.3.4).
     pub(super) fn update_min_rtt(&mut self, sample: &RateSample) {
         let is_due = sample.now.saturating_sub(self.probe_rtt_min_at) > INTERVAL;
         if let Some(rtt) = sample.rtt.filter(|rtt| is_due || self.probe_rtt_min.is_none_or(|min| *rtt < min))

@@ -1,23 +1,23 @@
-//! Where version 3 in Linux (branch v3 of google/bbr, 2023) departs from the draft.
+//! Differences between version 3 in Linux (branch v3 of google/bbr, 2023) and the draft.
 
 use crate::config::{BbrConfig, BbrProfile, FullPipeRule};
 use crate::congestion::bbr::bounds::LossRules;
 
-/// Source of BBR version 3.
+/// Parameters of BBR version 3 by source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Profile {
-    /// Whole segments, targets and phases as in the kernel; else as in the draft.
+    /// Whether whole segments, targets and phases follow the kernel rather than the draft.
     pub(super) is_linux: bool,
     /// Pacing gains of Startup, Drain and DOWN.
     pub(super) startup_gain: f64,
     pub(super) drain_gain: f64,
     pub(super) down_gain: f64,
     pub(super) losses: LossRules,
-    /// Growth of the rate is looked for with every acknowledgement, not with the first of a round.
+    /// Whether growth of the rate is checked at every acknowledgement, not only at the first of a round.
     pub(super) looks_always: bool,
-    /// Rounds of Drain at the most.
+    /// Maximum length of Drain, in rounds.
     pub(super) drain_rounds: Option<u64>,
-    /// Rounds of the filter of aggregation, or of one of its two buckets.
+    /// Length of the aggregation filter, or of one of its two buckets, in rounds.
     pub(super) aggregation_rounds: u64,
 }
 
@@ -49,7 +49,7 @@ impl Profile {
         }
     }
 
-    /// Windows are whole segments in Linux, rounded up.
+    /// Rounds a window up to whole segments for Linux; the draft's windows stay unrounded.
     pub(super) fn up(self, segments: f64) -> f64 {
         if self.is_linux { segments.ceil() } else { segments }
     }
