@@ -26,7 +26,8 @@ pub struct Model {
 impl Model {
     /// Whether the analysis can say anything about this model.
     ///
-    /// # Errors `w_max` or `dupthresh` is 0; `timeout_slots` below `2 w_max + 2`, so that a timer could
+    /// # Errors
+    /// `w_max` or `dupthresh` is 0; `timeout_slots` below `2 w_max + 2`, so that a timer could
     /// expire within a window and its recovery; `backoff_max_slots` below `timeout_slots`; a channel that
     /// never changes its state.
     pub fn check(&self) -> Result<(), AnalysisError> {

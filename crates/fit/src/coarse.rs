@@ -91,7 +91,8 @@ const MOST_LOSS: f64 = 0.02;
 impl CoarseFit {
     /// Fits a link; `seed` seeds the bootstrap.
     ///
-    /// # Errors Too few intervals.
+    /// # Errors
+    /// Too few intervals.
     #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
     pub fn new(of: &Stretches, seed: u64) -> Result<Self, CoarseError> {
         let carried: Vec<Carried> = of.carried.iter().copied().filter(is_whole).collect();

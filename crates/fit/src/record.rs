@@ -69,7 +69,8 @@ impl Record {
     /// Creates a record of packets in sending order. Delays are RTTs, or one-way delays between two clocks with an
     /// unknown offset.
     ///
-    /// # Errors Packets out of order, and too few of them.
+    /// # Errors
+    /// Packets out of order, and too few of them.
     pub fn new(packets: Vec<Packet>, is_round_trip: bool) -> Result<Self, FitError> {
         let mut before = f64::NEG_INFINITY;
         for (index, packet) in packets.iter().enumerate() {

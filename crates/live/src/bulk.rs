@@ -66,7 +66,8 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Bulk {
     /// Starts transfers from one host to the other, with times relative to `origin`.
     ///
-    /// # Errors The system refuses a socket or a thread.
+    /// # Errors
+    /// The system refuses a socket or a thread.
     pub fn start(from: &Host, to: &Host, flows: &[BulkFlow], origin: Instant) -> Result<Self, LiveError> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut running = Vec::new();
@@ -100,9 +101,11 @@ impl Bulk {
 
     /// Stops all transfers and returns their results.
     ///
-    /// # Errors A connection could not be made.
+    /// # Errors
+    /// A connection could not be made.
     ///
-    /// # Panics One of its threads has panicked.
+    /// # Panics
+    /// One of its threads has panicked.
     pub fn stop(self) -> Result<Vec<BulkReport>, LiveError> {
         self.stop.store(true, Ordering::Relaxed);
         let report = |flow: Running| {
@@ -190,7 +193,8 @@ fn socket(congestion: &str) -> std::io::Result<TcpStream> {
 impl Host {
     /// Checks that the kernel has a congestion control `name` that connections may use.
     ///
-    /// # Errors The kernel has none of that name.
+    /// # Errors
+    /// The kernel has none of that name.
     pub fn check_congestion(&self, name: &str) -> Result<(), LiveError> {
         self.run(|| socket(name).map(drop))?.trying_to("set a congestion control")
     }

@@ -24,7 +24,8 @@ pub struct TcpCounters {
 impl TcpCounters {
     /// Reads the counters of a host.
     ///
-    /// # Errors The system does not provide them.
+    /// # Errors
+    /// The system does not provide them.
     pub fn of(host: &Host) -> Result<Self, LiveError> {
         let read = |path| read_to_string(path).trying_to("read the counters of TCP");
         let (snmp, netstat) =

@@ -49,7 +49,8 @@ pub struct Emulation {
 impl Emulation {
     /// Connects two hosts by one link per direction.
     ///
-    /// # Errors The system has no threads or no file descriptors left.
+    /// # Errors
+    /// The system has no threads or no file descriptors left.
     pub fn start(
         hosts: &[Host; 2],
         forward: LiveLink,
@@ -61,7 +62,8 @@ impl Emulation {
 
     /// Connects two hosts by a network, and writes the requested recordings.
     ///
-    /// # Errors The system has no threads or no file descriptors left.
+    /// # Errors
+    /// The system has no threads or no file descriptors left.
     pub fn start_recorded(
         hosts: &[Host; 2],
         between: Between,
@@ -144,10 +146,12 @@ impl Emulation {
 
     /// Stops the emulation and returns its report. Packets inside the links are discarded.
     ///
-    /// # Errors The cause that stopped a direction earlier: its device was removed, or a recording could not be
+    /// # Errors
+    /// The cause that stopped a direction earlier: its device was removed, or a recording could not be
     /// written.
     ///
-    /// # Panics A link has panicked.
+    /// # Panics
+    /// A link has panicked.
     pub fn stop(self) -> Result<EmulationReport, LiveError> {
         self.stop_with_events("")
     }

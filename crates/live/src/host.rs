@@ -55,14 +55,16 @@ pub struct Host {
 impl Host {
     /// Creates two hosts in one network, 10.77.0.1 and 10.77.0.2, whose packets have at most `mtu` bytes.
     ///
-    /// # Errors The operating system refuses network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
+    /// # Errors
+    /// The operating system refuses network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
     pub fn pair(mtu: u32) -> Result<[Self; 2], LiveError> {
         Self::pair_with(HostOptions { mtu, ..HostOptions::default() })
     }
 
     /// Creates two hosts with options.
     ///
-    /// # Errors As [`pair`](Self::pair); with IPv6 the MTU is less than 1280 bytes, or the kernel has no IPv6.
+    /// # Errors
+    /// As [`pair`](Self::pair); with IPv6 the MTU is less than 1280 bytes, or the kernel has no IPv6.
     pub fn pair_with(options: HostOptions) -> Result<[Self; 2], LiveError> {
         Ok([Self::new(1, options)?, Self::new(2, options)?])
     }
@@ -113,7 +115,8 @@ impl Host {
 
     /// Routes packets for other networks through `gateway`, the other host.
     ///
-    /// # Errors The kernel has no such congestion control.
+    /// # Errors
+    /// The kernel has no such congestion control.
     pub fn set_gateway(&self, gateway: &Self, tcp: &TcpRoute) -> Result<(), LiveError> {
         self.run(|| Interface::new(DEVICE)?.default_route(gateway.address, tcp))?
     }
@@ -121,7 +124,8 @@ impl Host {
     /// Forwards packets between other networks and `device`, which was moved into this namespace, and answers ARP
     /// requests on it for the other host.
     ///
-    /// # Errors There is no such device.
+    /// # Errors
+    /// There is no such device.
     pub fn forward(&self, device: &str) -> Result<(), LiveError> {
         self.set_sysctl("ip_forward", "1")?;
         self.set_sysctl(&format!("conf/{device}/proxy_arp"), "1")
@@ -134,7 +138,8 @@ impl Host {
 
     /// Sets `net.ipv4.NAME` on this host alone.
     ///
-    /// # Errors The kernel lacks the setting, or has it for all namespaces in common.
+    /// # Errors
+    /// The kernel lacks the setting, or has it for all namespaces in common.
     pub fn set_sysctl(&self, name: &str, value: &str) -> Result<(), LiveError> {
         self.run(|| std::fs::write(sysctl(name), value).trying_to("set a property of TCP"))?
     }
@@ -142,7 +147,8 @@ impl Host {
     /// Moves the calling thread into this host's namespace for good, such as in a single-threaded process before it
     /// executes a program.
     ///
-    /// # Errors The process lacks the privilege.
+    /// # Errors
+    /// The process lacks the privilege.
     pub fn enter(&self) -> Result<(), LiveError> {
         self.namespace.enter()
     }
@@ -154,7 +160,8 @@ impl Host {
 
     /// Calls `f` on a thread in this host's namespace. Sockets that it opens stay there.
     ///
-    /// # Errors The process lacks the privilege.
+    /// # Errors
+    /// The process lacks the privilege.
     pub fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         self.namespace.run(f)
     }
@@ -169,7 +176,8 @@ impl Host {
 
     /// Number of packets of this host that the kernel dropped because the emulator did not read them in time.
     ///
-    /// # Errors The system does not provide the number.
+    /// # Errors
+    /// The system does not provide the number.
     pub fn ring_drops(&self) -> Result<u64, LiveError> {
         self.run(|| tx_dropped(DEVICE))?
     }

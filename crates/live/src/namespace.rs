@@ -21,7 +21,8 @@ pub(crate) struct Namespace {
 impl Namespace {
     /// Creates an empty namespace.
     ///
-    /// # Errors The process lacks the privilege: see [`gain_privileges`].
+    /// # Errors
+    /// The process lacks the privilege: see [`gain_privileges`].
     pub(crate) fn new() -> Result<Self, LiveError> {
         on_a_thread(|| {
             unshare(UnshareFlags::NEWNET).trying_to("make a network namespace")?;
@@ -32,7 +33,8 @@ impl Namespace {
 
     /// Calls `f` on a new thread inside the namespace. Sockets that it opens stay inside.
     ///
-    /// # Errors The process lacks the privilege.
+    /// # Errors
+    /// The process lacks the privilege.
     pub(crate) fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         on_a_thread(|| {
             self.enter()?;
@@ -42,7 +44,8 @@ impl Namespace {
 
     /// Moves the calling thread into the namespace for good.
     ///
-    /// # Errors The process lacks the privilege.
+    /// # Errors
+    /// The process lacks the privilege.
     pub(crate) fn enter(&self) -> Result<(), LiveError> {
         move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
             .trying_to("enter a network namespace")
@@ -55,7 +58,8 @@ impl Namespace {
 
     /// Starts a program inside the namespace.
     ///
-    /// # Errors The program could not be started.
+    /// # Errors
+    /// The program could not be started.
     pub(crate) fn spawn(&self, command: &mut Command) -> Result<Child, LiveError> {
         // A new process inherits the namespace of the thread that creates it.
         self.run(|| command.spawn())?.trying_to("start a program")
@@ -70,7 +74,8 @@ fn on_a_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
 /// Ensures that this process can create network namespaces; without privileges it enters a user namespace as root. Call
 /// it while the process has only one thread.
 ///
-/// # Errors The system does not allow user namespaces, or other threads exist.
+/// # Errors
+/// The system does not allow user namespaces, or other threads exist.
 pub fn gain_privileges() -> Result<(), LiveError> {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     if capabilities(None).is_ok_and(|own| own.effective.contains(needed)) {

@@ -12,21 +12,24 @@ use std::fs::read_to_string;
 /// Makes the next process started by the calling thread the first of a new process namespace, which later ones join.
 /// The thread cannot start threads any more.
 ///
-/// # Errors The process lacks the privilege: see [`gain_privileges`](crate::gain_privileges).
+/// # Errors
+/// The process lacks the privilege: see [`gain_privileges`](crate::gain_privileges).
 pub fn new_process_namespace() -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWPID).trying_to("make a process namespace")
 }
 
 /// Makes the kernel kill the calling process when the thread that started it ends.
 ///
-/// # Errors The system does not allow it.
+/// # Errors
+/// The system does not allow it.
 pub fn die_with_parent() -> Result<(), LiveError> {
     set_parent_process_death_signal(Some(Signal::KILL)).trying_to("die with the parent")
 }
 
 /// Makes further mounts of the calling process visible only to it and to processes that it starts.
 ///
-/// # Errors The system does not allow it.
+/// # Errors
+/// The system does not allow it.
 pub fn new_mount_namespace() -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWNS).trying_to("make a mount namespace")?;
     let private = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
@@ -35,14 +38,16 @@ pub fn new_mount_namespace() -> Result<(), LiveError> {
 
 /// Mounts the file `by` over `path`, visible in the current mount namespace.
 ///
-/// # Errors The system does not allow it; there is no such file.
+/// # Errors
+/// The system does not allow it; there is no such file.
 pub fn cover(path: &str, by: &str) -> Result<(), LiveError> {
     mount_bind(by, path).trying_to("put a file in the place of another")
 }
 
 /// Mounts a `/proc` of the calling process's namespace; requires its own mount namespace.
 ///
-/// # Errors The system does not allow it, as in a container that hides parts of `/proc`.
+/// # Errors
+/// The system does not allow it, as in a container that hides parts of `/proc`.
 pub fn mount_proc() -> Result<(), LiveError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).trying_to("mount /proc")
@@ -51,7 +56,8 @@ pub fn mount_proc() -> Result<(), LiveError> {
 /// Restores the original user inside the user namespace that [`gain_privileges`](crate::gain_privileges) has entered;
 /// privileges end when the process executes another program. Elsewhere nothing changes.
 ///
-/// # Errors The system does not allow it.
+/// # Errors
+/// The system does not allow it.
 pub fn become_user() -> Result<(), LiveError> {
     let outside = |map: &str| {
         let map = read_to_string(map).trying_to("read the users of a namespace")?;

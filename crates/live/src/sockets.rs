@@ -84,7 +84,8 @@ pub struct SocketWatch {
 impl SocketWatch {
     /// Creates a sampler for the sockets of `host`.
     ///
-    /// # Errors The system does not allow it.
+    /// # Errors
+    /// The system does not allow it.
     pub fn new(host: &Host) -> Result<Self, LiveError> {
         let (family, kind, flags) = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
         let socket = host.run(|| socket_with(family, kind, flags, Some(SOCK_DIAG)))?;
@@ -93,7 +94,8 @@ impl SocketWatch {
 
     /// Samples the sockets that have a connection.
     ///
-    /// # Errors The kernel does not provide them.
+    /// # Errors
+    /// The kernel does not provide them.
     pub fn sample(&mut self) -> Result<Vec<TcpSample>, LiveError> {
         let mut samples = Vec::new();
         for family in [AddressFamily::INET, AddressFamily::INET6] {

@@ -80,14 +80,16 @@ impl Store {
 
     /// Location of a packet.
     ///
-    /// # Panics There is no such packet.
+    /// # Panics
+    /// There is no such packet.
     pub(crate) fn place(&self, id: u32) -> Place {
         *self.places.get(id)
     }
 
     /// Bytes of a read, and the packets in it.
     ///
-    /// # Panics There is no such read.
+    /// # Panics
+    /// There is no such read.
     pub(crate) fn read(&self, read: u32) -> (&[u8], &Segments) {
         let Kept { memory, length, segments, .. } = self.segments.get(read);
         (&memory[..*length], segments)
@@ -95,7 +97,8 @@ impl Store {
 
     /// Mutable bytes of a read.
     ///
-    /// # Panics There is no such read.
+    /// # Panics
+    /// There is no such read.
     pub(crate) fn bytes_mut(&mut self, read: u32) -> &mut [u8] {
         let Kept { memory, length, .. } = self.segments.get_mut(read);
         &mut memory[..*length]
@@ -103,7 +106,8 @@ impl Store {
 
     /// Removes a packet.
     ///
-    /// # Panics There is no such packet: a link has returned it twice.
+    /// # Panics
+    /// There is no such packet: a link has returned it twice.
     pub(crate) fn remove(&mut self, id: u32) {
         let Place { read, .. } = self.places.remove(id);
         self.close(read);

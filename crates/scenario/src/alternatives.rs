@@ -21,7 +21,8 @@ pub(crate) struct Alternatives(Map<String, Value>);
 impl Alternatives {
     /// Removes the alternatives from a document in which all keys are set, and returns them.
     ///
-    /// # Errors An entry that is not a set of named tables; a table that no alternative may replace; an error inside
+    /// # Errors
+    /// An entry that is not a set of named tables; a table that no alternative may replace; an error inside
     /// one of them.
     pub(crate) fn take(root: &mut Map<String, Value>) -> Result<Self, ScenarioError> {
         let Some(found) = root.shift_remove(TABLE) else { return Ok(Self::default()) };
@@ -53,7 +54,8 @@ impl Alternatives {
 
     /// Sets a key also in those alternatives that replace its table, where the document's key would have no effect.
     ///
-    /// # Errors The key leads through something that is not a table.
+    /// # Errors
+    /// The key leads through something that is not a table.
     pub(crate) fn set(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), ScenarioError> {
         let table = key.split('.').next().unwrap_or_default();
         let by_name = root.get_mut(TABLE).and_then(Value::as_object_mut);
@@ -77,7 +79,8 @@ impl Alternatives {
     /// Replaces the document's tables by those of the alternative that an axis or else the document selects; returns
     /// its name.
     ///
-    /// # Errors No alternative has that name.
+    /// # Errors
+    /// No alternative has that name.
     pub(crate) fn replace(
         &self,
         document: &mut Map<String, Value>,

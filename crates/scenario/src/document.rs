@@ -7,7 +7,8 @@ use serde_json::{Map, Number, Value};
 
 /// Reads a TOML document; `name` stands in error messages.
 ///
-/// # Errors Text that is not TOML; dates and non-finite numbers, which no key takes.
+/// # Errors
+/// Text that is not TOML; dates and non-finite numbers, which no key takes.
 pub(crate) fn parse_toml(text: &str, name: &str) -> Result<Map<String, Value>, ScenarioError> {
     let table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| syntax_error(text, name, &error))?;

@@ -20,13 +20,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub trait ReadFile {
     /// Returns the text of the file `name`.
     ///
-    /// # Errors The reason why it cannot be read, in one line.
+    /// # Errors
+    /// The reason why it cannot be read, in one line.
     fn text(&self, name: &str) -> Result<String, String>;
 
     /// Returns the congestion control in a file with this text: the `class` of a Python file (by default its only one),
     /// or that of a Rust file. No code of the file is run or compiled before a connection starts.
     ///
-    /// # Errors The reason why there is none, in one line.
+    /// # Errors
+    /// The reason why there is none, in one line.
     fn control(&self, _name: &str, _class: Option<&str>, _text: &str) -> Result<CustomControl, String> {
         Err("needs Python, which is not here".to_owned())
     }

@@ -8,7 +8,8 @@ const VERSION: u32 = 2;
 
 /// Converts a file to the current version before any key is set, since versions differ in keys and defaults.
 ///
-/// # Errors The version is missing or unknown.
+/// # Errors
+/// The version is missing or unknown.
 pub(crate) fn migrate(root: &mut Map<String, Value>) -> Result<(), ScenarioError> {
     match root.get("schema") {
         None => return Err(ScenarioError::missing("schema", "write schema = 2")),

@@ -80,7 +80,8 @@ impl Plan {
 
     /// Like [`Self::load`], for a scenario that names files: `read` returns the text of each.
     ///
-    /// # Errors The first error, as one line.
+    /// # Errors
+    /// The first error, as one line.
     pub fn load_with_files(
         text: &str,
         name: &str,
@@ -93,7 +94,8 @@ impl Plan {
     /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called at intervals with the
     /// number of points read and their total; `see` receives each point.
     ///
-    /// # Errors The first error, as one line, or that reading was interrupted.
+    /// # Errors
+    /// The first error, as one line, or that reading was interrupted.
     pub fn load_while(
         text: &str,
         name: &str,

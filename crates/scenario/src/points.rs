@@ -60,7 +60,8 @@ impl Points {
     /// Reads all points while `goes_on` returns true; it receives the number of points read and their total, and `see`
     /// each point in order. A large plan is first tried along each axis, with the first steps of the others.
     ///
-    /// # Errors The first faulty point found; more than 100,000 points; interruption.
+    /// # Errors
+    /// The first faulty point found; more than 100,000 points; interruption.
     pub(crate) fn read(
         pattern: Pattern,
         read: &dyn ReadFile,
@@ -111,7 +112,8 @@ impl Points {
 
     /// Point number `index`, rebuilt unless it is kept.
     ///
-    /// # Panics `index` is out of range.
+    /// # Panics
+    /// `index` is out of range.
     pub fn at(&self, index: usize) -> Arc<Point> {
         if let Some(point) = self.kept.get(index) {
             return Arc::clone(point);
@@ -128,7 +130,8 @@ impl Points {
 
     /// Point number `index` as `run` sees it, with its draw if runs take draws.
     ///
-    /// # Panics `index` or `run` is out of range.
+    /// # Panics
+    /// `index` or `run` is out of range.
     pub fn at_run(&self, index: usize, run: u64) -> Arc<Point> {
         if run == 0 || !self.may_have_draws() { self.at(index) } else { self.made_again(index, run) }
     }
@@ -153,14 +156,16 @@ impl Points {
 
     /// [`Point::id`] of a point.
     ///
-    /// # Panics `index` is out of range.
+    /// # Panics
+    /// `index` is out of range.
     pub fn id(&self, index: usize) -> String {
         self.identities[index].id()
     }
 
     /// Row key of `run` at a point, for a random method.
     ///
-    /// # Panics `index` is out of range.
+    /// # Panics
+    /// `index` is out of range.
     pub fn run_key(&self, index: usize, method: Method, seed: u64, run: u64) -> String {
         match method {
             Method::Simulation => self.identities[index].row_key(seed, run),
@@ -170,7 +175,8 @@ impl Points {
 
     /// Row key of a point for a method without randomness.
     ///
-    /// # Panics `index` is out of range.
+    /// # Panics
+    /// `index` is out of range.
     pub fn solution_key(&self, index: usize, method: Method) -> String {
         self.identities[index].solution_key(method)
     }

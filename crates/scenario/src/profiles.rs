@@ -19,7 +19,8 @@ const DESCRIPTION: &str = "profile";
 /// Merges the tables of the profile that `link` names under those of `tables`: the scenario's own keys take precedence.
 /// `tables` are those of a scenario, or of an alternative at `place`.
 ///
-/// # Errors No such profile; its content is not a profile.
+/// # Errors
+/// No such profile; its content is not a profile.
 pub(crate) fn expand(
     tables: &mut Map<String, Value>,
     place: &str,
@@ -52,7 +53,8 @@ pub(crate) fn expand(
 
 /// Like [`expand`], for all alternatives of a complete document.
 ///
-/// # Errors Those of [`expand`].
+/// # Errors
+/// Those of [`expand`].
 pub(crate) fn expand_alternatives(
     root: &mut Map<String, Value>,
     read: Read<'_>,

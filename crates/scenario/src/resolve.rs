@@ -13,7 +13,8 @@ use crate::tables::{FlowSetup, Method, Scenario, TrafficSetup, json};
 
 /// Fills in the defaults of `scenario` and returns its model objects.
 ///
-/// # Errors A key that is missing, out of range or contradictory.
+/// # Errors
+/// A key that is missing, out of range or contradictory.
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
     scenario.tcp.forget_unlimited();

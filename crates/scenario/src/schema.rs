@@ -88,7 +88,8 @@ impl Transform for Tidy {
 
 /// Checks a scenario, or the part of it at `key`, against the schema: unknown keys, types, words and ranges.
 ///
-/// # Errors The first violation.
+/// # Errors
+/// The first violation.
 pub(crate) fn check(scenario: &Value) -> Result<(), ScenarioError> {
     check_part(&SCHEMA.0, scenario, "")
 }
@@ -248,7 +249,8 @@ fn names(properties: &Map<String, Value>) -> Vec<&str> {
 
 /// Schema of a dotted key.
 ///
-/// # Errors An unknown key, with the nearest known one.
+/// # Errors
+/// An unknown key, with the nearest known one.
 pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
     // An alternative contains tables of the scenario.
     let inside = key.strip_prefix(ALTERNATIVES).and_then(|rest| rest.strip_prefix('.'));
@@ -321,7 +323,8 @@ pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<S
 /// Explains a key: meaning, values and default. A table is explained with its keys; the empty key stands for the whole
 /// scenario.
 ///
-/// # Errors An unknown key, with the nearest known one.
+/// # Errors
+/// An unknown key, with the nearest known one.
 pub fn explain(key: &str) -> Result<String, ScenarioError> {
     let key = key.trim();
     let schema = if key.is_empty() { &SCHEMA.0 } else { lookup(key)? };

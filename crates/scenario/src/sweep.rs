@@ -96,7 +96,8 @@ fn label(value: &Value) -> String {
 /// Axes of `sweep`, the file's table, with those of `over` in place of the file's or behind them. An axis of the file
 /// is dropped if `fixed` sets all its keys; it keeps the matching steps if `fixed` sets some of them.
 ///
-/// # Errors An invalid axis; two axes that touch one key; another axis that touches a key in `fixed`.
+/// # Errors
+/// An invalid axis; two axes that touch one key; another axis that touches a key in `fixed`.
 pub(crate) fn axes(
     sweep: Option<Value>,
     over: &[(String, Value)],
@@ -238,7 +239,8 @@ pub(crate) fn take_methods(axes: &mut Vec<Axis>) -> Option<Value> {
 
 /// Number of combinations of the axes' steps.
 ///
-/// # Errors More than 100,000 combinations.
+/// # Errors
+/// More than 100,000 combinations.
 pub(crate) fn count(axes: &[Axis]) -> Result<usize, ScenarioError> {
     let total = axes.iter().try_fold(1_usize, |total, axis| total.checked_mul(axis.steps.len()));
     total.filter(|&total| total <= MOST_POINTS).ok_or_else(|| {

@@ -58,7 +58,8 @@ impl GoldenChain {
 
     /// Reads a table. `name` is the file's name, which determines the interference range, `csv` its text.
     ///
-    /// # Errors Another name, or a text that does not follow the layout.
+    /// # Errors
+    /// Another name, or a text that does not follow the layout.
     pub fn parse(name: &str, csv: &str) -> Result<Self, GoldenError> {
         let (interference_m, tolerance) = match name {
             "equal.csv" => (250.0, 0.04),

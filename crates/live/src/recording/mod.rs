@@ -31,7 +31,8 @@ pub struct Recording {
 impl Recording {
     /// Adds a journal in `file`. `header` describes the links and is returned by [`Journal::header`].
     ///
-    /// # Errors The file cannot be written.
+    /// # Errors
+    /// The file cannot be written.
     pub fn with_journal(mut self, file: File, header: &str) -> Result<Self, LiveError> {
         self.journal = Some(Arc::new(JournalFile::new(file, header)?));
         Ok(self)
@@ -39,7 +40,8 @@ impl Recording {
 
     /// Adds pcap files (nanoseconds, raw IP) at the first and the second host.
     ///
-    /// # Errors A file cannot be written.
+    /// # Errors
+    /// A file cannot be written.
     pub fn with_captures(mut self, files: [File; 2]) -> Result<Self, LiveError> {
         let [first, second] = files.map(Capture::new);
         self.captures = Some([Arc::new(first?), Arc::new(second?)]);
@@ -49,7 +51,8 @@ impl Recording {
     /// Adds the first `snaplen` bytes of each packet that enters a medium of both directions, in the order of the
     /// journal, for [`Packets`] to read.
     ///
-    /// # Errors The file cannot be written.
+    /// # Errors
+    /// The file cannot be written.
     pub fn with_packets(mut self, file: File, snaplen: u32) -> Result<Self, LiveError> {
         self.packets = Some(Arc::new(Capture::new(file)?.cut_to(snaplen)));
         Ok(self)

@@ -10,7 +10,8 @@ pub struct Packets(BufReader<File>);
 impl Packets {
     /// Opens the file at its first packet.
     ///
-    /// # Errors The file cannot be read.
+    /// # Errors
+    /// The file cannot be read.
     pub fn new(mut file: File) -> io::Result<Self> {
         file.seek(SeekFrom::Start(24))?;
         Ok(Self(BufReader::with_capacity(1 << 20, file)))

@@ -36,7 +36,8 @@ pub struct Journal {
 impl Journal {
     /// Parses a journal and checks every byte.
     ///
-    /// # Errors The bytes are not a journal, or truncated, or damaged.
+    /// # Errors
+    /// The bytes are not a journal, or truncated, or damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
         let mut rest = bytes.strip_prefix(MAGIC).ok_or(JournalError::NotAJournal)?;
         let text =

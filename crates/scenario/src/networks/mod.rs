@@ -39,7 +39,8 @@ pub enum NetworkSetup {
 
 /// Fills in the defaults of the network of `scenario` and of its flows, and returns their model objects.
 ///
-/// # Errors A key that is missing, out of range or contradictory.
+/// # Errors
+/// A key that is missing, out of range or contradictory.
 pub(crate) fn resolve(
     scenario: &mut Scenario,
     files: &Files<'_>,

@@ -211,7 +211,8 @@ pub(crate) enum Varying {
 impl Varying {
     /// The given one of trace and satellite.
     ///
-    /// # Errors Both are given.
+    /// # Errors
+    /// Both are given.
     pub(crate) fn of(
         trace_key: &str,
         trace: Option<TraceSetup>,
