@@ -2,7 +2,7 @@
 //!
 //! A line says of one scheme, block size and number of transmissions where half of the blocks fail and how wide the curve is, that of a
 //! normal law over dB. Copies of incremental redundancy have curves of their own; those of chase combining need none, since N copies of
-//! the same symbols are one with N times the ratio. What the distance to the [normal approximation](crate::normal_approximation) is beyond
+//! the same symbols are one with N times the ratio. What the distance to the [normal approximation](crate::normal_approximation()) is beyond
 //! the [usual one](crate::decoder_loss_db) of the size, and the ratio of widths, are linear in the inverse square root of the size between
 //! sizes, within one base graph, and linear in the number of transmissions; beyond the sizes and numbers they are those of the nearest.
 //!

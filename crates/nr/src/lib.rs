@@ -4,7 +4,7 @@
 //! - [`McsTable`], [`Allocation`] and [`CodeBlocks`]: modulation and coding schemes, exact transport block sizes.
 //! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates, [`BlockTrials`] those of
 //!   the blocks of a cell.
-//! - [`normal_approximation`]: error rates without a measurement.
+//! - [`normal_approximation()`]: error rates without a measurement.
 //!
 //! - [`NrCell`]: a downlink as a [`Fabric`](crossfade_link::Fabric), with HARQ processes, quality reports and schedulers.
 //!

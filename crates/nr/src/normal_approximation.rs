@@ -45,12 +45,12 @@ impl ErrorCurve {
     }
 }
 
-/// P[normal > x].
+/// The probability that a normal variable exceeds `x`.
 pub(crate) fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// The x with P[normal > x] = p.
+/// The x that a normal variable exceeds with probability `p`.
 fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-4.0, 8.0);
     for _ in 0..60 {
@@ -138,7 +138,7 @@ pub fn normal_approximation(bits_per_symbol: u32, block_bits: f64, symbols: f64)
     ErrorCurve { middle_db, width_db: ((tenth_db - middle_db) / TENTH).max(1e-3) }
 }
 
-/// P[normal > this] = 0.1.
+/// The 90 % quantile of the normal distribution.
 const TENTH: f64 = 1.281_551_565_544_6;
 
 /// How much more NR's codes need than the normal approximation, in dB: measured at three sizes, linear in the inverse square root of
