@@ -43,6 +43,7 @@ mod queue;
 mod queue_limit;
 mod rate;
 mod record;
+mod seen;
 mod served;
 mod settled;
 mod standing;
