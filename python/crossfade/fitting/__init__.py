@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from crossfade.fitting.links import LinkFit, LinkParameter, fit_link
+from crossfade.fitting.fits import fit_link
+from crossfade.fitting.links import LinkFit
+from crossfade.fitting.parameters import LinkParameter
 from crossfade.fitting.losses import (
     ChiSquareTest,
     FadingFit,

@@ -1,0 +1,28 @@
+"""A parameter of a fitted link: its value, interval and verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# What a record bounds from above: losses where nothing was lost, the path's delay where a queue always stood.
+BOUNDED_ABOVE = ("delay", "loss")
+UNITS = {"rate": ("Mbit/s", 1e-6), "delay": ("ms", 1e3), "queue": ("packets", 1.0), "loss": ("%", 100.0)}
+
+
+@dataclass(frozen=True)
+class LinkParameter:
+    """A value and its 90 % interval; the verdict is ``identified``, ``bounded`` or ``not identified``."""
+
+    value: float
+    low: float
+    high: float
+    verdict: str
+
+
+def said(name: str, of: LinkParameter, scale: float) -> str:
+    """A parameter's value with its interval, or its bound, in words."""
+    if of.verdict == "bounded":
+        if name in BOUNDED_ABOVE:
+            return f"at most {of.high * scale:.4g}"
+        return f"at least {of.value * scale:.4g}"
+    return f"{of.value * scale:.4g}, {of.low * scale:.4g} to {of.high * scale:.4g}"
