@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from crossfade.fitting.fits import fit_link
 from crossfade.fitting.links import LinkFit
-from crossfade.fitting.parameters import LinkParameter
 from crossfade.fitting.losses import (
     ChiSquareTest,
     FadingFit,
@@ -15,6 +14,7 @@ from crossfade.fitting.losses import (
     fit,
     fit_rayleigh,
 )
+from crossfade.fitting.parameters import LinkParameter
 from crossfade.fitting.records import is_record
 from crossfade.fitting.traces import LinkTrace, trace
 

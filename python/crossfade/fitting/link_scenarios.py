@@ -47,7 +47,7 @@ def _rules(fit: LinkFit) -> list[str]:
 
 
 def document(fit: LinkFit, rate: str, loss: str, draws: str) -> str:
-    """The scenario with these lines of the rate and the losses; each value has its interval and verdict as a comment."""
+    """The scenario with this rate and these losses; each value has its interval and verdict as a comment."""
     lines = [
         "schema = 2",
         f'title = "{_quoted(f"Link of {Path(fit.source).name}")}"',
