@@ -1,7 +1,7 @@
 //! The link: the smallest model that the record needs, its parameters with intervals and verdicts, and draws of them.
 
 use crate::base_delay::{DelayLevel, base_delays};
-use crate::bootstrap::interval;
+use crate::bootstrap::{interval, normal};
 use crate::clock::{Clock, skew};
 use crate::departures::departures;
 use crate::draws::{Bound, DRAWS, Draw, QueueEnds, Unknown, draws_of, mean_draws};
@@ -266,8 +266,8 @@ fn limit_within(ends: QueueEnds, stands: bool, draws: &[Draw]) -> Parameter {
 /// Rates and delays there and back that belong together, as far as the record knows them.
 fn rates_and_delays(seen: &Seen, rate_bps: f64, back_s: f64, random: &mut Stream) -> Vec<(f64, f64)> {
     let found = if seen.by_windows {
-        let rates = mean_draws(&seen.over.series, rate_bps, random).into_iter();
-        rates.map(|rate| (rate, seen.base_s)).collect()
+        let rates = mean_draws(&seen.over.series, rate_bps, random);
+        rates.into_iter().map(|rate| (rate, (seen.base_s + seen.error_s * normal(random)).max(0.0))).collect()
     } else {
         seen.rate.draws(DRAWS, random)
     };

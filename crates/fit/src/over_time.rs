@@ -25,6 +25,7 @@ const MOST: usize = 40_000;
 /// A window tells the rate if so many packets left in it while the link was busy, or if it was busy for this share; fewer do if the times
 /// between departures differ so little that the rate is within this share.
 const FEWEST_PACKETS: f64 = 8.0;
+const SOME_PACKETS: f64 = 6.0;
 const PRECISE: f64 = 0.05;
 const SEEN: f64 = 0.3;
 /// A window in which fewer of the packets waited was quiet.
@@ -38,6 +39,8 @@ const CONSTANT: f64 = 0.02;
 /// Rates that vary by more, and whose deviation is so many times their errors, are followed in any case.
 const WIDE: f64 = 0.3;
 const ERRORS: f64 = 4.0;
+/// So many windows tell the errors of all.
+const FEWEST_KNOWN: usize = 5;
 /// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time, as those of a link that
 /// collects them, make levels of windows by their beat.
 const BEYOND_ERRORS: f64 = 0.5;
@@ -48,6 +51,8 @@ const PENALTY: f64 = 3.0;
 /// An outage lasts at least this long, and so many times longer than what it brings takes at the rate around it.
 const SHORTEST_OUTAGE_S: f64 = 0.04;
 const OUTAGE: f64 = 8.0;
+/// Times that differ by less are one.
+const ROUNDING_S: f64 = 1e-9;
 /// Gaps on either side tell the rate around one.
 const AROUND: usize = 10;
 /// Rows of less time are one.
@@ -71,6 +76,22 @@ pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
         is_one.then_some((gap.from_s, gap.to_s - needed))
     };
     gaps.iter().enumerate().filter_map(of).collect()
+}
+
+/// Times in which a packet that came to an idle link did not leave it, while others came behind it.
+pub(crate) fn stalls(alone: &[Gap], gaps: &[Gap]) -> Vec<(f64, f64)> {
+    let of = |gap: &Gap| {
+        if gap.lasts_s() < SHORTEST_OUTAGE_S {
+            return None;
+        }
+        let next = gaps.partition_point(|other| other.from_s < gap.to_s - ROUNDING_S);
+        let follows = gaps.get(next).is_some_and(|other| other.from_s <= gap.to_s + ROUNDING_S);
+        let around = &gaps[next.saturating_sub(AROUND)..(next + AROUND).min(gaps.len())];
+        let rate = median(&mut around.iter().map(Gap::rate_bps).collect::<Vec<f64>>());
+        let needed = gap.bits / rate;
+        (follows && gap.lasts_s() > OUTAGE * needed).then_some((gap.from_s, gap.to_s - needed))
+    };
+    alone.iter().filter_map(of).collect()
 }
 
 /// What the link sent in windows from `start` on. Outages are left out.
@@ -138,11 +159,13 @@ fn spread(
 /// So many packets that waited in a window tell its rate: by how much the times between departures differ in windows with many.
 pub(crate) fn fewest(windows: &[Window]) -> f64 {
     let of = |of: &Window| of.error * of.packets.sqrt();
-    let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= FEWEST_PACKETS).map(of).collect();
+    let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= SOME_PACKETS).map(of).collect();
     if noise.is_empty() {
         return FEWEST_PACKETS;
     }
-    let needed = median(&mut noise) / PRECISE;
+    // Where only slow times make packets wait, the rate changes within most of these windows.
+    noise.sort_by(f64::total_cmp);
+    let needed = quantile(&noise, 0.25) / PRECISE;
     (needed * needed).clamp(1.0, FEWEST_PACKETS)
 }
 
@@ -187,9 +210,12 @@ impl Changes {
             return Some(Self { ratio: 1.0, levels: whole, spreads: false, is_wide: false });
         }
         // A standard deviation is 0.3 of that spread, of a normal distribution.
-        let error = median(&mut there.iter().map(|(at, _)| windows[*at].error).collect::<Vec<f64>>());
-        let is_wide = spread > WIDE && 0.3 * spread > ERRORS * error;
-        // Windows with one gap have no error that is known.
+        let errors = || there.iter().map(|(at, _)| windows[*at].error);
+        let error = median(&mut errors().collect::<Vec<f64>>());
+        // Windows with one gap have no error that is known: the others stand for them.
+        let mut known: Vec<f64> = errors().filter(|error| error.is_finite()).collect();
+        let of_known = if known.len() >= FEWEST_KNOWN { median(&mut known) } else { f64::INFINITY };
+        let is_wide = spread > WIDE && 0.3 * spread > ERRORS * of_known;
         let spreads = !error.is_finite() || 0.3 * spread > BEYOND_ERRORS * error;
         let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
         let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();

@@ -1,21 +1,33 @@
 //! What a record shows of its link: a constant rate or one that changes, the base delay, and the losses at a full queue.
 
 use crate::bootstrap::median;
-use crate::departures::{busy, departures, found_before};
+use crate::departures::{alone, busy, departures, found_before};
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::queue::backlogs;
-use crate::queue_limit::{Drops, QueueLimit};
+use crate::queue_limit::{Drops, QueueLimit, likelihood};
 use crate::rate::RateFit;
-use crate::record::{Fate, Record};
+use crate::record::{Fate, Packet, Record};
 use crate::settled::{Settled, busy_rate};
 
 /// More windows of time are not looked at.
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
+/// So many packets, and this share of all, must be far from drops in time to stand for all.
+const FEWEST_APART: usize = 2000;
+const APART: f64 = 0.2;
+/// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in the mean.
+const DARK: f64 = 10.0;
+/// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of the likelihood: for each
+/// loss of a burst, as some of its losses may pass for drops.
+const FAR_MORE: f64 = 25.0;
 /// So many packets behind an idle time tell the base delay, if there are as many in all.
 const FIRST: usize = 4;
 const FEWEST_FIRST: usize = 30;
+/// One train of packets, and one delay, tell the base delay to this part of a transmission time.
+const UNSURE: f64 = 0.25;
+/// So many packets behind an idle time tell the rate of that time.
+const TRAIN: usize = 12;
 
 /// What a record shows of its link.
 pub(crate) struct Seen {
@@ -39,6 +51,8 @@ pub(crate) struct Seen {
     pub(crate) least_s: f64,
     /// The delay without queue and transmission.
     pub(crate) base_s: f64,
+    /// Its standard error, of a rate over time; draws of a constant rate have their own delays.
+    pub(crate) error_s: f64,
     /// A lower bound of the rate.
     pub(crate) bound_bps: f64,
 }
@@ -58,7 +72,7 @@ impl Seen {
         let margin_s = 0.5 * 8.0 * full / usual;
         let base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let left = departures(record, base_s, usual, |index| drops.dropped[index]);
-        let mut over = OverTime::new(record, &left, window_s, margin_s);
+        let mut over = OverTime::new(record, &left, is_constant, window_s, margin_s);
         // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
         // not those of the model, or some are shorter than those of its empty link.
         let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
@@ -72,14 +86,17 @@ impl Seen {
         let is_seen = (!is_constant || adds_up(record, &rate, least_s))
             && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
         let by_windows = over.varies || is_seen;
-        let (base_s, drops, before, over) = if by_windows {
-            follow(record, base_s, (drops, &served), before, over, (window_s, margin_s, usual))
+        let ((base_s, error_s), drops, before, over) = if by_windows {
+            follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
         } else {
-            (rate.base_s, drops, before, over)
+            ((rate.base_s, 0.0), drops, before, over)
         };
         let by_windows = by_windows && !over.rows.is_empty();
         let base_s = if by_windows { base_s } else { rate.base_s };
         let Drops { limit, dropped, near, .. } = drops;
+        let queue_s =
+            8.0 * limit.held_bytes / over_time::mean_over_time(&over.rows, record.lasts_s()).unwrap_or(usual);
+        let near = around(record, &dropped, near, least_s.max(0.0) + queue_s);
         Self {
             rate,
             is_constant,
@@ -92,6 +109,7 @@ impl Seen {
             before,
             least_s,
             base_s,
+            error_s,
             bound_bps,
         }
     }
@@ -115,6 +133,68 @@ impl Seen {
     fn one_rate_bps(&self) -> f64 {
         if self.is_constant { self.rate.rate_bps } else { self.bound_bps }
     }
+}
+
+/// Which packets say nothing of random losses: those `near` to a full queue, and, if far more was lost there than elsewhere, those sent within
+/// `apart_s` of a drop. What packets found is known least where a queue overflows at a rate that changes.
+fn around(record: &Record, dropped: &[bool], mut near: Vec<bool>, apart_s: f64) -> Vec<bool> {
+    let packets = record.packets();
+    // What those found that were sent behind the last one that was seen is not known.
+    let ends = packets.iter().rposition(|packet| packet.seen_s.is_some()).map_or(0, |last| last + 1);
+    near[ends..].fill(true);
+    for (near, is_dark) in near.iter_mut().zip(dark(packets)) {
+        *near |= is_dark;
+    }
+    let mut found = near.clone();
+    let (mut after, mut before) = (f64::NEG_INFINITY, f64::INFINITY);
+    for (index, packet) in packets.iter().enumerate() {
+        after = if dropped[index] { packet.sent_s } else { after };
+        found[index] |= packet.sent_s - after < apart_s;
+    }
+    for (index, packet) in packets.iter().enumerate().rev() {
+        before = if dropped[index] { packet.sent_s } else { before };
+        found[index] |= before - packet.sent_s < apart_s;
+    }
+    // Losses, packets and runs of losses around drops and elsewhere.
+    let (mut counts, mut was_lost) = ([(0, 0, 0); 2], false);
+    for (index, packet) in packets.iter().enumerate().filter(|(index, _)| !near[*index]) {
+        if packet.fate == Fate::Unknown {
+            continue;
+        }
+        let is_lost = packet.fate == Fate::Lost;
+        let of = &mut counts[usize::from(found[index])];
+        of.0 += usize::from(is_lost);
+        of.1 += 1;
+        of.2 += usize::from(is_lost && !was_lost);
+        was_lost = is_lost;
+    }
+    let [elsewhere, around] = counts;
+    let all = (elsewhere.0 + around.0, elsewhere.1 + around.1);
+    let gain =
+        likelihood(elsewhere.0, elsewhere.1) + likelihood(around.0, around.1) - likelihood(all.0, all.1);
+    let run = all.0 as f64 / (elsewhere.2 + around.2).max(1) as f64;
+    let is_more = around.0 * elsewhere.1 > elsewhere.0 * around.1;
+    let are_enough = elsewhere.1 >= FEWEST_APART && elsewhere.1 as f64 >= APART * packets.len() as f64;
+    if are_enough && is_more && gain > FAR_MORE * run { found } else { near }
+}
+
+/// Which packets are among many in a row that arrived at times that the record does not tell: what was in the queue then is not known.
+fn dark(packets: &[Packet]) -> Vec<bool> {
+    let arrived = packets.iter().filter(|packet| packet.fate == Fate::Arrived).count();
+    let seen = packets.iter().filter(|packet| packet.seen_s.is_some()).count();
+    let most = DARK * (arrived as f64 / seen.max(1) as f64).max(1.0);
+    let mut found = vec![false; packets.len()];
+    let (mut from, mut unseen) = (0, 0.0);
+    for index in 0..=packets.len() {
+        let of = packets.get(index);
+        if of.is_none_or(|packet| packet.seen_s.is_some()) {
+            found[from..index].fill(unseen > most);
+            (from, unseen) = (index + 1, 0.0);
+        } else if of.is_some_and(|packet| packet.fate == Fate::Arrived) {
+            unseen += 1.0;
+        }
+    }
+    found
 }
 
 /// How many packets waited in the queue.
@@ -151,23 +231,35 @@ const USED: f64 = 0.3;
 
 impl OverTime {
     /// The rate over time of a record whose packets left at these times.
-    fn new(record: &Record, left: &[f64], window_s: f64, margin_s: f64) -> Self {
+    fn new(record: &Record, left: &[f64], is_constant: bool, window_s: f64, margin_s: f64) -> Self {
         let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
         let gaps = busy(record, left, margin_s);
-        let outages = over_time::outages(&gaps);
-        let windows = over_time::windows(&gaps, &outages, start, window_s);
+        let mut outages = over_time::outages(&gaps);
+        outages.extend(over_time::stalls(&alone(record, left, margin_s), &gaps));
+        outages.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut windows = over_time::windows(&gaps, &outages, start, window_s);
+        // Behind the last time in which the link was busy there are windows too.
+        let count = ((record.lasts_s() / window_s).ceil() as usize).max(windows.len());
+        windows.extend((windows.len()..count).map(|at| Window {
+            from_s: start + at as f64 * window_s,
+            error: f64::INFINITY,
+            ..Window::default()
+        }));
         let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
         let changes = Changes::new(&series, &windows);
-        let has_outages = changes.is_some() && !outages.is_empty();
-        let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
         let (quiets, seen) = (quiet.iter().flatten().count(), series.iter().flatten().count());
-        let bound_bps = (quiets as f64 > MOSTLY * (quiets + seen) as f64)
-            .then(|| series.iter().flatten().map(|rate| libm::exp(*rate)).fold(most, f64::max));
+        let is_mostly_quiet = quiets as f64 > MOSTLY * (quiets + seen) as f64;
+        // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
+        let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
+        let bound_bps =
+            if are_alone { Some(most) } else { is_mostly_quiet.then(|| most.max(usual_bps(&series))) };
+        let has_outages = (changes.is_some() || bound_bps.is_some()) && !outages.is_empty();
+        let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
         let filled = match bound_bps {
             None => over_time::through_quiet(&series, &quiet),
             Some(bound) => (series.iter().zip(&quiet))
-                .map(|(value, quiet)| value.or(quiet.map(|_| libm::log(bound))))
+                .map(|(value, quiet)| value.or((are_alone || quiet.is_some()).then(|| libm::log(bound))))
                 .collect(),
         };
         let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
@@ -175,6 +267,12 @@ impl OverTime {
         let held_out = changes.map(|changes| changes.ratio);
         Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, is_predicted, bound_bps }
     }
+}
+
+/// The median of the rates that were seen: packets wait rather where the link is slow. None of nothing.
+fn usual_bps(series: &[Option<f64>]) -> f64 {
+    let mut rates: Vec<f64> = series.iter().flatten().copied().collect();
+    if rates.is_empty() { 0.0 } else { libm::exp(median(&mut rates)) }
 }
 
 /// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained of the delays:
@@ -204,12 +302,13 @@ fn follow(
     (mut drops, served): (Drops, &[Option<bool>]),
     mut before: Vec<f64>,
     mut over: OverTime,
-    (window_s, margin_s, usual): (f64, f64, f64),
-) -> (f64, Drops, Vec<f64>, OverTime) {
+    (is_constant, window_s, margin_s, usual): (bool, f64, f64, f64),
+) -> ((f64, f64), Drops, Vec<f64>, OverTime) {
     let while_busy = |base_s: f64, drops: &Drops| -> Vec<(f64, f64)> {
         busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect()
     };
     let mut left = departures(record, base_s, usual, |index| drops.dropped[index]);
+    let mut error_s = 0.0;
     for _ in 0..2 {
         if !over.varies {
             over.rows = while_busy(base_s, &drops);
@@ -217,35 +316,41 @@ fn follow(
         if over.rows.is_empty() {
             break;
         }
-        base_s = base_by(record, &left, &over.rows);
+        // Where the link was faster than what was sent, nothing tells how long a transmission took.
+        if over.bound_bps.is_none() {
+            (base_s, error_s) = base_by(record, &left, &over.rows);
+        }
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         before = found_before(record, &left);
         drops =
             Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
         left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let varied = over.varies;
-        over = OverTime::new(record, &left, window_s, margin_s);
+        over = OverTime::new(record, &left, is_constant, window_s, margin_s);
         over.varies |= varied && over.rows.len() > 1;
     }
     if over.rows.is_empty() {
         over.rows = while_busy(base_s, &drops);
     }
-    (base_s, drops, before, over)
+    ((base_s, error_s), drops, before, over)
 }
 
 /// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the median over the
-/// first packets behind an idle time. A base delay that is too short makes those times fewer, not wrong.
-fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
+/// first packets behind an idle time. A base delay that is too short makes those times fewer, not wrong. Of a link that was hardly ever idle
+/// the first packets tell it, and their rate by the times between them. With its standard error.
+fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
     let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
     let before = found_before(record, left);
     let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
     let (mut rests, mut least) = (Vec::new(), f64::INFINITY);
+    let mut trains: Vec<Train> = Vec::new();
     for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
         if left.is_nan() {
             continue;
         }
         if *before <= 0.0 {
             (began, bits, count) = (packet.sent_s, 0.0, 0);
+            trains.push(Train::default());
         }
         bits += 8.0 * packet.bytes;
         count = count.saturating_add(1);
@@ -256,8 +361,53 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
         if count <= FIRST {
             rests.push(seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone));
         }
+        if let Some(train) = trains.last_mut().filter(|_| count <= TRAIN) {
+            train.seen(bits, seen - began);
+        }
     }
-    if rests.len() < FEWEST_FIRST { least } else { median(&mut rests) }
+    if rests.len() >= FEWEST_FIRST {
+        return middle(&mut rests);
+    }
+    let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rows, 0.0);
+    let mut of_trains: Vec<f64> = trains.iter().filter_map(Train::rest_s).collect();
+    if of_trains.is_empty() {
+        return (least, UNSURE * usual_s);
+    }
+    let (base_s, error_s) = middle(&mut of_trains);
+    let count = of_trains.len() as f64;
+    (base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
+}
+
+/// The median, and its standard error, of a normal distribution: 1.2533 standard deviations over the root of the number, and a standard deviation
+/// is 1.2533 mean deviations.
+fn middle(values: &mut [f64]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let middle = median(values);
+    let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
+    (middle, 1.2533 * 1.2533 * deviation / count.sqrt())
+}
+
+/// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and when that was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Train {
+    first: Option<(f64, f64)>,
+    last: Option<(f64, f64)>,
+}
+
+impl Train {
+    fn seen(&mut self, bits: f64, after_s: f64) {
+        if self.first.is_none() {
+            self.first = Some((bits, after_s));
+        } else {
+            self.last = Some((bits, after_s));
+        }
+    }
+
+    /// When nothing would have been seen yet, at the rate that the times show: the base delay.
+    fn rest_s(&self) -> Option<f64> {
+        let ((bits, at), (later_bits, later)) = (self.first?, self.last?);
+        Some(at - bits * (later - at) / (later_bits - bits))
+    }
 }
 
 /// The shortest delay: of a queue that was empty at times, nearly that of the path.

@@ -23,8 +23,12 @@ RUNS = 50
 # Runs are as long as the record, within these.
 SHORTEST_RUN_S = 10
 LONGEST_RUN_S = 600
+# The last packet of a record of whole seconds was sent so little before its end.
+NEARLY_S = 0.2
 # Each of so many begins at another time.
 SHIFTED = 4
+# Rates of a table that differ by less are one.
+ALIKE = 0.01
 # A rate that is only bounded may be so many times higher.
 BEYOND = 4.0
 
@@ -80,11 +84,18 @@ def document(fit: LinkFit, rate: str, loss: str, draws: str) -> str:
         *_rules(fit),
         "",
         "[run]",
-        f'duration = "{min(max(SHORTEST_RUN_S, round(fit.found["lasts_s"])), LONGEST_RUN_S)} s"',
+        f'duration = "{_lasts(fit.found["lasts_s"])}"',
         f"{run}runs = {RUNS}",
         "",
     ]
     return "\n".join(lines)
+
+
+def _lasts(lasts_s: float) -> str:
+    """How long a run is: as long as the record, to 10 ms, and whole seconds where the record is nearly so long."""
+    whole = round(lasts_s)
+    near = float(whole) if abs(lasts_s - whole) <= NEARLY_S else round(lasts_s, 2)
+    return f"{min(max(SHORTEST_RUN_S, near), LONGEST_RUN_S):g} s"
 
 
 def _usual_delay(fit: LinkFit) -> float:
@@ -138,7 +149,10 @@ def varied_rates(fit: LinkFit, draw: random.Random, number: int) -> list[list[fl
     """A table of rates as it may have been; each fourth begins at another time of the record."""
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
     faster = BEYOND ** draw.random()
-    rows = [(at, rate * faster if rate == quiet else rate) for at, rate in fit.found["rates"]]
+    rows = [
+        (at, rate * faster if quiet and abs(rate / quiet - 1) < ALIKE else rate)
+        for at, rate in fit.found["rates"]
+    ]
     # Between two windows in which the rate was seen it changed at some time: in the table in the middle.
     known = sorted(
         round(row[0] / step) for row in fit.found["windows"] if row[3] >= 0.9 * fit.found["fewest_packets"]
