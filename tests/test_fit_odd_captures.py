@@ -1,7 +1,7 @@
 """Captures as other tools and machines write them, byte by byte: one link each time, or one line of error.
 
 A sender's packets go over 10 Mbit/s with 30 ms there and back; each second one is acknowledged. This program
-writes nothing of it: headers are those of RFC 791, 8200 and 9293, files those of the drafts of pcap and pcapng.
+writes nothing of it: headers are those of RFC 791, 8200 and 9293, files follow the drafts of pcap and pcapng.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ mod record;
 mod seen;
 mod served;
 mod settled;
+mod silent;
 mod standing;
 
 pub use base_delay::{DelayLevel, base_delays};

@@ -4,23 +4,16 @@ use crate::bootstrap::median;
 use crate::departures::{alone, busy, departures, found_before};
 use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
 use crate::queue::backlogs;
-use crate::queue_limit::{Drops, QueueLimit, likelihood};
+use crate::queue_limit::{Drops, QueueLimit};
 use crate::rate::RateFit;
-use crate::record::{Fate, Packet, Record};
+use crate::record::{Fate, Record};
 use crate::settled::{Settled, busy_rate};
+use crate::silent::silent;
 
 /// More windows of time are not looked at.
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
-/// So many packets, and this share of all, must be far from drops in time to stand for all.
-const FEWEST_APART: usize = 2000;
-const APART: f64 = 0.2;
-/// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in the mean.
-const DARK: f64 = 10.0;
-/// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of the likelihood: for each
-/// loss of a burst, as some of its losses may pass for drops.
-const FAR_MORE: f64 = 25.0;
 /// So many packets behind an idle time tell the base delay, if there are as many in all.
 const FIRST: usize = 4;
 const FEWEST_FIRST: usize = 30;
@@ -96,7 +89,7 @@ impl Seen {
         let Drops { limit, dropped, near, .. } = drops;
         let queue_s =
             8.0 * limit.held_bytes / over_time::mean_over_time(&over.rows, record.lasts_s()).unwrap_or(usual);
-        let near = around(record, &dropped, near, least_s.max(0.0) + queue_s);
+        let near = silent(record, &dropped, near, least_s.max(0.0) + queue_s);
         Self {
             rate,
             is_constant,
@@ -133,68 +126,6 @@ impl Seen {
     fn one_rate_bps(&self) -> f64 {
         if self.is_constant { self.rate.rate_bps } else { self.bound_bps }
     }
-}
-
-/// Which packets say nothing of random losses: those `near` to a full queue, and, if far more was lost there than elsewhere, those sent within
-/// `apart_s` of a drop. What packets found is known least where a queue overflows at a rate that changes.
-fn around(record: &Record, dropped: &[bool], mut near: Vec<bool>, apart_s: f64) -> Vec<bool> {
-    let packets = record.packets();
-    // What those found that were sent behind the last one that was seen is not known.
-    let ends = packets.iter().rposition(|packet| packet.seen_s.is_some()).map_or(0, |last| last + 1);
-    near[ends..].fill(true);
-    for (near, is_dark) in near.iter_mut().zip(dark(packets)) {
-        *near |= is_dark;
-    }
-    let mut found = near.clone();
-    let (mut after, mut before) = (f64::NEG_INFINITY, f64::INFINITY);
-    for (index, packet) in packets.iter().enumerate() {
-        after = if dropped[index] { packet.sent_s } else { after };
-        found[index] |= packet.sent_s - after < apart_s;
-    }
-    for (index, packet) in packets.iter().enumerate().rev() {
-        before = if dropped[index] { packet.sent_s } else { before };
-        found[index] |= before - packet.sent_s < apart_s;
-    }
-    // Losses, packets and runs of losses around drops and elsewhere.
-    let (mut counts, mut was_lost) = ([(0, 0, 0); 2], false);
-    for (index, packet) in packets.iter().enumerate().filter(|(index, _)| !near[*index]) {
-        if packet.fate == Fate::Unknown {
-            continue;
-        }
-        let is_lost = packet.fate == Fate::Lost;
-        let of = &mut counts[usize::from(found[index])];
-        of.0 += usize::from(is_lost);
-        of.1 += 1;
-        of.2 += usize::from(is_lost && !was_lost);
-        was_lost = is_lost;
-    }
-    let [elsewhere, around] = counts;
-    let all = (elsewhere.0 + around.0, elsewhere.1 + around.1);
-    let gain =
-        likelihood(elsewhere.0, elsewhere.1) + likelihood(around.0, around.1) - likelihood(all.0, all.1);
-    let run = all.0 as f64 / (elsewhere.2 + around.2).max(1) as f64;
-    let is_more = around.0 * elsewhere.1 > elsewhere.0 * around.1;
-    let are_enough = elsewhere.1 >= FEWEST_APART && elsewhere.1 as f64 >= APART * packets.len() as f64;
-    if are_enough && is_more && gain > FAR_MORE * run { found } else { near }
-}
-
-/// Which packets are among many in a row that arrived at times that the record does not tell: what was in the queue then is not known.
-fn dark(packets: &[Packet]) -> Vec<bool> {
-    let arrived = packets.iter().filter(|packet| packet.fate == Fate::Arrived).count();
-    let seen = packets.iter().filter(|packet| packet.seen_s.is_some()).count();
-    let most = DARK * (arrived as f64 / seen.max(1) as f64).max(1.0);
-    let mut found = vec![false; packets.len()];
-    let (mut from, mut unseen) = (0, 0.0);
-    for index in 0..=packets.len() {
-        let of = packets.get(index);
-        if of.is_none_or(|packet| packet.seen_s.is_some()) {
-            found[from..index].fill(unseen > most);
-            (from, unseen) = (index + 1, 0.0);
-        } else if of.is_some_and(|packet| packet.fate == Fate::Arrived) {
-            unseen += 1.0;
-        }
-    }
-    found
 }
 
 /// How many packets waited in the queue.
