@@ -10,13 +10,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
-
 from crossfade.errors import shortened
-from crossfade.fitting.parameters import UNITS, said
-
-if TYPE_CHECKING:
-    from crossfade.fitting.links import LinkFit
+from crossfade.fitting.parameters import UNITS, Fitted, said
 
 # So many runs a prediction has, each with a draw of its own.
 RUNS = 50
@@ -33,7 +28,7 @@ ALIKE = 0.01
 BEYOND = 4.0
 
 
-def scenario_text(fit: LinkFit, draws: str, rates: str) -> str:
+def scenario_text(fit: Fitted, draws: str, rates: str) -> str:
     """The scenario of a link, whose draws and table of rates are in these files."""
     rate = f'rate = "{_mbps(fit.rate.value)}"'
     if fit.found["rates"]:
@@ -44,13 +39,13 @@ def scenario_text(fit: LinkFit, draws: str, rates: str) -> str:
     return document(fit, rate, loss, draws)
 
 
-def _rules(fit: LinkFit) -> list[str]:
+def _rules(fit: Fitted) -> list[str]:
     if fit.found["profile"] != "linux":
         return []
     return ["# TCP as Linux has it, as the sender of the record is one.", 'rfc = { profile = "linux" }']
 
 
-def document(fit: LinkFit, rate: str, loss: str, draws: str) -> str:
+def document(fit: Fitted, rate: str, loss: str, draws: str) -> str:
     """The scenario with this rate and these losses; each value has its interval and verdict as a comment."""
     lines = [
         "schema = 2",
@@ -98,28 +93,28 @@ def _lasts(lasts_s: float) -> str:
     return f"{min(max(SHORTEST_RUN_S, near), LONGEST_RUN_S):g} s"
 
 
-def _usual_delay(fit: LinkFit) -> float:
+def _usual_delay(fit: Fitted) -> float:
     """The round trip of the empty path, or where it is only bounded the median of the draws."""
     if fit.delay.verdict != "bounded":
         return fit.delay.value
     return float(median(draw[1] for draw in fit.found["draws"]))
 
 
-def _usual_queue(fit: LinkFit) -> int:
+def _usual_queue(fit: Fitted) -> int:
     """The limit, or where it is only bounded the median of the draws."""
     if fit.queue.verdict != "bounded":
         return round(fit.queue.value)
     return packets_within(median(draw[2] for draw in fit.found["draws"]), fit.found["packet_bytes"])
 
 
-def _comment(fit: LinkFit, name: str) -> str:
+def _comment(fit: Fitted, name: str) -> str:
     unit, scale = UNITS[name]
     of = fit.parameters[name]
     where = {"delay": ", there and back"}.get(name, "")
     return f"# {name}{where}: {said(name, of, scale)} {unit} ({of.verdict})"
 
 
-def draws_text(fit: LinkFit) -> str:
+def draws_text(fit: Fitted) -> str:
     """The draws as CSV; of a link whose rate changes without a column of the rate."""
     table = io.StringIO()
     rows = csv.writer(table, lineterminator="\n")
@@ -136,7 +131,7 @@ def draws_text(fit: LinkFit) -> str:
     return table.getvalue()
 
 
-def rates_text(fit: LinkFit) -> str:
+def rates_text(fit: Fitted) -> str:
     """The table of rates as CSV."""
     rows = ["time_s,rate_bps,delay_s,loss"]
     # The table begins again at its end: an outage until there has no row behind it.
@@ -145,7 +140,7 @@ def rates_text(fit: LinkFit) -> str:
     return "\n".join(rows) + "\n"
 
 
-def varied_rates(fit: LinkFit, draw: random.Random, number: int) -> list[list[float]]:
+def varied_rates(fit: Fitted, draw: random.Random, number: int) -> list[list[float]]:
     """A table of rates as it may have been; each fourth begins at another time of the record."""
     step, lasts, quiet = fit.found["window_s"], fit.found["lasts_s"], fit.found["quiet_bps"]
     faster = BEYOND ** draw.random()

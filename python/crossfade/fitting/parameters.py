@@ -1,8 +1,10 @@
-"""A parameter of a fitted link: its value, interval and verdict."""
+"""Parameters of a fitted link: values, intervals and verdicts, and what has them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 # What a record bounds from above: losses where nothing was lost, the path's delay where a queue always stood.
 BOUNDED_ABOVE = ("delay", "loss")
@@ -17,6 +19,31 @@ class LinkParameter:
     low: float
     high: float
     verdict: str
+
+
+class Fitted(Protocol):
+    """What a link has whose scenario is written."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def flow(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def rate(self) -> LinkParameter: ...
+    @property
+    def delay(self) -> LinkParameter: ...
+    @property
+    def queue(self) -> LinkParameter: ...
+    @property
+    def loss(self) -> LinkParameter: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    @property
+    def found(self) -> Mapping[str, Any]: ...
+    @property
+    def parameters(self) -> dict[str, LinkParameter]: ...
 
 
 def said(name: str, of: LinkParameter, scale: float) -> str:
