@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+
 from crossfade.errors import shortened
 from crossfade.fitting.parameters import UNITS, Fitted, said
 
