@@ -7,7 +7,7 @@ use crate::record::{Fate, Packet, Record};
 const FEWEST_APART: usize = 2000;
 const APART: f64 = 0.2;
 /// So many drops at once.
-const MANY: usize = 20;
+const MANY: usize = 6;
 /// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in the mean.
 const DARK: f64 = 10.0;
 /// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of the likelihood: for each
@@ -62,15 +62,28 @@ pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apa
     chosen
 }
 
-/// Drops far from the limit by what they found, which the times of departures tell: many at once are drops, a single one is a mistake.
+/// Drops far from the limit by what they found, which the times of departures tell: those around drops near the limit, and many at once, are
+/// drops, a single one elsewhere is a mistake.
 fn drops_at_once(packets: &[Packet], dropped: &[bool], near: &[bool], apart_s: f64) -> Vec<usize> {
     let odd: Vec<usize> = (0..packets.len()).filter(|index| dropped[*index] && !near[*index]).collect();
+    let usual: Vec<f64> = (0..packets.len())
+        .filter(|index| dropped[*index] && near[*index])
+        .map(|index| packets[index].sent_s)
+        .collect();
+    let is_around = |index: usize| {
+        let at = packets[index].sent_s;
+        let next = usual.partition_point(|drop| *drop <= at - apart_s);
+        usual.get(next).is_some_and(|drop| *drop < at + apart_s)
+    };
     let at = |number: usize| odd.get(number).map(|index| packets[*index].sent_s);
     let are_at_once = |first: usize| {
         at(first).zip(at(first + MANY - 1)).is_some_and(|(from_s, to_s)| to_s - from_s < apart_s)
     };
     let is_one = |number: usize| (number.saturating_sub(MANY - 1)..=number).any(are_at_once);
-    (0..odd.len()).filter(|number| is_one(*number)).map(|number| odd[number]).collect()
+    (0..odd.len())
+        .filter(|number| is_around(odd[*number]) || is_one(*number))
+        .map(|number| odd[number])
+        .collect()
 }
 
 /// Which packets are among many in a row that arrived at times that the record does not tell: what was in the queue then is not known.
