@@ -88,12 +88,87 @@ const FEWEST_PACKETS: f64 = 1000.0;
 const LEAST_LOSS: f64 = 1e-4;
 const MOST_LOSS: f64 = 0.02;
 
+impl Stretches {
+    /// The share of packets that a stretch lost.
+    fn lost_in(&self, at: &Carried) -> f64 {
+        let in_all = self.lost_share.unwrap_or(0.0);
+        at.lost.map_or(in_all, |lost| lost / at.packets.max(1.0)).min(1.0)
+    }
+
+    /// What arrived in a stretch, in bit/s.
+    fn arrived_bps(&self, at: &Carried) -> f64 {
+        let share = if self.is_udp { 1.0 - self.lost_in(at) } else { 1.0 };
+        8.0 * at.bytes * share / (at.to_s - at.from_s)
+    }
+
+    /// Whether a queue stood in a stretch, beyond the shortest round trip.
+    fn stood_in(&self, at: &Carried, least_s: Option<f64>) -> bool {
+        if self.is_udp {
+            return self.lost_in(at) >= OVERLOADED;
+        }
+        let beyond = at.rtt_s.zip(least_s).map(|(rtt, least)| rtt - least > STOOD.0.max(STOOD.1 * least));
+        beyond == Some(true) && !at.is_limited
+    }
+
+    /// Packets that stretches lost, and all of them.
+    fn losses(&self, of: &[Carried]) -> (f64, f64) {
+        of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + self.lost_in(at) * at.packets, sum.1 + at.packets))
+    }
+}
+
+/// The rate of a link by its stretches, and draws of it.
+struct CoarseRate {
+    value: f64,
+    is_seen: bool,
+    over: OverTime,
+    draws: Vec<f64>,
+}
+
+impl CoarseRate {
+    /// Of stretches of which those `seen` had a queue; `points` are those of the draws.
+    fn new(
+        of: &Stretches,
+        (carried, seen): (&[Carried], &[Carried]),
+        least_s: Option<f64>,
+        points: &[[f64; 3]],
+        random: &mut Stream,
+    ) -> Self {
+        let mut all: Vec<f64> = carried.iter().map(|at| of.arrived_bps(at)).collect();
+        all.sort_by(f64::total_cmp);
+        let most = quantile(&all, 0.95);
+        let of_seen: Vec<f64> = seen.iter().map(|at| of.arrived_bps(at)).filter(|rate| *rate > 0.0).collect();
+        let is_seen = of_seen.len() >= FEWEST_SEEN;
+        let over = if is_seen {
+            OverTime::new(of, |at| of.stood_in(at, least_s), |at| of.arrived_bps(at))
+        } else {
+            OverTime::default()
+        };
+        let constant = if is_seen { median(&mut of_seen.clone()) } else { most };
+        let value = mean_over_time(&over.rows, lasts_s(carried)).unwrap_or(constant);
+        let draws = if !over.rows.is_empty() {
+            mean_draws(&over.series, value, random)
+        } else if is_seen {
+            points.iter().map(|_| resampled(&of_seen, random)).collect()
+        } else {
+            points.iter().map(|[of_rate, ..]| most * libm::pow(BEYOND, *of_rate)).collect()
+        };
+        Self { value, is_seen, over, draws }
+    }
+}
+
+/// From the first stretch to the last.
+fn lasts_s(carried: &[Carried]) -> f64 {
+    match (carried.first(), carried.last()) {
+        (Some(first), Some(last)) => last.to_s - first.from_s,
+        _ => 0.0,
+    }
+}
+
 impl CoarseFit {
     /// Fits a link; `seed` seeds the bootstrap.
     ///
     /// # Errors
-    /// Too few intervals.
-    #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
+    /// Too few stretches.
     pub fn new(of: &Stretches, seed: u64) -> Result<Self, CoarseError> {
         let carried: Vec<Carried> = of.carried.iter().copied().filter(is_whole).collect();
         if carried.len() < FEWEST {
@@ -102,44 +177,14 @@ impl CoarseFit {
         let mut random = RunSeed { seed, run: 0 }.stream("fit.coarse");
         let rtts = || carried.iter().filter_map(|of| of.rtt_s);
         let least = of.least_rtt_s.or_else(|| rtts().reduce(f64::min));
-        let in_all = of.lost_share.unwrap_or(0.0);
-        let lost_in = |at: &Carried| at.lost.map_or(in_all, |lost| lost / at.packets.max(1.0)).min(1.0);
-        let arrived = |at: &Carried| {
-            let share = if of.is_udp { 1.0 - lost_in(at) } else { 1.0 };
-            8.0 * at.bytes * share / (at.to_s - at.from_s)
-        };
-        let stood = |at: &Carried| {
-            if of.is_udp {
-                return lost_in(at) >= OVERLOADED;
-            }
-            let beyond = at.rtt_s.zip(least).map(|(rtt, least)| rtt - least > STOOD.0.max(STOOD.1 * least));
-            beyond == Some(true) && !at.is_limited
-        };
-        let (seen, free): (Vec<Carried>, Vec<Carried>) = carried.iter().partition(|at| stood(at));
-        let mut all: Vec<f64> = carried.iter().map(arrived).collect();
-        all.sort_by(f64::total_cmp);
-        let most = quantile(&all, 0.95);
-        let of_seen: Vec<f64> = seen.iter().map(arrived).filter(|rate| *rate > 0.0).collect();
-        let is_seen = of_seen.len() >= FEWEST_SEEN;
-        let over = if is_seen { OverTime::new(of, stood, arrived) } else { OverTime::default() };
-        let constant = if is_seen { median(&mut of_seen.clone()) } else { most };
-        let lasts_s = carried[carried.len() - 1].to_s - carried[0].from_s;
-        let value = mean_over_time(&over.rows, lasts_s).unwrap_or(constant);
+        let (seen, free): (Vec<Carried>, Vec<Carried>) =
+            carried.iter().partition(|at| of.stood_in(at, least));
         let mut even = Even::new(&mut random);
         let points: Vec<[f64; 3]> = (0..DRAWS).map(|_| even.next()).collect();
-        let rates: Vec<f64> = if !over.rows.is_empty() {
-            mean_draws(&over.series, value, &mut random)
-        } else if is_seen {
-            points.iter().map(|_| resampled(&of_seen, &mut random)).collect()
-        } else {
-            points.iter().map(|[of_rate, ..]| most * libm::pow(BEYOND, *of_rate)).collect()
-        };
+        let rate = CoarseRate::new(of, (&carried, &seen), least, &points, &mut random);
 
-        // Losses while no queue stood are random losses.
-        let sums = |of: &[Carried]| {
-            of.iter().fold((0.0, 0.0), |sum, at| (sum.0 + lost_in(at) * at.packets, sum.1 + at.packets))
-        };
-        let (random_losses, congestive) = (sums(&free), sums(&seen));
+        // What was lost while no queue stood was lost at random.
+        let (random_losses, congestive) = (of.losses(&free), of.losses(&seen));
         let tells_losses =
             random_losses.1 > 0.0 && (of.lost_share.is_some() || carried.iter().any(|at| at.lost.is_some()));
         let loss = if random_losses.1 > 0.0 { random_losses.0 / random_losses.1 } else { 0.0 };
@@ -147,8 +192,8 @@ impl CoarseFit {
         // The queue held at least the data that the longest RTT implies.
         let delay_s = least.unwrap_or(0.0);
         let held = rtts().fold(delay_s, f64::max) - delay_s;
-        let low = (held * value / 8.0).max(of.packet_bytes);
-        let draws: Vec<Draw> = (rates.iter().zip(&points))
+        let low = (held * rate.value / 8.0).max(of.packet_bytes);
+        let draws: Vec<Draw> = (rate.draws.iter().zip(&points))
             .map(|(rate_bps, [_, of_queue, of_loss])| {
                 let under_way = rate_bps / 8.0 * delay_s;
                 let (from, to) = (low.max(USUAL[0] * under_way), (BEYOND * low).max(USUAL[1] * under_way));
@@ -174,19 +219,18 @@ impl CoarseFit {
             verdict,
         };
         let verdict = |is_there| if is_there { Verdict::Identified } else { Verdict::Bounded };
+        let told = |is_told, verdict| if is_told { verdict } else { Verdict::NotIdentified };
         let time = |of: &[Carried]| of.iter().map(|at| at.to_s - at.from_s).sum::<f64>();
+        let lasts_s = lasts_s(&carried);
+        let tells = |at: &Carried| is_whole(at) && of.stood_in(at, least) && of.arrived_bps(at) > 0.0;
         Ok(Self {
-            rate: parameter(value, ends(&|draw| draw.rate_bps), verdict(is_seen)),
-            delay: parameter(
-                delay_s,
-                (delay_s, delay_s),
-                if least.is_some() { Verdict::Identified } else { Verdict::NotIdentified },
-            ),
+            rate: parameter(rate.value, ends(&|draw| draw.rate_bps), verdict(rate.is_seen)),
+            delay: parameter(delay_s, (delay_s, delay_s), told(least.is_some(), Verdict::Identified)),
             queue: parameter(low, ends(&|draw| draw.queue_bytes), Verdict::Bounded),
             loss: parameter(
                 loss,
                 ends(&|draw| draw.loss),
-                if tells_losses { verdict(random_losses.0 > 0.0) } else { Verdict::NotIdentified },
+                told(tells_losses, verdict(random_losses.0 > 0.0)),
             ),
             lost: (random_losses.0, congestive.0),
             busy_share: time(&seen) / time(&carried),
@@ -194,10 +238,10 @@ impl CoarseFit {
             carried_bps: carried.iter().map(|at| 8.0 * at.bytes).sum::<f64>()
                 / lasts_s.max(f64::MIN_POSITIVE),
             packets: carried.iter().map(|at| at.packets).sum(),
-            levels: levels(&over.series, over.step_s),
-            tells: of.carried.iter().map(|at| is_whole(at) && stood(at) && arrived(at) > 0.0).collect(),
-            held_out: over.held_out,
-            rates: over.rows,
+            levels: levels(&rate.over.series, rate.over.step_s),
+            tells: of.carried.iter().map(tells).collect(),
+            held_out: rate.over.held_out,
+            rates: rate.over.rows,
             draws,
         })
     }

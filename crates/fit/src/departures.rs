@@ -193,6 +193,21 @@ pub(crate) fn busy(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Ga
     found
 }
 
+/// Times between when a packet came to a link that may have been idle and when it left: departures are known to `margin_s`.
+pub(crate) fn alone(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Gap> {
+    let slack = record.tick_s() + margin_s;
+    let mut last = f64::NEG_INFINITY;
+    let mut found = Vec::new();
+    for (packet, at) in record.packets().iter().zip(departures).filter(|(_, at)| at.is_finite()) {
+        let from_s = packet.sent_s.max(last);
+        if packet.sent_s + slack > last && *at > from_s && packet.seen_s.is_some() {
+            found.push(Gap { from_s, to_s: *at, bits: 8.0 * packet.bytes, packets: 1.0 });
+        }
+        last = last.max(*at);
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,8 +43,10 @@ mod queue;
 mod queue_limit;
 mod rate;
 mod record;
+mod seen;
 mod served;
 mod settled;
+mod silent;
 mod standing;
 
 pub use base_delay::{DelayLevel, base_delays};

@@ -2,20 +2,20 @@
 //! them.
 
 use crate::base_delay::{DelayLevel, base_delays};
-use crate::bootstrap::{interval, median};
+use crate::bootstrap::{interval, normal};
 use crate::clock::{Clock, skew};
-use crate::departures::{busy, departures, found_before};
+use crate::departures::departures;
 use crate::draws::{Bound, DRAWS, Draw, QueueEnds, Unknown, draws_of, mean_draws};
 use crate::hidden::Hidden;
 use crate::losses::Losses;
-use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
+use crate::over_time::{self, Window};
 use crate::period::{Period, period};
-use crate::queue::{backlogs, delays};
-use crate::queue_limit::{Drops, QueueLimit};
+use crate::queue::delays;
+use crate::queue_limit::QueueLimit;
 use crate::record::{Fate, Record};
-use crate::settled::{Settled, busy_rate};
+use crate::seen::{Seen, waited};
 use crate::standing::{most_standing, stands};
-use crossfade_core::RunSeed;
+use crossfade_core::{RunSeed, Stream};
 
 /// Model of a link; each one extends an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,126 +125,14 @@ pub struct Fit {
     pub draws: Vec<Draw>,
 }
 
-/// Maximum number of time windows.
-const MOST_WINDOWS: f64 = 20_000.0;
-
-/// Probability of the intervals.
+/// The share of draws between the ends of an interval.
 const LEVEL: f64 = 0.9;
-/// Minimum number of waiting packets to identify a rate.
-const FEWEST_WAITED: f64 = 50.0;
-/// Number of packets after an idle time that show the base delay, and the minimum of such packets in all.
-const FIRST: usize = 4;
-const FEWEST_FIRST: usize = 30;
-/// Period of Starlink's reallocation, in seconds.
+/// The period of Starlink's reallocation.
 const PERIOD_S: f64 = 15.0;
-/// One-way delay in seconds beyond which the clocks are assumed unsynchronised.
-const LONGEST_S: f64 = 1.0;
-
-/// Rate over time, and derived values.
-struct OverTime {
-    /// Rows of start time since the first packet, and bit/s.
-    rows: Vec<(f64, f64)>,
-    windows: Vec<Window>,
-    series: Vec<Option<f64>>,
-    held_out: Option<f64>,
-    varies: bool,
-    /// Whether change points predict the held-out windows.
-    is_predicted: bool,
-    /// Lower bound of the rate, if the link was faster than the offered traffic most of the time.
-    bound_bps: Option<f64>,
-}
-
-/// Maximum number of steps for a hidden Markov chain.
+/// A hidden Markov chain is found of at most so many steps.
 const MOST_STEPS: usize = 1200;
-/// Share of windows without a queue, among those with an observation, beyond which the rate has a lower bound only.
-const MOSTLY: f64 = 0.3;
-/// Utilisation from which errors in the queue's content accumulate, since it is rarely empty.
-const USED: f64 = 0.3;
-
-impl OverTime {
-    /// Rate over time of a record with these departure times.
-    fn new(record: &Record, left: &[f64], window_s: f64, margin_s: f64) -> Self {
-        let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-        let gaps = busy(record, left, margin_s);
-        let outages = over_time::outages(&gaps);
-        let windows = over_time::windows(&gaps, &outages, start, window_s);
-        let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
-        let changes = Changes::new(&series, &windows);
-        let has_outages = changes.is_some() && !outages.is_empty();
-        let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
-        let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
-        let (quiets, seen) = (quiet.iter().flatten().count(), series.iter().flatten().count());
-        let bound_bps = (quiets as f64 > MOSTLY * (quiets + seen) as f64)
-            .then(|| series.iter().flatten().map(|rate| libm::exp(*rate)).fold(most, f64::max));
-        let filled = match bound_bps {
-            None => over_time::through_quiet(&series, &quiet),
-            Some(bound) => (series.iter().zip(&quiet))
-                .map(|(value, quiet)| value.or(quiet.map(|_| libm::log(bound))))
-                .collect(),
-        };
-        let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
-        let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
-        let held_out = changes.map(|changes| changes.ratio);
-        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, is_predicted, bound_bps }
-    }
-}
-
-/// Share of the delay deviation of a constant rate that unpredicted rates over time may leave: if packets arrive in
-/// clumps, gaps vary far more than the rate.
-const EXPLAINS: f64 = 0.9;
-
-/// Mean absolute deviation from the median, in seconds, of the delays not explained by a queue with these rates over
-/// time.
-fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[bool]) -> f64 {
-    let packets = record.packets();
-    let start = packets.first().map_or(0.0, |packet| packet.sent_s);
-    let found = backlogs(record, base_s, rows, |index| dropped[index]);
-    let mut rest: Vec<f64> = (packets.iter().zip(&found))
-        .filter_map(|(packet, before)| {
-            let takes = over_time::takes(rows, packet.sent_s - start, 8.0 * (before + packet.bytes));
-            Some(packet.seen_s? - packet.sent_s - takes)
-        })
-        .collect();
-    let usual = median(&mut rest);
-    rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
-}
-
-/// Refines base delay, found content and rates over time, which depend on one another, in two rounds. Starts from a
-/// base delay and the drops, with windows of `window_s` and a departure margin `margin_s`.
-fn follow(
-    record: &Record,
-    mut base_s: f64,
-    (mut drops, served): (Drops, &[Option<bool>]),
-    mut before: Vec<f64>,
-    mut over: OverTime,
-    (window_s, margin_s, usual): (f64, f64, f64),
-) -> (f64, Drops, Vec<f64>, OverTime) {
-    let while_busy = |base_s: f64, drops: &Drops| -> Vec<(f64, f64)> {
-        busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect()
-    };
-    let mut left = departures(record, base_s, usual, |index| drops.dropped[index]);
-    for _ in 0..2 {
-        if !over.varies {
-            over.rows = while_busy(base_s, &drops);
-        }
-        if over.rows.is_empty() {
-            break;
-        }
-        base_s = base_by(record, &left, &over.rows);
-        left = departures(record, base_s, usual, |index| drops.dropped[index]);
-        before = found_before(record, &left);
-        drops =
-            Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
-        left = departures(record, base_s, usual, |index| drops.dropped[index]);
-        let varied = over.varies;
-        over = OverTime::new(record, &left, window_s, margin_s);
-        over.varies |= varied && over.rows.len() > 1;
-    }
-    if over.rows.is_empty() {
-        over.rows = while_busy(base_s, &drops);
-    }
-    (base_s, drops, before, over)
-}
+/// A one-way delay that is longer is one of clocks that are apart.
+const LONGEST_S: f64 = 1.0;
 
 /// Delay of the reverse path in seconds: as recorded, else equal to the forward one.
 fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
@@ -252,135 +140,92 @@ fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
     record.reverse_s(clock.skew, clock.since_s).unwrap_or(alike_s)
 }
 
+/// What a record leaves open of a link, beside the ends of its queue's limit.
+struct Open {
+    ends: QueueEnds,
+    unknown: Unknown,
+    /// Whether the reverse path was recorded, and how long it takes.
+    has_back: bool,
+    back_s: f64,
+}
+
+impl Open {
+    fn new(record: &Record, seen: &Seen, left: &[f64], back_s: f64) -> Self {
+        let (full, rate_bps) = (record.full_bytes(), seen.rate_bps(record.lasts_s()));
+        let ends = QueueEnds::new(&seen.limit, full);
+        let has_back = record.is_round_trip() || record.reverse_s(0.0, 0.0).is_some();
+        let bound = (!seen.is_identified()).then(|| Bound {
+            rate_bps: seen.quiet_bps().unwrap_or(seen.bound_bps),
+            least_s: seen.least_s,
+            bits: 8.0 * full,
+            back_s: (has_back || back_s == 0.0).then_some(back_s),
+        });
+        let standing_s = (seen.is_identified()
+            && (has_back || back_s > 0.0)
+            && stands(record, left, seen.least_s, 8.0 * full / rate_bps))
+        .then(|| most_standing(seen.base_s + back_s, 8.0 * ends.low / rate_bps));
+        Self { ends, unknown: Unknown { bound, standing_s }, has_back, back_s }
+    }
+
+    /// The delay there and back; of a rate that may be up to four times the bound, that of the middle.
+    fn delay(&self, seen: &Seen, draws: &[Draw]) -> Parameter {
+        let delay_s = seen.base_s + self.back_s;
+        let delay_s = self.unknown.bound.map_or(delay_s, |bound| bound.delay_s(2.0 * bound.rate_bps));
+        let verdict = match (self.has_back, self.unknown.standing_s) {
+            (false, _) => Verdict::NotIdentified,
+            (true, Some(_)) => Verdict::Bounded,
+            (true, None) => Verdict::Identified,
+        };
+        parameter(delay_s.max(0.0), ends_of(draws, |draw| draw.delay_s), verdict)
+    }
+}
+
 impl Fit {
-    /// Fits a link to a record; `seed` seeds the bootstrap.
-    #[expect(clippy::too_many_lines, reason = "one estimate after the other, each of those before")]
+    /// Fits a link to a record; `seed` is that of the bootstrap.
     pub fn new(record: &Record, seed: u64) -> Self {
         let stream = |name: &str| RunSeed { seed, run: 0 }.stream(&format!("fit.{name}"));
         let clock = (!record.is_round_trip()).then(|| skew(record));
         let corrected = clock.map(|clock| clock.corrected(record));
         let record = &corrected.unwrap_or_else(|| record.clone()).in_order();
-        let sent: Vec<(f64, f64)> =
-            record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect();
         let (full, lasts) = (record.full_bytes(), record.lasts_s());
-        let least_s = least_delay(record);
-        let Settled { rate, mut drops, mut before, served } = Settled::new(record, least_s);
-        let waited = before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64;
-        let is_constant = waited >= FEWEST_WAITED && !rate.is_flat();
-        let bound = rate.lower_bound_bps().max(record.arrived_bps());
-
-        // Rates over time use packets sent before their predecessor left.
-        let usual = if is_constant { rate.rate_bps } else { bound };
-        let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(record.spans_s() / MOST_WINDOWS);
-        // Margin of half a packet: the base delay is hardly known better.
-        let margin_s = 0.5 * 8.0 * full / usual;
-        let mut base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
-        let left = departures(record, base_s, usual, |index| drops.dropped[index]);
-        let mut over = OverTime::new(record, &left, window_s, margin_s);
-        // If errors accumulate in a queue that is never empty, use the rate observed while busy: the delays then
-        // deviate from the model, or some are below the delay of its empty link.
-        let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
-        if over.varies
-            && !over.is_predicted
-            && is_constant
-            && unexplained_s(&over.rows) > EXPLAINS * unexplained_s(&[(0.0, rate.rate_bps)])
-        {
-            (over.varies, over.rows) = (false, Vec::new());
-        }
-        let packet_s = 8.0 * full / rate.rate_bps;
-        let is_too_long = rate.base_s + packet_s - least_s > 1.5 * packet_s + 2.0 * rate.deviation_s;
-        let is_used = record.arrived_bps() > USED * rate.rate_bps;
-        let adds_up = is_used && (rate.deviation_s > packet_s || is_too_long);
-        let is_seen = (!is_constant || adds_up) && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
-        let by_windows = over.varies || is_seen;
-        if by_windows {
-            (base_s, drops, before, over) =
-                follow(record, base_s, (drops, &served), before, over, (window_s, margin_s, usual));
-        }
-        let Drops { limit, dropped, near, .. } = drops;
-        let of_period =
-            period(&over.series, window_s, PERIOD_S, &mut stream("period")).filter(|of| of.p_value <= 0.01);
-        let by_windows = by_windows && !over.rows.is_empty();
-        let mostly_quiet = by_windows && over.bound_bps.is_some();
-        let is_identified = (is_constant || by_windows) && !mostly_quiet;
-        let value = if is_constant { rate.rate_bps } else { bound };
-        let bound = over.bound_bps.filter(|_| mostly_quiet).unwrap_or(bound);
-        let mean_rate = if by_windows { over_time::mean_over_time(&over.rows, lasts) } else { None };
-        let mean_rate = mean_rate.unwrap_or(value);
-        let there_s = if by_windows { base_s } else { rate.base_s };
-        let waited = before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64;
-        let packet_s = 8.0 * full / if by_windows { mean_rate } else { value };
-        let left = departures(record, there_s, 8.0 * full / packet_s, |index| dropped[index]);
-        let losses = Losses::new(record, &near, &before, &left, packet_s);
-        let model = Model::of(over.varies, of_period.is_some(), losses.bursts.is_some());
-        let back_s = clock.map_or(0.0, |clock| way_back(record, clock, there_s));
-
-        // Joint draws of all parameters.
-        let of_rate: Vec<(f64, f64)> = if by_windows {
-            mean_draws(&over.series, mean_rate, &mut stream("rate"))
-                .into_iter()
-                .map(|rate| (rate, there_s))
-                .collect()
-        } else {
-            rate.draws(DRAWS, &mut stream("rate"))
-        };
-        let of_rate: Vec<(f64, f64)> =
-            of_rate.into_iter().map(|(rate, there)| (rate, there + back_s)).collect();
-        let ends = QueueEnds::new(&limit, full);
-        let has_back = record.is_round_trip() || record.reverse_s(0.0, 0.0).is_some();
-        let of_bound = (!is_identified).then(|| Bound {
-            rate_bps: bound,
-            least_s,
-            bits: 8.0 * full,
-            back_s: (has_back || back_s == 0.0).then_some(back_s),
-        });
-        let standing_s = is_identified
-            .then(|| stands(record, &left, least_s, packet_s))
-            .filter(|stands| *stands && (has_back || back_s > 0.0))
-            .map(|_| most_standing(there_s + back_s, 8.0 * ends.low / mean_rate));
-        let unknown = Unknown { bound: of_bound, standing_s };
-        let draws = draws_of(&of_rate, unknown, ends, (&losses, 8.0 * full), &mut stream("draws"));
-        // For a rate up to four times its bound, use the middle.
-        let delay_s = of_bound.map_or(there_s + back_s, |bound| bound.delay_s(2.0 * bound.rate_bps));
-        let of =
-            |values: &dyn Fn(&Draw) -> f64| interval(&draws.iter().map(values).collect::<Vec<_>>(), LEVEL);
-        let verdict = if is_identified { Verdict::Identified } else { Verdict::Bounded };
-        // If the queue is not known exactly, a standing queue would look like a longer path.
-        let points = if by_windows { Vec::new() } else { residuals(record, &sent, rate.rate_bps, &dropped) };
+        let seen = Seen::new(record);
+        let over = &seen.over;
+        let period = period(&over.series, seen.window_s, PERIOD_S, &mut stream("period"));
+        let period = period.filter(|of| of.p_value <= 0.01);
+        let rate_bps = seen.rate_bps(lasts);
+        let packet_s = 8.0 * full / rate_bps;
+        let left = departures(record, seen.base_s, 8.0 * full / packet_s, |index| seen.dropped[index]);
+        let losses = Losses::new(record, &seen.near, &seen.before, &left, packet_s);
+        let back_s = clock.map_or(0.0, |clock| way_back(record, clock, seen.base_s));
+        let open = Open::new(record, &seen, &left, back_s);
+        let of_rate = rates_and_delays(&seen, rate_bps, back_s, &mut stream("rate"));
+        let draws = draws_of(&of_rate, open.unknown, open.ends, (&losses, 8.0 * full), &mut stream("draws"));
+        let verdict = |is_identified| if is_identified { Verdict::Identified } else { Verdict::Bounded };
+        // Where the queue is not known exactly, a standing one would pass for a longer path.
+        let points =
+            if seen.by_windows { Vec::new() } else { residuals(record, seen.rate.rate_bps, &seen.dropped) };
         Self {
-            model,
-            rate: parameter(mean_rate, of(&|draw| draw.rate_bps), verdict),
-            delay: parameter(
-                delay_s.max(0.0),
-                of(&|draw| draw.delay_s),
-                match (has_back, standing_s) {
-                    (false, _) => Verdict::NotIdentified,
-                    (true, Some(_)) => Verdict::Bounded,
-                    (true, None) => Verdict::Identified,
-                },
-            ),
-            queue: limit_within(ends, standing_s.is_some(), &draws),
-            loss: parameter(
-                losses.share(),
-                of(&|draw| draw.loss),
-                if losses.lost > 0 { Verdict::Identified } else { Verdict::Bounded },
-            ),
+            model: Model::of(over.varies, period.is_some(), losses.bursts.is_some()),
+            rate: parameter(rate_bps, ends_of(&draws, |draw| draw.rate_bps), verdict(seen.is_identified())),
+            delay: open.delay(&seen, &draws),
+            queue: limit_within(open.ends, open.unknown.standing_s.is_some(), &draws),
+            loss: parameter(losses.share(), ends_of(&draws, |draw| draw.loss), verdict(losses.lost > 0)),
             mean_burst: losses.bursts.as_ref().map(|of| of.mean_burst(of.forgets, packet_s)),
             losses,
-            limit,
-            quiet_bps: over.bound_bps.filter(|_| mostly_quiet),
-            levels: if over.varies { levels(&over.series, window_s) } else { Vec::new() },
-            rates: if over.varies { over.rows } else { Vec::new() },
+            limit: seen.limit,
+            quiet_bps: seen.quiet_bps(),
+            levels: if over.varies { levels(&over.series, seen.window_s) } else { Vec::new() },
             busy_share: over.windows.iter().map(|window| window.busy_s).sum::<f64>() / lasts,
             fewest_packets: over_time::fewest(&over.windows),
-            windows: over.windows,
-            window_s,
+            window_s: seen.window_s,
             delays: base_delays(&points, (lasts / 12.0).max(10.0)),
-            period: of_period,
+            period,
             clock,
-            waited_share: waited / sent.len() as f64,
-            deviation_s: if by_windows { 0.0 } else { rate.deviation_s },
+            waited_share: waited(&seen.before, full) / record.packets().len() as f64,
+            deviation_s: if seen.by_windows { 0.0 } else { seen.rate.deviation_s },
             held_out: over.held_out,
+            rates: if over.varies { seen.over.rows } else { Vec::new() },
+            windows: seen.over.windows,
             draws,
         }
     }
@@ -391,34 +236,7 @@ impl Fit {
     }
 }
 
-/// Delay of packets without queueing and transmission at the rates of their times: the median over the first packets
-/// after an idle time. A base delay that is too short finds fewer such times, but no wrong ones.
-fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> f64 {
-    let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
-    let before = found_before(record, left);
-    let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
-    let (mut rests, mut least) = (Vec::new(), f64::INFINITY);
-    for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
-        if left.is_nan() {
-            continue;
-        }
-        if *before <= 0.0 {
-            (began, bits, count) = (packet.sent_s, 0.0, 0);
-        }
-        bits += 8.0 * packet.bytes;
-        count = count.saturating_add(1);
-        let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) else { continue };
-        let rate = over_time::rate_at(rows, left - start);
-        let alone = 8.0 * packet.bytes / rate;
-        least = least.min(seen - packet.sent_s - alone);
-        if count <= FIRST {
-            rests.push(seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone));
-        }
-    }
-    if rests.len() < FEWEST_FIRST { least } else { median(&mut rests) }
-}
-
-/// Levels of a series of log rates in windows of `window_s`; in a long series several windows are merged.
+/// The levels of a series of logarithms of rates in windows of so long; of a long series several windows count as one.
 pub(crate) fn levels(series: &[Option<f64>], window_s: f64) -> Vec<RateLevel> {
     let several = series.len().div_ceil(MOST_STEPS).max(1);
     let window_s = window_s * several as f64;
@@ -446,20 +264,31 @@ fn limit_within(ends: QueueEnds, stands: bool, draws: &[Draw]) -> Parameter {
     }
 }
 
-/// Parameter whose interval is widened to contain the value.
+/// Rates and delays there and back that belong together, as far as the record knows them.
+fn rates_and_delays(seen: &Seen, rate_bps: f64, back_s: f64, random: &mut Stream) -> Vec<(f64, f64)> {
+    let found = if seen.by_windows {
+        let rates = mean_draws(&seen.over.series, rate_bps, random);
+        rates.into_iter().map(|rate| (rate, (seen.base_s + seen.error_s * normal(random)).max(0.0))).collect()
+    } else {
+        seen.rate.draws(DRAWS, random)
+    };
+    found.into_iter().map(|(rate, there_s)| (rate, there_s + back_s)).collect()
+}
+
+/// The ends of an interval of what draws have.
+fn ends_of(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> (f64, f64) {
+    interval(&draws.iter().map(of).collect::<Vec<_>>(), LEVEL)
+}
+
+/// A value and its interval, which holds it.
 fn parameter(value: f64, (low, high): (f64, f64), verdict: Verdict) -> Parameter {
     Parameter { value, low: low.min(value), high: high.max(value), verdict }
 }
 
-/// Minimum delay, which nearly equals that of the path if the queue was empty at times.
-fn least_delay(record: &Record) -> f64 {
-    let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
-    seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)
-}
-
-/// Delays over time that the queue does not explain.
-fn residuals(record: &Record, sent: &[(f64, f64)], rate_bps: f64, dropped: &[bool]) -> Vec<(f64, f64)> {
-    let of_queue = delays(sent, rate_bps, |index| dropped[index]);
+/// The delays that the queue does not explain, over time.
+fn residuals(record: &Record, rate_bps: f64, dropped: &[bool]) -> Vec<(f64, f64)> {
+    let sent: Vec<(f64, f64)> = record.packets().iter().map(|packet| (packet.sent_s, packet.bytes)).collect();
+    let of_queue = delays(&sent, rate_bps, |index| dropped[index]);
     let packets = record.packets().iter().zip(of_queue);
     let seen = packets.filter(|(packet, _)| packet.fate == Fate::Arrived);
     seen.filter_map(|(packet, delay)| Some((packet.sent_s, packet.seen_s? - packet.sent_s - delay))).collect()

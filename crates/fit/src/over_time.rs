@@ -25,6 +25,7 @@ const MOST: usize = 40_000;
 /// Conditions for a window to show the rate: this number of packets sent while the link was busy, or this share of busy
 /// time. Fewer packets suffice if the gaps vary so little that the rate's error is within this share.
 const FEWEST_PACKETS: f64 = 8.0;
+const SOME_PACKETS: f64 = 6.0;
 const PRECISE: f64 = 0.05;
 const SEEN: f64 = 0.3;
 /// Share of waiting packets below which a window is quiet.
@@ -38,8 +39,10 @@ const CONSTANT: f64 = 0.02;
 /// Relative variation of rates, and its multiple of their errors, beyond which they are always followed.
 const WIDE: f64 = 0.3;
 const ERRORS: f64 = 4.0;
-/// Ratio of the rates' deviation to their errors below which they count as constant: acknowledgements in fixed time
-/// steps, from a link that aggregates them, cause beats that look like levels.
+/// So many windows tell the errors of all.
+const FEWEST_KNOWN: usize = 5;
+/// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time, as those of a link that
+/// collects them, make levels of windows by their beat.
 const BEYOND_ERRORS: f64 = 0.5;
 /// Maximum ratio of squared errors on held-out windows, change points over a constant, to accept the change points.
 const BETTER: f64 = 0.8;
@@ -48,7 +51,9 @@ const PENALTY: f64 = 3.0;
 /// Minimum duration of an outage in seconds, and its minimum multiple of the transmission time of the data after it.
 const SHORTEST_OUTAGE_S: f64 = 0.04;
 const OUTAGE: f64 = 8.0;
-/// Number of gaps on either side that give the rate around a gap.
+/// Times that differ by less are one.
+const ROUNDING_S: f64 = 1e-9;
+/// Gaps on either side tell the rate around one.
 const AROUND: usize = 10;
 /// Duration in seconds below which rows are merged.
 const SHORTEST_ROW_S: f64 = 2e-3;
@@ -73,7 +78,23 @@ pub(crate) fn outages(gaps: &[Gap]) -> Vec<(f64, f64)> {
     gaps.iter().enumerate().filter_map(of).collect()
 }
 
-/// Data sent by the link in windows from `start` on, without outages.
+/// Times in which a packet that came to an idle link did not leave it, while others came behind it.
+pub(crate) fn stalls(alone: &[Gap], gaps: &[Gap]) -> Vec<(f64, f64)> {
+    let of = |gap: &Gap| {
+        if gap.lasts_s() < SHORTEST_OUTAGE_S {
+            return None;
+        }
+        let next = gaps.partition_point(|other| other.from_s < gap.to_s - ROUNDING_S);
+        let follows = gaps.get(next).is_some_and(|other| other.from_s <= gap.to_s + ROUNDING_S);
+        let around = &gaps[next.saturating_sub(AROUND)..(next + AROUND).min(gaps.len())];
+        let rate = median(&mut around.iter().map(Gap::rate_bps).collect::<Vec<f64>>());
+        let needed = gap.bits / rate;
+        (follows && gap.lasts_s() > OUTAGE * needed).then_some((gap.from_s, gap.to_s - needed))
+    };
+    alone.iter().filter_map(of).collect()
+}
+
+/// What the link sent in windows from `start` on. Outages are left out.
 pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s: f64) -> Vec<Window> {
     let mut found: Vec<Window> = Vec::new();
     let mut next = 0;
@@ -139,11 +160,13 @@ fn spread(
 /// packets.
 pub(crate) fn fewest(windows: &[Window]) -> f64 {
     let of = |of: &Window| of.error * of.packets.sqrt();
-    let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= FEWEST_PACKETS).map(of).collect();
+    let mut noise: Vec<f64> = windows.iter().filter(|of| of.packets >= SOME_PACKETS).map(of).collect();
     if noise.is_empty() {
         return FEWEST_PACKETS;
     }
-    let needed = median(&mut noise) / PRECISE;
+    // Where only slow times make packets wait, the rate changes within most of these windows.
+    noise.sort_by(f64::total_cmp);
+    let needed = quantile(&noise, 0.25) / PRECISE;
     (needed * needed).clamp(1.0, FEWEST_PACKETS)
 }
 
@@ -187,10 +210,13 @@ impl Changes {
         if spread < CONSTANT {
             return Some(Self { ratio: 1.0, levels: whole, spreads: false, is_wide: false });
         }
-        // For a normal distribution the standard deviation is 0.3 of that spread.
-        let error = median(&mut there.iter().map(|(at, _)| windows[*at].error).collect::<Vec<f64>>());
-        let is_wide = spread > WIDE && 0.3 * spread > ERRORS * error;
-        // Windows with a single gap have no known error.
+        // A standard deviation is 0.3 of that spread, of a normal distribution.
+        let errors = || there.iter().map(|(at, _)| windows[*at].error);
+        let error = median(&mut errors().collect::<Vec<f64>>());
+        // Windows with one gap have no error that is known: the others stand for them.
+        let mut known: Vec<f64> = errors().filter(|error| error.is_finite()).collect();
+        let of_known = if known.len() >= FEWEST_KNOWN { median(&mut known) } else { f64::INFINITY };
+        let is_wide = spread > WIDE && 0.3 * spread > ERRORS * of_known;
         let spreads = !error.is_finite() || 0.3 * spread > BEYOND_ERRORS * error;
         let even: Vec<(usize, f64)> = there.iter().copied().step_by(2).collect();
         let odd: Vec<(usize, f64)> = there.iter().copied().skip(1).step_by(2).collect();

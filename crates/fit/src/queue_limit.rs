@@ -18,7 +18,10 @@ pub struct QueueLimit {
 const FEWEST_DROPS: usize = 3;
 /// Minimum gain in log-likelihood over chance that a limit must reach.
 const GAIN: f64 = 8.0;
-/// Minimum share of losses beyond the limit.
+/// So many losses in a row are none of a channel, if this share of all that found as much was lost.
+const LONG_RUN: usize = 30;
+const NEARLY_ALL: f64 = 0.95;
+/// Beyond the limit at least this share is lost.
 const LEAST_SHARE: f64 = 0.3;
 /// Distance below the limit in packets within which losses may be drops, since backlogs are not exact.
 const NEAR_PACKETS: f64 = 1.5;
@@ -46,8 +49,8 @@ pub(crate) struct Drops {
     pub(crate) gain: f64,
 }
 
-/// Log-likelihood of `lost` losses among `all` packets, at their own share.
-fn likelihood(lost: usize, all: usize) -> f64 {
+/// The logarithm of the likelihood of so many losses among as many, at their own share.
+pub(crate) fn likelihood(lost: usize, all: usize) -> f64 {
     if lost == 0 || lost == all {
         return 0.0;
     }
@@ -85,12 +88,15 @@ impl Drops {
             if known[index].0 <= known[index - 1].0 || known[index].0 < NEAR_PACKETS * full {
                 continue;
             }
-            if runs_above < FEWEST_DROPS || (lost_above as f64) < LEAST_SHARE * above as f64 {
+            // A long run beyond what any packet found that arrived, as in an outage, is one of a full queue too.
+            let is_long = lost_above >= LONG_RUN && (lost_above as f64) > NEARLY_ALL * above as f64;
+            let are_several = runs_above >= FEWEST_DROPS && lost_above as f64 >= LEAST_SHARE * above as f64;
+            if !is_long && !are_several {
                 continue;
             }
             let of = likelihood(lost_above, above) + likelihood(lost - lost_above, all - above);
-            // The losses of a burst are one event, since a channel may lose them together.
-            let run = lost_above as f64 / runs_above as f64;
+            // The losses of a burst are one event: a channel may lose them together.
+            let run = if is_long { 1.0 } else { lost_above as f64 / runs_above as f64 };
             if of - null > GAIN * run && best.is_none_or(|(most, _)| of > most) {
                 best = Some((of, index));
             }

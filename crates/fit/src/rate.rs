@@ -7,7 +7,7 @@
 
 use crate::bootstrap::{median, normal, weights};
 use crate::queue::delays;
-use crate::record::Record;
+use crate::record::{Fate, Packet, Record};
 use crossfade_core::Stream;
 use rand::RngExt;
 
@@ -55,7 +55,9 @@ const LEAST_ROOM_S: f64 = 20e-6;
 const ALONE: f64 = 1.6;
 const FEWEST_ALONE: usize = 4;
 const RARE: f64 = 0.02;
-/// Relative precision of the coarse and the fine search.
+/// So many packets at the beginning found the link idle but for each other.
+const FIRST: usize = 4;
+/// How near a coarse and a fine search come to the best rate.
 const COARSE: f64 = 2e-3;
 const FINE: f64 = 1e-5;
 /// Number of blocks of the record for the bootstrap.
@@ -71,7 +73,10 @@ struct Search<'a> {
     least_s: f64,
     room_s: f64,
     full_bits: f64,
-    /// Representative stretches of packets for a coarse search.
+    /// Of the first packets that were seen: the delay, the bits that arrived until then, and how long after the first one they were sent. They
+    /// waited for at least these bits, whatever a queue that is never empty again may hide.
+    first: Vec<(f64, f64, f64)>,
+    /// Stretches of the packets that stand for all, in a coarse search.
     stretches: Vec<(usize, usize)>,
 }
 
@@ -95,7 +100,9 @@ impl Search<'_> {
             rest.windows(2).step_by(every).map(|pair| (pair[1] - pair[0]).abs()).collect();
         let jitter = if steps.is_empty() { f64::INFINITY } else { JITTERS * median(&mut steps) };
         let room = self.room_s.min(jitter + LEAST_ROOM_S);
-        median(rest).min(self.least_s + room - self.full_bits / rate_bps)
+        let of_first = |(delay, bits, after_s): &(f64, f64, f64)| delay - (bits / rate_bps - after_s);
+        let first_s = self.first.iter().map(of_first).fold(f64::INFINITY, f64::min);
+        median(rest).min(self.least_s + room - self.full_bits / rate_bps).min(first_s + room)
     }
 
     /// Evaluates a candidate rate.
@@ -158,6 +165,7 @@ impl RateFit {
             least_s: f64::INFINITY,
             room_s: 0.0,
             full_bits: 8.0 * record.full_bytes(),
+            first: first(record),
             stretches: stretches(record.packets().len()),
         };
         let least_s = search.seen.iter().map(|(_, delay)| *delay).fold(f64::INFINITY, f64::min);
@@ -261,7 +269,18 @@ impl Tried {
     }
 }
 
-/// Representative stretches of a record with this number of packets.
+/// Delays of the first few packets that were seen, with the bits that arrived until then and how long after the first they were sent.
+fn first(record: &Record) -> Vec<(f64, f64, f64)> {
+    let packets = record.packets();
+    let mut bits = 0.0;
+    let of = |packet: &Packet| {
+        bits += if packet.fate == Fate::Arrived { 8.0 * packet.bytes } else { 0.0 };
+        Some((packet.seen_s? - packet.sent_s, bits, packet.sent_s - packets[0].sent_s))
+    };
+    packets.iter().take(FIRST).filter_map(of).collect()
+}
+
+/// The stretches of so many packets that stand for all.
 fn stretches(packets: usize) -> Vec<(usize, usize)> {
     if packets <= LONG {
         return vec![(0, packets)];
@@ -289,4 +308,32 @@ pub(crate) fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) ->
         }
     }
     libm::exp(f64::midpoint(low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue that always holds something behind the first packets, of which each second one is acknowledged. A packet that the channel lost
+    /// passes for a drop, so that all delays behind it seem a packet too long: the first ones tell the path.
+    #[test]
+    fn the_first_packets_tell_the_path_of_a_queue_that_is_never_empty() {
+        let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
+        while packets.len() < 6000 {
+            let window = 45 + packets.len() / 50 % 20;
+            let answered = packets.len().checked_sub(window).map(|at| at / 2 * 2 + 1);
+            let sent_s = answered.and_then(|at| packets.get(at)?.seen_s).unwrap_or(0.0);
+            let sent_s = packets.last().map_or(sent_s, |last| sent_s.max(last.sent_s));
+            free_at = free_at.max(sent_s) + 1.2e-3;
+            let is_lost = packets.len() == 150;
+            let seen_s = (packets.len() % 2 == 1).then_some(free_at + 40e-3);
+            let fate = if is_lost { Fate::Lost } else { Fate::Arrived };
+            packets.push(Packet { sent_s, bytes: 1500.0, seen_s, fate });
+        }
+        let dropped: Vec<bool> = (0..packets.len()).map(|index| index == 150).collect();
+        let record = Record::new(packets, true).unwrap();
+        let fit = RateFit::new(&record, Some(10e6), None, &dropped, true);
+        assert!((fit.base_s - 40e-3).abs() < 0.1e-3, "{}", fit.base_s);
+        assert!((fit.rate_bps / 10e6 - 1.0).abs() < 2e-3, "{}", fit.rate_bps);
+    }
 }

@@ -382,7 +382,7 @@ def print_fit(fit: MarkovFit, to: Console) -> None:
 
 def print_link_fit(fit: LinkFit, to: Console) -> None:
     """A fitted link: each parameter with its interval and verdict, and what the record does not show."""
-    from crossfade.fitting.links import BOUNDED_ABOVE  # here, as most commands need nothing of it
+    from crossfade.fitting.parameters import BOUNDED_ABOVE  # here, as most commands need nothing of it
 
     grid = _grid()
     for name in ("parameter", "value", "90 % interval", "unit", "verdict"):

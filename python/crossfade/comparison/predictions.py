@@ -91,7 +91,9 @@ def predict(
                 high = math.inf
             replayed = sorted(of_replay.get(metric, []))
             beside = quantile(replayed, 0.5) if replayed else None
-            low, high = min(low, mean * (1 - least)), max(high, mean * (1 + least))
+            # What models leave out is independent of what varies from run to run.
+            low = max(0.0, min(low, mean - math.hypot(mean - low, mean * least)))
+            high = max(high, mean + math.hypot(high - mean, mean * least))
             of_mine = of_reacting.get(metric, [])
             if_react = fmean(of_mine) if of_mine else None
             found.append(Predicted(control, metric, mean, low, high, beside, is_range, if_react))

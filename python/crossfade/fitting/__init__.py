@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from crossfade.fitting.links import LinkFit, LinkParameter, fit_link
+from crossfade.fitting.fits import fit_link
+from crossfade.fitting.links import LinkFit
 from crossfade.fitting.losses import (
     ChiSquareTest,
     FadingFit,
@@ -13,6 +14,7 @@ from crossfade.fitting.losses import (
     fit,
     fit_rayleigh,
 )
+from crossfade.fitting.parameters import LinkParameter
 from crossfade.fitting.records import is_record
 from crossfade.fitting.traces import LinkTrace, trace
 

@@ -15,7 +15,8 @@ from markupsafe import Markup
 from crossfade.errors import OutputError
 from crossfade.files import check_output, read_text, write_text
 from crossfade.files.version import version
-from crossfade.fitting.links import BOUNDED_ABOVE, UNITS, LinkFit
+from crossfade.fitting.links import LinkFit
+from crossfade.fitting.parameters import BOUNDED_ABOVE, UNITS
 from crossfade.reports.page import POLICY, packaged, templates
 from crossfade.reports.tables import Grid, Head, Shown
 

@@ -132,6 +132,56 @@ fn saturated(rate_of: impl Fn(usize) -> f64) -> Record {
     Record::new(packets, true).unwrap()
 }
 
+/// UDP at half the rate never waits but behind an outage of 0.4 s: the queue of 60 packets fills, and drops what comes then. The rate is
+/// bounded, the drops are no losses of the channel.
+#[test]
+fn an_outage_shows_the_queue_of_a_link_that_is_idle() {
+    let mut random = stream(6);
+    let (mut free_at, mut leaves) = (0.0_f64, std::collections::VecDeque::new());
+    let packets = (0..50_000).map(|index| {
+        let sent_s = f64::from(index) * 1.2e-3;
+        while leaves.front().is_some_and(|at| *at <= sent_s) {
+            leaves.pop_front();
+        }
+        if leaves.len() > 60 {
+            return Packet { sent_s, bytes: BYTES, seen_s: None, fate: Fate::Lost };
+        }
+        free_at = free_at.max(sent_s);
+        free_at = if (20.0..20.4).contains(&free_at) { 20.4 } else { free_at } + 8.0 * BYTES / 20e6;
+        leaves.push_back(free_at);
+        let is_lost = random.random_bool(0.005);
+        let fate = if is_lost { Fate::Lost } else { Fate::Arrived };
+        Packet { sent_s, bytes: BYTES, seen_s: (!is_lost).then_some(free_at + 40e-3), fate }
+    });
+    let fit = Fit::new(&Record::new(packets.collect(), true).unwrap(), 1);
+    assert_eq!((fit.model, fit.rate.verdict), (Model::M2, Verdict::Bounded));
+    assert!((9.5e6..=20e6).contains(&fit.rate.value), "{:?}", fit.rate);
+    let outages: Vec<(f64, f64)> = fit.rates.iter().copied().filter(|row| row.1 == 0.0).collect();
+    assert!(outages.len() == 1 && (outages[0].0 - 20.0).abs() < 5e-3, "{:?}", fit.rates);
+    assert_eq!(fit.queue.verdict, Verdict::Identified);
+    assert!((fit.queue.value / BYTES - 60.0).abs() <= 1.0, "{:?}", fit.queue);
+    assert!(fit.limit.drops > 200 && (0.004..0.006).contains(&fit.loss.value), "{:?}", fit.loss);
+}
+
+/// A queue that always stands behind the first packets, at a rate that steps, of which each second packet is acknowledged: the first
+/// two acknowledgements tell the path to a quarter of a packet, of 8 to 12 ms.
+#[test]
+fn the_beginning_tells_the_path_of_a_rate_that_changes() {
+    let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
+    while free_at < 60.0 {
+        let answered = packets.len().checked_sub(40).map(|at| at / 2 * 2 + 1);
+        let sent_s = answered.and_then(|at| packets.get(at)?.seen_s).unwrap_or(0.0);
+        free_at = free_at.max(sent_s);
+        free_at += 8.0 * BYTES / if ((free_at / 3.0) as u64).is_multiple_of(2) { 1e6 } else { 1.5e6 };
+        let seen_s = (packets.len() % 2 == 1).then_some(free_at + 60e-3);
+        packets.push(Packet { sent_s, bytes: BYTES, seen_s, fate: Fate::Arrived });
+    }
+    let fit = Fit::new(&Record::new(packets, true).unwrap(), 1);
+    assert_eq!(fit.model, Model::M2);
+    assert!((fit.delay.value - 60e-3).abs() < 3e-3, "{:?}", fit.delay);
+    assert!(fit.delay.low < 60e-3 && 60e-3 < fit.delay.high, "{:?}", fit.delay);
+}
+
 /// A window of 90 to 130 packets over 10 Mbit/s and 40 ms, of which 34 are under way: the queue always holds 56 or more.
 fn never_empty(from: usize) -> Record {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());

@@ -1,0 +1,366 @@
+//! What a record shows of its link: a constant rate or one that changes, the base delay, and the losses at a full queue.
+
+use crate::bootstrap::median;
+use crate::departures::{alone, busy, departures, found_before};
+use crate::over_time::{self, Changes, FEWEST_WINDOWS, Window};
+use crate::queue::backlogs;
+use crate::queue_limit::{Drops, QueueLimit};
+use crate::rate::RateFit;
+use crate::record::{Fate, Record};
+use crate::settled::{Settled, busy_rate};
+use crate::silent::silent;
+
+/// More windows of time are not looked at.
+const MOST_WINDOWS: f64 = 20_000.0;
+/// Fewer packets that waited do not identify a rate.
+const FEWEST_WAITED: f64 = 50.0;
+/// So many packets behind an idle time tell the base delay, if there are as many in all.
+const FIRST: usize = 4;
+const FEWEST_FIRST: usize = 30;
+/// One train of packets, and one delay, tell the base delay to this part of a transmission time.
+const UNSURE: f64 = 0.25;
+/// So many packets behind an idle time tell the rate of that time.
+const TRAIN: usize = 12;
+
+/// What a record shows of its link.
+pub(crate) struct Seen {
+    /// The rate of a constant link.
+    pub(crate) rate: RateFit,
+    /// Whether a constant rate explains the delays better than none.
+    pub(crate) is_constant: bool,
+    /// The rate over time.
+    pub(crate) over: OverTime,
+    /// Windows of that.
+    pub(crate) window_s: f64,
+    /// Whether the rate over time is the one that counts.
+    pub(crate) by_windows: bool,
+    /// The limit of the queue, which packets it dropped, and which were so near to it that their losses say nothing of others.
+    pub(crate) limit: QueueLimit,
+    pub(crate) dropped: Vec<bool>,
+    pub(crate) near: Vec<bool>,
+    /// What each packet found in the queue, in bytes.
+    pub(crate) before: Vec<f64>,
+    /// The shortest delay.
+    pub(crate) least_s: f64,
+    /// The delay without queue and transmission.
+    pub(crate) base_s: f64,
+    /// Its standard error, of a rate over time; draws of a constant rate have their own delays.
+    pub(crate) error_s: f64,
+    /// A lower bound of the rate.
+    pub(crate) bound_bps: f64,
+}
+
+impl Seen {
+    /// What a record shows. Times of arrival are corrected for the skew of clocks.
+    pub(crate) fn new(record: &Record) -> Self {
+        let full = record.full_bytes();
+        let least_s = least_delay(record);
+        let Settled { rate, drops, before, served } = Settled::new(record, least_s);
+        let is_constant = waited(&before, full) >= FEWEST_WAITED && !rate.is_flat();
+        let bound_bps = rate.lower_bound_bps().max(record.arrived_bps());
+        // Rates over time, where packets were sent before the one in front of them had left.
+        let usual = if is_constant { rate.rate_bps } else { bound_bps };
+        let window_s = 0.1_f64.max(20.0 * 8.0 * full / usual).max(record.spans_s() / MOST_WINDOWS);
+        // Half of a packet: the base delay is hardly known better.
+        let margin_s = 0.5 * 8.0 * full / usual;
+        let base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
+        let left = departures(record, base_s, usual, |index| drops.dropped[index]);
+        let mut over = OverTime::new(record, &left, is_constant, window_s, margin_s);
+        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
+        // not those of the model, or some are shorter than those of its empty link.
+        let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
+        if over.varies
+            && !over.is_predicted
+            && is_constant
+            && unexplained_s(&over.rows) > EXPLAINS * unexplained_s(&[(0.0, rate.rate_bps)])
+        {
+            (over.varies, over.rows) = (false, Vec::new());
+        }
+        let is_seen = (!is_constant || adds_up(record, &rate, least_s))
+            && over.series.iter().flatten().count() >= FEWEST_WINDOWS;
+        let by_windows = over.varies || is_seen;
+        let ((base_s, error_s), drops, before, over) = if by_windows {
+            follow(record, base_s, (drops, &served), before, over, (is_constant, window_s, margin_s, usual))
+        } else {
+            ((rate.base_s, 0.0), drops, before, over)
+        };
+        let by_windows = by_windows && !over.rows.is_empty();
+        let base_s = if by_windows { base_s } else { rate.base_s };
+        let Drops { limit, dropped, near, .. } = drops;
+        if std::env::var("DUMP").is_ok() {
+            let mut out: Vec<u8> = Vec::new();
+            for i in 0..dropped.len() {
+                for x in [
+                    f64::from(u8::from(dropped[i])),
+                    f64::from(u8::from(near[i])),
+                    before[i],
+                    match served[i] {
+                        None => -1.0,
+                        Some(false) => 0.0,
+                        Some(true) => 1.0,
+                    },
+                ] {
+                    out.extend(x.to_le_bytes());
+                }
+            }
+            std::fs::write("/tmp/seen.bin", out).unwrap();
+        }
+        let queue_s =
+            8.0 * limit.held_bytes / over_time::mean_over_time(&over.rows, record.lasts_s()).unwrap_or(usual);
+        let near = silent(record, &dropped, near, least_s.max(0.0) + queue_s);
+        Self {
+            rate,
+            is_constant,
+            over,
+            window_s,
+            by_windows,
+            limit,
+            dropped,
+            near,
+            before,
+            least_s,
+            base_s,
+            error_s,
+            bound_bps,
+        }
+    }
+
+    /// The least rate that windows tell, where the link was faster than what was sent for most of the time.
+    pub(crate) fn quiet_bps(&self) -> Option<f64> {
+        self.over.bound_bps.filter(|_| self.by_windows)
+    }
+
+    /// Whether the record tells the rate, not only a bound of it.
+    pub(crate) fn is_identified(&self) -> bool {
+        (self.is_constant || self.by_windows) && self.quiet_bps().is_none()
+    }
+
+    /// The rate, of one that changes its mean over so long, or its bound.
+    pub(crate) fn rate_bps(&self, lasts_s: f64) -> f64 {
+        let mean = if self.by_windows { over_time::mean_over_time(&self.over.rows, lasts_s) } else { None };
+        mean.unwrap_or_else(|| self.one_rate_bps())
+    }
+
+    fn one_rate_bps(&self) -> f64 {
+        if self.is_constant { self.rate.rate_bps } else { self.bound_bps }
+    }
+}
+
+/// How many packets waited in the queue.
+pub(crate) fn waited(before: &[f64], full: f64) -> f64 {
+    before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64
+}
+
+/// Whether errors of a constant rate add up in a queue that is hardly ever empty.
+fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
+    let packet_s = 8.0 * record.full_bytes() / rate.rate_bps;
+    let is_too_long = rate.base_s + packet_s - least_s > 1.5 * packet_s + 2.0 * rate.deviation_s;
+    let is_used = record.arrived_bps() > USED * rate.rate_bps;
+    is_used && (rate.deviation_s > packet_s || is_too_long)
+}
+
+/// A rate over time, and what follows from it.
+pub(crate) struct OverTime {
+    /// From when on since the first packet, and bit/s.
+    pub(crate) rows: Vec<(f64, f64)>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) series: Vec<Option<f64>>,
+    pub(crate) held_out: Option<f64>,
+    pub(crate) varies: bool,
+    /// Whether change points predict the windows that were held out.
+    is_predicted: bool,
+    /// Least rate of a link that was faster than what was sent for most of the time.
+    pub(crate) bound_bps: Option<f64>,
+}
+
+/// Windows without a queue make a bound of the rate if they are more than this share of those that say something.
+const MOSTLY: f64 = 0.3;
+/// Errors of what is in a queue add up where at least this share of the link is used: else it is empty again and again.
+const USED: f64 = 0.3;
+
+impl OverTime {
+    /// The rate over time of a record whose packets left at these times.
+    fn new(record: &Record, left: &[f64], is_constant: bool, window_s: f64, margin_s: f64) -> Self {
+        let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
+        let gaps = busy(record, left, margin_s);
+        let mut outages = over_time::outages(&gaps);
+        outages.extend(over_time::stalls(&alone(record, left, margin_s), &gaps));
+        outages.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut windows = over_time::windows(&gaps, &outages, start, window_s);
+        // Behind the last time in which the link was busy there are windows too.
+        let count = ((record.lasts_s() / window_s).ceil() as usize).max(windows.len());
+        windows.extend((windows.len()..count).map(|at| Window {
+            from_s: start + at as f64 * window_s,
+            error: f64::INFINITY,
+            ..Window::default()
+        }));
+        let series = over_time::series(&windows, window_s, over_time::fewest(&windows));
+        let changes = Changes::new(&series, &windows);
+        let (quiet, most) = over_time::quiet(record, left, (&windows, &series), start, window_s);
+        let (quiets, seen) = (quiet.iter().flatten().count(), series.iter().flatten().count());
+        let is_mostly_quiet = quiets as f64 > MOSTLY * (quiets + seen) as f64;
+        // Where hardly anything waits but behind outages, these are what is seen of a rate that is only bounded.
+        let are_alone = changes.is_none() && !is_constant && !outages.is_empty();
+        let bound_bps =
+            if are_alone { Some(most) } else { is_mostly_quiet.then(|| most.max(usual_bps(&series))) };
+        let has_outages = (changes.is_some() || bound_bps.is_some()) && !outages.is_empty();
+        let varies = has_outages || changes.as_ref().is_some_and(Changes::varies);
+        let filled = match bound_bps {
+            None => over_time::through_quiet(&series, &quiet),
+            Some(bound) => (series.iter().zip(&quiet))
+                .map(|(value, quiet)| value.or((are_alone || quiet.is_some()).then(|| libm::log(bound))))
+                .collect(),
+        };
+        let rows = if varies { over_time::table(&filled, window_s, start, &outages) } else { Vec::new() };
+        let is_predicted = changes.as_ref().is_some_and(Changes::is_predicted);
+        let held_out = changes.map(|changes| changes.ratio);
+        Self { varies: varies && rows.len() > 1, rows, windows, series, held_out, is_predicted, bound_bps }
+    }
+}
+
+/// The median of the rates that were seen: packets wait rather where the link is slow. None of nothing.
+fn usual_bps(series: &[Option<f64>]) -> f64 {
+    let mut rates: Vec<f64> = series.iter().flatten().copied().collect();
+    if rates.is_empty() { 0.0 } else { libm::exp(median(&mut rates)) }
+}
+
+/// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained of the delays:
+/// where packets arrive in clumps, the times between them differ by far more than the rate does.
+const EXPLAINS: f64 = 0.9;
+
+/// The mean absolute deviation from their median, in s, of what the queue of a link with these rates over time leaves of the delays.
+fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[bool]) -> f64 {
+    let packets = record.packets();
+    let start = packets.first().map_or(0.0, |packet| packet.sent_s);
+    let found = backlogs(record, base_s, rows, |index| dropped[index]);
+    let mut rest: Vec<f64> = (packets.iter().zip(&found))
+        .filter_map(|(packet, before)| {
+            let takes = over_time::takes(rows, packet.sent_s - start, 8.0 * (before + packet.bytes));
+            Some(packet.seen_s? - packet.sent_s - takes)
+        })
+        .collect();
+    let usual = median(&mut rest);
+    rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
+}
+
+/// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others, from a base
+/// delay, the drops, what was found before and the rates, by windows so long and with such a margin of departures, in s.
+fn follow(
+    record: &Record,
+    mut base_s: f64,
+    (mut drops, served): (Drops, &[Option<bool>]),
+    mut before: Vec<f64>,
+    mut over: OverTime,
+    (is_constant, window_s, margin_s, usual): (bool, f64, f64, f64),
+) -> ((f64, f64), Drops, Vec<f64>, OverTime) {
+    let while_busy = |base_s: f64, drops: &Drops| -> Vec<(f64, f64)> {
+        busy_rate(record, base_s, &drops.dropped).map(|rate| (0.0, rate)).into_iter().collect()
+    };
+    let mut left = departures(record, base_s, usual, |index| drops.dropped[index]);
+    let mut error_s = 0.0;
+    for _ in 0..2 {
+        if !over.varies {
+            over.rows = while_busy(base_s, &drops);
+        }
+        if over.rows.is_empty() {
+            break;
+        }
+        // Where the link was faster than what was sent, nothing tells how long a transmission took.
+        if over.bound_bps.is_none() {
+            (base_s, error_s) = base_by(record, &left, &over.rows);
+        }
+        left = departures(record, base_s, usual, |index| drops.dropped[index]);
+        before = found_before(record, &left);
+        drops =
+            Drops::by_times(record, &before, served).unwrap_or_else(|| Drops::new(record, &before, served));
+        left = departures(record, base_s, usual, |index| drops.dropped[index]);
+        let varied = over.varies;
+        over = OverTime::new(record, &left, is_constant, window_s, margin_s);
+        over.varies |= varied && over.rows.len() > 1;
+    }
+    if over.rows.is_empty() {
+        over.rows = while_busy(base_s, &drops);
+    }
+    ((base_s, error_s), drops, before, over)
+}
+
+/// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the median over the
+/// first packets behind an idle time. A base delay that is too short makes those times fewer, not wrong. Of a link that was hardly ever idle
+/// the first packets tell it, and their rate by the times between them. With its standard error.
+fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
+    let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
+    let before = found_before(record, left);
+    let (mut began, mut bits, mut count) = (0.0, 0.0, usize::MAX);
+    let (mut rests, mut least) = (Vec::new(), f64::INFINITY);
+    let mut trains: Vec<Train> = Vec::new();
+    for ((packet, left), before) in record.packets().iter().zip(left).zip(&before) {
+        if left.is_nan() {
+            continue;
+        }
+        if *before <= 0.0 {
+            (began, bits, count) = (packet.sent_s, 0.0, 0);
+            trains.push(Train::default());
+        }
+        bits += 8.0 * packet.bytes;
+        count = count.saturating_add(1);
+        let Some(seen) = packet.seen_s.filter(|_| packet.fate == Fate::Arrived) else { continue };
+        let rate = over_time::rate_at(rows, left - start);
+        let alone = 8.0 * packet.bytes / rate;
+        least = least.min(seen - packet.sent_s - alone);
+        if count <= FIRST {
+            rests.push(seen - packet.sent_s - (bits / rate - (packet.sent_s - began)).max(alone));
+        }
+        if let Some(train) = trains.last_mut().filter(|_| count <= TRAIN) {
+            train.seen(bits, seen - began);
+        }
+    }
+    if rests.len() >= FEWEST_FIRST {
+        return middle(&mut rests);
+    }
+    let usual_s = 8.0 * record.full_bytes() / over_time::rate_at(rows, 0.0);
+    let mut of_trains: Vec<f64> = trains.iter().filter_map(Train::rest_s).collect();
+    if of_trains.is_empty() {
+        return (least, UNSURE * usual_s);
+    }
+    let (base_s, error_s) = middle(&mut of_trains);
+    let count = of_trains.len() as f64;
+    (base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
+}
+
+/// The median, and its standard error, of a normal distribution: 1.2533 standard deviations over the root of the number, and a standard deviation
+/// is 1.2533 mean deviations.
+fn middle(values: &mut [f64]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let middle = median(values);
+    let deviation = values.iter().map(|value| (value - middle).abs()).sum::<f64>() / count;
+    (middle, 1.2533 * 1.2533 * deviation / count.sqrt())
+}
+
+/// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and when that was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Train {
+    first: Option<(f64, f64)>,
+    last: Option<(f64, f64)>,
+}
+
+impl Train {
+    fn seen(&mut self, bits: f64, after_s: f64) {
+        if self.first.is_none() {
+            self.first = Some((bits, after_s));
+        } else {
+            self.last = Some((bits, after_s));
+        }
+    }
+
+    /// When nothing would have been seen yet, at the rate that the times show: the base delay.
+    fn rest_s(&self) -> Option<f64> {
+        let ((bits, at), (later_bits, later)) = (self.first?, self.last?);
+        Some(at - bits * (later - at) / (later_bits - bits))
+    }
+}
+
+/// The shortest delay: of a queue that was empty at times, nearly that of the path.
+fn least_delay(record: &Record) -> f64 {
+    let seen = record.packets().iter().filter(|packet| packet.fate == Fate::Arrived);
+    seen.filter_map(|packet| Some(packet.seen_s? - packet.sent_s)).fold(f64::INFINITY, f64::min)
+}
