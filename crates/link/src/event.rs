@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
 /// | `snr_db` | frame | signal-to-noise ratio at the receiver in dB, where the channel has one |
 /// | `verdict` | frame | `good`, `combined` (good with earlier copies), `corrupt` (the header was read), `lost` |
-/// | `bin` | slot | what the user sent with in the slot: rate or frequency bin |
+/// | `bin` | slot, frame, air | what the user sent with in the slot: rate or frequency bin; the number of the link that a multi-link device used, from 0 |
 /// | `end_s` | air, defer | when it ended; until when at least the call is put off |
 /// | `nulls` | air | how many nodes the sender nulled meanwhile |
 /// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
@@ -50,6 +50,8 @@ pub enum LinkEvent {
         snr_db: Option<f64>,
         /// What became of it.
         verdict: Verdict,
+        /// Number of the link, of multi-link devices.
+        bin: Option<u8>,
     },
     /// A user had a slot.
     Slot {
@@ -76,6 +78,8 @@ pub enum LinkEvent {
         to: u16,
         /// Whom the node nulls meanwhile.
         nulls: Vec<u16>,
+        /// Number of the link, of multi-link devices.
+        bin: Option<u8>,
     },
     /// A node learned of an exchange nearby that keeps it from calling the node that its packet is for.
     Defer {
@@ -156,7 +160,16 @@ impl LinkEvent {
     /// A packet was sent on a link without frames.
     pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
         let verdict = if is_lost { Verdict::Lost } else { Verdict::Good };
-        Self::Frame { at, user, frame: transmission, attempt: 0, scheme: None, snr_db: None, verdict }
+        Self::Frame {
+            at,
+            user,
+            frame: transmission,
+            attempt: 0,
+            scheme: None,
+            snr_db: None,
+            verdict,
+            bin: None,
+        }
     }
 
     /// The queue of a link changed.
@@ -181,7 +194,8 @@ impl LinkEvent {
         let at = self.at().as_secs_f64();
         // Writing to a string cannot fail.
         let _ = match self {
-            Self::Frame { user, frame, attempt, scheme, snr_db, verdict, .. } => {
+            Self::Frame { user, frame, attempt, scheme, snr_db, verdict, bin, .. } => {
+                let bin = bin.map(|bin| bin.to_string()).unwrap_or_default();
                 let scheme = scheme.unwrap_or_default();
                 let snr_db = snr_db.map(|snr_db| snr_db.to_string()).unwrap_or_default();
                 let verdict = match verdict {
@@ -192,18 +206,19 @@ impl LinkEvent {
                 };
                 writeln!(
                     csv,
-                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,,,,,,,,,,"
+                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},{bin},,,,,,,,,,,,,,"
                 )
             }
             Self::Slot { user, bin, .. } => {
                 writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,,,,,,,")
             }
-            Self::Air { end, node, frame, kind, to, nulls, .. } => {
+            Self::Air { end, node, frame, kind, to, nulls, bin, .. } => {
+                let bin = bin.map(|bin| bin.to_string()).unwrap_or_default();
                 let (end, count) = (end.as_secs_f64(), nulls.len());
                 let nulled = nulls.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
                 writeln!(
                     csv,
-                    "{at},{link},air,,{node},{frame},,,,,,{end},{count},,,,{kind},{to},{nulled},,,,,,"
+                    "{at},{link},air,,{node},{frame},,,,,{bin},{end},{count},,,,{kind},{to},{nulled},,,,,,"
                 )
             }
             Self::Defer { node, to, until, .. } => {
@@ -292,6 +307,7 @@ mod tests {
             scheme,
             snr_db,
             verdict: Verdict::Corrupt,
+            bin: None,
         };
         let queue =
             |node| LinkEvent::Queue { at: MS, node, change: QueueChange::Marked, packets: 5, bytes: 7500 };
@@ -299,7 +315,16 @@ mod tests {
             frame(None, None),
             frame(Some("16-QAM"), Some(-1.5)),
             LinkEvent::Slot { at: MS, user: 2, bin: 4 },
-            LinkEvent::Air { at: MS, end: MS * 2, node: 1, frame: 9, kind: "rts", to: 4, nulls: vec![2, 7] },
+            LinkEvent::Air {
+                at: MS,
+                end: MS * 2,
+                node: 1,
+                frame: 9,
+                kind: "rts",
+                to: 4,
+                nulls: vec![2, 7],
+                bin: None,
+            },
             LinkEvent::Defer { at: MS, node: 1, to: 4, until: MS * 3 },
             queue(None),
             queue(Some(3)),

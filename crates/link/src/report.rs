@@ -24,6 +24,8 @@ pub struct LinkReport {
     pub nodes: Vec<NodeStatistics>,
     /// What it counted of each station of an access point, in one direction.
     pub stations: Vec<StationStatistics>,
+    /// What it counted of each link of multi-link devices, in one direction, with all stations together.
+    pub by_link: Vec<StationStatistics>,
     /// How long it has been sending.
     pub occupancy: Occupancy,
     /// How many packets wait in its queue, where it has one queue.
@@ -47,6 +49,7 @@ impl LinkReport {
             users: Vec::new(),
             nodes: Vec::new(),
             stations: Vec::new(),
+            by_link: Vec::new(),
             occupancy,
             waiting: None,
             unsent: Vec::new(),

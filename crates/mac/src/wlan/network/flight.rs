@@ -15,6 +15,7 @@ pub(super) struct Mpdu {
 
 /// A frame, or an aggregate, in the air.
 pub(super) struct Flight {
+    pub(super) link: usize,
     pub(super) contender: usize,
     /// None of a neighbour's, and of one of several stations.
     pub(super) way: Option<usize>,
