@@ -205,6 +205,13 @@ impl WlanConfig {
                 return out_of_range("links", "a link", "one that stations use");
             }
         }
+        let limits = |link: &LinkConfig| {
+            let both = link.stations.iter().zip(&self.stations);
+            both.filter_map(|(on, of)| Some(on.as_ref()?.limits == of.limits)).all(|is_equal| is_equal)
+        };
+        if !self.links.iter().all(limits) {
+            return out_of_range("ampdu", "limits of a link", "those of the station");
+        }
         let has_link = |station: usize| self.links.iter().any(|link| link.stations[station].is_some());
         if !self.links.is_empty() && (0..count).any(|station| !has_link(station)) {
             return out_of_range("links", "a station", "one that uses some link");

@@ -87,6 +87,8 @@ pub struct Originator<T> {
     asks: u8,
     /// Whether it has to be told where the window begins.
     tell: Tell,
+    /// Links, by bits, on which it answered nothing when it was told: the others tell it, or whoever has an answer next.
+    mute: u8,
     /// The number that the recipient waited for when it last answered.
     heard: u64,
 }
@@ -102,6 +104,7 @@ impl<T: Copy> Originator<T> {
             waiting: 0,
             asks: 0,
             tell: Tell::Nothing,
+            mute: 0,
             heard: 0,
         }
     }
@@ -124,9 +127,9 @@ impl<T: Copy> Originator<T> {
         self.mpdus.iter().flatten().find(|mpdu| mpdu.on.is_none()).map(|mpdu| mpdu.bytes)
     }
 
-    /// Whether anything is to be sent again or told, or in flight, on whatever link.
-    pub(super) fn has_work(&self) -> bool {
-        !self.mpdus.is_empty() || self.asks != 0 || self.tell != Tell::Nothing
+    /// Whether anything is not settled, on whatever link.
+    pub(super) fn is_active(&self) -> bool {
+        !self.mpdus.is_empty()
     }
 
     /// Whether a new MPDU may be sent.
@@ -141,7 +144,12 @@ impl<T: Copy> Originator<T> {
 
     /// What to send on a link, if there is something; `is_backlogged` says whether packets wait that were never sent.
     pub fn poll_transmit(&self, link: u8, is_backlogged: bool) -> Option<Transmit> {
-        if self.asks & (1 << link) != 0 || self.tell == Tell::Due || self.tell == Tell::On(link) {
+        let tells = match self.tell {
+            Tell::Nothing => false,
+            Tell::Due => self.mute & (1 << link) == 0,
+            Tell::On(other) => other == link,
+        };
+        if tells || self.asks & (1 << link) != 0 {
             return Some(Transmit::Bar(self.start));
         }
         (self.waiting > 0 || (is_backlogged && self.has_room())).then_some(Transmit::Ampdu)
@@ -197,6 +205,7 @@ impl<T: Copy> Originator<T> {
         self.settle(link, has, settled);
         self.heard = self.heard.max(waits_for);
         self.asks &= !(1 << link);
+        self.mute = 0;
         self.tell = match self.tell {
             _ if !self.is_untold() => Tell::Nothing,
             Tell::On(other) if other != link => Tell::On(other),
@@ -217,10 +226,18 @@ impl<T: Copy> Originator<T> {
         self.settle(link, |_| false, settled);
         let has_asked = self.asks & (1 << link) != 0;
         self.asks &= !(1 << link);
-        if self.tell == Tell::On(link) {
-            self.tell = Tell::Nothing;
-        } else if self.tell == Tell::Nothing && !has_asked && self.is_untold() {
-            self.tell = Tell::Due;
+        let has_told = self.tell == Tell::On(link);
+        match self.tell {
+            Tell::On(other) if other != link => {}
+            _ if !self.is_untold() => self.tell = Tell::Nothing,
+            _ => {
+                self.tell = Tell::Due;
+                if has_told || has_asked {
+                    self.mute |= 1 << link;
+                } else {
+                    self.mute &= !(1 << link);
+                }
+            }
         }
     }
 

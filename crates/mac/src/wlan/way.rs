@@ -123,7 +123,9 @@ impl Way {
 
     /// Whether anything is still to be sent or settled, on whatever link.
     pub(super) fn has_work(&self) -> bool {
-        self.backlog.packets() > 0 || self.originator.has_work()
+        self.backlog.packets() > 0
+            || self.originator.is_active()
+            || (0..self.bars.len()).any(|link| self.transmit(link).is_some())
     }
 
     /// The length of the first MPDU that would be sent; none where it is not known before a packet is taken.

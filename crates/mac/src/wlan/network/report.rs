@@ -21,9 +21,9 @@ impl Wlan {
                 of.packets.add_waits(waits.drain(..));
                 of.packets.ecn_marks = way.backlog.queue.ecn_marks();
                 way.recipient.each(|come| sent.push(come.parcel));
-                let start = way.recipient.start();
+                // One that its recipient has passed over is on its way as well, and late.
                 way.originator.each(|number, sending| {
-                    if number >= start && !way.recipient.has(number) {
+                    if !way.recipient.has(number) {
                         sent.push(sending.parcel);
                     }
                 });
