@@ -56,6 +56,8 @@ pub struct LinkConfig {
     pub stations: Vec<Option<StationConfig>>,
     /// Networks that share its channel.
     pub neighbours: Option<Neighbours>,
+    /// The ratios of radios are so much higher on it, in dB.
+    pub snr_offset_db: f64,
 }
 
 /// A station.
@@ -200,7 +202,7 @@ impl WlanConfig {
         }
         for link in &self.links {
             check_stations(link.stations.iter().flatten())?;
-            check_neighbours(link.neighbours)?;
+            link.neighbours.map_or(Ok(()), Neighbours::check)?;
             if link.stations.len() != count || link.stations.iter().all(Option::is_none) {
                 return out_of_range("links", "a link", "one that stations use");
             }
@@ -231,7 +233,7 @@ impl WlanConfig {
         {
             return out_of_range("aql", format!("{low} and {high}"), "above 0 s, the larger one last");
         }
-        check_neighbours(self.neighbours)
+        self.neighbours.map_or(Ok(()), Neighbours::check)
     }
 }
 
@@ -266,19 +268,24 @@ fn check_stations<'a>(stations: impl Iterator<Item = &'a StationConfig>) -> Resu
     Ok(())
 }
 
-/// Refuses neighbours that cannot be.
-fn check_neighbours(neighbours: Option<Neighbours>) -> Result<(), MeshError> {
-    let Some(Neighbours { count, busy, aggregate }) = neighbours else { return Ok(()) };
-    if !(1..=MOST_NEIGHBOURS).contains(&count) {
-        return out_of_range("neighbours.count", count, format!("between 1 and {MOST_NEIGHBOURS}"));
+impl Neighbours {
+    /// Refuses neighbours that cannot be.
+    ///
+    /// # Errors
+    /// No neighbours or more than 100, a share of time outside 0 to 1, an aggregate that is too short or too long.
+    pub fn check(self) -> Result<(), MeshError> {
+        let Self { count, busy, aggregate } = self;
+        if !(1..=MOST_NEIGHBOURS).contains(&count) {
+            return out_of_range("neighbours.count", count, format!("between 1 and {MOST_NEIGHBOURS}"));
+        }
+        if !(busy > 0.0 && busy <= 1.0) {
+            return out_of_range("neighbours.busy", busy, "above 0 and at most 1");
+        }
+        if aggregate < SimTime::from_micros(20) || aggregate > super::ampdu::LONGEST_PPDU {
+            return out_of_range("neighbours.aggregate", aggregate, "between 20 us and 5.484 ms");
+        }
+        Ok(())
     }
-    if !(busy > 0.0 && busy <= 1.0) {
-        return out_of_range("neighbours.busy", busy, "above 0 and at most 1");
-    }
-    if aggregate < SimTime::from_micros(20) || aggregate > super::ampdu::LONGEST_PPDU {
-        return out_of_range("neighbours.aggregate", aggregate, "between 20 us and 5.484 ms");
-    }
-    Ok(())
 }
 
 /// Bytes that a data frame of a standard adds to a packet: a MAC header, FCS of 4, LLC and SNAP of 8. Those of 802.11a and g name no

@@ -27,6 +27,7 @@ pub(super) fn network(stations: usize, links: &[(Mode, f64)], window: u32) -> Wl
     let of_link = |&(mode, p): &(Mode, f64)| LinkConfig {
         stations: vec![Some(on_link(mode, p, window)); stations],
         neighbours: None,
+        snr_offset_db: 0.0,
     };
     let mut new = config(&vec![links[0].0; stations], 0.0, 64);
     new.stations = vec![on_link(links[0].0, 0.0, window); stations];
@@ -241,6 +242,7 @@ fn links_that_cannot_be_are_refused() {
         links: vec![LinkConfig {
             stations: vec![Some(on_link(mode, 0.0, 64)), Some(on_link(eht(Band::Ghz6, 7, 40), 0.0, 64))],
             neighbours: None,
+            snr_offset_db: 0.0,
         }],
         ..network(2, &[(mode, 0.0)], 64)
     };

@@ -21,7 +21,7 @@ use self::air::{Air, End};
 use self::flight::{Mpdu, Phase};
 use super::access_point::Turns;
 use super::ampdu::AmpduLimits;
-use super::config::{AccessPointQueues, LinkConfig, WlanConfig, mpdu_overhead};
+use super::config::{AccessPointQueues, LinkConfig, RadioConfig, WlanConfig, mpdu_overhead};
 use super::edca::BlockAckFrame;
 use super::exchange::{ANSWER_BYTES, RTS_BYTES};
 use super::modes::{Durations, Mode};
@@ -121,8 +121,13 @@ impl Wlan {
         let only = [LinkConfig {
             stations: config.stations.iter().cloned().map(Some).collect(),
             neighbours: config.neighbours,
+            snr_offset_db: 0.0,
         }];
         let links = if config.links.is_empty() { &only[..] } else { &config.links[..] };
+        let radio = |link: &LinkConfig| RadioConfig {
+            implementation_loss_db: config.radio.implementation_loss_db - link.snr_offset_db,
+            ..config.radio.clone()
+        };
         let mut stations = Vec::new();
         for (number, station) in config.stations.iter().enumerate() {
             let answer_bytes = match station.limits.window {
@@ -132,7 +137,7 @@ impl Wlan {
             let end = |(link, of): (usize, &LinkConfig)| {
                 let station = of.stations[number].as_ref();
                 station
-                    .map(|station| End::new(number, link, station, answer_bytes, &config, seed))
+                    .map(|station| End::new(number, link, station, answer_bytes, &radio(of), seed))
                     .transpose()
             };
             stations.push(Station {

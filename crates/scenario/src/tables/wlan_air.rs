@@ -300,13 +300,18 @@ pub struct WlanNeighbours {
 absent!(WlanNeighbours);
 
 impl WlanNeighbours {
-    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Neighbours>, ScenarioError> {
+    /// Fills in the defaults of the table called `table`.
+    pub(super) fn resolve(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+    ) -> Result<Option<Neighbours>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
         }
         let count = *self.count.get_or_insert(1) as usize;
         let busy = self.busy.get_or_insert(Share(0.2)).0;
         let aggregate = *self.aggregate.get_or_insert(Span::millis(2));
-        Ok(Some(Neighbours { count, busy, aggregate: time("wlan.neighbours.aggregate", aggregate, slot)? }))
+        Ok(Some(Neighbours { count, busy, aggregate: time(&join(table, "aggregate"), aggregate, slot)? }))
     }
 }

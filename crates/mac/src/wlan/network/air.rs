@@ -4,7 +4,7 @@
 use super::Wlan;
 use super::flight::{Flight, Phase};
 use crate::error::MeshError;
-use crate::wlan::config::{LinkConfig, StationConfig, WlanConfig};
+use crate::wlan::config::{LinkConfig, RadioConfig, StationConfig};
 use crate::wlan::edca::{BEST_EFFORT, Category, Contest, EDCA};
 use crate::wlan::modes::{Band, Durations, Mode};
 use crate::wlan::neighbour::Neighbour;
@@ -33,7 +33,7 @@ impl End {
         link: usize,
         station: &StationConfig,
         answer_bytes: u32,
-        config: &WlanConfig,
+        radio: &RadioConfig,
         seed: RunSeed,
     ) -> Result<Self, MeshError> {
         let ending = ending(link);
@@ -42,7 +42,7 @@ impl End {
         };
         let answer = |mode: &Mode| mode.control().ppdu(answer_bytes, Durations::Standard);
         Ok(Self {
-            reception: Reception::new(&format!("{number}{ending}"), station, &config.radio, seed)?,
+            reception: Reception::new(&format!("{number}{ending}"), station, radio, seed)?,
             rates: [control("dl"), control("ul")],
             answers: station.modes.iter().map(answer).collect(),
             modes: station.modes.clone(),
