@@ -39,7 +39,7 @@ pub use config::{
     mpdu_overhead,
 };
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
-pub use exchange::{Exchange, rates_in_turns};
+pub use exchange::{Exchange, rates_in_turns, window_of_links};
 pub use modes::{Band, Durations, Mode, Standard};
 pub use mu::{MuExchange, MuPpdu, MuWay, RuMode, saturated_in_one_ppdu};
 pub use network::Wlan;
