@@ -11,6 +11,7 @@ mod nr_blocks;
 mod phy;
 mod simulation;
 mod wlan;
+mod wlan_links;
 
 pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use nr::FORM as HYBRID_ARQ;
