@@ -15,7 +15,7 @@ use crate::trigger::{of_several, trigger};
 use crossfade_core::{SimTime, crc32};
 use crossfade_link::{EVERYBODY, Ecn, Parcel, Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
 use crossfade_transport::{Ack, Segment};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The access point's number.
 const ACCESS_POINT: u16 = 0;
@@ -54,8 +54,9 @@ pub struct WlanCapture {
     waiting: HashMap<u32, Packet>,
     /// The packets of MPDUs that were sent, by sender, receiver, traffic identifier and sequence number on the air.
     sent: HashMap<(u16, u16, u8, u16), Packet>,
-    /// The first sequence number that was not sent yet, by sender, receiver and traffic identifier: they are sent in order.
-    next: HashMap<(u16, u16, u8), u64>,
+    /// The first sequence number of which none from it on was sent, by sender, receiver and traffic identifier, and those before it that
+    /// were not: of multi-link devices a PPDU with later numbers may end first on another link.
+    next: HashMap<(u16, u16, u8), (u64, BTreeSet<u64>)>,
     /// The number of the last aggregate.
     reference: u32,
     pcap: Pcap,
@@ -183,11 +184,16 @@ impl WlanCapture {
         let number = (mpdu.number % 4096) as u16;
         let way = (ppdu.from, ppdu.to, tid.unwrap_or(0));
         let key = (way.0, way.1, way.2, number);
-        let next = self.next.entry(way).or_default();
+        let (next, skipped) = self.next.entry(way).or_default();
         // An attempt of which the RTS alone was in the air was none.
-        let is_first = mpdu.number >= *next;
+        let is_first = mpdu.number >= *next || skipped.remove(&mpdu.number);
         if is_first {
-            *next = mpdu.number + 1;
+            skipped.extend(*next..mpdu.number);
+            // A number that far back is another one by now.
+            while skipped.first().is_some_and(|first| first + 2048 < mpdu.number) {
+                skipped.pop_first();
+            }
+            *next = (*next).max(mpdu.number + 1);
             let packet = self.waiting.remove(&mpdu.parcel.id()).unwrap_or_default();
             self.sent.insert(key, packet);
         }

@@ -245,9 +245,15 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
 /// Some station is too far away for its slowest mode.
 fn weak_station(setup: &WlanSetup) -> Option<String> {
     let config = &setup.model.config;
-    config.stations.iter().enumerate().find_map(|(number, station)| {
+    let alone = config.stations.iter().enumerate().filter(|_| config.links.is_empty());
+    let on_links = config.links.iter().flat_map(|link| {
+        let stations = link.stations.iter().enumerate();
+        stations.filter_map(|(number, station)| Some((number, station.as_ref()?, link.snr_offset_db)))
+    });
+    alone.map(|(number, station)| (number, station, 0.0)).chain(on_links).find_map(|(number, station, more_db)| {
         let ReceptionConfig::Radio(radio) = &station.reception else { return None };
         let mean = radio.mean_snr_db - config.radio.implementation_loss_db + radio.uplink_offset_db.min(0.0);
+        let mean = mean + more_db;
         let required = required_snr_db(station.modes[0], config.radio.errors.as_deref(), 1538, 0.5).ok()?;
         (mean < required).then(|| {
             format!(
