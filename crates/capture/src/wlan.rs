@@ -469,6 +469,28 @@ mod tests {
         assert!(records.iter().all(|(_, frame)| frame[32..36] == [8, 0, 0x45, 0]));
     }
 
+    /// Of multi-link devices the later numbers may be heard first, on the other link: none of them is a retransmission, and each MPDU has
+    /// its packet.
+    #[test]
+    fn numbers_of_two_links_come_in_any_order() {
+        let mut capture = capture(WHOLE_PACKETS, IpVersion::V4);
+        let parcels = [0, 1, 2, 3].map(|id| Parcel::new(id, 0, 300 + id));
+        for parcel in parcels {
+            capture.on_datagram(0, parcel);
+        }
+        for numbers in [2..4, 0..2, 1..2_usize] {
+            let mpdus: Vec<PpduMpdu> = numbers
+                .map(|number| PpduMpdu { number: number as u64, attempt: 0, parcel: parcels[number] })
+                .collect();
+            capture.on_ppdu(&ppdu(0, STATION, PpduFormat::Eht, data(&mpdus, false)));
+        }
+        let records = records(&capture);
+        let retries: Vec<u8> = records.iter().map(|(_, frame)| frame[1]).collect();
+        assert_eq!(retries, [0x02, 0x02, 0x02, 0x02, 0x0a]);
+        let lengths: Vec<u8> = records.iter().map(|(_, frame)| frame[37]).collect();
+        assert_eq!(lengths, [302, 303, 300, 301, 301].map(|bytes: u32| (bytes % 256) as u8));
+    }
+
     #[test]
     fn a_frame_that_is_cut_tells_its_length_and_no_checksum() {
         let mut capture = capture(100, IpVersion::V6);
