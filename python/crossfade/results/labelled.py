@@ -1,8 +1,9 @@
 """Labelled arrays over the axes of a sweep: the one maker of datasets, for files and for memory.
 
 There are two layouts. In the one that users see (:meth:`Frame.dataset`) each metric is one variable, axes
-have short names, and flows, links, nodes, users, stations, Wi-Fi links and the ends of intervals are dimensions. In the
-wide one (:meth:`Frame.wide`), which NetCDF and MATLAB files keep, each column of a table is a variable.
+have short names, and flows, links, nodes, users, stations, Wi-Fi links and the ends of intervals are
+dimensions. In the wide one (:meth:`Frame.wide`), which NetCDF and MATLAB files keep, each column of a table
+is a variable.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ mod phy;
 mod simulation;
 mod wlan;
 mod wlan_links;
+mod wlan_shares;
 
 pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use nr::FORM as HYBRID_ARQ;

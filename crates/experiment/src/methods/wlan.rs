@@ -1,12 +1,12 @@
 //! Saturated stations of a Wi-Fi network: one alone, Bianchi's model with aggregates, shares of the air.
 
 use super::wlan_links::saturated_on_links;
+use super::wlan_shares::{Found, contention, turns};
 use crate::metrics::Metrics;
 use crate::parts::{FLOW, Part, STATION, WLAN_LINK};
 use crossfade_core::SimTime;
 use crossfade_mac::wlan::{
-    AccessPointQueues, Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, Sharing,
-    StationConfig, rates_in_turns, saturated_in_one_ppdu,
+    Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, StationConfig, saturated_in_one_ppdu,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, TrafficSetup, WlanSetup};
 
@@ -135,32 +135,17 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
         values.push((part.key(name), *rate));
         values.push((part.key(mpdus), packets));
     }
-    let of_link = if is_up { "wlan_link_uplink_goodput_bps" } else { "wlan_link_goodput_bps" };
-    for (number, rate) in by_link.into_iter().enumerate() {
-        values.push((Part::new(WLAN_LINK, number.to_string()).key(of_link), rate));
-    }
+    values.extend(of_links(by_link, is_up));
     let mut metrics = Metrics::default();
     metrics.extend(values);
     Ok(metrics)
 }
 
-/// What is found.
-pub(super) struct Found {
-    total_bps: f64,
-    rates_bps: Vec<f64>,
-    pub(super) each_bps: Vec<f64>,
-    pub(super) collision_probability: f64,
-}
-
-impl Found {
-    pub(super) fn of(each_bps: Vec<f64>, collision_probability: f64) -> Self {
-        Self {
-            total_bps: each_bps.iter().sum(),
-            rates_bps: each_bps.clone(),
-            each_bps,
-            collision_probability,
-        }
-    }
+/// The rate of each link as a metric.
+fn of_links(rates_bps: Vec<f64>, is_up: bool) -> impl Iterator<Item = (String, f64)> {
+    let name = if is_up { "wlan_link_uplink_goodput_bps" } else { "wlan_link_goodput_bps" };
+    let part = |number: usize| Part::new(WLAN_LINK, number.to_string());
+    rates_bps.into_iter().enumerate().map(move |(number, rate)| (part(number).key(name), rate))
 }
 
 /// Stations that are alike, all of them in each PPDU: packets of each of their aggregates, and the bit rate of each.
@@ -194,28 +179,4 @@ fn in_one_ppdu(
             "stations of 802.11ax or be with block acknowledgements and RUs of one size: 2, 4, 8, ... of them, or wlan.ofdma.ru",
         ),
     }
-}
-
-/// Stations that contend, all alike.
-pub(super) fn contention(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Found, ScenarioError> {
-    let first = exchanges[0];
-    if exchanges.iter().any(|one| *one != first) {
-        let problem = "Bianchi's model assumes stations that are alike; use method simulation";
-        return Err(ScenarioError::key("wlan.stations", problem));
-    }
-    let refuse = |error: crossfade_mac::MeshError| ScenarioError::key("wlan", error.to_string());
-    let found = first.saturated(exchanges.len()).throughput(wlan.model.form).map_err(refuse)?;
-    let each = found.throughput_bps / exchanges.len() as f64;
-    Ok(Found::of(vec![each; exchanges.len()], found.collision_probability))
-}
-
-/// Stations that are sent to, in turns or for equal times.
-pub(super) fn turns(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Found, ScenarioError> {
-    let AccessPointQueues::PerStation { airtime_fairness, .. } = wlan.model.config.access_point else {
-        let problem = "the shares of the air assume a queue for each station: how long aggregates are behind one FIFO depends on \
-                       what waits; use method simulation";
-        return Err(ScenarioError::key("wlan.access_point.queues", problem));
-    };
-    let sharing = if airtime_fairness { Sharing::Airtime } else { Sharing::Turns };
-    Ok(Found::of(rates_in_turns(exchanges, sharing), 0.0))
 }

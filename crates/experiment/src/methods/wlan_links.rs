@@ -1,6 +1,6 @@
 //! Saturated stations with several links: each link by itself, as long as no link exhausts the common window.
 
-use super::wlan::{Found, contention, turns};
+use super::wlan_shares::{Found, contention, turns};
 use crossfade_mac::wlan::{Exchange, RateConfig, ReceptionConfig, window_of_links};
 use crossfade_scenario::{ScenarioError, WlanSetup};
 

@@ -1,5 +1,6 @@
 //! A Wi-Fi network: how it is made, and what is said of its modes, stations and shares of the air.
 
+use self::quotients::{mean_s, of_some};
 use super::cell::queue_bytes;
 use super::doubts;
 use super::hop::wired;
@@ -297,17 +298,9 @@ impl StationsMeasured {
     }
 }
 
-fn of_some(count: u64, of: u64) -> f64 {
-    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
-}
-
 /// A count that rows of networks without any do not have.
 fn if_any(of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count(of) }
-}
-
-fn mean_s(sum_s: f64, of: u64) -> f64 {
-    if of == 0 { f64::NAN } else { sum_s / of as f64 }
 }
 
 /// The stations that there are, and all of them together.
@@ -392,5 +385,6 @@ pub(super) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
 }
 
 mod links;
+mod quotients;
 #[cfg(test)]
 mod tests;

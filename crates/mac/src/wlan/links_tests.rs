@@ -12,6 +12,9 @@ pub(super) fn eht(band: Band, mcs: u8, width: u16) -> Mode {
     Mode::new(Standard::Be, band, mcs, 1, width, 800).unwrap()
 }
 
+/// What is in the air of a link: a BAR, or numbers with their items.
+type InAir = (Option<u64>, Vec<(u64, u64)>);
+
 /// A station as it is on a link: its mode, and the share of MPDUs that are lost.
 pub(super) fn on_link(mode: Mode, p: f64, window: u32) -> StationConfig {
     StationConfig {
@@ -363,7 +366,7 @@ proptest! {
         let (mut originator, mut recipient) = (Originator::new(window, attempts), Recipient::new(window, None));
         let (mut out, mut settled, mut next, total) = (Vec::new(), Settled::default(), 0_u64, 5000_u64);
         // What is in the air of each link: a BAR, or MPDUs.
-        let mut air: Vec<Option<(Option<u64>, Vec<(u64, u64)>)>> = vec![None; usize::from(links)];
+        let mut air: Vec<Option<InAir>> = vec![None; usize::from(links)];
         let mut bars = vec![0; usize::from(links)];
         let mut last_heard = false;
         for _ in 0..2_000_000 {
@@ -395,11 +398,11 @@ proptest! {
                 continue;
             };
             let mut is_heard = false;
-            if let Some(start) = bar {
-                if stream.random::<f64>() >= answers {
-                    recipient.on_bar(on_air(start), &mut out);
-                    is_heard = true;
-                }
+            if let Some(start) = bar
+                && stream.random::<f64>() >= answers
+            {
+                recipient.on_bar(on_air(start), &mut out);
+                is_heard = true;
             }
             for (number, item) in mpdus {
                 if stream.random::<f64>() >= p {

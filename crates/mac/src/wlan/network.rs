@@ -7,6 +7,7 @@
 //! Multi-link devices have an air for each link. All of these contend and send at once (STR, simultaneous transmit and receive). An air
 //! that is won takes the next MPDUs of the queue; numbers, the window and the reorder buffer are common to all links.
 
+mod access;
 mod air;
 mod compose;
 mod flight;

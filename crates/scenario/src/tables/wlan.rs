@@ -5,7 +5,7 @@ use super::propagation::Shadowing;
 use super::queue::{Discipline, Packets, Queue};
 use super::radio::Radio;
 use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
-use super::wlan_links::{self, WlanLink};
+use super::wlan_links::{self, OfLink, WlanLink};
 use super::wlan_ofdma::WlanOfdma;
 use super::wlan_stations::{Usual, WlanStations};
 use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
@@ -260,9 +260,9 @@ impl Wlan {
             self.take_from(alone, &usual);
         }
         if let Some(table) = &errors {
-            check_modes(stations.iter().chain(links.iter().flat_map(|link| link.stations())), table)?;
+            check_modes(stations.iter().chain(links.iter().flat_map(OfLink::stations)), table)?;
         }
-        let links = links.into_iter().map(|link| link.finish()).collect::<Result<Vec<_>, _>>()?;
+        let links = links.into_iter().map(OfLink::finish).collect::<Result<Vec<_>, _>>()?;
         let (names, links): (Vec<String>, Vec<_>) = links.into_iter().unzip();
         let radio = self.resolve_radio(errors, slot)?;
         let rate_bps = stations[0].modes.last().map_or(1e6, |mode| mode.rate_bps());

@@ -1,7 +1,7 @@
 //! Links of multi-link devices: what is said of them, and what each counts.
 
-use super::{count, mean_s, of_some};
-use crate::metric::{MetricInfo, MetricOf};
+use super::quotients::{mean_s, of_some};
+use crate::metric::{MetricInfo, MetricOf, count};
 use crate::parts::WLAN_LINK;
 use crossfade_link::StationStatistics;
 use crossfade_mac::wlan::Exchange;
@@ -33,7 +33,11 @@ pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
         Some(LinkFacts {
             name: name.clone(),
             band: highest.band().words(),
-            width_mhz: stations.clone().flat_map(|of| of.modes.last()).map(|mode| mode.width_mhz()).max()?,
+            width_mhz: stations
+                .clone()
+                .filter_map(|of| of.modes.last())
+                .map(|mode| mode.width_mhz())
+                .max()?,
             stations: stations.by_ref().count(),
             neighbours: link.neighbours.map_or(0, |neighbours| neighbours.count),
             alone_bps: exchange.alone_bps(),

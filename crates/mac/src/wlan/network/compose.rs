@@ -71,20 +71,7 @@ impl Wlan {
         if node > self.stations.len() {
             let lasts =
                 self.airs[link].neighbours[contender - (self.stations.len() + 1) * categories].aggregate;
-            let (way, mpdus) = (None, Vec::new());
-            return Some(Flight {
-                link,
-                contender,
-                way,
-                rate: 0,
-                mpdus,
-                bar: None,
-                begins: now,
-                lasts,
-                is_first,
-                is_limited: false,
-                shared: None,
-            });
+            return Some(Flight { is_first, ..Flight::empty(link, contender, None, now, lasts) });
         }
         let (direction, station) = if node == ACCESS_POINT {
             if self.has_uplink(link, category)
@@ -119,21 +106,9 @@ impl Wlan {
         mpdus.clear();
         if let Transmit::Bar(start) = transmit {
             let lasts = mode.control().ppdu(BAR_BYTES, Durations::Standard);
-            let bar = Some(start);
             way.originator.on_bar(link as u8);
-            return Some(Flight {
-                link,
-                contender,
-                way: Some(number),
-                rate,
-                mpdus,
-                bar,
-                begins: now,
-                lasts,
-                is_first,
-                is_limited: false,
-                shared: None,
-            });
+            let flight = Flight::empty(link, contender, Some(number), now, lasts);
+            return Some(Flight { rate, mpdus, bar: Some(start), is_first, ..flight });
         }
         let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
         let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
@@ -161,19 +136,8 @@ impl Wlan {
             self.spare.push(mpdus);
             return None;
         }
-        Some(Flight {
-            link,
-            contender,
-            way: Some(number),
-            rate,
-            mpdus,
-            bar: None,
-            begins,
-            lasts,
-            is_first,
-            is_limited,
-            shared: None,
-        })
+        let flight = Flight::empty(link, contender, Some(number), begins, lasts);
+        Some(Flight { rate, mpdus, is_first, is_limited, ..flight })
     }
 
     /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it, though more waited.

@@ -36,6 +36,31 @@ pub(super) struct Flight {
     pub(super) shared: Option<Box<Shared>>,
 }
 
+impl Flight {
+    /// One without MPDUs of a contender on a link, in the first mode.
+    pub(super) fn empty(
+        link: usize,
+        contender: usize,
+        way: Option<usize>,
+        begins: SimTime,
+        lasts: SimTime,
+    ) -> Self {
+        Self {
+            link,
+            contender,
+            way,
+            rate: 0,
+            mpdus: Vec::new(),
+            bar: None,
+            begins,
+            lasts,
+            is_first: true,
+            is_limited: false,
+            shared: None,
+        }
+    }
+}
+
 pub(super) enum Phase {
     Idle,
     Data(SimTime, Flight),
