@@ -176,6 +176,41 @@ fn a_dead_link_stalls_nothing_for_good() {
     }
 }
 
+/// An outage in which more is given up than numbers of 12 bits tell apart: afterwards all comes again, with one link and with two.
+#[test]
+fn an_outage_longer_than_the_numbers_ends() {
+    for (links, window) in [(1, 1024), (2, 1024), (1, 64)] {
+        let mode = eht(Band::Ghz5, 7, 40);
+        let mut config = network(1, &vec![(mode, 0.0); links], window);
+        config.attempts = Some(1);
+        for link in &mut config.links {
+            let trace = "0 40\n1 -30\n4 40\n5 40\n".parse().ok();
+            let radio =
+                StationRadio { mean_snr_db: 0.0, uplink_offset_db: 0.0, speed_mps: 0.0, fd_t: 0.0, trace };
+            link.stations[0].as_mut().unwrap().reception = ReceptionConfig::Radio(radio);
+        }
+        let mut wlan = Wlan::new(config, SEED).unwrap();
+        let (mut arrived, mut lost) = ([0_u64; 8], 0);
+        for id in 0..1900 {
+            wlan.push(SimTime::ZERO, 0, 1, Parcel::new(id, 1, 1500));
+        }
+        while let Some(now) = wlan.next_event().filter(|now| *now < SimTime::from_millis(7000)) {
+            while let Some((_, departure)) = wlan.advance(now) {
+                match departure {
+                    Departure::Arrived(_) => arrived[(now.as_secs_f64()) as usize] += 1,
+                    _ => lost += 1,
+                }
+                wlan.push(now, 0, 1, departure.parcel());
+            }
+        }
+        assert!(lost > 4096 || window == 64, "{lost} given up");
+        assert_eq!(arrived[2..4], [0, 0]);
+        let rates = [arrived[0], arrived[5], arrived[6]].map(|count| count as f64);
+        assert!((rates[1] / rates[0] - 1.0).abs() < 0.02, "{links} links: {arrived:?}");
+        assert!((rates[2] / rates[0] - 1.0).abs() < 0.02, "{links} links: {arrived:?}");
+    }
+}
+
 /// The window stalls on the slow link's MPDUs where it is small: less than the fast link alone. With the standard's 1024 both add up.
 #[test]
 fn a_slow_link_stalls_a_small_window() {

@@ -8,6 +8,9 @@ use crossfade_core::{SimTime, Stream};
 use crossfade_link::{Departure, Parcel, Port, QueueConfig, QueueDiscipline, StationStatistics, Waiting};
 use std::collections::VecDeque;
 
+/// Numbers at most so far ahead are new ones.
+const HALF_OF_THE_NUMBERS: u64 = 2048;
+
 /// A packet that is sent, and for how long the driver takes it to be in the air.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
@@ -119,6 +122,11 @@ impl Way {
     #[inline]
     pub(super) fn transmit(&self, link: usize) -> Option<Transmit> {
         self.originator.poll_transmit(link as u8, self.backlog.packets() > 0)
+    }
+
+    /// Whether so much was given up unheard that the recipient would take the numbers that come for old ones: they have 12 bits.
+    pub(super) fn is_out_of_step(&self, window: u32) -> bool {
+        self.originator.start() + u64::from(window) > self.recipient.start() + HALF_OF_THE_NUMBERS
     }
 
     /// Whether anything is still to be sent or settled, on whatever link.

@@ -265,6 +265,13 @@ impl Wlan {
                 self.departures.push_back((port, Departure::Lost(sending.parcel)));
             }
         }
+        if way.is_out_of_step(window) {
+            // The ends agree anew, once they hear each other.
+            way.recipient.renew(way.originator.start(), &mut self.released);
+            if way.release(now, port, &mut self.released, &mut self.departures) {
+                self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
+            }
+        }
         if direction == DOWN {
             // Ways down come first.
             self.held_ns[number] -= freed;
