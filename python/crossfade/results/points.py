@@ -119,11 +119,11 @@ class Point:
     nodes: list[dict[str, Any]] = field(default_factory=list)
     users: list[dict[str, Any]] = field(default_factory=list)
     stations: list[dict[str, Any]] = field(default_factory=list)
-    wlan_links: list[dict[str, Any]] = field(default_factory=list)
     snr_db: float | None = None
     block: dict[str, Any] | None = None
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
+    wlan_links: list[dict[str, Any]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         where = ", ".join(f"{axis} = {label(value)}" for axis, value in self.axes.items())
