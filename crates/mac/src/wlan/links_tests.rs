@@ -231,6 +231,28 @@ fn a_slow_link_stalls_a_small_window() {
     assert!(both > alone && both < alone + slow_alone * 1.01, "{both} of {alone} and {slow_alone}");
 }
 
+/// With the window that links never exhaust their closed forms add up, though they differ; with a quarter of it they do not.
+#[test]
+fn the_window_of_links_is_enough_for_them() {
+    for modes in [
+        vec![eht(Band::Ghz6, 7, 80), eht(Band::Ghz5, 2, 20)],
+        vec![eht(Band::Ghz6, 9, 80), eht(Band::Ghz5, 9, 80)],
+        vec![eht(Band::Ghz6, 4, 80), eht(Band::Ghz5, 4, 40), eht(Band::Ghz5, 1, 20)],
+    ] {
+        let of =
+            |mode: &Mode| Exchange::of(&on_link(*mode, 0.0, 1024), *mode, EDCA[BEST_EFFORT], false, 1500);
+        let exchanges: Vec<Exchange> = modes.iter().map(of).collect();
+        let window = window_of_links(&exchanges);
+        assert!((40..=1024).contains(&window), "{window}");
+        let expected: f64 = exchanges.iter().map(Exchange::alone_bps).sum::<f64>() * 1472.0 / 1500.0;
+        let links: Vec<_> = modes.iter().map(|&mode| (mode, 0.0)).collect();
+        let (found, _) = downlink(network(1, &links, window), 8);
+        assert!((found / expected - 1.0).abs() < 0.01, "{window}: {found} for {expected}");
+        let (short, _) = downlink(network(1, &links, window / 4), 8);
+        assert!(short < 0.95 * expected, "{window}: {short} for {expected}");
+    }
+}
+
 /// Events say on which link each frame and each MPDU was, and the links overlap in time.
 #[test]
 fn events_name_the_link() {
