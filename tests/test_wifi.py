@@ -28,7 +28,7 @@ up = { station = "old", direction = "up" }
 """
 SCENARIOS = [
     *("wifi/ack-thinning", "wifi/airtime-anomaly", "wifi/bbr-over-aggregates"),
-    *("wifi/call-beside-downloads", "wifi/home", "wifi/ofdma", "wifi/office"),
+    *("wifi/call-beside-downloads", "wifi/home", "wifi/multi-link", "wifi/ofdma", "wifi/office"),
 ]
 
 
@@ -49,6 +49,53 @@ def test_check_says_modes_and_what_one_station_reaches(cli: Cli, tmp_path: Path)
     facts = cf.check(HOME).wlan
     assert facts is not None
     assert facts["categories"] == [{"aifs_s": 43e-6, "windows": [15, 1023], "txop_s": 0.0}]
+
+
+LINKS = [
+    *(
+        "--set",
+        'wlan.standard="be"',
+        "--set",
+        'wlan.stations.old={ mcs = 3, standard = "n", width = "20 MHz" }',
+    ),
+    *(
+        "--set",
+        'wlan.links={ five = {}, two = { band = "2.4 GHz", width = "20 MHz", neighbours = { count = 2 } } }',
+    ),
+]
+
+
+def test_links_of_multi_link_devices(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "home.toml"
+    file.write_text(HOME)
+    lines = cli("check", file, *LINKS).out.splitlines()
+    assert lines[1] == "Wi-Fi network of 2 stations on 2 links: queues per station, AIFS 43 us"
+    assert lines[2] == "link 0, five: 5 GHz, 80 MHz, 2 stations; alone up to 557.7 Mbit/s"
+    assert lines[3].startswith("link 1, two: 2.4 GHz, 20 MHz, 1 station, 2 neighbours; alone up to ")
+    (point,) = json.loads(cli("run", file, *LINKS, "--json").out)
+    first, second = point["wlan_links"]
+    assert (first["wlan_link"], second["wlan_link"]) == (0, 1)
+    shares = [link["wlan_link_mpdu_share"]["value"] for link in (first, second)]
+    assert sum(shares) == pytest.approx(1)
+    assert shares[0] > shares[1] > 0
+    rates = [link["wlan_link_goodput_bps"]["value"] for link in (first, second)]
+    near, old = (station["station_goodput_bps"]["value"] for station in point["stations"])
+    assert sum(rates) == pytest.approx(near + old, rel=1e-6)
+    (alone,) = cf.run(HOME, set={"run.runs": 1}).points
+    assert alone.wlan_links == []
+    events = tmp_path / "events.csv"
+    cli("run", file, *LINKS, "--run", "0", "--link-events", events)
+    with events.open(encoding="utf-8") as lines_of:
+        frames = [row for row in csv.DictReader(lines_of) if row["event"] in {"air", "frame"}]
+    assert {row["bin"] for row in frames} == {"0", "1"}
+
+
+def test_the_air_of_two_links_can_be_captured(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "home.toml"
+    file.write_text(HOME)
+    air = tmp_path / "air.pcap"
+    cli("run", file, *LINKS, "--run", "0", "--air-pcap", air, "--snaplen", "200")
+    assert air.stat().st_size > 10_000
 
 
 def test_check_says_how_many_share_a_ppdu(cli: Cli, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ use crate::trigger::{of_several, trigger};
 use crossfade_core::{SimTime, crc32};
 use crossfade_link::{EVERYBODY, Ecn, Parcel, Ppdu, PpduContent, PpduFormat, PpduMpdu, PpduRate};
 use crossfade_transport::{Ack, Segment};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The access point's number.
 const ACCESS_POINT: u16 = 0;
@@ -54,8 +54,9 @@ pub struct WlanCapture {
     waiting: HashMap<u32, Packet>,
     /// The packets of MPDUs that were sent, by sender, receiver, traffic identifier and sequence number on the air.
     sent: HashMap<(u16, u16, u8, u16), Packet>,
-    /// The first sequence number that was not sent yet, by sender, receiver and traffic identifier: they are sent in order.
-    next: HashMap<(u16, u16, u8), u64>,
+    /// The first sequence number of which none from it on was sent, by sender, receiver and traffic identifier, and those before it that
+    /// were not: of multi-link devices a PPDU with later numbers may end first on another link.
+    next: HashMap<(u16, u16, u8), (u64, BTreeSet<u64>)>,
     /// The number of the last aggregate.
     reference: u32,
     pcap: Pcap,
@@ -183,11 +184,16 @@ impl WlanCapture {
         let number = (mpdu.number % 4096) as u16;
         let way = (ppdu.from, ppdu.to, tid.unwrap_or(0));
         let key = (way.0, way.1, way.2, number);
-        let next = self.next.entry(way).or_default();
+        let (next, skipped) = self.next.entry(way).or_default();
         // An attempt of which the RTS alone was in the air was none.
-        let is_first = mpdu.number >= *next;
+        let is_first = mpdu.number >= *next || skipped.remove(&mpdu.number);
         if is_first {
-            *next = mpdu.number + 1;
+            skipped.extend(*next..mpdu.number);
+            // A number that far back is another one by now.
+            while skipped.first().is_some_and(|first| first + 2048 < mpdu.number) {
+                skipped.pop_first();
+            }
+            *next = (*next).max(mpdu.number + 1);
             let packet = self.waiting.remove(&mpdu.parcel.id()).unwrap_or_default();
             self.sent.insert(key, packet);
         }
@@ -461,6 +467,28 @@ mod tests {
         let records = records(&capture);
         assert_eq!([0, 1].map(|place: usize| records[place].1[1]), [0x02, 0x0a]);
         assert!(records.iter().all(|(_, frame)| frame[32..36] == [8, 0, 0x45, 0]));
+    }
+
+    /// Of multi-link devices the later numbers may be heard first, on the other link: none of them is a retransmission, and each MPDU has
+    /// its packet.
+    #[test]
+    fn numbers_of_two_links_come_in_any_order() {
+        let mut capture = capture(WHOLE_PACKETS, IpVersion::V4);
+        let parcels = [0, 1, 2, 3].map(|id| Parcel::new(id, 0, 300 + id));
+        for parcel in parcels {
+            capture.on_datagram(0, parcel);
+        }
+        for numbers in [2..4, 0..2, 1..2_usize] {
+            let mpdus: Vec<PpduMpdu> = numbers
+                .map(|number| PpduMpdu { number: number as u64, attempt: 0, parcel: parcels[number] })
+                .collect();
+            capture.on_ppdu(&ppdu(0, STATION, PpduFormat::Eht, data(&mpdus, false)));
+        }
+        let records = records(&capture);
+        let retries: Vec<u8> = records.iter().map(|(_, frame)| frame[1]).collect();
+        assert_eq!(retries, [0x02, 0x02, 0x02, 0x02, 0x0a]);
+        let lengths: Vec<u8> = records.iter().map(|(_, frame)| frame[37]).collect();
+        assert_eq!(lengths, [302, 303, 300, 301, 301].map(|bytes: u32| (bytes % 256) as u8));
     }
 
     #[test]

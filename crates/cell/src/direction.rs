@@ -231,6 +231,7 @@ impl Direction {
             scheme: Some(levels.success().modulation(piece.bits).name()),
             snr_db: Some(to_db(transmission.sinr)),
             verdict: if is_good { Verdict::Good } else { Verdict::Lost },
+            bin: None,
         });
         piece.end - piece.start
     }

@@ -171,5 +171,7 @@ fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
     let shortest = setup.links().and_then(|links| links.forward.shortest_transmission(flow.packet_size));
     let shortest = shortest.unwrap_or(setup.slot);
     let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
+    // A slot is a packet's time on one link: of several each has enough.
+    let rate_bps = setup.wlan().map_or(rate_bps, |wlan| rate_bps * wlan.rate_of_links());
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }

@@ -36,6 +36,8 @@ impl Direction {
             | "uplink_goodput_bps"
             | "station_goodput_bps"
             | "station_uplink_goodput_bps"
+            | "wlan_link_goodput_bps"
+            | "wlan_link_uplink_goodput_bps"
             | "jain_airtime" => Some(Self::Higher),
             "transmissions_per_slot"
             | "segments_sent"
@@ -70,7 +72,13 @@ impl Direction {
             | "uplink_stations_per_ppdu"
             | "mcs_mean"
             | "uplink_mcs_mean"
-            | "window_limited_share" => None,
+            | "window_limited_share"
+            | "wlan_link_airtime_share"
+            | "wlan_link_mpdus"
+            | "wlan_link_mpdu_share"
+            | "wlan_link_uplink_mpdu_share"
+            | "wlan_link_mpdus_per_ampdu"
+            | "wlan_link_window_limited_share" => None,
             _ if metric.starts_with("modulation_share_") => None,
             // Losses, delays, errors, transmissions in vain.
             _ => Some(Self::Lower),

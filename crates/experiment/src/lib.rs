@@ -52,7 +52,7 @@ pub use known::{Known, PointNumbers};
 pub use methods::{BlockFacts, CountedBlocks, Look, MethodInfo, methods, nr_error_table};
 pub use metric::MetricInfo;
 pub use metrics::{MAIN_METRICS, MAIN_METRICS_OF_SECONDS, METRICS};
-pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, STATION, USER};
+pub use parts::{FLOW, LINK, LINKS, LinkName, NODE, PARTS, Part, PartKind, STATION, USER, WLAN_LINK};
 pub use row::{MetricNames, NameSets, Row, RowMetrics, distribution};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{Found, Metric, PartResult, PointResult, results_of_groups, summarise, summarise_groups};

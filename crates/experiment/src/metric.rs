@@ -86,6 +86,18 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose }, of }
     }
 
+    /// A metric of each part of a kind, and of the whole none.
+    pub(crate) const fn part(
+        kind: PartKind,
+        name: &'static str,
+        unit: &'static str,
+        words: &'static str,
+        meaning: &'static str,
+        of: fn(&M) -> f64,
+    ) -> Self {
+        Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::Each(kind) }, of }
+    }
+
     /// A metric of all parts of a kind together, and of none alone.
     pub(crate) const fn whole(
         name: &'static str,
@@ -97,12 +109,17 @@ impl<M> MetricOf<M> {
         Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
     }
 
-    /// Values by key: of the `whole`, and of each of the numbered `parts` of this kind.
+    /// Its values by key, of each of the `parts` of that kind, which have numbers.
+    pub(crate) fn values_of_parts(&self, kind: PartKind, parts: &[M]) -> Vec<(String, f64)> {
+        let each = Part::numbered(kind, parts.len()).zip(parts);
+        each.map(|(part, measured)| (self.info.key(&part), (self.of)(measured))).collect()
+    }
+
+    /// Its values by key: of the `whole`, and of each of the `parts` of that kind, which have numbers.
     pub(crate) fn values(&self, kind: PartKind, whole: &M, parts: &[M]) -> Vec<(String, f64)> {
         let mut values = vec![(self.info.name.to_owned(), (self.of)(whole))];
         if self.info.is_of_each(kind) {
-            let each = Part::numbered(kind, parts.len()).zip(parts);
-            values.extend(each.map(|(part, measured)| (self.info.key(&part), (self.of)(measured))));
+            values.extend(self.values_of_parts(kind, parts));
         }
         values
     }

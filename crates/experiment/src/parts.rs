@@ -49,8 +49,15 @@ pub const STATION: PartKind = PartKind {
     shown: &["station_goodput_bps", "station_uplink_goodput_bps", "airtime_share", "mpdus_per_ampdu", "mcs_mean", "station_queueing_delay_mean_s"],
 };
 
+/// The links of multi-link devices of a Wi-Fi network, by their places in the order of names.
+#[rustfmt::skip]
+pub const WLAN_LINK: PartKind = PartKind {
+    name: "wlan_link", list: "wlan_links", prefix: "wlan_link:", is_numbered: true,
+    shown: &["wlan_link_goodput_bps", "wlan_link_uplink_goodput_bps", "wlan_link_airtime_share", "wlan_link_mpdu_share", "wlan_link_reordering_delay_s"],
+};
+
 /// All kinds, in the order of results.
-pub static PARTS: [PartKind; 5] = [FLOW, LINK, NODE, USER, STATION];
+pub static PARTS: [PartKind; 6] = [FLOW, LINK, NODE, USER, STATION, WLAN_LINK];
 
 /// Names of the links of a path in results, in the order of the path.
 pub(crate) const PATH: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];

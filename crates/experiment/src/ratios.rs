@@ -57,6 +57,12 @@ impl Ratio {
             "block_ack_stall_s" => mean(&["wlan_arrivals"]),
             "station_queueing_delay_mean_s" => mean(&["wlan_transmissions"]),
             "station_uplink_queueing_delay_mean_s" => mean(&["wlan_uplink_transmissions"]),
+            "wlan_link_mpdus_per_ampdu" | "wlan_link_window_limited_share" => mean(&["wlan_link_ppdus"]),
+            "wlan_link_collision_probability" => mean(&["wlan_link_all_ppdus"]),
+            "wlan_link_mpdu_share" => mean(&["wlan_link_all_mpdus"]),
+            "wlan_link_uplink_mpdu_share" => mean(&["wlan_link_all_uplink_mpdus"]),
+            "wlan_link_reordering_delay_s" => mean(&["wlan_link_arrivals"]),
+            "wlan_link_uplink_reordering_delay_s" => mean(&["wlan_link_uplink_arrivals"]),
             _ if metric.starts_with("modulation_share_") => mean(&["cell_frames_sent"]),
             _ => None,
         }

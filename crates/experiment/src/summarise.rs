@@ -7,7 +7,7 @@ use crate::methods::{BIANCHI, BlockFacts, HYBRID_ARQ, form_of_stations, solver};
 use crate::metric::MetricInfo;
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, NOT_ACCEPTED};
 use crate::networks;
-use crate::parts::{FLOW, PARTS, Part, PartKind, STATION};
+use crate::parts::{FLOW, PARTS, Part, PartKind, STATION, WLAN_LINK};
 use crate::row::Row;
 use crate::support::Support;
 use crate::warnings;
@@ -272,7 +272,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         .filter(|metric| metric.is_of_whole())
         .filter_map(|metric| Some((metric.name, Metric::exact(found(metric.name)?, metric.unit))))
         .collect();
-    // Formulas of saturated stations say something of each.
+    // Formulas of saturated stations say something of each, and of each link.
     let of_station = |part: Part| {
         let of_part = METRICS
             .iter()
@@ -283,7 +283,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let stations: Vec<PartResult> = networks::of(&point.setup)
         .parts()
         .into_iter()
-        .filter(|part| part.kind == STATION)
+        .filter(|part| part.kind == STATION || part.kind == WLAN_LINK)
         .map(of_station)
         .filter(|found| !found.metrics.is_empty())
         .collect();

@@ -177,6 +177,17 @@ const ELSEWHERE: &[&str] = &[
     "block_ack_stall_s",
     "station_queueing_delay_mean_s",
     "station_uplink_queueing_delay_mean_s",
+    "wlan_link_goodput_bps",
+    "wlan_link_uplink_goodput_bps",
+    "wlan_link_airtime_share",
+    "wlan_link_mpdus",
+    "wlan_link_mpdu_share",
+    "wlan_link_uplink_mpdu_share",
+    "wlan_link_mpdus_per_ampdu",
+    "wlan_link_collision_probability",
+    "wlan_link_window_limited_share",
+    "wlan_link_reordering_delay_s",
+    "wlan_link_uplink_reordering_delay_s",
 ];
 
 #[test]

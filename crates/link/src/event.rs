@@ -21,9 +21,9 @@ use std::fmt::Write as _;
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
 /// | `snr_db` | frame | signal-to-noise ratio at the receiver in dB, where the channel has one |
 /// | `verdict` | frame | `good`, `combined` (good with earlier copies), `corrupt` (the header was read), `lost` |
-/// | `bin` | slot | rate or frequency bin with which the user sent in the slot |
-/// | `end_s` | air, defer | end of the transmission; earliest end of the deferral |
-/// | `nulls` | air | number of nodes that the sender nulled during the transmission |
+/// | `bin` | slot, frame, air | what the user sent with in the slot: rate or frequency bin; the number of the link that a multi-link device used, from 0 |
+/// | `end_s` | air, defer | when it ended; until when at least the call is put off |
+/// | `nulls` | air | how many nodes the sender nulled meanwhile |
 /// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
 /// | `packets`, `bytes` | queue | length of the queue afterwards; for `delay`, the bytes of the packet |
 /// | `kind` | air | which frame of an exchange: `rts`, `cts`, `data`, `ack` |
@@ -49,6 +49,8 @@ pub enum LinkEvent {
         snr_db: Option<f64>,
         /// Whether the frame was received.
         verdict: Verdict,
+        /// Number of the link, of multi-link devices.
+        bin: Option<u8>,
     },
     /// A user had a slot.
     Slot {
@@ -75,6 +77,8 @@ pub enum LinkEvent {
         to: u16,
         /// Nodes that the sender nulls during the transmission.
         nulls: Vec<u16>,
+        /// Number of the link, of multi-link devices.
+        bin: Option<u8>,
     },
     /// A node defers: an exchange nearby keeps it from sending to the node that its packet is for.
     Defer {
@@ -155,7 +159,16 @@ impl LinkEvent {
     /// The event of a packet that was sent on a link without frames.
     pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
         let verdict = if is_lost { Verdict::Lost } else { Verdict::Good };
-        Self::Frame { at, user, frame: transmission, attempt: 0, scheme: None, snr_db: None, verdict }
+        Self::Frame {
+            at,
+            user,
+            frame: transmission,
+            attempt: 0,
+            scheme: None,
+            snr_db: None,
+            verdict,
+            bin: None,
+        }
     }
 
     /// The event of a change of a link's queue, with the packets and bytes that wait afterwards.
@@ -180,7 +193,8 @@ impl LinkEvent {
         let at = self.at().as_secs_f64();
         // Writing to a string cannot fail.
         let _ = match self {
-            Self::Frame { user, frame, attempt, scheme, snr_db, verdict, .. } => {
+            Self::Frame { user, frame, attempt, scheme, snr_db, verdict, bin, .. } => {
+                let bin = bin.map(|bin| bin.to_string()).unwrap_or_default();
                 let scheme = scheme.unwrap_or_default();
                 let snr_db = snr_db.map(|snr_db| snr_db.to_string()).unwrap_or_default();
                 let verdict = match verdict {
@@ -191,18 +205,19 @@ impl LinkEvent {
                 };
                 writeln!(
                     csv,
-                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,,,,,,,,,,"
+                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},{bin},,,,,,,,,,,,,,"
                 )
             }
             Self::Slot { user, bin, .. } => {
                 writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,,,,,,,")
             }
-            Self::Air { end, node, frame, kind, to, nulls, .. } => {
+            Self::Air { end, node, frame, kind, to, nulls, bin, .. } => {
+                let bin = bin.map(|bin| bin.to_string()).unwrap_or_default();
                 let (end, count) = (end.as_secs_f64(), nulls.len());
                 let nulled = nulls.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
                 writeln!(
                     csv,
-                    "{at},{link},air,,{node},{frame},,,,,,{end},{count},,,,{kind},{to},{nulled},,,,,,"
+                    "{at},{link},air,,{node},{frame},,,,,{bin},{end},{count},,,,{kind},{to},{nulled},,,,,,"
                 )
             }
             Self::Defer { node, to, until, .. } => {
@@ -291,6 +306,7 @@ mod tests {
             scheme,
             snr_db,
             verdict: Verdict::Corrupt,
+            bin: None,
         };
         let queue =
             |node| LinkEvent::Queue { at: MS, node, change: QueueChange::Marked, packets: 5, bytes: 7500 };
@@ -298,7 +314,16 @@ mod tests {
             frame(None, None),
             frame(Some("16-QAM"), Some(-1.5)),
             LinkEvent::Slot { at: MS, user: 2, bin: 4 },
-            LinkEvent::Air { at: MS, end: MS * 2, node: 1, frame: 9, kind: "rts", to: 4, nulls: vec![2, 7] },
+            LinkEvent::Air {
+                at: MS,
+                end: MS * 2,
+                node: 1,
+                frame: 9,
+                kind: "rts",
+                to: 4,
+                nulls: vec![2, 7],
+                bin: None,
+            },
             LinkEvent::Defer { at: MS, node: 1, to: 4, until: MS * 3 },
             queue(None),
             queue(Some(3)),

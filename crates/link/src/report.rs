@@ -24,7 +24,9 @@ pub struct LinkReport {
     pub nodes: Vec<NodeStatistics>,
     /// Statistics of each station of an access point, in one direction.
     pub stations: Vec<StationStatistics>,
-    /// Occupancy of the transmitter.
+    /// What it counted of each link of multi-link devices, in one direction, with all stations together.
+    pub by_link: Vec<StationStatistics>,
+    /// How long it has been sending.
     pub occupancy: Occupancy,
     /// Number of packets in the queue, where the link has one queue.
     pub waiting: Option<usize>,
@@ -46,6 +48,7 @@ impl LinkReport {
             users: Vec::new(),
             nodes: Vec::new(),
             stations: Vec::new(),
+            by_link: Vec::new(),
             occupancy,
             waiting: None,
             unsent: Vec::new(),

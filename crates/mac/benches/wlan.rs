@@ -41,6 +41,7 @@ fn config(stations: usize, reception: ReceptionConfig, queue: QueueConfig) -> Wl
         radio: RadioConfig::default(),
         neighbours: None,
         ofdma: None,
+        links: Vec::new(),
     }
 }
 

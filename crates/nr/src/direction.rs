@@ -311,6 +311,7 @@ impl Direction {
             attempt: told.attempt,
             scheme: Some(told.scheme.modulation()),
             snr_db: Some(told.snr_db),
+            bin: None,
             verdict: match (told.is_good, told.attempt) {
                 (true, 0) => Verdict::Good,
                 (true, _) => Verdict::Combined,

@@ -17,7 +17,9 @@ pub struct LinkSummary {
     pub nodes: Vec<NodeStatistics>,
     /// Statistics of each station of an access point.
     pub stations: Vec<StationStatistics>,
-    /// Statistics of frames, if the link sends packets as frames.
+    /// What it counted of each link of multi-link devices, with all stations together.
+    pub by_link: Vec<StationStatistics>,
+    /// What it counted of its frames, if it sends packets as frames.
     pub arq: Option<ArqStatistics>,
     /// Mean number of packets in the queue over time, without the packet in transmission.
     pub queue_mean_packets: f64,
@@ -34,6 +36,7 @@ impl LinkSummary {
             users: end.users.iter().zip(&warm.users).map(|(end, warm)| end.since(warm)).collect(),
             nodes: end.nodes.iter().zip(&warm.nodes).map(|(end, warm)| end.since(warm)).collect(),
             stations: end.stations.iter().zip(&warm.stations).map(|(end, warm)| end.since(warm)).collect(),
+            by_link: end.by_link.iter().zip(&warm.by_link).map(|(end, warm)| end.since(warm)).collect(),
             queue_mean_packets: counts.queue_mean_packets(duration),
             utilisation: end.utilisation(warm, duration),
             arq: end.frames.as_ref().zip(warm.frames.as_ref()).map(|(end, warm)| end.since(warm)),

@@ -51,6 +51,7 @@ impl Fabric for HalfDuplex {
             kind: "data",
             to: to as u16,
             nulls: Vec::new(),
+            bin: None,
         });
         self.free_at = end;
         self.statistics.transmissions += 1;

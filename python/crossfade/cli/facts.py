@@ -190,14 +190,22 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     near = wlan["neighbours"]
     others = f", {near} neighbour{'s' if near > 1 else ''}" if near else ""
     waits = ", ".join(time_text(category["aifs_s"]) for category in wlan["categories"])
+    where = f"on {len(wlan['links'])} links" if "links" in wlan else f"at {wlan['band']}"
     lines = [
-        f"Wi-Fi network of {count} station{'s' if count > 1 else ''} at {wlan['band']}: {queues}, "
-        f"AIFS {waits}{others}"
+        f"Wi-Fi network of {count} station{'s' if count > 1 else ''} {where}: {queues}, AIFS {waits}{others}"
     ]
     if (ofdma := wlan.get("ofdma")) is not None:
         ways = " and ".join(way for way in ("downlink", "uplink") if ofdma[way])
         size = "" if ofdma["ru_tones"] is None else f" in RUs of {ofdma['ru_tones']} tones"
         lines.append(f"OFDMA {ways}: PPDUs of up to {ofdma['users']} stations{size}")
+    for number, link in enumerate(wlan.get("links", [])):
+        near = link["neighbours"]
+        others = f", {near} neighbour{'s' if near > 1 else ''}" if near else ""
+        lines.append(
+            f"link {number}, {link['name']}: {link['band']}, {link['width_mhz']} MHz, "
+            f"{link['stations']} station{'s' if link['stations'] > 1 else ''}{others}; "
+            f"alone up to {rate_text(link['alone_bps'])}"
+        )
     for group in groups:
         name = f"{group['name']}: " if group["name"] else ""
         streams = f"{group['streams']} stream{'s' if group['streams'] > 1 else ''}"

@@ -52,6 +52,7 @@ RESULTS: dict[str, Any] = {
             "nodes": {"type": "array", "items": _PART},
             "users": {"type": "array", "items": _PART},
             "stations": {"type": "array", "items": _PART},
+            "wlan_links": {"type": "array", "items": _PART},
             "loss_windows": {"type": "array", "items": {"type": "number"}},
             "residual": {"type": "array", "items": ESTIMATE},
             "combined": {"type": "array", "items": ESTIMATE},

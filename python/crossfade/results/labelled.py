@@ -1,8 +1,9 @@
 """Labelled arrays over the axes of a sweep: the one maker of datasets, for files and for memory.
 
 There are two layouts. In the one that users see (:meth:`Frame.dataset`) each metric is one variable, axes
-have short names, and flows, links, nodes, users, stations and the ends of intervals are dimensions. In the
-wide one (:meth:`Frame.wide`), which NetCDF and MATLAB files keep, each column of a table is a variable.
+have short names, and flows, links, nodes, users, stations, Wi-Fi links and the ends of intervals are
+dimensions. In the wide one (:meth:`Frame.wide`), which NetCDF and MATLAB files keep, each column of a table
+is a variable.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from crossfade.wording import axis_name, metric_name
 Variable = tuple[list[str], NDArray[Any], dict[str, str]]
 BOUNDS = ("low", "high", "ci95")
 """Along the dimension ``bound``: the ends of the 95 % interval, and the half-width of Student's."""
-KINDS = ("flow", "link", "node", "user", "station")
+KINDS = ("flow", "link", "node", "user", "station", "wlan_link")
 TAKEN = {"method", "methods", "run", "replication", "bound", "metric", "unit", *KINDS}
 
 

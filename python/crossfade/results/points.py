@@ -81,6 +81,8 @@ class Point:
         Each flow and link, each node of a mesh, each user of a cell.
     stations : list of dict
         Each station of a Wi-Fi network.
+    wlan_links : list of dict
+        Each link of multi-link devices of a Wi-Fi network.
     warnings : list of str
         What to be careful about.
     loss_windows : list of float
@@ -121,6 +123,7 @@ class Point:
     block: dict[str, Any] | None = None
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
+    wlan_links: list[dict[str, Any]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         where = ", ".join(f"{axis} = {label(value)}" for axis, value in self.axes.items())
@@ -171,11 +174,21 @@ def each_run(point: Point, name: str) -> str:
     return " ".join(repr(value) for value in point.samples(name) if not math.isnan(value))
 
 
+def numbered_parts(point: Point) -> dict[str, list[dict[str, Any]]]:
+    """The parts of a point that have numbers, by kind."""
+    return {
+        "node": point.nodes,
+        "user": point.users,
+        "station": point.stations,
+        "wlan_link": point.wlan_links,
+    }
+
+
 def part_metric(point: Point, name: str) -> Mapping[str, Any]:
-    """A metric of a node, user or station (``user:0.user_goodput_bps``) at a point."""
+    """A metric of a node, user, station or Wi-Fi link (``user:0.user_goodput_bps``) at a point."""
     part, _, metric = name.rpartition(".")
     kind, _, number = part.partition(":")
-    parts = {"node": point.nodes, "user": point.users, "station": point.stations}[kind]
+    parts = numbered_parts(point)[kind]
     found: Mapping[str, Any] = next((of for of in parts if str(of[kind]) == number), {}).get(metric, {})
     return found
 
@@ -220,6 +233,7 @@ def point_object(point: Point, seed: int, provenance: dict[str, Any]) -> dict[st
         **({"nodes": point.nodes} if point.nodes else {}),
         **({"users": point.users} if point.users else {}),
         **({"stations": point.stations} if point.stations else {}),
+        **({"wlan_links": point.wlan_links} if point.wlan_links else {}),
         **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
         **({"residual": [ends(share) for share in point.residual]} if point.residual else {}),
         **({"combined": [ends(share) for share in point.combined]} if point.combined else {}),

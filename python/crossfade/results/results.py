@@ -20,7 +20,7 @@ from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import Page
 from crossfade.figures.wanted import Wanted
 from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
-from crossfade.results.points import Point, cells_of, each_run, part_metric, point_object
+from crossfade.results.points import Point, cells_of, each_run, numbered_parts, part_metric, point_object
 from crossfade.results.shown import ENDS, html_table, shown, shown_unit
 from crossfade.tables import EACH_RUN, ENOUGH_RUNS, Cell, Table, label
 
@@ -428,11 +428,11 @@ class Results:
         return frame.wide(attributes) if wide else frame.dataset(attributes)
 
     def _numbered(self) -> dict[str, str]:
-        """The metrics of nodes, users and stations, by their names in rows, with their units."""
+        """The metrics of nodes, users, stations and Wi-Fi links, by their names in rows, with their units."""
         found = {
             (place, number, f"{kind}:{part[kind]}.{name}"): value["unit"]
             for point in self.points
-            for kind, parts in (("node", point.nodes), ("user", point.users), ("station", point.stations))
+            for kind, parts in numbered_parts(point).items()
             for number, part in enumerate(parts)
             for place, (name, value) in enumerate(part.items())
             if isinstance(value, Mapping) and "unit" in value

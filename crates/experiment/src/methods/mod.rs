@@ -11,6 +11,8 @@ mod nr_blocks;
 mod phy;
 mod simulation;
 mod wlan;
+mod wlan_links;
+mod wlan_shares;
 
 pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use nr::FORM as HYBRID_ARQ;

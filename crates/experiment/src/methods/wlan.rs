@@ -1,11 +1,12 @@
 //! Saturated stations of a Wi-Fi network: one alone, Bianchi's model with aggregates, shares of the air.
 
+use super::wlan_links::saturated_on_links;
+use super::wlan_shares::{Found, contention, turns};
 use crate::metrics::Metrics;
-use crate::parts::{FLOW, Part, STATION};
+use crate::parts::{FLOW, Part, STATION, WLAN_LINK};
 use crossfade_core::SimTime;
 use crossfade_mac::wlan::{
-    AccessPointQueues, Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, Sharing,
-    StationConfig, rates_in_turns, saturated_in_one_ppdu,
+    Exchange, Form, MuWay, OfdmaConfig, RateConfig, ReceptionConfig, StationConfig, saturated_in_one_ppdu,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, TrafficSetup, WlanSetup};
 
@@ -23,9 +24,14 @@ pub(crate) fn form(setup: &WlanSetup) -> String {
     } else {
         ""
     };
+    let of_links = if setup.model.links.is_empty() {
+        ""
+    } else {
+        "; links add up, as long as no link exhausts the common window"
+    };
     format!(
         "formula is Bianchi's saturation throughput of whole aggregates (2000; form {form}), or of several stations that are sent \
-         to the shares of Høiland-Jørgensen et al. 2017{shared}"
+         to the shares of Høiland-Jørgensen et al. 2017{shared}{of_links}"
     )
 }
 
@@ -75,8 +81,13 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     let is_shared =
         |ofdma: &OfdmaConfig| if is_up { ofdma.uplink } else { ofdma.downlink && numbers.len() > 1 };
     let shared = config.ofdma.filter(is_shared);
+    let on_links = if config.links.is_empty() {
+        None
+    } else {
+        Some(saturated_on_links(wlan, &numbers, is_up, setup.packet_size)?)
+    };
     let mut exchanges = Vec::new();
-    for &number in &numbers {
+    for &number in numbers.iter().filter(|_| on_links.is_none()) {
         let station = &config.stations[number];
         let (RateConfig::Constant(place), ReceptionConfig::ErrorRate(0.0)) =
             (station.rate, &station.reception)
@@ -86,12 +97,16 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
         let (mode, category) = (station.modes[place], config.categories[0]);
         exchanges.push(Exchange::of(station, mode, category, config.rts, setup.packet_size));
     }
-    let mut packets: Vec<u32> = exchanges.iter().map(|exchange| exchange.packets).collect();
-    let mut found = if let Some(ofdma) = shared {
+    let mut packets: Vec<f64> = exchanges.iter().map(|exchange| f64::from(exchange.packets)).collect();
+    let mut by_link = Vec::new();
+    let mut found = if let Some(of) = on_links {
+        (packets, by_link) = (of.packets, of.rates_bps);
+        of.found
+    } else if let Some(ofdma) = shared {
         let way = if is_up { MuWay::Up } else { MuWay::Down };
         let stations: Vec<&StationConfig> = numbers.iter().map(|&number| &config.stations[number]).collect();
         let (each, rate) = in_one_ppdu(&ofdma, way, &stations, wlan, setup.packet_size)?;
-        packets.fill(each);
+        packets.fill(f64::from(each));
         Found::of(vec![rate; numbers.len()], 0.0)
     } else if is_up || exchanges.len() == 1 {
         contention(wlan, &exchanges)?
@@ -118,30 +133,19 @@ pub(super) fn saturated_stations(point: &Point, wlan: &WlanSetup) -> Result<Metr
     for ((number, rate), packets) in numbers.iter().zip(&found.each_bps).zip(packets) {
         let part = Part::new(STATION, number.to_string());
         values.push((part.key(name), *rate));
-        values.push((part.key(mpdus), f64::from(packets)));
+        values.push((part.key(mpdus), packets));
     }
+    values.extend(of_links(by_link, is_up));
     let mut metrics = Metrics::default();
     metrics.extend(values);
     Ok(metrics)
 }
 
-/// What is found.
-struct Found {
-    total_bps: f64,
-    rates_bps: Vec<f64>,
-    each_bps: Vec<f64>,
-    collision_probability: f64,
-}
-
-impl Found {
-    fn of(each_bps: Vec<f64>, collision_probability: f64) -> Self {
-        Self {
-            total_bps: each_bps.iter().sum(),
-            rates_bps: each_bps.clone(),
-            each_bps,
-            collision_probability,
-        }
-    }
+/// The rate of each link as a metric.
+fn of_links(rates_bps: Vec<f64>, is_up: bool) -> impl Iterator<Item = (String, f64)> {
+    let name = if is_up { "wlan_link_uplink_goodput_bps" } else { "wlan_link_goodput_bps" };
+    let part = |number: usize| Part::new(WLAN_LINK, number.to_string());
+    rates_bps.into_iter().enumerate().map(move |(number, rate)| (part(number).key(name), rate))
 }
 
 /// Stations that are alike, all of them in each PPDU: packets of each of their aggregates, and the bit rate of each.
@@ -175,28 +179,4 @@ fn in_one_ppdu(
             "stations of 802.11ax or be with block acknowledgements and RUs of one size: 2, 4, 8, ... of them, or wlan.ofdma.ru",
         ),
     }
-}
-
-/// Stations that contend, all alike.
-fn contention(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Found, ScenarioError> {
-    let first = exchanges[0];
-    if exchanges.iter().any(|one| *one != first) {
-        let problem = "Bianchi's model assumes stations that are alike; use method simulation";
-        return Err(ScenarioError::key("wlan.stations", problem));
-    }
-    let refuse = |error: crossfade_mac::MeshError| ScenarioError::key("wlan", error.to_string());
-    let found = first.saturated(exchanges.len()).throughput(wlan.model.form).map_err(refuse)?;
-    let each = found.throughput_bps / exchanges.len() as f64;
-    Ok(Found::of(vec![each; exchanges.len()], found.collision_probability))
-}
-
-/// Stations that are sent to, in turns or for equal times.
-fn turns(wlan: &WlanSetup, exchanges: &[Exchange]) -> Result<Found, ScenarioError> {
-    let AccessPointQueues::PerStation { airtime_fairness, .. } = wlan.model.config.access_point else {
-        let problem = "the shares of the air assume a queue for each station: how long aggregates are behind one FIFO depends on \
-                       what waits; use method simulation";
-        return Err(ScenarioError::key("wlan.access_point.queues", problem));
-    };
-    let sharing = if airtime_fairness { Sharing::Airtime } else { Sharing::Turns };
-    Ok(Found::of(rates_in_turns(exchanges, sharing), 0.0))
 }

@@ -1,12 +1,13 @@
 //! A Wi-Fi network: how it is made, and what is said of its modes, stations and shares of the air.
 
+use self::quotients::{mean_s, of_some};
 use super::cell::queue_bytes;
 use super::doubts;
 use super::hop::wired;
 use super::kind::NetworkKind;
 use crate::memory::{PACKET, Path, packets};
 use crate::metric::{MetricInfo, MetricOf, count};
-use crate::parts::{LINK, PATH, Part, STATION};
+use crate::parts::{LINK, PATH, Part, STATION, WLAN_LINK};
 use crossfade_core::{RunSeed, jain_fairness};
 use crossfade_link::StationStatistics;
 use crossfade_mac::wlan::{
@@ -47,7 +48,8 @@ impl NetworkKind for WlanSetup {
 
     fn parts(&self) -> Vec<Part> {
         let links = PATH.iter().map(|name| Part::new(LINK, *name));
-        links.chain(Part::numbered(STATION, self.model.config.stations.len())).collect()
+        let stations = Part::numbered(STATION, self.model.config.stations.len());
+        links.chain(stations).chain(Part::numbered(WLAN_LINK, self.model.links.len())).collect()
     }
 
     fn facts(&self, setup: &Setup) -> (&'static str, Value) {
@@ -63,7 +65,9 @@ impl NetworkKind for WlanSetup {
             ReceptionConfig::Radio(radio) => radio.trace.is_none() && config.radio.profile.is_some(),
             ReceptionConfig::ErrorRate(_) => false,
         };
-        let fading = config.stations.iter().filter(|station| fades(station)).count() as f64 * 2e6;
+        let alone = config.stations.iter().filter(|_| config.links.is_empty());
+        let on_links = config.links.iter().flat_map(|link| link.stations.iter().flatten());
+        let fading = alone.chain(on_links).filter(|station| fades(station)).count() as f64 * 2e6;
         let queues = config.stations.len() as f64 * config.categories.len() as f64;
         under_way + fading + 2.0 * queues * queue_bytes(config.queue.limit())
     }
@@ -79,7 +83,14 @@ impl NetworkKind for WlanSetup {
 
     fn metrics_of_run(&self, _: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
         let Some((stations, whole)) = measured(run) else { return Vec::new() };
-        METRICS.iter().chain(KEPT).flat_map(|metric| metric.values(STATION, &whole, &stations)).collect()
+        let of_links = links::measured(run);
+        let links = links::METRICS.iter().chain(links::KEPT);
+        METRICS
+            .iter()
+            .chain(KEPT)
+            .flat_map(|metric| metric.values(STATION, &whole, &stations))
+            .chain(links.flat_map(|metric| metric.values_of_parts(WLAN_LINK, &of_links)))
+            .collect()
     }
 
     fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
@@ -108,6 +119,9 @@ pub(super) struct WlanFacts {
     /// PPDUs of several stations.
     #[serde(skip_serializing_if = "Option::is_none")]
     ofdma: Option<OfdmaFacts>,
+    /// Links of multi-link devices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<links::LinkFacts>,
 }
 
 /// PPDUs of several stations.
@@ -225,15 +239,22 @@ fn facts(setup: &WlanSetup, packet_size: u32) -> WlanFacts {
             users: ofdma.users,
             ru_tones: ofdma.ru.map(Ru::tones),
         }),
+        links: links::facts(setup, packet_size),
     }
 }
 
 /// Some station is too far away for its slowest mode.
 fn weak_station(setup: &WlanSetup) -> Option<String> {
     let config = &setup.model.config;
-    config.stations.iter().enumerate().find_map(|(number, station)| {
+    let alone = config.stations.iter().enumerate().filter(|_| config.links.is_empty());
+    let on_links = config.links.iter().flat_map(|link| {
+        let stations = link.stations.iter().enumerate();
+        stations.filter_map(|(number, station)| Some((number, station.as_ref()?, link.snr_offset_db)))
+    });
+    alone.map(|(number, station)| (number, station, 0.0)).chain(on_links).find_map(|(number, station, more_db)| {
         let ReceptionConfig::Radio(radio) = &station.reception else { return None };
         let mean = radio.mean_snr_db - config.radio.implementation_loss_db + radio.uplink_offset_db.min(0.0);
+        let mean = mean + more_db;
         let required = required_snr_db(station.modes[0], config.radio.errors.as_deref(), 1538, 0.5).ok()?;
         (mean < required).then(|| {
             format!(
@@ -277,17 +298,9 @@ impl StationsMeasured {
     }
 }
 
-fn of_some(count: u64, of: u64) -> f64 {
-    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
-}
-
 /// A count that rows of networks without any do not have.
 fn if_any(of: u64) -> f64 {
     if of == 0 { f64::NAN } else { count(of) }
-}
-
-fn mean_s(sum_s: f64, of: u64) -> f64 {
-    if of == 0 { f64::NAN } else { sum_s / of as f64 }
 }
 
 /// The stations that there are, and all of them together.
@@ -295,8 +308,10 @@ fn measured(run: &NetworkStatistics) -> Option<(Vec<StationsMeasured>, StationsM
     let [_, forward, reverse, _] = PATH;
     let (down, up) = (&run.link(forward)?.stations, &run.link(reverse)?.stations);
     let seconds = run.duration.as_secs_f64();
+    // Of several links the mean.
+    let links = run.link(forward)?.by_link.len().max(1) as f64;
     let airtime = |down: &StationStatistics, up: &StationStatistics| {
-        ((down.airtime + up.airtime).as_secs_f64() / seconds).min(1.0)
+        ((down.airtime + up.airtime).as_secs_f64() / seconds / links).min(1.0)
     };
     let airtimes: Vec<f64> = down.iter().zip(up).map(|(down, up)| airtime(down, up)).collect();
     let (mut all_down, mut all_up) = (StationStatistics::default(), StationStatistics::default());
@@ -320,7 +335,7 @@ fn measured(run: &NetworkStatistics) -> Option<(Vec<StationsMeasured>, StationsM
 pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "station_goodput_bps", "bit/s", "Goodput of a station", "Whole packets, headers included, that came through the air to a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.down)),
     MetricOf::each(STATION, "station_uplink_goodput_bps", "bit/s", "Uplink goodput of a station", "Whole packets, headers included, that came through the air from a station; of the whole the mean over stations.", |all| all.goodput_bps(&all.up)),
-    MetricOf::each(STATION, "airtime_share", "1", "Airtime share", "The share of the time in which a station sent or was sent to, RTS, CTS, answers and collisions included; of the whole the mean over stations.", |all| all.airtimes.iter().sum::<f64>() / all.stations()),
+    MetricOf::each(STATION, "airtime_share", "1", "Airtime share", "The share of the time in which a station sent or was sent to, RTS, CTS, answers and collisions included; of several links their mean, of the whole the mean over stations.", |all| all.airtimes.iter().sum::<f64>() / all.stations()),
     MetricOf::whole("jain_airtime", "1", "Jain's index of airtime", "Jain's index of the airtimes of stations: 1 is equal shares (Jain, Chiu and Hawe 1984).", |all| jain_fairness(&all.airtimes).unwrap_or(f64::NAN)),
     MetricOf::each(STATION, "mpdus_per_ampdu", "1", "MPDUs per aggregate", "MPDUs of an aggregate to a station, in the mean; single MPDUs count as aggregates of one.", |all| of_some(all.down.sent(), all.down.ppdus)),
     MetricOf::each(STATION, "uplink_mpdus_per_ampdu", "1", "MPDUs per aggregate of the uplink", "MPDUs of an aggregate from a station, in the mean; single MPDUs count as aggregates of one.", |all| of_some(all.up.sent(), all.up.ppdus)),
@@ -361,13 +376,15 @@ pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
 /// What rows keep beside the published ones.
 #[cfg(test)]
 pub(super) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
-    KEPT.iter().map(|metric| &metric.info)
+    KEPT.iter().map(|metric| &metric.info).chain(links::KEPT.iter().map(|metric| &metric.info))
 }
 
 /// The published ones.
 pub(super) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
-    METRICS.iter().map(|metric| &metric.info)
+    METRICS.iter().map(|metric| &metric.info).chain(links::infos())
 }
 
+mod links;
+mod quotients;
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,7 @@ impl Watch {
             scheme: conditions.scheme,
             snr_db: conditions.snr_db,
             verdict: if passes_alone { Verdict::Good } else { Verdict::Combined },
+            bin: None,
         });
     }
 

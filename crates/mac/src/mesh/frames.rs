@@ -75,6 +75,7 @@ impl Mesh {
             frame: number,
             kind: frame.kind.name(),
             to: frame.to as u16,
+            bin: None,
             nulls: arrays.as_ref().map_or_else(Vec::new, |arrays| {
                 arrays.nulled[from as usize].iter().map(|&node| node as u16).collect()
             }),

@@ -61,16 +61,27 @@ impl Turns {
         all
     }
 
-    /// The station whose turn it is, of those to which something can be sent.
-    pub(super) fn next(&mut self, mut has_work: impl FnMut(usize) -> bool) -> Option<usize> {
+    /// The station whose turn it is, of those to which something `can` be sent now. Who has nothing to come at all leaves the lists.
+    pub(super) fn next(
+        &mut self,
+        mut has_work: impl FnMut(usize) -> bool,
+        mut can: impl FnMut(usize) -> bool,
+    ) -> Option<usize> {
+        let mut passed = [0, 0];
         // Without an end only while all are in debt, which the turns pay.
         loop {
-            let is_new = !self.new.is_empty();
-            let station = *self.new.front().or(self.old.front())?;
-            let place = usize::from(station);
+            let is_new = passed[0] < self.new.len();
+            let at = passed[usize::from(!is_new)];
             let from = if is_new { &mut self.new } else { &mut self.old };
-            if !has_work(place) {
-                from.pop_front();
+            let station = *from.get(at)?;
+            let place = usize::from(station);
+            if !can(place) {
+                if has_work(place) {
+                    // On another link.
+                    passed[usize::from(!is_new)] += 1;
+                    continue;
+                }
+                from.remove(at);
                 // A new station that is empty passes through the old ones first.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(station);
@@ -80,13 +91,14 @@ impl Turns {
                 continue;
             }
             if !self.is_fair {
-                from.rotate_left(1);
+                from.remove(at);
+                from.push_back(station);
                 return Some(place);
             }
             if self.deficits[place] > 0 {
                 return Some(place);
             }
-            from.pop_front();
+            from.remove(at);
             self.deficits[place] += QUANTUM_NS;
             self.old.push_back(station);
         }
@@ -103,7 +115,7 @@ mod tests {
         (0..lasts.len()).for_each(|station| turns.enlist(station));
         let mut used = vec![0; lasts.len()];
         for _ in 0..10_000 {
-            let station = turns.next(|_| true).unwrap();
+            let station = turns.next(|_| true, |_| true).unwrap();
             used[station] += lasts[station];
             turns.charge(station, lasts[station]);
         }
@@ -125,19 +137,30 @@ mod tests {
         turns.enlist(0);
         turns.enlist(1);
         for _ in 0..50 {
-            let station = turns.next(|_| true).unwrap();
+            let station = turns.next(|_| true, |_| true).unwrap();
             turns.charge(station, 4_000_000);
         }
         turns.enlist(2);
-        assert_eq!(turns.next(|_| true), Some(2));
+        assert_eq!(turns.next(|_| true, |_| true), Some(2));
         turns.charge(2, 100_000);
         // It is empty: it passes through the old ones and is forgotten there.
-        assert_ne!(turns.next(|station| station != 2), Some(2));
+        assert_ne!(turns.next(|station| station != 2, |station| station != 2), Some(2));
         for _ in 0..100 {
-            let station = turns.next(|station| station != 2).unwrap();
+            let station = turns.next(|station| station != 2, |station| station != 2).unwrap();
             turns.charge(station, 4_000_000);
         }
         assert!(!turns.is_listed[2]);
         assert!(!turns.any(|_| false));
+    }
+
+    #[test]
+    fn who_waits_for_another_link_is_passed_over_and_keeps_its_place() {
+        let mut turns = Turns::new(3, true);
+        (0..3).for_each(|station| turns.enlist(station));
+        assert_eq!(turns.next(|_| true, |station| station == 2), Some(2));
+        assert_eq!(turns.next(|_| true, |_| false), None);
+        assert_eq!(turns.next(|_| true, |_| true), Some(0));
+        assert_eq!(turns.next(|station| station > 0, |station| station > 0), Some(1));
+        assert!(!turns.is_listed[0] && turns.is_listed[2]);
     }
 }

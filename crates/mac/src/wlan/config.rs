@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub const MOST_STATIONS: usize = 1000;
 /// Most neighbouring networks.
 pub const MOST_NEIGHBOURS: usize = 100;
+/// Most links of a multi-link device.
+pub const MOST_LINKS: usize = 3;
 
 /// Everything about an access point, its stations and its neighbours.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,19 @@ pub struct WlanConfig {
     /// PPDUs of several stations, with stations of 802.11ax and be that have an equal width and guard interval, and no more of them than
     /// that width has RUs.
     pub ofdma: Option<OfdmaConfig>,
+    /// The links of multi-link devices, each a channel of its own; empty is one link, that of `stations` and `neighbours`.
+    pub links: Vec<LinkConfig>,
+}
+
+/// A link of multi-link devices, with a band, a width and a contention of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// The stations as they are on this link, in the order of [`WlanConfig::stations`]; none of one that does not use it.
+    pub stations: Vec<Option<StationConfig>>,
+    /// Networks that share its channel.
+    pub neighbours: Option<Neighbours>,
+    /// The ratios of radios are so much higher on it, in dB.
+    pub snr_offset_db: f64,
 }
 
 /// A station.
@@ -165,7 +180,7 @@ impl WlanConfig {
     /// Refuses what cannot be.
     ///
     /// # Errors
-    /// No stations or more than 1000, no categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a
+    /// No stations or more than 1000, more than three links, a link without stations or a station without links, no categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a
     /// station, stations in several bands, neighbours that cannot be, PPDUs of no
     /// station.
     pub fn check(&self) -> Result<(), MeshError> {
@@ -179,30 +194,36 @@ impl WlanConfig {
         if self.attempts == Some(0) {
             return out_of_range("transmissions", 0, "at least 1");
         }
-        for station in &self.stations {
-            let Some(first) = station.modes.first() else {
-                return out_of_range("modes", 0, "at least 1");
-            };
-            if station.modes.iter().any(|mode| mode.band() != self.stations[0].modes[0].band()) {
-                let all = self.stations[0].modes[0].band().words();
-                return out_of_range("band", first.band().words(), format!("{all}, as of the others"));
+        if self.links.is_empty() {
+            check_stations(self.stations.iter())?;
+        }
+        if self.links.len() > MOST_LINKS {
+            return out_of_range("links", self.links.len(), format!("at most {MOST_LINKS}"));
+        }
+        for link in &self.links {
+            check_stations(link.stations.iter().flatten())?;
+            link.neighbours.map_or(Ok(()), Neighbours::check)?;
+            if link.stations.len() != count || link.stations.iter().all(Option::is_none) {
+                return out_of_range("links", "a link", "one that stations use");
             }
-            station.limits.check(first.standard())?;
-            match station.rate {
-                RateConfig::Constant(place) if place >= station.modes.len() => {
-                    return out_of_range("rate", place, format!("below {}", station.modes.len()));
-                }
-                RateConfig::Ideal(target) if !(target > 0.0 && target < 1.0) => {
-                    return out_of_range("target_error_rate", target, "above 0 and below 1");
-                }
-                _ => {}
-            }
-            match &station.reception {
-                ReceptionConfig::ErrorRate(rate) if !(0.0..=1.0).contains(rate) => {
-                    return out_of_range("mpdu_error_rate", rate, "between 0 and 1");
-                }
-                _ => {}
-            }
+        }
+        let limits = |link: &LinkConfig| {
+            let both = link.stations.iter().zip(&self.stations);
+            both.filter_map(|(on, of)| Some(on.as_ref()?.limits == of.limits)).all(|is_equal| is_equal)
+        };
+        if !self.links.iter().all(limits) {
+            return out_of_range("ampdu", "limits of a link", "those of the station");
+        }
+        let has_link = |station: usize| self.links.iter().any(|link| link.stations[station].is_some());
+        if !self.links.is_empty() && (0..count).any(|station| !has_link(station)) {
+            return out_of_range("links", "a station", "one that uses some link");
+        }
+        if !self.links.is_empty() && (self.ofdma.is_some() || self.neighbours.is_some()) {
+            return out_of_range(
+                "links",
+                self.links.len(),
+                "none with OFDMA; each link has neighbours of its own",
+            );
         }
         if let Some(OfdmaConfig { users: 0, .. }) = self.ofdma {
             return out_of_range("users", 0, "at least 1");
@@ -212,16 +233,56 @@ impl WlanConfig {
         {
             return out_of_range("aql", format!("{low} and {high}"), "above 0 s, the larger one last");
         }
-        if let Some(Neighbours { count, busy, aggregate }) = self.neighbours {
-            if !(1..=MOST_NEIGHBOURS).contains(&count) {
-                return out_of_range("neighbours.count", count, format!("between 1 and {MOST_NEIGHBOURS}"));
+        self.neighbours.map_or(Ok(()), Neighbours::check)
+    }
+}
+
+/// Refuses stations of one link that cannot be.
+fn check_stations<'a>(stations: impl Iterator<Item = &'a StationConfig>) -> Result<(), MeshError> {
+    let mut band = None;
+    for station in stations {
+        let Some(first) = station.modes.first() else {
+            return out_of_range("modes", 0, "at least 1");
+        };
+        let all = *band.get_or_insert(first.band());
+        if station.modes.iter().any(|mode| mode.band() != all) {
+            return out_of_range("band", first.band().words(), format!("{}, as of the others", all.words()));
+        }
+        station.limits.check(first.standard())?;
+        match station.rate {
+            RateConfig::Constant(place) if place >= station.modes.len() => {
+                return out_of_range("rate", place, format!("below {}", station.modes.len()));
             }
-            if !(busy > 0.0 && busy <= 1.0) {
-                return out_of_range("neighbours.busy", busy, "above 0 and at most 1");
+            RateConfig::Ideal(target) if !(target > 0.0 && target < 1.0) => {
+                return out_of_range("target_error_rate", target, "above 0 and below 1");
             }
-            if aggregate < SimTime::from_micros(20) || aggregate > super::ampdu::LONGEST_PPDU {
-                return out_of_range("neighbours.aggregate", aggregate, "between 20 us and 5.484 ms");
+            _ => {}
+        }
+        match &station.reception {
+            ReceptionConfig::ErrorRate(rate) if !(0.0..=1.0).contains(rate) => {
+                return out_of_range("mpdu_error_rate", rate, "between 0 and 1");
             }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Neighbours {
+    /// Refuses neighbours that cannot be.
+    ///
+    /// # Errors
+    /// No neighbours or more than 100, a share of time outside 0 to 1, an aggregate that is too short or too long.
+    pub fn check(self) -> Result<(), MeshError> {
+        let Self { count, busy, aggregate } = self;
+        if !(1..=MOST_NEIGHBOURS).contains(&count) {
+            return out_of_range("neighbours.count", count, format!("between 1 and {MOST_NEIGHBOURS}"));
+        }
+        if !(busy > 0.0 && busy <= 1.0) {
+            return out_of_range("neighbours.busy", busy, "above 0 and at most 1");
+        }
+        if aggregate < SimTime::from_micros(20) || aggregate > super::ampdu::LONGEST_PPDU {
+            return out_of_range("neighbours.aggregate", aggregate, "between 20 us and 5.484 ms");
         }
         Ok(())
     }

@@ -107,6 +107,20 @@ pub fn rates_in_turns(exchanges: &[Exchange], sharing: Sharing) -> Vec<f64> {
     exchanges.iter().map(|one| turns(one) * one.bits() / round).collect()
 }
 
+/// The block acknowledgement window that links with such exchanges never exhaust, one exchange a link: while the MPDUs of one link are in
+/// flight, each other link begins as many aggregates as its exchanges allow.
+pub fn window_of_links(exchanges: &[Exchange]) -> u32 {
+    let needs = |(slowest, of): (usize, &Exchange)| {
+        let others = exchanges.iter().enumerate().filter(|(link, _)| *link != slowest);
+        let begun = |(_, other): (usize, &Exchange)| {
+            let from_one_to_the_next = other.airtime() + other.category.aifs(other.mode.band());
+            other.packets * of.airtime().as_nanos().div_ceil(from_one_to_the_next.as_nanos()) as u32
+        };
+        of.packets + others.map(begun).sum::<u32>()
+    };
+    exchanges.iter().enumerate().map(needs).max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::AmpduLimits;

@@ -281,7 +281,7 @@ mod tests {
                 trace: Some(trace),
             }),
         };
-        let mut reception = Reception::new(0, &station, &RadioConfig::default(), seed).unwrap();
+        let mut reception = Reception::new("0", &station, &RadioConfig::default(), seed).unwrap();
         let mut control = RateControl::new(&station, seed.stream("rate"));
         let mut draws = seed.stream("errors");
         let (mut now, mut found) = (SimTime::ZERO, Vec::new());

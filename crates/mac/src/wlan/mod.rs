@@ -10,6 +10,8 @@ mod ampdu;
 mod config;
 mod edca;
 mod exchange;
+#[cfg(test)]
+mod links_tests;
 mod minstrel;
 mod modes;
 mod mu;
@@ -32,11 +34,12 @@ mod way;
 pub use airtime::{AirtimeUser, Overhead, Sharing, around, shares};
 pub use ampdu::{Ampdu, AmpduLimits, LONGEST_PPDU, MPDU_OVERHEAD, subframe_bytes};
 pub use config::{
-    AccessPointQueues, Aql, DRIVER_PACKETS, MOST_NEIGHBOURS, MOST_STATIONS, Neighbours, RadioConfig,
-    RateConfig, ReceptionConfig, StationConfig, StationRadio, WlanConfig, mpdu_overhead,
+    AccessPointQueues, Aql, DRIVER_PACKETS, LinkConfig, MOST_LINKS, MOST_NEIGHBOURS, MOST_STATIONS,
+    Neighbours, RadioConfig, RateConfig, ReceptionConfig, StationConfig, StationRadio, WlanConfig,
+    mpdu_overhead,
 };
 pub use edca::{BACKGROUND, BEST_EFFORT, BlockAckFrame, Category, Contest, EDCA, SLOT, VIDEO, VOICE};
-pub use exchange::{Exchange, rates_in_turns};
+pub use exchange::{Exchange, rates_in_turns, window_of_links};
 pub use modes::{Band, Durations, Mode, Standard};
 pub use mu::{MuExchange, MuPpdu, MuWay, RuMode, saturated_in_one_ppdu};
 pub use network::Wlan;

@@ -1,9 +1,14 @@
-//! The fabric: an access point and its stations in one air, in which all hear all.
+//! The fabric: an access point and its stations in one air, in which all hear all, or in one for each link.
 //!
 //! An exchange is one event at its beginning, one when its data have been read, and one at its end. What is read is delivered
 //! at the end of the data; what failed goes back to its sender at the end of the answer. Two that begin at one boundary
 //! collide, and nothing of either is read.
+//!
+//! Multi-link devices have an air for each link. All of these contend and send at once (STR, simultaneous transmit and receive). An air
+//! that is won takes the next MPDUs of the queue; numbers, the window and the reorder buffer are common to all links.
 
+mod access;
+mod air;
 mod compose;
 mod flight;
 mod hearing;
@@ -13,19 +18,17 @@ mod shared;
 mod shared_air;
 mod trace;
 
-use self::flight::{Flight, Mpdu, Phase};
+use self::air::{Air, End};
+use self::flight::{Mpdu, Phase};
 use super::access_point::Turns;
 use super::ampdu::AmpduLimits;
-use super::config::{AccessPointQueues, WlanConfig, mpdu_overhead};
-use super::edca::{BEST_EFFORT, BlockAckFrame, Contest, EDCA};
+use super::config::{AccessPointQueues, LinkConfig, RadioConfig, WlanConfig, mpdu_overhead};
+use super::edca::BlockAckFrame;
 use super::exchange::{ANSWER_BYTES, RTS_BYTES};
-use super::modes::{Band, Durations, Mode};
-use super::neighbour::Neighbour;
+use super::modes::{Durations, Mode};
 use super::originator::{Originator, Settled};
-use super::rate::RateControl;
-use super::reception::Reception;
 use super::recipient::Recipient;
-use super::way::{Backlog, Sending, Way};
+use super::way::{Backlog, Come, Sending, Way};
 use crate::error::MeshError;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
@@ -40,15 +43,25 @@ const BAR_BYTES: u32 = 24;
 
 /// What both ends of a station have in common.
 struct Station {
-    modes: Vec<Mode>,
     overhead: u32,
     limits: AmpduLimits,
-    reception: Reception,
-    /// Rate control of the access point for this station, and the station's own.
-    rates: [RateControl; 2],
     answer_bytes: u32,
-    /// How long its answers last, by the place of the mode of the data.
-    answers: Vec<SimTime>,
+    /// By link, if it uses that.
+    ends: Vec<Option<End>>,
+}
+
+impl Station {
+    fn uses(&self, link: usize) -> bool {
+        self.ends[link].is_some()
+    }
+
+    fn end(&self, link: usize) -> &End {
+        self.ends[link].as_ref().expect("a link that it uses")
+    }
+
+    fn end_mut(&mut self, link: usize) -> &mut End {
+        self.ends[link].as_mut().expect("a link that it uses")
+    }
 }
 
 /// An access point, port 0, and its stations. Port 1 + n K + c is that of station n for category c of K. It carries packets between
@@ -58,16 +71,10 @@ pub struct Wlan {
     stations: Vec<Station>,
     /// By direction (to the stations, from them), station and category.
     ways: Vec<Way>,
-    /// By node (the access point first) and category; then the neighbours.
-    contest: Contest,
-    /// Since when each of them has something to send.
-    ready: Vec<Option<SimTime>>,
-    neighbours: Vec<Neighbour>,
+    /// By link.
+    airs: Vec<Air>,
     /// By category.
     turns: Vec<Turns>,
-    /// By category, the first station that the next trigger asks, and whether the access point has asked last.
-    asked: Vec<usize>,
-    has_asked: Vec<bool>,
     /// What waits in the one FIFO of each category, with its way.
     fifos: Vec<VecDeque<(usize, Waiting)>>,
     fifo_bytes: Vec<u64>,
@@ -75,11 +82,6 @@ pub struct Wlan {
     held_ns: Vec<u64>,
     all_held_ns: u64,
     held_packets: Vec<usize>,
-    phase: Phase,
-    /// Until when the holder of the air may go on, if it may.
-    opportunity: Option<SimTime>,
-    /// When the next exchange begins, as long as nothing comes.
-    access: Option<SimTime>,
     /// When the first recipient passes over a missing MPDU.
     passes_at: Option<SimTime>,
     departures: VecDeque<(Port, Departure)>,
@@ -91,7 +93,7 @@ pub struct Wlan {
     /// Frames of each node in the air so far.
     frames: Vec<u64>,
     /// Room that is used again.
-    released: Vec<(SimTime, Parcel)>,
+    released: Vec<Come>,
     settled: Settled<Sending>,
     dropped: Vec<Waiting>,
     senders: Vec<usize>,
@@ -106,7 +108,7 @@ const UP: usize = 1;
 
 impl Wlan {
     /// An air in which nothing has been sent. Streams are named `wlan.contention`, `wlan.neighbour.N`, and `wlan.dl.N.C` and
-    /// `wlan.ul.N.C` of station N and category C.
+    /// `wlan.ul.N.C` of station N and category C; of links beyond the first the name of a stream ends with the number of the link.
     ///
     /// # Errors
     /// What [`WlanConfig::check`] refuses, a queue that cannot be, a channel that cannot be, a mode without error rates.
@@ -117,26 +119,36 @@ impl Wlan {
             AccessPointQueues::PerStation { airtime_fairness, aql } => (airtime_fairness, aql.is_some()),
             AccessPointQueues::OneFifo(_) => (false, true),
         };
-        let (mut stations, mut ways) = (Vec::new(), Vec::new());
+        let only = [LinkConfig {
+            stations: config.stations.iter().cloned().map(Some).collect(),
+            neighbours: config.neighbours,
+            snr_offset_db: 0.0,
+        }];
+        let links = if config.links.is_empty() { &only[..] } else { &config.links[..] };
+        let radio = |link: &LinkConfig| RadioConfig {
+            implementation_loss_db: config.radio.implementation_loss_db - link.snr_offset_db,
+            ..config.radio.clone()
+        };
+        let mut stations = Vec::new();
         for (number, station) in config.stations.iter().enumerate() {
-            let control = |direction: &str| {
-                RateControl::new(station, seed.stream(&format!("wlan.rate.{direction}.{number}")))
-            };
             let answer_bytes = match station.limits.window {
                 1 => ANSWER_BYTES,
                 window => BlockAckFrame::of_window(window).bytes,
             };
-            let answer = |mode: &Mode| mode.control().ppdu(answer_bytes, Durations::Standard);
+            let end = |(link, of): (usize, &LinkConfig)| {
+                let station = of.stations[number].as_ref();
+                station
+                    .map(|station| End::new(number, link, station, answer_bytes, &radio(of), seed))
+                    .transpose()
+            };
             stations.push(Station {
                 overhead: mpdu_overhead(station.modes[0].standard()),
                 limits: station.limits,
-                reception: Reception::new(number, station, &config.radio, seed)?,
-                rates: [control("dl"), control("ul")],
                 answer_bytes,
-                answers: station.modes.iter().map(answer).collect(),
-                modes: station.modes.clone(),
+                ends: links.iter().enumerate().map(end).collect::<Result<_, _>>()?,
             });
         }
+        let mut ways = Vec::new();
         for (direction, name) in ["dl", "ul"].into_iter().enumerate() {
             for (number, station) in config.stations.iter().enumerate() {
                 for category in 0..categories {
@@ -148,44 +160,24 @@ impl Wlan {
                         recipient: Recipient::new(station.limits.window, config.reorder_timeout),
                         passes_at: None,
                         errors: stream(""),
-                        bars: 0,
-                        statistics: StationStatistics::default(),
+                        bars: vec![0; links.len()],
+                        statistics: vec![StationStatistics::default(); links.len()],
                     });
                 }
             }
         }
-        let band = config.stations[0].modes[0].band();
-        let nodes = (0..=count).flat_map(|_| config.categories.iter().copied());
-        let others = config.neighbours.map_or(0, |neighbours| neighbours.count);
-        let contest = Contest::new(
-            band,
-            nodes.chain((0..others).map(|_| EDCA[BEST_EFFORT])),
-            seed.stream("wlan.contention"),
-        );
-        let neighbours: Vec<Neighbour> = (0..others)
-            .filter_map(|number| {
-                Some(Neighbour::new(config.neighbours?, seed.stream(&format!("wlan.neighbour.{number}"))))
-            })
-            .collect();
-        let mut ready = vec![None; (count + 1) * categories];
-        ready.extend(neighbours.iter().map(|one| one.has_work().then_some(SimTime::ZERO)));
-        let mut new = Self {
+        let airs =
+            links.iter().enumerate().map(|(link, of)| Air::new(link, of, &config.categories, seed)).collect();
+        Ok(Self {
             stations,
             ways,
-            contest,
-            ready,
-            neighbours,
+            airs,
             turns: (0..categories).map(|_| Turns::new(count, is_fair)).collect(),
-            asked: vec![0; categories],
-            has_asked: vec![false; categories],
             fifos: (0..categories).map(|_| VecDeque::new()).collect(),
             fifo_bytes: vec![0; categories],
             held_ns: vec![0; count * categories],
             all_held_ns: 0,
             held_packets: vec![0; categories],
-            phase: Phase::Idle,
-            opportunity: None,
-            access: None,
             passes_at: None,
             departures: VecDeque::new(),
             busy: [SimTime::ZERO; 2],
@@ -199,9 +191,7 @@ impl Wlan {
             senders: Vec::new(),
             spare: Vec::new(),
             config,
-        };
-        new.look_ahead();
-        Ok(new)
+        })
     }
 
     fn categories(&self) -> usize {
@@ -224,177 +214,36 @@ impl Wlan {
         if direction == DOWN { (1 + station * self.categories() + category) as Port } else { 0 }
     }
 
-    fn band(&self) -> Band {
-        self.stations[0].modes[0].band()
-    }
-
-    fn has_work(&self, contender: usize) -> bool {
+    fn has_work(&self, link: usize, contender: usize) -> bool {
         let categories = self.categories();
         let (node, category) = (contender / categories, contender % categories);
         if node == ACCESS_POINT {
-            self.has_downlink(category) || self.has_uplink(category)
+            self.has_downlink(link, category) || self.has_uplink(link, category)
         } else if node <= self.stations.len() {
-            self.ways[self.way(UP, node - 1, category)].transmit().is_some() && self.contends(node - 1)
+            let station = node - 1;
+            self.stations[station].uses(link)
+                && self.ways[self.way(UP, station, category)].transmit(link).is_some()
+                && self.contends(station)
         } else {
-            self.neighbours[contender - (self.stations.len() + 1) * categories].has_work()
+            self.airs[link].neighbours[contender - (self.stations.len() + 1) * categories].has_work()
         }
     }
 
-    /// A contender may have something to send since now.
+    /// A contender may have something to send since now, on whatever link.
     fn wake(&mut self, contender: usize) {
-        if self.ready[contender].is_some() || !self.has_work(contender) {
-            return;
+        for link in 0..self.airs.len() {
+            self.wake_on(link, contender);
         }
-        self.ready[contender] = Some(self.now);
-        if matches!(self.phase, Phase::Idle) {
-            let at = self.contest.access(contender, self.now);
-            self.access = Some(self.access.map_or(at, |known| known.min(at)));
-        } else {
-            self.contest.arrive(contender);
-        }
-    }
-
-    /// Finds when the next exchange begins, if there is something to send.
-    fn look_ahead(&mut self) {
-        let at =
-            |(contender, since): (usize, &Option<SimTime>)| Some(self.contest.access(contender, (*since)?));
-        self.access = self.ready.iter().enumerate().filter_map(at).min();
     }
 
     /// What the queues of the access point have dropped.
     fn drop_all(&mut self, way: usize, now: SimTime) {
         let port = if self.dropped.is_empty() { return } else { self.port(way) };
-        let packets = &mut self.ways[way].statistics.packets;
+        let packets = &mut self.ways[way].statistics[0].packets;
         for waiting in self.dropped.drain(..) {
             packets.queue_drops += 1;
             packets.waiting_s += (now - waiting.since).as_secs_f64();
             self.departures.push_back((port, Departure::QueueDrop(waiting.packet)));
-        }
-    }
-
-    /// Exchanges begin at `now`.
-    fn begin(&mut self, now: SimTime) {
-        let mut senders = std::mem::take(&mut self.senders);
-        senders.clear();
-        for (contender, since) in self.ready.iter().enumerate() {
-            if let Some(since) = *since
-                && self.contest.access(contender, since) == now
-            {
-                senders.push(contender);
-            }
-        }
-        let categories = self.categories();
-        let nodes = (self.stations.len() + 1) * categories;
-        // Of the categories of a node the first goes; the others have lost an internal collision.
-        let node = |contender: usize| if contender < nodes { contender / categories } else { contender };
-        let mut flights: Vec<Flight> = Vec::new();
-        let mut losers = Vec::new();
-        let mut holder = None;
-        for &contender in &senders {
-            if flights.iter().any(|flight| node(flight.contender) == node(contender)) {
-                losers.push(contender);
-                continue;
-            }
-            let txop = self.config.categories.get(contender % categories).map(|category| category.txop);
-            let txop = txop.filter(|txop| contender < nodes && *txop > SimTime::ZERO);
-            if let Some(flight) = self.compose(contender, now, txop, true) {
-                holder = txop.map(|txop| now + txop);
-                flights.push(flight);
-            } else {
-                // All that waited was dropped.
-                self.ready[contender] = self.has_work(contender).then_some(now + SimTime::from_nanos(1));
-            }
-        }
-        if flights.is_empty() {
-            self.senders = senders;
-            self.look_ahead();
-            return;
-        }
-        senders.retain(|contender| {
-            losers.contains(contender) || flights.iter().any(|flight| flight.contender == *contender)
-        });
-        self.contest.begin(now, &senders);
-        self.senders = senders;
-        for loser in losers {
-            self.contest.fail(loser);
-        }
-        self.opportunity = None;
-        if flights.len() == 1
-            && let Some(flight) = flights.pop()
-        {
-            self.opportunity = holder;
-            self.start(flight);
-        } else {
-            self.collide(now, flights);
-        }
-    }
-
-    /// A flight that is alone in the air.
-    fn start(&mut self, flight: Flight) {
-        if flight.shared.is_some() {
-            self.start_shared(flight);
-            return;
-        }
-        if let Some(way) = flight.way {
-            if self.is_traced() {
-                self.trace_ahead(&flight, way);
-            }
-            if self.is_heard() {
-                self.hear_ahead(&flight, way);
-            }
-        }
-        self.phase = Phase::Data(flight.begins + flight.lasts, flight);
-    }
-
-    /// The holder of an opportunity goes on, if it has time and something to send.
-    fn go_on(&mut self, now: SimTime, contender: usize) -> bool {
-        let Some(until) = self.opportunity else { return false };
-        let at = now + self.band().sifs();
-        if until <= at || !self.has_work(contender) {
-            return false;
-        }
-        let Some(flight) = self.compose(contender, at, Some(until - at), false) else { return false };
-        if flight.begins + flight.lasts > until {
-            // A BAR that does not fit waits: it is as it was.
-            return false;
-        }
-        self.start(flight);
-        true
-    }
-
-    fn idle(&mut self, now: SimTime) {
-        self.phase = Phase::Idle;
-        self.opportunity = None;
-        self.contest.end(now);
-        for neighbour in &mut self.neighbours {
-            neighbour.come(now);
-        }
-        for contender in 0..self.ready.len() {
-            let has_work = self.has_work(contender);
-            self.ready[contender] = has_work.then(|| self.ready[contender].unwrap_or(now));
-        }
-        self.look_ahead();
-    }
-
-    /// When something begins or ends in the air.
-    fn next_on_air(&self) -> Option<SimTime> {
-        match &self.phase {
-            Phase::Idle => {
-                let others = self.neighbours.iter().filter_map(Neighbour::next_event).min();
-                self.access.into_iter().chain(others).min()
-            }
-            Phase::Data(at, _) | Phase::Answer(at, _) | Phase::Missed(at, _) => Some(*at),
-        }
-    }
-
-    /// Packets of neighbours have come by `now`.
-    fn come(&mut self, now: SimTime) {
-        let first = (self.stations.len() + 1) * self.categories();
-        for number in 0..self.neighbours.len() {
-            if self.neighbours[number].next_event().is_some_and(|at| at <= now) {
-                self.neighbours[number].come(now);
-                self.wake(first + number);
-            }
         }
     }
 }
@@ -426,7 +275,7 @@ impl Fabric for Wlan {
         let (now, number) = (self.now, self.way(direction, station, category));
         if let (DOWN, AccessPointQueues::OneFifo(limit)) = (direction, self.config.access_point) {
             if !limit.admits(self.fifos[category].len(), self.fifo_bytes[category], parcel.bytes()) {
-                self.ways[number].statistics.packets.queue_drops += 1;
+                self.ways[number].statistics[0].packets.queue_drops += 1;
                 return Push::QueueDrop;
             }
             self.fifo_bytes[category] += u64::from(parcel.bytes());
@@ -435,7 +284,7 @@ impl Fabric for Wlan {
             let outcome = self.ways[number].backlog.queue.enqueue(now, parcel, &mut self.dropped);
             self.drop_all(number, now);
             if outcome.is_err() {
-                self.ways[number].statistics.packets.queue_drops += 1;
+                self.ways[number].statistics[0].packets.queue_drops += 1;
                 return Push::QueueDrop;
             }
         }
@@ -458,7 +307,7 @@ impl Fabric for Wlan {
         if !self.departures.is_empty() {
             return Some(self.now);
         }
-        self.next_on_air().into_iter().chain(self.passes_at).min()
+        self.airs.iter().filter_map(Air::next_event).chain(self.passes_at).min()
     }
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
@@ -469,31 +318,33 @@ impl Fabric for Wlan {
             let at = self.next_event().filter(|at| *at <= now)?;
             self.now = self.now.max(at);
             // What is read at that time may be what is missing.
-            if self.next_on_air() != Some(at) {
+            let Some(link) = self.airs.iter().position(|air| air.next_event() == Some(at)) else {
                 self.pass_over(at);
                 continue;
-            }
-            match std::mem::replace(&mut self.phase, Phase::Idle) {
+            };
+            match std::mem::replace(&mut self.airs[link].phase, Phase::Idle) {
                 Phase::Idle => {
-                    if self.access == Some(at) {
-                        self.begin(at);
+                    if self.airs[link].access == Some(at) {
+                        self.begin(link, at);
                     } else {
-                        self.come(at);
+                        self.come(link, at);
                     }
                 }
                 Phase::Data(_, flight) => self.read(at, flight),
                 Phase::Answer(_, flight) => {
                     let contender = flight.contender;
                     self.settle(at, flight, true);
-                    if !self.go_on(at, contender) {
-                        self.idle(at);
+                    if !self.go_on(link, at, contender) {
+                        self.idle(link, at);
                     }
+                    self.wake_others(link);
                 }
                 Phase::Missed(_, flights) => {
                     for flight in flights {
                         self.settle(at, flight, false);
                     }
-                    self.idle(at);
+                    self.idle(link, at);
+                    self.wake_others(link);
                 }
             }
         }

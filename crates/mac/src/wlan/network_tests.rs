@@ -41,6 +41,7 @@ pub(super) fn config(modes: &[Mode], p: f64, window: u32) -> WlanConfig {
         radio: RadioConfig::default(),
         neighbours: None,
         ofdma: None,
+        links: Vec::new(),
     }
 }
 
@@ -49,7 +50,7 @@ pub(super) fn saturate(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64) -> 
     saturate_with(wlan, ends, seconds, 600)
 }
 
-fn saturate_with(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64, packets: u32) -> Vec<f64> {
+pub(super) fn saturate_with(wlan: &mut Wlan, ends: &[(Port, Port)], seconds: u64, packets: u32) -> Vec<f64> {
     let mut arrived = vec![0_u64; wlan.ports() as usize - 1];
     for &(from, to) in ends {
         for id in 0..packets {

@@ -10,6 +10,9 @@
 //!
 //! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it. A recipient that answered
 //! no BAR still waits for what was given up; it is told after its next answer.
+//!
+//! A device with several links has one agreement for all of them: one window, one numbering. An answer settles what was sent on its own
+//! link, and what failed is retransmitted on the first link that is free.
 
 use super::ampdu::Ampdu;
 use std::collections::VecDeque;
@@ -54,7 +57,19 @@ struct Mpdu<T> {
     item: T,
     bytes: u32,
     attempts: u32,
-    in_flight: bool,
+    /// The link on which it is in flight.
+    on: Option<u8>,
+}
+
+/// Where the recipient stands that waits for what was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tell {
+    /// It waits for nothing, or is told after its next answer.
+    Nothing,
+    /// The next frame tells it, on whatever link.
+    Due,
+    /// A BAR on this link tells it.
+    On(u8),
 }
 
 /// The sending end of one agreement: one receiver, one traffic identifier.
@@ -68,9 +83,12 @@ pub struct Originator<T> {
     /// From `start` on; `None` is settled.
     mpdus: VecDeque<Option<Mpdu<T>>>,
     waiting: u32,
-    in_flight: u32,
-    /// The recipient has to be asked, or told where the window begins.
-    bar: bool,
+    /// Links, by bits, on which the recipient has to be asked what it has.
+    asks: u8,
+    /// Whether it has to be told where the window begins.
+    tell: Tell,
+    /// Links, by bits, on which it answered nothing when it was told: the others tell it, or whoever has an answer next.
+    mute: u8,
     /// The number that the recipient waited for when it last answered.
     heard: u64,
 }
@@ -84,8 +102,9 @@ impl<T: Copy> Originator<T> {
             start: 0,
             mpdus: VecDeque::new(),
             waiting: 0,
-            in_flight: 0,
-            bar: false,
+            asks: 0,
+            tell: Tell::Nothing,
+            mute: 0,
             heard: 0,
         }
     }
@@ -105,7 +124,12 @@ impl<T: Copy> Originator<T> {
         if self.waiting == 0 {
             return None;
         }
-        self.mpdus.iter().flatten().find(|mpdu| !mpdu.in_flight).map(|mpdu| mpdu.bytes)
+        self.mpdus.iter().flatten().find(|mpdu| mpdu.on.is_none()).map(|mpdu| mpdu.bytes)
+    }
+
+    /// Whether anything is not settled, on whatever link.
+    pub(super) fn is_active(&self) -> bool {
+        !self.mpdus.is_empty()
     }
 
     /// Whether a new MPDU may be sent.
@@ -118,33 +142,45 @@ impl<T: Copy> Originator<T> {
         self.window.saturating_sub(self.mpdus.len() as u32)
     }
 
-    /// What to send, if there is something; `is_backlogged` says whether packets wait that were never sent.
-    pub fn poll_transmit(&self, is_backlogged: bool) -> Option<Transmit> {
-        if self.bar {
+    /// What to send on a link, if there is something; `is_backlogged` says whether packets wait that were never sent.
+    pub fn poll_transmit(&self, link: u8, is_backlogged: bool) -> Option<Transmit> {
+        let tells = match self.tell {
+            Tell::Nothing => false,
+            Tell::Due => self.mute & (1 << link) == 0,
+            Tell::On(other) => other == link,
+        };
+        if tells || self.asks & (1 << link) != 0 {
             return Some(Transmit::Bar(self.start));
         }
         (self.waiting > 0 || (is_backlogged && self.has_room())).then_some(Transmit::Ampdu)
     }
 
-    /// Puts MPDUs into an A-MPDU: first those that failed, in order of their numbers, then new ones as far as the window goes.
+    /// A BAR is sent on a link: no other one has to tell what it tells.
+    pub fn on_bar(&mut self, link: u8) {
+        if self.tell == Tell::Due {
+            self.tell = Tell::On(link);
+        }
+    }
+
+    /// Puts MPDUs into an A-MPDU on a link: first those that failed, in order of their numbers, then new ones as far as the window goes.
     /// `next` is asked for a new MPDU of at most so many bytes; `sent` is shown each number, item, and how often it was sent before.
     pub fn compose(
         &mut self,
+        link: u8,
         ampdu: &mut Ampdu,
         mut next: impl FnMut(u32) -> Option<(u32, T)>,
         mut sent: impl FnMut(u64, &T, u32),
     ) {
         if self.waiting > 0 {
             for (number, mpdu) in (self.start..).zip(&mut self.mpdus) {
-                let Some(mpdu) = mpdu.as_mut().filter(|mpdu| !mpdu.in_flight) else { continue };
+                let Some(mpdu) = mpdu.as_mut().filter(|mpdu| mpdu.on.is_none()) else { continue };
                 if !ampdu.push(mpdu.bytes) {
                     return;
                 }
                 sent(number, &mpdu.item, mpdu.attempts);
-                mpdu.in_flight = true;
+                mpdu.on = Some(link);
                 mpdu.attempts += 1;
                 self.waiting -= 1;
-                self.in_flight += 1;
             }
         }
         while self.has_room() {
@@ -153,28 +189,56 @@ impl<T: Copy> Originator<T> {
             let fits = ampdu.push(bytes);
             debug_assert!(fits, "an MPDU longer than asked for");
             sent(self.start + self.mpdus.len() as u64, &item, 0);
-            self.mpdus.push_back(Some(Mpdu { item, bytes, attempts: 1, in_flight: true }));
-            self.in_flight += 1;
+            self.mpdus.push_back(Some(Mpdu { item, bytes, attempts: 1, on: Some(link) }));
         }
     }
 
-    /// A block acknowledgement came: `has` says of a number whether the recipient has it, `waits_for` is the first that it has not
-    /// and still waits for.
-    pub fn on_block_ack(&mut self, waits_for: u64, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
-        self.settle(has, settled);
+    /// A block acknowledgement came on a link: `has` says of a number whether the recipient has it, `waits_for` is the first that it has
+    /// not and still waits for.
+    pub fn on_block_ack(
+        &mut self,
+        link: u8,
+        waits_for: u64,
+        has: impl Fn(u64) -> bool,
+        settled: &mut Settled<T>,
+    ) {
+        self.settle(link, has, settled);
         self.heard = self.heard.max(waits_for);
-        self.bar = self.is_untold();
+        self.asks &= !(1 << link);
+        self.mute = 0;
+        self.tell = match self.tell {
+            _ if !self.is_untold() => Tell::Nothing,
+            Tell::On(other) if other != link => Tell::On(other),
+            _ => Tell::Due,
+        };
     }
 
-    /// The answer to an A-MPDU or a BAR did not come: the next frame is a BAR.
-    pub fn on_timeout(&mut self) {
-        self.bar = true;
+    /// The answer to an A-MPDU or a BAR did not come: the next frame on that link is a BAR.
+    pub fn on_timeout(&mut self, link: u8) {
+        self.asks |= 1 << link;
+        if self.tell == Tell::On(link) {
+            self.tell = Tell::Due;
+        }
     }
 
-    /// The recipient does not answer BARs either, or is asked none: what is in flight counts as failed.
-    pub fn on_silence(&mut self, settled: &mut Settled<T>) {
-        self.settle(|_| false, settled);
-        self.bar = !self.bar && self.is_untold();
+    /// The recipient does not answer BARs on a link either, or is asked none: what is in flight there counts as failed.
+    pub fn on_silence(&mut self, link: u8, settled: &mut Settled<T>) {
+        self.settle(link, |_| false, settled);
+        let has_asked = self.asks & (1 << link) != 0;
+        self.asks &= !(1 << link);
+        let has_told = self.tell == Tell::On(link);
+        match self.tell {
+            Tell::On(other) if other != link => {}
+            _ if !self.is_untold() => self.tell = Tell::Nothing,
+            _ => {
+                self.tell = Tell::Due;
+                if has_told || has_asked {
+                    self.mute |= 1 << link;
+                } else {
+                    self.mute &= !(1 << link);
+                }
+            }
+        }
     }
 
     /// Whether the recipient may wait for what was given up. Without a window the next MPDU tells it.
@@ -182,12 +246,11 @@ impl<T: Copy> Originator<T> {
         self.heard < self.start && self.window > 1
     }
 
-    /// Takes what is in flight as delivered or failed.
-    fn settle(&mut self, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
+    /// Takes what is in flight on a link as delivered or failed.
+    fn settle(&mut self, link: u8, has: impl Fn(u64) -> bool, settled: &mut Settled<T>) {
         for (number, place) in (self.start..).zip(&mut self.mpdus) {
-            let Some(mpdu) = place.as_mut().filter(|mpdu| mpdu.in_flight) else { continue };
-            self.in_flight -= 1;
-            mpdu.in_flight = false;
+            let Some(mpdu) = place.as_mut().filter(|mpdu| mpdu.on == Some(link)) else { continue };
+            mpdu.on = None;
             if has(number) {
                 settled.delivered.push(mpdu.item);
                 *place = None;
@@ -240,7 +303,7 @@ mod tests {
             *next += 1;
             Some((200 + MPDU_OVERHEAD, *next - 1))
         };
-        originator.compose(&mut ampdu(window), source, |number, _, before| sent.push((number, before)));
+        originator.compose(0, &mut ampdu(window), source, |number, _, before| sent.push((number, before)));
         sent
     }
 
@@ -249,12 +312,12 @@ mod tests {
         let (mut originator, mut next) = (Originator::new(8, Some(7)), 0);
         assert_eq!(send(&mut originator, 8, &mut next).len(), 8);
         let mut settled = Settled::default();
-        originator.on_block_ack(0, |number| number != 0 && number != 5, &mut settled);
+        originator.on_block_ack(0, 0, |number| number != 0 && number != 5, &mut settled);
         assert_eq!((settled.delivered, settled.given_up), (vec![1, 2, 3, 4, 6, 7], vec![]));
         // The window still begins at 0: nothing new.
         assert_eq!((originator.start(), originator.waiting()), (0, 2));
         assert_eq!(send(&mut originator, 8, &mut next), [(0, 1), (5, 1)]);
-        originator.on_block_ack(5, |number| number == 0, &mut Settled::default());
+        originator.on_block_ack(0, 5, |number| number == 0, &mut Settled::default());
         assert_eq!(originator.start(), 5);
         let sent = send(&mut originator, 8, &mut next);
         assert_eq!(sent, [(5, 2), (8, 0), (9, 0), (10, 0), (11, 0), (12, 0)]);
@@ -264,12 +327,12 @@ mod tests {
     fn a_missed_answer_is_asked_for() {
         let (mut originator, mut next) = (Originator::new(4, Some(7)), 0);
         send(&mut originator, 4, &mut next);
-        originator.on_timeout();
-        assert_eq!(originator.poll_transmit(true), Some(Transmit::Bar(0)));
+        originator.on_timeout(0);
+        assert_eq!(originator.poll_transmit(0, true), Some(Transmit::Bar(0)));
         assert_eq!(send(&mut originator.clone(), 4, &mut next), [], "nothing is sent twice unasked");
-        originator.on_block_ack(4, |_| true, &mut Settled::default());
-        assert_eq!((originator.start(), originator.poll_transmit(false)), (4, None));
-        assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
+        originator.on_block_ack(0, 4, |_| true, &mut Settled::default());
+        assert_eq!((originator.start(), originator.poll_transmit(0, false)), (4, None));
+        assert_eq!(originator.poll_transmit(0, true), Some(Transmit::Ampdu));
     }
 
     #[test]
@@ -285,16 +348,22 @@ mod tests {
             }
             assert_eq!(out, [] as [u64; 0], "the hole holds all back");
             originator.on_block_ack(
+                0,
                 recipient.start(),
                 |number| recipient.has(number),
                 &mut Settled::default(),
             );
         }
-        let Some(Transmit::Bar(start)) = originator.poll_transmit(true) else { panic!("no BAR") };
+        let Some(Transmit::Bar(start)) = originator.poll_transmit(0, true) else { panic!("no BAR") };
         recipient.on_bar(on_air(start), &mut out);
         assert_eq!((start, out), (4, vec![1, 2, 3]));
-        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
-        assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
+        originator.on_block_ack(
+            0,
+            recipient.start(),
+            |number| recipient.has(number),
+            &mut Settled::default(),
+        );
+        assert_eq!(originator.poll_transmit(0, true), Some(Transmit::Ampdu));
     }
 
     #[test]
@@ -317,7 +386,7 @@ mod tests {
             let mut settled = Settled::default();
             let lost: Vec<bool> = (0..window).map(|_| stream.random::<f64>() < p).collect();
             let start = originator.start();
-            originator.on_block_ack(u64::MAX, |number| !lost[(number - start) as usize], &mut settled);
+            originator.on_block_ack(0, u64::MAX, |number| !lost[(number - start) as usize], &mut settled);
             delivered += settled.delivered.len();
         }
         (sent as f64 / f64::from(exchanges), delivered as f64 / f64::from(exchanges))
@@ -370,21 +439,87 @@ mod tests {
         // Of two MPDUs the first is lost for good, and so is every BAR that would say so.
         let sent = send(&mut originator, 2, &mut next);
         recipient.on_mpdu(SimTime::ZERO, on_air(sent[1].0), 1, &mut out);
-        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
-        assert_eq!(originator.poll_transmit(true), Some(Transmit::Bar(2)));
-        originator.on_timeout();
-        originator.on_silence(&mut Settled::default());
-        assert_eq!((originator.poll_transmit(true), out.len()), (Some(Transmit::Ampdu), 0));
+        originator.on_block_ack(
+            0,
+            recipient.start(),
+            |number| recipient.has(number),
+            &mut Settled::default(),
+        );
+        assert_eq!(originator.poll_transmit(0, true), Some(Transmit::Bar(2)));
+        originator.on_bar(0);
+        originator.on_timeout(0);
+        originator.on_bar(0);
+        originator.on_silence(0, &mut Settled::default());
+        assert_eq!((originator.poll_transmit(0, true), out.len()), (Some(Transmit::Ampdu), 0));
         for (number, _) in send(&mut originator, 1, &mut next) {
             recipient.on_mpdu(SimTime::ZERO, on_air(number), number, &mut out);
         }
         assert!(out.is_empty(), "behind the gap");
-        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
-        let Some(Transmit::Bar(start)) = originator.poll_transmit(true) else { panic!("no BAR") };
+        originator.on_block_ack(
+            0,
+            recipient.start(),
+            |number| recipient.has(number),
+            &mut Settled::default(),
+        );
+        let Some(Transmit::Bar(start)) = originator.poll_transmit(0, true) else { panic!("no BAR") };
         recipient.on_bar(on_air(start), &mut out);
         assert_eq!(out, [1, 2]);
-        originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut Settled::default());
-        assert_eq!(originator.poll_transmit(true), Some(Transmit::Ampdu));
+        originator.on_block_ack(
+            0,
+            recipient.start(),
+            |number| recipient.has(number),
+            &mut Settled::default(),
+        );
+        assert_eq!(originator.poll_transmit(0, true), Some(Transmit::Ampdu));
+    }
+
+    /// Of two links the answer on one settles what was sent there, and what failed goes on the other.
+    #[test]
+    fn links_have_one_window_and_settle_what_is_theirs() {
+        let (mut originator, mut next) = (Originator::new(8, Some(7)), 0_u64);
+        let mut send = |originator: &mut Originator<u64>, link, most| {
+            let mut sent = Vec::new();
+            let source = |_| {
+                next += 1;
+                Some((200, next - 1))
+            };
+            originator
+                .compose(link, &mut ampdu(most), source, |number, _, before| sent.push((number, before)));
+            sent
+        };
+        assert_eq!(send(&mut originator, 0, 5).len(), 5);
+        assert_eq!(send(&mut originator, 1, 5), [(5, 0), (6, 0), (7, 0)], "the window ends it");
+        assert_eq!(originator.poll_transmit(1, true), None);
+        // The first link hears nothing: what it has sent goes on the second, once that is free, and 5 to 7 are in flight still.
+        originator.on_silence(0, &mut Settled::default());
+        assert_eq!((originator.waiting(), originator.poll_transmit(1, false)), (5, Some(Transmit::Ampdu)));
+        let mut settled = Settled::default();
+        originator.on_block_ack(1, 0, |number| number != 6, &mut settled);
+        assert_eq!((settled.delivered, originator.start()), (vec![5, 7], 0));
+        assert_eq!(send(&mut originator, 1, 3), [(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(send(&mut originator, 0, 8), [(3, 1), (4, 1), (6, 1)], "and no number beyond the window");
+        originator.on_block_ack(1, 3, |_| true, &mut Settled::default());
+        assert_eq!(send(&mut originator, 1, 8), [(8, 0), (9, 0), (10, 0)]);
+    }
+
+    /// Of what was given up the recipient is told once, on the link that is free first; if that BAR is lost, on another.
+    #[test]
+    fn one_link_tells_what_was_given_up() {
+        let (mut originator, mut next) = (Originator::new(8, Some(1)), 0);
+        send(&mut originator, 4, &mut next);
+        originator.on_block_ack(0, 0, |number| number > 0, &mut Settled::default());
+        let bar = Some(Transmit::Bar(4));
+        assert_eq!([0, 1].map(|link| originator.poll_transmit(link, true)), [bar, bar]);
+        originator.on_bar(1);
+        let ampdu = Some(Transmit::Ampdu);
+        assert_eq!([0, 1].map(|link| originator.poll_transmit(link, true)), [ampdu, bar]);
+        originator.on_timeout(1);
+        assert_eq!([0, 1].map(|link| originator.poll_transmit(link, true)), [bar, bar]);
+        originator.on_bar(0);
+        originator.on_block_ack(0, 4, |_| true, &mut Settled::default());
+        assert_eq!([0, 1].map(|link| originator.poll_transmit(link, true)), [ampdu, bar], "1 still asks");
+        originator.on_block_ack(1, 4, |_| true, &mut Settled::default());
+        assert_eq!([0, 1].map(|link| originator.poll_transmit(link, false)), [None, None]);
     }
 
     proptest! {
@@ -412,7 +547,7 @@ mod tests {
             for step in 0..1_000_000 {
                 let now = SimTime::from_millis(step);
                 recipient.on_timeout(now, &mut out);
-                let Some(transmit) = originator.poll_transmit(next < total) else { break };
+                let Some(transmit) = originator.poll_transmit(0, next < total) else { break };
                 let mut is_heard = false;
                 if let Transmit::Bar(start) = transmit {
                     if stream.random::<f64>() >= answers {
@@ -422,7 +557,7 @@ mod tests {
                 } else {
                     let mut sent = Vec::new();
                     let source = |_| (next < total).then(|| { next += 1; (100, next - 1) });
-                    originator.compose(&mut ampdu(window), source, |number, &item, _| sent.push((number, item)));
+                    originator.compose(0, &mut ampdu(window), source, |number, &item, _| sent.push((number, item)));
                     prop_assert!(!sent.is_empty());
                     for (number, item) in sent {
                         if stream.random::<f64>() >= p {
@@ -436,13 +571,13 @@ mod tests {
                 is_answered = is_heard && stream.random::<f64>() >= answers;
                 if is_answered {
                     bars = 0;
-                    originator.on_block_ack(recipient.start(), |number| recipient.has(number), &mut settled);
+                    originator.on_block_ack(0, recipient.start(), |number| recipient.has(number), &mut settled);
                 } else if bars < 20 {
                     bars += 1;
-                    originator.on_timeout();
+                    originator.on_timeout(0);
                 } else {
                     bars = 0;
-                    originator.on_silence(&mut settled);
+                    originator.on_silence(0, &mut settled);
                 }
             }
             prop_assert_eq!(next, total);

@@ -55,13 +55,13 @@ enum Kind {
 
 impl Channel {
     fn new(
-        number: usize,
+        name: &str,
         mode: Mode,
         radio: &StationRadio,
         common: &RadioConfig,
         seed: RunSeed,
     ) -> Result<Self, MeshError> {
-        let stream = |of: &str| seed.stream(&format!("{of}.wlan.{number}"));
+        let stream = |of: &str| seed.stream(&format!("{of}.wlan.{name}"));
         let refuse = |error: &dyn std::fmt::Display| MeshError::OutOfRange {
             parameter: "radio",
             value: error.to_string(),
@@ -158,8 +158,9 @@ fn modulation(mode: Mode) -> &'static MutualInformation {
 }
 
 impl Reception {
+    /// What is read of a station whose channel has streams of random numbers with this name.
     pub(super) fn new(
-        number: usize,
+        name: &str,
         station: &StationConfig,
         common: &RadioConfig,
         seed: RunSeed,
@@ -176,7 +177,7 @@ impl Reception {
         let modes: Result<Vec<_>, MeshError> = station.modes.iter().map(|&mode| of(mode, table)).collect();
         // Answers go by ours: a table of a user's own need not know them.
         let answers = station.modes.iter().map(|mode| of(mode.control(), None)).collect::<Result<_, _>>()?;
-        let channel = Channel::new(number, station.modes[0], radio, common, seed)?;
+        let channel = Channel::new(name, station.modes[0], radio, common, seed)?;
         Ok(Self {
             kind: Of::Radio { channel, modes: modes?, answers, offsets: [0.0, radio.uplink_offset_db] },
         })
@@ -302,7 +303,7 @@ mod tests {
         for (mcs, tenth) in [(0, -0.67), (7, 17.99), (11, 28.86), (13, 34.10)] {
             let modes = vec![mode(Standard::Be, mcs, 1)];
             let mut reception =
-                Reception::new(0, &station(modes, radio(tenth)), &RadioConfig::default(), SEED).unwrap();
+                Reception::new("0", &station(modes, radio(tenth)), &RadioConfig::default(), SEED).unwrap();
             let at = SimTime::from_millis(3);
             let rate = |reception: &mut Reception, bytes| reception.mpdu(0, at, bytes, 0).error_rate;
             assert!((rate(&mut reception, 1458) - 0.1).abs() < 1e-9, "MCS {mcs}");
@@ -348,7 +349,7 @@ mod tests {
         let common = RadioConfig { profile: Some(profile), ..RadioConfig::default() };
         let moving = StationRadio { fd_t: 0.02, ..radio(20.0) };
         let mut reception =
-            Reception::new(0, &station(vec![mode(Standard::Ax, 4, 1)], moving), &common, SEED).unwrap();
+            Reception::new("0", &station(vec![mode(Standard::Ax, 4, 1)], moving), &common, SEED).unwrap();
         let Of::Radio { channel, .. } = &mut reception.kind else { panic!("a radio") };
         let (mut sum, mut count) = (0.0, 0.0);
         for step in (0..200_000).step_by(10) {

@@ -77,6 +77,12 @@ impl<T: Copy> Recipient<T> {
         self.release(out);
     }
 
+    /// The agreement is made anew and begins at `number`, if that is ahead; adds what it releases to `out`.
+    pub(super) fn renew(&mut self, number: u64, out: &mut Vec<T>) {
+        self.move_to(number, out);
+        self.release(out);
+    }
+
     /// Whether the block acknowledgement says of a number that it has come.
     pub fn has(&self, number: u64) -> bool {
         if let Some(place) = number.checked_sub(self.start) {

@@ -8,11 +8,23 @@ use crossfade_core::{SimTime, Stream};
 use crossfade_link::{Departure, Parcel, Port, QueueConfig, QueueDiscipline, StationStatistics, Waiting};
 use std::collections::VecDeque;
 
+/// Numbers at most so far ahead are new ones.
+const HALF_OF_THE_NUMBERS: u64 = 2048;
+
 /// A packet that is sent, and for how long the driver takes it to be in the air.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     pub(super) parcel: Parcel,
     pub(super) airtime_ns: u32,
+}
+
+/// A packet that has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Come {
+    pub(super) since: SimTime,
+    pub(super) parcel: Parcel,
+    /// The link on which it came.
+    pub(super) link: u8,
 }
 
 /// What was pushed and has never been sent.
@@ -77,14 +89,14 @@ impl Backlog {
 pub(super) struct Way {
     pub(super) backlog: Backlog,
     pub(super) originator: Originator<Sending>,
-    /// With the time at which each has come.
-    pub(super) recipient: Recipient<(SimTime, Parcel)>,
+    pub(super) recipient: Recipient<Come>,
     /// When the recipient passes over a missing MPDU.
     pub(super) passes_at: Option<SimTime>,
     pub(super) errors: Stream,
-    /// BARs in a row without an answer.
-    pub(super) bars: u32,
-    pub(super) statistics: StationStatistics,
+    /// BARs in a row without an answer, by link.
+    pub(super) bars: Vec<u32>,
+    /// By link; what belongs to none is counted on the first.
+    pub(super) statistics: Vec<StationStatistics>,
 }
 
 impl Way {
@@ -93,22 +105,35 @@ impl Way {
         &mut self,
         now: SimTime,
         port: Port,
-        released: &mut Vec<(SimTime, Parcel)>,
+        released: &mut Vec<Come>,
         departures: &mut VecDeque<(Port, Departure)>,
     ) -> bool {
-        for (since, parcel) in released.drain(..) {
-            self.statistics.packets.on_arrival(parcel.bytes());
-            self.statistics.mpdus.on_release(now - since);
+        for Come { since, parcel, link } in released.drain(..) {
+            let statistics = &mut self.statistics[usize::from(link)];
+            statistics.packets.on_arrival(parcel.bytes());
+            statistics.mpdus.on_release(now - since);
             departures.push_back((port, Departure::Arrived(parcel)));
         }
         let passes_at = self.recipient.next_timeout();
         std::mem::replace(&mut self.passes_at, passes_at) != passes_at
     }
 
-    /// What to send next, if there is something.
+    /// What to send next on a link, if there is something.
     #[inline]
-    pub(super) fn transmit(&self) -> Option<Transmit> {
-        self.originator.poll_transmit(self.backlog.packets() > 0)
+    pub(super) fn transmit(&self, link: usize) -> Option<Transmit> {
+        self.originator.poll_transmit(link as u8, self.backlog.packets() > 0)
+    }
+
+    /// Whether so much was given up unheard that the recipient would take the numbers that come for old ones: they have 12 bits.
+    pub(super) fn is_out_of_step(&self, window: u32) -> bool {
+        self.originator.start() + u64::from(window) > self.recipient.start() + HALF_OF_THE_NUMBERS
+    }
+
+    /// Whether anything is still to be sent or settled, on whatever link.
+    pub(super) fn has_work(&self) -> bool {
+        self.backlog.packets() > 0
+            || self.originator.is_active()
+            || (0..self.bars.len()).any(|link| self.transmit(link).is_some())
     }
 
     /// The length of the first MPDU that would be sent; none where it is not known before a packet is taken.
@@ -124,10 +149,11 @@ impl Way {
         self.backlog.bytes().div_ceil(self.backlog.packets().max(1) as u64) as u32
     }
 
-    /// Puts MPDUs into an aggregate at `now`; `sent` is shown each with its number and how often it was sent before. Whether the window
+    /// Puts MPDUs into an aggregate on a link at `now`; `sent` is shown each with its number and how often it was sent before. Whether the window
     /// ended it, though more waited.
     pub(super) fn compose(
         &mut self,
+        link: usize,
         now: SimTime,
         ampdu: &mut Ampdu,
         overhead: u32,
@@ -135,7 +161,7 @@ impl Way {
         mut sent: impl FnMut(u64, Parcel, u32, u32, &mut Stream),
     ) -> bool {
         let Self { backlog, originator, statistics, errors, .. } = self;
-        let StationStatistics { packets, mpdus, .. } = statistics;
+        let StationStatistics { packets, mpdus, .. } = &mut statistics[link];
         let source = |room| {
             let (waiting, airtime_ns) = backlog.take(now, room, overhead, dropped)?;
             packets.on_transmission(waiting.packet.bytes(), now - waiting.since);
@@ -143,7 +169,7 @@ impl Way {
             Some((waiting.packet.bytes() + overhead, sending))
         };
         let mut bytes = 0;
-        originator.compose(ampdu, source, |number, sending, before| {
+        originator.compose(link as u8, ampdu, source, |number, sending, before| {
             if before == 0 {
                 mpdus.frames += 1;
             } else {

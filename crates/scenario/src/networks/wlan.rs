@@ -9,7 +9,7 @@ use crate::tables::{
 };
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
-use crossfade_mac::wlan::{BEST_EFFORT, Durations, WlanConfig, mpdu_overhead, subframe_bytes};
+use crossfade_mac::wlan::{BEST_EFFORT, Durations, StationConfig, WlanConfig, mpdu_overhead, subframe_bytes};
 
 /// An access point and its stations, and the wired segment before the access point.
 #[derive(Clone, Debug)]
@@ -31,7 +31,19 @@ impl WlanSetup {
         self.way(flow.packet_size) + self.way(flow.ack_size()) + around + flow.access_delay * 2
     }
 
-    /// Index of the station of a port, from 0.
+    /// The highest rate of a station's links together over that of the slot; 1 without links.
+    pub fn rate_of_links(&self) -> f64 {
+        let config = &self.model.config;
+        let highest = |station: &StationConfig| station.modes.last().map_or(0.0, |mode| mode.rate_bps());
+        let of_station = |station: usize| {
+            let on = config.links.iter().filter_map(|link| link.stations[station].as_ref());
+            on.map(highest).sum::<f64>()
+        };
+        let most = (0..config.stations.len()).map(of_station).fold(0.0, f64::max);
+        if config.links.is_empty() { 1.0 } else { (most / highest(&config.stations[0])).max(1.0) }
+    }
+
+    /// The station of a port, from 0.
     pub fn station(&self, port: u32) -> usize {
         (port as usize).saturating_sub(1) / self.model.config.categories.len()
     }

@@ -5,6 +5,7 @@ use super::propagation::Shadowing;
 use super::queue::{Discipline, Packets, Queue};
 use super::radio::Radio;
 use super::wlan_air::{WlanAccessPoint, WlanAmpdu, WlanEdca, WlanNeighbours};
+use super::wlan_links::{self, OfLink, WlanLink};
 use super::wlan_ofdma::WlanOfdma;
 use super::wlan_stations::{Usual, WlanStations};
 use super::wlan_words::{WlanAsks, WlanBand, WlanForm, WlanProfile, WlanRate, WlanStandard};
@@ -148,6 +149,10 @@ pub struct Wlan {
     #[serde(skip_serializing_if = "WlanOfdma::is_absent")]
     pub ofdma: WlanOfdma,
 
+    /// Links of multi-link devices (be) by name, each a channel of its own. Without this table there is one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub links: BTreeMap<String, WlanLink>,
+
     /// Stations by name, alone or in groups, with the keys that differ from the network's. Without this table each
     /// sender has a station of its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -168,6 +173,8 @@ pub struct WlanModel {
     pub config: WlanConfig,
     /// The groups of stations, each with its name and its number of stations, in the order of the stations.
     pub groups: Vec<(String, usize)>,
+    /// The names of the links of multi-link devices, in the order of the links.
+    pub links: Vec<String>,
     /// What the formula takes to follow a success.
     pub form: Form,
 }
@@ -221,7 +228,10 @@ impl Wlan {
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<WlanModel, ScenarioError> {
+        let given = self.width;
         let usual = self.usual(slot)?;
+        let mut links = wlan_links::resolve(&mut self.links, &usual, given, slot)?;
+        self.refuse_beside_links()?;
         self.radio.check("wlan.radio")?;
         let mut groups = Vec::new();
         let mut stations: Vec<StationConfig> = Vec::new();
@@ -230,19 +240,30 @@ impl Wlan {
             None => None,
         };
         for (name, group) in &mut self.stations {
-            let all = group.resolve(&format!("wlan.stations.{name}"), &usual, slot, files)?;
+            let table = format!("wlan.stations.{name}");
+            let all = if links.is_empty() {
+                group.resolve(&table, &usual, slot, files)?
+            } else {
+                wlan_links::stations(group, &table, &mut links, slot, files)?
+            };
             groups.push((name.clone(), all.len()));
             stations.extend(all);
         }
         if self.stations.is_empty() {
             let mut alone = WlanStations { count: Some(senders as u32), ..WlanStations::default() };
-            stations = alone.resolve("wlan", &usual, slot, files)?;
+            stations = if links.is_empty() {
+                alone.resolve("wlan", &usual, slot, files)?
+            } else {
+                wlan_links::stations(&mut alone, "wlan", &mut links, slot, files)?
+            };
             groups.push((String::new(), stations.len()));
-            self.take_from(alone);
+            self.take_from(alone, &usual);
         }
         if let Some(table) = &errors {
-            check_modes(&stations, table)?;
+            check_modes(stations.iter().chain(links.iter().flat_map(OfLink::stations)), table)?;
         }
+        let links = links.into_iter().map(OfLink::finish).collect::<Result<Vec<_>, _>>()?;
+        let (names, links): (Vec<String>, Vec<_>) = links.into_iter().unzip();
         let radio = self.resolve_radio(errors, slot)?;
         let rate_bps = stations[0].modes.last().map_or(1e6, |mode| mode.rate_bps());
         let config = WlanConfig {
@@ -260,20 +281,41 @@ impl Wlan {
             queue: self.resolve_queue(rate_bps, packets, slot)?,
             access_point: self.access_point.resolve(packets, slot)?,
             radio,
-            neighbours: self.neighbours.resolve(slot)?,
+            neighbours: self.neighbours.resolve("wlan.neighbours", slot)?,
             ofdma: self.ofdma.resolve(usual.standard.into(), (usual.width.0 / 1e6) as u16)?,
             stations,
+            links,
         };
         config.check().map_err(|error| named("wlan", &error))?;
         let form = (*self.bianchi.get_or_insert(WlanForm::Plain)).into();
-        Ok(WlanModel { config, groups, form })
+        Ok(WlanModel { config, groups, links: names, form })
     }
 
     /// What stations without a table say stands in the network's.
-    fn take_from(&mut self, alone: WlanStations) {
+    fn take_from(&mut self, alone: WlanStations, usual: &Usual) {
         let WlanStations { rate, mcs, target_error_rate, mpdu_error_rate, radio, .. } = alone;
-        (self.rate, self.mcs, self.target_error_rate) = (rate, mcs, target_error_rate);
-        (self.mpdu_error_rate, self.radio) = (mpdu_error_rate, radio);
+        (self.target_error_rate, self.radio) = (target_error_rate, radio);
+        // With links they may differ from link to link.
+        self.rate = rate.or(usual.rate);
+        (self.mcs, self.mpdu_error_rate) = (mcs.or(usual.mcs), mpdu_error_rate.or(usual.mpdu_error_rate));
+    }
+
+    /// Refuses what contradicts links, and stations that name links where there are none.
+    fn refuse_beside_links(&self) -> Result<(), ScenarioError> {
+        if self.links.is_empty() {
+            let named = self.stations.iter().find_map(|(name, group)| Some((name, group.links.as_ref()?)));
+            let Some((name, links)) = named else { return Ok(()) };
+            let key = format!("wlan.stations.{name}.links");
+            return Err(ScenarioError::value(key, &json(links), "needs wlan.links, which names them"));
+        }
+        let (key, reason) = if !self.neighbours.is_absent() {
+            ("wlan.neighbours", "each link has its own: wlan.links.NAME.neighbours")
+        } else if !self.ofdma.is_absent() {
+            ("wlan.ofdma", "PPDUs of several stations are modelled on one link")
+        } else {
+            return Ok(());
+        };
+        Err(ScenarioError::contradiction(key, "wlan.links", reason))
     }
 
     fn resolve_queue(
@@ -348,8 +390,11 @@ fn exponential(spread_s: f64) -> Result<DelayProfile, crossfade_channel::Channel
 }
 
 /// Refuses a table that lacks a mode of some station.
-fn check_modes(stations: &[StationConfig], table: &ErrorRateTable) -> Result<(), ScenarioError> {
-    for mode in stations.iter().flat_map(|station| &station.modes) {
+fn check_modes<'a>(
+    stations: impl Iterator<Item = &'a StationConfig>,
+    table: &ErrorRateTable,
+) -> Result<(), ScenarioError> {
+    for mode in stations.flat_map(|station| &station.modes) {
         if let Err(error) = table.mode(Some(mode.name())) {
             return Err(ScenarioError::key("wlan.error_rates", error.to_string()));
         }

@@ -3,7 +3,7 @@
 use super::base::{absent, json, positive_time, time};
 use super::queue::{Packets, USUAL_LIMIT};
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Limit, Room, Share, Size, Span};
+use crate::quantity::{Bytes, Limit, Room, Share, Span};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_mac::wlan::{AccessPointQueues, AmpduLimits, Aql, Category, EDCA, Neighbours, Standard};
@@ -23,7 +23,7 @@ pub struct WlanAmpdu {
     /// Largest size of an aggregate.
     #[schemars(extend("x-default" = "the largest of the standard"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<Size>,
+    pub bytes: Option<Bytes>,
 
     /// Longest duration of an aggregate, at most 5.484 ms.
     #[schemars(extend("x-default" = "5.484 ms"))]
@@ -38,7 +38,7 @@ impl WlanAmpdu {
     pub(super) fn fill(&mut self, standard: Standard) {
         let of = AmpduLimits::of(standard);
         self.window.get_or_insert(of.window);
-        self.bytes.get_or_insert(Size(of.bytes));
+        self.bytes.get_or_insert(Bytes(of.bytes));
         self.duration.get_or_insert(Span::exactly(of.duration));
     }
 
@@ -300,13 +300,18 @@ pub struct WlanNeighbours {
 absent!(WlanNeighbours);
 
 impl WlanNeighbours {
-    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<Option<Neighbours>, ScenarioError> {
+    /// Fills in the defaults of the table called `table`.
+    pub(super) fn resolve(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+    ) -> Result<Option<Neighbours>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
         }
         let count = *self.count.get_or_insert(1) as usize;
         let busy = self.busy.get_or_insert(Share(0.2)).0;
         let aggregate = *self.aggregate.get_or_insert(Span::millis(2));
-        Ok(Some(Neighbours { count, busy, aggregate: time("wlan.neighbours.aggregate", aggregate, slot)? }))
+        Ok(Some(Neighbours { count, busy, aggregate: time(&join(table, "aggregate"), aggregate, slot)? }))
     }
 }

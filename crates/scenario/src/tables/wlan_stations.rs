@@ -77,6 +77,11 @@ pub struct WlanStations {
     #[schemars(range(min = 1, max = 1024), extend("x-default" = "wlan.ampdu.window, or the largest of their standard"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
+
+    /// Links that these stations use, by their names in wlan.links. Those of be use several at once, others one.
+    #[schemars(extend("x-default" = "all of be; the first in the order of names of others"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Vec<String>>,
 }
 
 absent!(WlanStations);
@@ -86,6 +91,7 @@ impl PerUserExpects for Length {
 }
 
 /// What stations take from their network.
+#[derive(Clone)]
 pub(super) struct Usual {
     pub(super) standard: WlanStandard,
     pub(super) band: WlanBand,

@@ -78,6 +78,90 @@ fn formula_and_simulation_agree() {
     }
 }
 
+/// Links add up, by the formula and as simulated within 1 %: two and three alike, two that differ in band and width, and stations that
+/// contend on both; one of them is on one link alone.
+#[test]
+fn links_add_up() {
+    let of = |links: Value, more: Value| {
+        let mut set = vec![
+            json!(["methods", ["formula", "simulation"]]),
+            json!(["wlan.standard", "be"]),
+            json!(["wlan.ampdu.window", 1024]),
+            json!(["wlan.links", links]),
+        ];
+        set.extend(more.as_array().unwrap().iter().cloned());
+        results(&set.into())
+    };
+    let one =
+        metric(&results(&json!([["wlan.standard", "be"], ["wlan.ampdu.window", 1024]]))[0], "goodput_bps");
+    for (links, times) in [(json!({ "a": {}, "b": {} }), 2.0), (json!({ "a": {}, "b": {}, "c": {} }), 3.0)] {
+        let found = of(links, json!([]));
+        for found in &found {
+            let rate = metric(found, "goodput_bps");
+            assert!((rate / one / times - 1.0).abs() < 0.01, "{times}: {rate} for {one}");
+        }
+        let parts: Vec<&str> = found[1]
+            .parts
+            .iter()
+            .filter(|part| part.part.kind.name == "wlan_link")
+            .map(|part| part.part.name.as_str())
+            .collect();
+        assert_eq!(parts, &["0", "1", "2"][..times as usize]);
+    }
+    let up = |count: u32| json!({ "traffic": "saturated", "direction": "up", "count": count });
+    for (links, more) in [
+        (json!({ "a": { "band": "2.4 GHz", "mcs": 4 }, "b": { "width": "40 MHz", "mcs": 2 } }), json!([])),
+        (json!({ "a": {}, "b": { "mcs": 5 } }), json!([["flows.full", up(3)], ["run.duration", "12 s"]])),
+        (
+            json!({ "a": { "width": "40 MHz" }, "b": { "width": "40 MHz" } }),
+            json!([
+                ["wlan.stations", { "both": {}, "one": { "links": ["a"] } }],
+                ["flows.full", null],
+                ["flows", {
+                    "both": { "traffic": "saturated", "direction": "up", "station": "both" },
+                    "one": { "traffic": "saturated", "direction": "up", "station": "one" },
+                }],
+                ["run.duration", "12 s"],
+            ]),
+        ),
+    ] {
+        let found = of(links.clone(), more);
+        let [formula, simulation] = [0, 1].map(|i| metric(&found[i], "goodput_bps"));
+        assert!((simulation / formula - 1.0).abs() < 0.01, "{links}: {simulation} for {formula}");
+    }
+}
+
+/// Rows of several links do not depend on the number of threads, and what stations say of links is told in a row's resolved scenario.
+#[test]
+fn rows_of_links_are_equal_for_any_number_of_threads() {
+    let set = json!([
+        ["run", { "duration": "2 s", "runs": 3 }],
+        ["wlan.mcs", null],
+        ["wlan", {
+            "standard": "be", "streams": 1, "radio": { "mean_snr_db": 28 },
+            "links": {
+                "low": { "band": "2.4 GHz", "snr_offset_db": 4, "neighbours": { "count": 2, "busy": "30 %" } },
+                "high": { "band": "6 GHz", "width": "160 MHz", "snr_offset_db": -3 },
+            },
+            "stations": { "new": {}, "old": { "standard": "ax", "links": ["high"] } },
+        }],
+        ["flows.full", null],
+        ["flows", { "new": { "station": "new" }, "up": { "station": "new", "direction": "up" }, "old": { "station": "old" } }],
+    ]);
+    let plan = plan(&set).unwrap();
+    let rows = |threads| {
+        let mut rows = Vec::new();
+        let mut keep = |new: Vec<Row>, _| rows.extend(new);
+        execute(&plan, Vec::new(), threads, Shard::WHOLE, &ExecutionHandle::default(), &mut keep).unwrap();
+        rows.sort_by_key(|row| row.run);
+        let measured = |row: &Row| format!("{} {:?}\n", row.run, row.metrics);
+        rows.iter().map(measured).collect::<String>()
+    };
+    let one = rows(1);
+    assert!(one == rows(3), "rows differ");
+    assert!(one.contains("wlan_link:1.wlan_link_goodput_bps"));
+}
+
 /// Two fast stations and a slow one, by airtime and in turns: formula and simulation say the same of each.
 #[test]
 fn shares_of_the_air_agree() {
@@ -136,6 +220,7 @@ fn queues_end_the_anomaly() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_cannot_be_is_said_in_a_line() {
+    let mut wrong = Vec::new();
     for (set, said) in [
         (
             json!([["wlan", { "standard": "ac", "width": "20 MHz", "streams": 1, "mcs": 9 }]]),
@@ -186,6 +271,90 @@ fn what_cannot_be_is_said_in_a_line() {
             "wlan.rate = \"ideal\": needs a radio or a distance",
         ),
         (json!([["wlan.rate", "minstrel"]]), "wlan.mcs = 11: needs rate \"constant\""),
+        (
+            json!([["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.links contradicts wlan.standard = \"ax\": multi-link operation begins with 802.11be",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.ampdu.window", null], ["wlan.links", { "a": {}, "b": {}, "c": {}, "d": {} }]]),
+            "wlan.links: has 4 links and must have at most 3",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "band": "2.4 GHz", "width": "80 MHz" } }]]),
+            "wlan.links.low.width = 80 MHz: must be one of 20, 40 MHz of 802.11be at 2.4 GHz",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "band": "5 GHz", "width": "320 MHz" } }]]),
+            "wlan.links.low.width = 320 MHz: must be at most 160 MHz outside 6 GHz",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "width": "30 MHz" } }]]),
+            "wlan.links.low.width = 30 MHz: must be one of 20, 40, 80, 160, 320 MHz",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "mcs": 14 } }]]),
+            "wlan.links.low.mcs = 14: must be between 0 and 13",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "band": "60 GHz" } }]]),
+            "wlan.links.low.band = \"60 GHz\"",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "snr_offset_db": 3 } }]]),
+            "wlan.links.low.snr_offset_db = 3: needs stations with a radio or a distance",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "snr_offset_db": 50 } }]]),
+            "wlan.links.low.snr_offset_db = 50: must be between -40 and 40",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "mpdu_error_rate": "120 %" } }]]),
+            "wlan.links.low.mpdu_error_rate",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": { "neighbours": { "count": 101 } } }]]),
+            "wlan.links.low.neighbours.count = 101: must be between 1 and 100",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {} }], ["wlan.neighbours", { "count": 1 }]]),
+            "wlan.neighbours contradicts wlan.links: each link has its own",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {} }], ["wlan.ofdma", { "users": 2 }]]),
+            "wlan.ofdma contradicts wlan.links",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": { "links": ["hihg"] } }]]),
+            "wlan.stations.desk.links = \"hihg\": must be one of high, low; did you mean \"high\"?",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": { "links": ["low"] } }]]),
+            "wlan.links.high: no station uses it",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {} }], ["wlan.stations", { "desk": { "links": ["low", "low"] } }]]),
+            "names low twice",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {} }], ["wlan.stations", { "desk": { "links": [] } }]]),
+            "wlan.stations.desk.links = []: must name at least one link",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["wlan.links", { "low": {}, "high": {} }], ["wlan.stations", { "desk": { "links": ["low", "high"], "standard": "ax" } }]]),
+            "must name one link: several need standard be",
+        ),
+        (
+            json!([["wlan.stations", { "desk": { "links": ["low"] } }]]),
+            "wlan.stations.desk.links = [\"low\"]: needs wlan.links, which names them",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["methods", ["formula"]], ["wlan.ampdu.window", 64], ["wlan.links", { "low": {}, "high": {} }]]),
+            "wlan.ampdu.window: the formula of saturated stations assumes a window that no link exhausts, here of 128 MPDUs, and station 0 has 64",
+        ),
+        (
+            json!([["wlan.standard", "be"], ["methods", ["formula"]], ["wlan.links", { "low": { "neighbours": { "count": 1 } } }]]),
+            "wlan.links.low.neighbours: the formula of saturated stations assumes no neighbours",
+        ),
         (
             json!([["wlan.edca", { "voice": { "cw_min": 5 } }]]),
             "wlan.edca.voice.cw_min = 5: must be one below a power of two",
@@ -259,9 +428,12 @@ fn what_cannot_be_is_said_in_a_line() {
             "assume a queue for each station",
         ),
     ] {
-        let error = plan(&set).err().unwrap_or_else(|| panic!("{set}"));
-        assert!(error.contains(said) && !error.contains('\n'), "{set}: {error}");
+        let error = plan(&set).err().unwrap_or_else(|| "nothing".to_owned());
+        if !error.contains(said) || error.contains('\n') {
+            wrong.push(format!("{set}: {error}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// A flow of TCP over fading channels with Minstrel, with acknowledgements in the same air.

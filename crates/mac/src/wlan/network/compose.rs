@@ -1,7 +1,7 @@
 //! What goes into the air next: the driver takes from the queues, and an aggregate is made of what it has.
 
 use super::flight::{Flight, Mpdu};
-use super::{ACCESS_POINT, BAR_BYTES, DOWN, UP, Wlan, ahead};
+use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan, ahead};
 use crate::wlan::ampdu::{Ampdu, AmpduLimits, subframe_bytes};
 use crate::wlan::config::{AccessPointQueues, Aql, DRIVER_PACKETS};
 use crate::wlan::modes::Durations;
@@ -38,9 +38,10 @@ impl Wlan {
     }
 
     pub(super) fn refill_station(&mut self, now: SimTime, way: usize, station: usize, aql: Aql) {
-        let of = &self.stations[station];
-        let mode = of.modes[of.rates[DOWN].expected()];
-        let ns_per_byte = 8e9 / mode.rate_bps();
+        // All links send what the driver holds.
+        let ends = self.stations[station].ends.iter().flatten();
+        let rate_bps: f64 = ends.map(|end| end.modes[end.rates[DOWN].expected()].rate_bps()).sum();
+        let ns_per_byte = 8e9 / rate_bps;
         let [low, high, threshold] = [aql.low, aql.high, aql.threshold].map(SimTime::as_nanos);
         loop {
             let held = self.held_ns[way];
@@ -56,9 +57,10 @@ impl Wlan {
         self.drop_all(way, now);
     }
 
-    /// What a contender sends at `now`, if it does. After the first exchange of an opportunity it fits into what is `left` of that.
+    /// What a contender sends on a link at `now`, if it does. After the first exchange of an opportunity it fits into what is `left` of that.
     pub(super) fn compose(
         &mut self,
+        link: usize,
         contender: usize,
         now: SimTime,
         left: Option<SimTime>,
@@ -67,34 +69,24 @@ impl Wlan {
         let categories = self.categories();
         let (node, category) = (contender / categories, contender % categories);
         if node > self.stations.len() {
-            let lasts = self.neighbours[contender - (self.stations.len() + 1) * categories].aggregate;
-            let (way, mpdus) = (None, Vec::new());
-            return Some(Flight {
-                contender,
-                way,
-                rate: 0,
-                mpdus,
-                bar: None,
-                begins: now,
-                lasts,
-                is_first,
-                is_limited: false,
-                shared: None,
-            });
+            let lasts =
+                self.airs[link].neighbours[contender - (self.stations.len() + 1) * categories].aggregate;
+            return Some(Flight { is_first, ..Flight::empty(link, contender, None, now, lasts) });
         }
         let (direction, station) = if node == ACCESS_POINT {
-            if self.has_uplink(category)
-                && (!self.has_asked[category] || !self.has_downlink(category))
-                && let Some(flight) = self.share_up(contender, now, left, is_first)
+            if self.has_uplink(link, category)
+                && (!self.airs[link].has_asked[category] || !self.has_downlink(link, category))
+                && let Some(flight) = self.share_up(link, contender, now, left, is_first)
             {
-                self.has_asked[category] = true;
+                self.airs[link].has_asked[category] = true;
                 return Some(flight);
             }
-            let ways = &self.ways;
-            let has = |station: usize| ways[station * categories + category].transmit().is_some();
-            let station = self.turns[category].next(has)?;
-            self.has_asked[category] = false;
-            if let Some(flight) = self.share_down(contender, station, now, left, is_first) {
+            let Self { ways, stations, turns, .. } = self;
+            let way = |station: usize| &ways[station * categories + category];
+            let can = |station: usize| stations[station].uses(link) && way(station).transmit(link).is_some();
+            let station = turns[category].next(|station| way(station).has_work(), can)?;
+            self.airs[link].has_asked[category] = false;
+            if let Some(flight) = self.share_down(link, contender, station, now, left, is_first) {
                 return Some(flight);
             }
             (DOWN, station)
@@ -102,63 +94,50 @@ impl Wlan {
             (UP, node - 1)
         };
         let number = self.way(direction, station, category);
-        let sifs = self.band().sifs();
+        let sifs = self.airs[link].band().sifs();
         let Self { ways, stations, config, spare, .. } = self;
-        let (way, of) = (&mut ways[number], &mut stations[station]);
-        let transmit = way.transmit()?;
+        let way = &mut ways[number];
+        let Station { overhead, limits, .. } = stations[station];
+        let of = stations[station].end_mut(link);
+        let transmit = way.transmit(link)?;
         let (rate, is_probe) = of.rates[direction].choose(now, &mut of.reception, direction);
         let mode = of.modes[rate];
         let mut mpdus = spare.pop().unwrap_or_default();
         mpdus.clear();
         if let Transmit::Bar(start) = transmit {
             let lasts = mode.control().ppdu(BAR_BYTES, Durations::Standard);
-            let bar = Some(start);
-            return Some(Flight {
-                contender,
-                way: Some(number),
-                rate,
-                mpdus,
-                bar,
-                begins: now,
-                lasts,
-                is_first,
-                is_limited: false,
-                shared: None,
-            });
+            way.originator.on_bar(link as u8);
+            let flight = Flight::empty(link, contender, Some(number), now, lasts);
+            return Some(Flight { rate, mpdus, bar: Some(start), is_first, ..flight });
         }
         let before = if config.rts && is_first { ahead(mode) } else { SimTime::ZERO };
         let time = left.map(|left| left.saturating_sub(before + sifs + of.answers[rate]));
         if let (Some(time), false) = (time, is_first) {
             // It is not begun where one MPDU takes longer.
-            let bytes = way.first_bytes(of.overhead).unwrap_or(of.overhead + 1500);
+            let bytes = way.first_bytes(overhead).unwrap_or(overhead + 1500);
             if mode.ppdu(subframe_bytes(bytes), Durations::Standard) > time {
                 spare.push(mpdus);
                 return None;
             }
         }
-        let limits = if is_probe { AmpduLimits { window: 1, ..of.limits } } else { of.limits };
+        let limits = if is_probe { AmpduLimits { window: 1, ..limits } } else { limits };
         let mut ampdu = Ampdu::new(mode, &limits, time);
         let begins = now + before;
-        let meets =
-            Meeting { rate, begins, preamble: mode.preamble(Durations::Standard), rate_bps: mode.rate_bps() };
+        let meets = Meeting {
+            link,
+            rate,
+            begins,
+            preamble: mode.preamble(Durations::Standard),
+            rate_bps: mode.rate_bps(),
+        };
         let is_limited = self.load(now, number, &mut ampdu, meets, &mut mpdus);
         let lasts = ampdu.duration();
         if mpdus.is_empty() {
             self.spare.push(mpdus);
             return None;
         }
-        Some(Flight {
-            contender,
-            way: Some(number),
-            rate,
-            mpdus,
-            bar: None,
-            begins,
-            lasts,
-            is_first,
-            is_limited,
-            shared: None,
-        })
+        let flight = Flight::empty(link, contender, Some(number), begins, lasts);
+        Some(Flight { rate, mpdus, is_first, is_limited, ..flight })
     }
 
     /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it, though more waited.
@@ -172,15 +151,15 @@ impl Wlan {
     ) -> bool {
         let (direction, station, category) = self.place(number);
         let Self { ways, stations, dropped, .. } = self;
-        let (way, of) = (&mut ways[number], &mut stations[station]);
-        let Meeting { rate, begins, preamble, rate_bps } = meeting;
+        let Meeting { link, rate, begins, preamble, rate_bps } = meeting;
         let ns_per_byte = 8e9 / rate_bps;
+        let (way, overhead) = (&mut ways[number], stations[station].overhead);
+        let of = stations[station].end_mut(link);
         let mcs = u64::from(of.modes[rate].mcs());
-        let overhead = of.overhead;
         let reception = &mut of.reception;
         let is_constant = reception.is_constant();
         let is_limited =
-            way.compose(now, ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
+            way.compose(link, now, ampdu, overhead, dropped, |number, parcel, attempt, bytes, errors| {
                 let at = if is_constant {
                     begins
                 } else {
@@ -190,7 +169,7 @@ impl Wlan {
                 let is_read = meets.error_rate <= 0.0 || errors.random::<f64>() >= meets.error_rate;
                 mpdus.push(Mpdu { number, parcel, attempt, is_read, snr_db: meets.snr_db });
             });
-        way.statistics.mcs_sum += mcs * mpdus.len() as u64;
+        way.statistics[link].mcs_sum += mcs * mpdus.len() as u64;
         if direction == DOWN && matches!(self.config.access_point, AccessPointQueues::OneFifo(_)) {
             let new = mpdus.iter().filter(|mpdu| mpdu.attempt == 0).count();
             self.held_packets[category] -= new;
@@ -203,6 +182,7 @@ impl Wlan {
 /// When and how fast the MPDUs of an aggregate meet the channel.
 #[derive(Clone, Copy)]
 pub(super) struct Meeting {
+    pub(super) link: usize,
     /// The place of its mode among those of the station.
     pub(super) rate: usize,
     pub(super) begins: SimTime,

@@ -15,6 +15,7 @@ pub(super) struct Mpdu {
 
 /// A frame, or an aggregate, in the air.
 pub(super) struct Flight {
+    pub(super) link: usize,
     pub(super) contender: usize,
     /// None of a neighbour's, and of one of several stations.
     pub(super) way: Option<usize>,
@@ -33,6 +34,31 @@ pub(super) struct Flight {
     pub(super) is_limited: bool,
     /// What several stations send or receive in it, in place of MPDUs of its own.
     pub(super) shared: Option<Box<Shared>>,
+}
+
+impl Flight {
+    /// One without MPDUs of a contender on a link, in the first mode.
+    pub(super) fn empty(
+        link: usize,
+        contender: usize,
+        way: Option<usize>,
+        begins: SimTime,
+        lasts: SimTime,
+    ) -> Self {
+        Self {
+            link,
+            contender,
+            way,
+            rate: 0,
+            mpdus: Vec::new(),
+            bar: None,
+            begins,
+            lasts,
+            is_first: true,
+            is_limited: false,
+            shared: None,
+        }
+    }
 }
 
 pub(super) enum Phase {

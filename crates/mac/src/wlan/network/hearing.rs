@@ -24,7 +24,7 @@ impl Wlan {
             return;
         }
         let [from, to] = self.nodes(way);
-        let (control, sifs) = (self.mode(flight, way).control(), self.band().sifs());
+        let (control, sifs) = (self.mode(flight, way).control(), self.airs[flight.link].band().sifs());
         let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
         let (rate, collided) = (rate(control), false);
         let after = sifs + flight.lasts + self.after_data(flight, way);
@@ -40,7 +40,7 @@ impl Wlan {
     pub(super) fn hear_collision(&mut self, now: SimTime, flight: &Flight, way: usize, has_rts: bool) {
         if has_rts {
             let [from, to] = self.nodes(way);
-            let (control, sifs) = (self.mode(flight, way).control(), self.band().sifs());
+            let (control, sifs) = (self.mode(flight, way).control(), self.airs[flight.link].band().sifs());
             let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
             let announced = sifs + cts + sifs + flight.lasts + self.after_data(flight, way);
             let (rate, content) = (rate(control), PpduContent::Rts);
@@ -93,7 +93,7 @@ impl Wlan {
             let PpduBlock { tid, start, has } = self.block(way);
             PpduContent::BlockAck { tid, start, has }
         };
-        let (at, end) = (now + self.band().sifs(), now + self.after_data(flight, way));
+        let (at, end) = (now + self.airs[flight.link].band().sifs(), now + self.after_data(flight, way));
         let rate = rate(self.mode(flight, way).control());
         let (announced, collided) = (SimTime::ZERO, false);
         self.hear(Ppdu { at, end, from, to, announced, rate, collided, content });
@@ -110,12 +110,13 @@ impl Wlan {
     }
 
     fn mode(&self, flight: &Flight, way: usize) -> Mode {
-        self.stations[self.place(way).1].modes[flight.rate]
+        self.stations[self.place(way).1].end(flight.link).modes[flight.rate]
     }
 
     /// A space and the answer.
     fn after_data(&self, flight: &Flight, way: usize) -> SimTime {
-        self.band().sifs() + self.stations[self.place(way).1].answers[flight.rate]
+        self.airs[flight.link].band().sifs()
+            + self.stations[self.place(way).1].end(flight.link).answers[flight.rate]
     }
 }
 

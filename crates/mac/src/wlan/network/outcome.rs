@@ -8,6 +8,7 @@ use crate::wlan::exchange::{ANSWER_BYTES, RTS_BYTES};
 use crate::wlan::modes::Durations;
 use crate::wlan::originator::on_air;
 use crate::wlan::recipient::Received;
+use crate::wlan::way::Come;
 use crossfade_core::SimTime;
 use crossfade_link::Departure;
 use rand::RngExt;
@@ -16,7 +17,7 @@ impl Wlan {
     /// Flights that begin at one boundary.
     pub(super) fn collide(&mut self, now: SimTime, mut flights: Vec<Flight>) {
         let mut longest = SimTime::ZERO;
-        let control = self.stations[0].modes[0].slowest_control();
+        let Some(link) = flights.first().map(|flight| flight.link) else { return };
         for flight in &mut flights {
             if let Some(mut shared) = flight.shared.take() {
                 longest = longest.max(self.collide_shared(now, &mut shared));
@@ -29,29 +30,31 @@ impl Wlan {
             };
             flight.mpdus.iter_mut().for_each(|mpdu| mpdu.is_read = false);
             let (_, station, _) = self.place(way);
-            let mode = self.stations[station].modes[flight.rate];
+            let mode = self.stations[station].end(link).modes[flight.rate];
             let has_rts = self.config.rts && flight.bar.is_none();
             let sent =
                 if has_rts { mode.control().ppdu(RTS_BYTES, Durations::Standard) } else { flight.lasts };
             longest = longest.max(sent);
-            self.spend(way, sent);
+            self.spend(link, way, sent);
             self.count_collision(way, flight);
             if self.is_traced() {
                 let kind = if has_rts { "rts" } else { kind_of(flight) };
-                self.trace_air(way, now, now + sent, kind, false);
+                self.trace_air(link, way, [now, now + sent], kind, false);
                 self.trace_mpdus(way, flight, !has_rts);
             }
             if self.is_heard() {
                 self.hear_collision(now, flight, way, has_rts);
             }
         }
-        let extended = self.band().sifs() + control.ppdu(ANSWER_BYTES, Durations::Standard);
-        self.phase = Phase::Missed(now + longest + extended, flights);
+        let air = &mut self.airs[link];
+        let control = air.mode.slowest_control();
+        let extended = air.band().sifs() + control.ppdu(ANSWER_BYTES, Durations::Standard);
+        air.phase = Phase::Missed(now + longest + extended, flights);
     }
 
     /// Counts a flight of one way that collides.
     pub(super) fn count_collision(&mut self, way: usize, flight: &Flight) {
-        let statistics = &mut self.ways[way].statistics;
+        let statistics = &mut self.ways[way].statistics[flight.link];
         if flight.bar.is_none() {
             statistics.ppdus += 1;
             statistics.window_limited += u64::from(flight.is_limited);
@@ -60,10 +63,10 @@ impl Wlan {
         }
     }
 
-    /// Counts airtime of a way, against its station.
-    pub(super) fn spend(&mut self, way: usize, time: SimTime) {
+    /// Counts airtime of a way on a link, against its station.
+    pub(super) fn spend(&mut self, link: usize, way: usize, time: SimTime) {
         let (direction, station, category) = self.place(way);
-        self.ways[way].statistics.airtime += time;
+        self.ways[way].statistics[link].airtime += time;
         self.turns[category].charge(station, time.as_nanos());
         self.busy[direction] += time;
     }
@@ -74,21 +77,24 @@ impl Wlan {
             self.read_shared(now, flight);
             return;
         }
-        let sifs = self.band().sifs();
+        let link = flight.link;
+        let sifs = self.airs[link].band().sifs();
         let Some(number) = flight.way else {
-            let answer = BlockAckFrame::of_window(64).duration(self.stations[0].modes[0]);
-            self.phase = Phase::Answer(now + sifs + answer, flight);
+            let answer = BlockAckFrame::of_window(64).duration(self.airs[link].mode);
+            self.airs[link].phase = Phase::Answer(now + sifs + answer, flight);
             return;
         };
         let is_heard = self.arrive(now, number, &flight);
         let (direction, station, _) = self.place(number);
         let Self { ways, stations, .. } = self;
-        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let way = &mut ways[number];
+        let answer_bytes = stations[station].answer_bytes;
+        let of = stations[station].end_mut(link);
         let mode = of.modes[flight.rate];
         // A BAR is answered as data are.
         let answer = sifs + of.answers[flight.rate];
         let is_answered = is_heard && {
-            let lost = of.reception.answer(flight.rate, now, of.answer_bytes, direction);
+            let lost = of.reception.answer(flight.rate, now, answer_bytes, direction);
             lost <= 0.0 || way.errors.random::<f64>() >= lost
         };
         let before = if self.config.rts && flight.is_first && flight.bar.is_none() {
@@ -98,10 +104,10 @@ impl Wlan {
         };
         if self.is_traced() {
             let began = now - flight.lasts;
-            self.trace_air(number, began, now, kind_of(&flight), false);
+            self.trace_air(link, number, [began, now], kind_of(&flight), false);
             if is_heard {
                 let kind = if self.stations[station].limits.window == 1 { "ack" } else { "block-ack" };
-                self.trace_air(number, now + sifs, now + answer, kind, true);
+                self.trace_air(link, number, [now + sifs, now + answer], kind, true);
             }
             self.trace_mpdus(number, &flight, true);
         }
@@ -112,14 +118,14 @@ impl Wlan {
             }
         }
         if is_answered {
-            self.spend(number, before + flight.lasts + answer);
-            self.phase = Phase::Answer(now + answer, flight);
+            self.spend(link, number, before + flight.lasts + answer);
+            self.airs[link].phase = Phase::Answer(now + answer, flight);
         } else {
-            self.spend(number, before + flight.lasts);
+            self.spend(link, number, before + flight.lasts);
             let timeout = sifs + SLOT + mode.slowest_control().preamble(Durations::Standard);
             // An answer that is not understood occupies the air all the same.
             let until = if is_heard { timeout.max(answer) } else { timeout };
-            self.phase = Phase::Missed(now + until, vec![flight]);
+            self.airs[link].phase = Phase::Missed(now + until, vec![flight]);
         }
     }
 
@@ -128,7 +134,8 @@ impl Wlan {
         let (direction, station, _) = self.place(number);
         let port = self.port(number);
         let Self { ways, stations, departures, released, .. } = self;
-        let (way, of) = (&mut ways[number], &mut stations[station]);
+        let (way, of) = (&mut ways[number], stations[station].end_mut(flight.link));
+        let link = flight.link as u8;
         let mut is_heard = flight.bar.is_some();
         if let Some(start) = flight.bar {
             let lost = of.reception.answer(flight.rate, now, BAR_BYTES, 1 - direction);
@@ -141,16 +148,17 @@ impl Wlan {
         for mpdu in &flight.mpdus {
             if mpdu.is_read {
                 is_heard = true;
-                let received = way.recipient.on_mpdu(now, on_air(mpdu.number), (now, mpdu.parcel), released);
+                let come = Come { since: now, parcel: mpdu.parcel, link };
+                let received = way.recipient.on_mpdu(now, on_air(mpdu.number), come, released);
                 if received == Received::Late {
-                    way.statistics.packets.losses += 1;
+                    way.statistics[flight.link].packets.losses += 1;
                     departures.push_back((port, Departure::Lost(mpdu.parcel)));
                 }
             } else {
                 errors += 1;
             }
         }
-        let statistics = &mut way.statistics;
+        let statistics = &mut way.statistics[flight.link];
         statistics.mpdus.frame_errors += errors;
         statistics.channel_errors += errors;
         statistics.uncollided += flight.mpdus.len() as u64;
@@ -185,22 +193,23 @@ impl Wlan {
             return;
         }
         let (contender, is_first) = (flight.contender, flight.is_first);
+        let first = (self.stations.len() + 1) * self.categories();
+        let air = &mut self.airs[flight.link];
         if flight.way.is_none() {
             if is_answered {
-                let first = (self.stations.len() + 1) * self.categories();
-                self.neighbours[contender - first].sent();
-                self.contest.succeed(contender);
+                air.neighbours[contender - first].sent();
+                air.contest.succeed(contender);
             } else {
-                self.contest.fail(contender);
+                air.contest.fail(contender);
             }
             return;
         }
         if is_answered {
-            self.contest.succeed(contender);
+            air.contest.succeed(contender);
         } else if is_first {
-            self.contest.fail(contender);
+            air.contest.fail(contender);
         } else {
-            self.contest.draw(contender);
+            air.contest.draw(contender);
         }
         self.settle_way(now, flight, is_answered);
     }
@@ -211,42 +220,56 @@ impl Wlan {
         let (direction, station, category) = self.place(number);
         let port = self.port(number);
         let asks = self.config.asks;
-        let (way, of) = (&mut self.ways[number], &mut self.stations[station]);
+        let (link, window) = (flight.link, self.stations[station].limits.window);
+        let (way, of) = (&mut self.ways[number], self.stations[station].end_mut(link));
+        let statistics = &mut way.statistics[link];
         let settled = &mut self.settled;
         let sent = flight.mpdus.len() as u32;
         if is_answered {
-            way.bars = 0;
+            way.bars[link] = 0;
             let recipient = &way.recipient;
-            way.originator.on_block_ack(recipient.start(), |number| recipient.has(number), settled);
+            way.originator.on_block_ack(
+                link as u8,
+                recipient.start(),
+                |number| recipient.has(number),
+                settled,
+            );
         } else {
             if flight.bar.is_none() {
-                way.statistics.unanswered += 1;
+                statistics.unanswered += 1;
             }
-            way.bars += 1;
-            let asks = asks && of.limits.window > 1;
-            if (flight.bar.is_none() && !asks) || way.bars > BARS {
-                way.bars = 0;
-                way.originator.on_silence(settled);
+            way.bars[link] += 1;
+            let asks = asks && window > 1;
+            if (flight.bar.is_none() && !asks) || way.bars[link] > BARS {
+                way.bars[link] = 0;
+                way.originator.on_silence(link as u8, settled);
             } else {
-                way.originator.on_timeout();
+                way.originator.on_timeout(link as u8);
             }
         }
         if sent > 0 {
             let read = flight.mpdus.iter().filter(|mpdu| mpdu.is_read).count() as u32;
             of.rates[direction].on_exchange(flight.rate, sent, if is_answered { read } else { 0 });
         }
-        way.statistics.mpdus.frames_delivered += settled.delivered.len() as u64;
+        statistics.mpdus.frames_delivered += settled.delivered.len() as u64;
         let mut freed = 0_u64;
         for sending in settled.delivered.drain(..) {
             freed += u64::from(sending.airtime_ns);
         }
         for (number, sending) in settled.given_up.drain(..) {
             freed += u64::from(sending.airtime_ns);
-            way.statistics.mpdus.frames_lost += 1;
+            statistics.mpdus.frames_lost += 1;
             // Only the answers may have been lost.
             if !way.recipient.has(number) {
-                way.statistics.packets.losses += 1;
+                statistics.packets.losses += 1;
                 self.departures.push_back((port, Departure::Lost(sending.parcel)));
+            }
+        }
+        if way.is_out_of_step(window) {
+            // The ends agree anew, once they hear each other.
+            way.recipient.renew(way.originator.start(), &mut self.released);
+            if way.release(now, port, &mut self.released, &mut self.departures) {
+                self.passes_at = self.ways.iter().filter_map(|way| way.passes_at).min();
             }
         }
         if direction == DOWN {

@@ -12,17 +12,18 @@ impl Wlan {
             let mut all = StationStatistics::default();
             for category in 0..self.categories() {
                 let way = &self.ways[self.way(direction, station, category)];
-                let mut of = way.statistics.clone();
+                let mut of = way.statistics[0].clone();
+                way.statistics[1..].iter().for_each(|other| of.add(other));
                 way.backlog.each(|waiting| {
                     unsent.push(waiting.packet);
                     waits.push(now.saturating_sub(waiting.since));
                 });
                 of.packets.add_waits(waits.drain(..));
                 of.packets.ecn_marks = way.backlog.queue.ecn_marks();
-                way.recipient.each(|(_, parcel)| sent.push(*parcel));
-                let start = way.recipient.start();
+                way.recipient.each(|come| sent.push(come.parcel));
+                // One that its recipient has passed over is on its way as well, and late.
                 way.originator.each(|number, sending| {
-                    if number >= start && !way.recipient.has(number) {
+                    if !way.recipient.has(number) {
                         sent.push(sending.parcel);
                     }
                 });
@@ -42,7 +43,23 @@ impl Wlan {
                 packets.waiting_s += now.saturating_sub(waiting.since).as_secs_f64();
             }
         }
-        let busy = Occupancy::Time(self.busy[direction]);
-        LinkReport { stations, frames: Some(mpdus), unsent, sent, ..LinkReport::new(now, packets, busy) }
+        let links = self.airs.len();
+        let busy = Occupancy::Time(SimTime::from_nanos(self.busy[direction].as_nanos() / links as u64));
+        let mut by_link = Vec::new();
+        if !self.config.links.is_empty() {
+            by_link = vec![StationStatistics::default(); links];
+            let first = self.way(direction, 0, 0);
+            for way in &self.ways[first..first + self.stations.len() * self.categories()] {
+                by_link.iter_mut().zip(&way.statistics).for_each(|(all, of)| all.add(of));
+            }
+        }
+        LinkReport {
+            stations,
+            by_link,
+            frames: Some(mpdus),
+            unsent,
+            sent,
+            ..LinkReport::new(now, packets, busy)
+        }
     }
 }

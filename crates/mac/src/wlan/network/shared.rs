@@ -12,6 +12,9 @@ use crate::wlan::originator::Transmit;
 use crossfade_core::SimTime;
 use rand::RngExt;
 
+/// The link of a network with OFDMA: there is one.
+pub(super) const ONLY: usize = 0;
+
 impl Shared {
     /// The share of the air that a part counts: its RU of all.
     fn share(&self, part: usize) -> f64 {
@@ -48,12 +51,14 @@ impl Wlan {
     /// Whether a station can be one of several in a PPDU.
     fn is_shareable(&self, station: usize) -> bool {
         let of = &self.stations[station];
-        of.modes[0].standard() >= Standard::Ax && of.limits.window > 1 && self.most_users(station) > 0
+        of.end(ONLY).modes[0].standard() >= Standard::Ax
+            && of.limits.window > 1
+            && self.most_users(station) > 0
     }
 
     /// Stations of a PPDU that is as wide as that of a station, at most.
     fn most_users(&self, station: usize) -> usize {
-        let width = self.stations[station].modes[0].width_mhz();
+        let width = self.stations[station].end(ONLY).modes[0].width_mhz();
         self.config.ofdma.map_or(0, |ofdma| ofdma.users.min(OfdmaConfig::most_users(ofdma.ru, width)))
     }
 
@@ -68,17 +73,19 @@ impl Wlan {
     }
 
     /// Whether any station that triggers ask has data of a category.
-    pub(super) fn has_uplink(&self, category: usize) -> bool {
-        self.config.ofdma.is_some_and(|ofdma| ofdma.uplink)
+    pub(super) fn has_uplink(&self, link: usize, category: usize) -> bool {
+        link == ONLY
+            && self.config.ofdma.is_some_and(|ofdma| ofdma.uplink)
             && (0..self.stations.len()).any(|station| {
-                self.ways[self.way(UP, station, category)].transmit().is_some() && self.is_triggered(station)
+                self.ways[self.way(UP, station, category)].transmit(ONLY).is_some()
+                    && self.is_triggered(station)
             })
     }
 
     /// Stations in whose PPDUs a station can be: of one standard, width and guard interval.
     fn fits(&self, station: usize, first: usize) -> bool {
         let of = |station: usize| {
-            let mode = self.stations[station].modes[0];
+            let mode = self.stations[station].end(ONLY).modes[0];
             (mode.standard(), mode.width_mhz(), mode.guard_interval_ns())
         };
         self.is_shareable(station) && of(station) == of(first)
@@ -87,13 +94,14 @@ impl Wlan {
     /// Data to several stations of which `first` is one, if there are others.
     pub(super) fn share_down(
         &mut self,
+        link: usize,
         contender: usize,
         first: usize,
         now: SimTime,
         left: Option<SimTime>,
         is_first: bool,
     ) -> Option<Flight> {
-        self.config.ofdma.filter(|ofdma| ofdma.downlink)?;
+        self.config.ofdma.filter(|ofdma| ofdma.downlink && link == ONLY)?;
         let category = contender % self.categories();
         if !self.is_shareable(first) {
             return None;
@@ -103,7 +111,7 @@ impl Wlan {
             if stations.len() == self.most_users(first) {
                 break;
             }
-            let has = self.ways[self.way(DOWN, station, category)].transmit().is_some();
+            let has = self.ways[self.way(DOWN, station, category)].transmit(ONLY).is_some();
             if station != first && has && self.fits(station, first) {
                 stations.push(station);
             }
@@ -117,20 +125,21 @@ impl Wlan {
     /// A trigger for stations with data, if there are any.
     pub(super) fn share_up(
         &mut self,
+        link: usize,
         contender: usize,
         now: SimTime,
         left: Option<SimTime>,
         is_first: bool,
     ) -> Option<Flight> {
-        self.config.ofdma.filter(|ofdma| ofdma.uplink)?;
+        self.config.ofdma.filter(|ofdma| ofdma.uplink && link == ONLY)?;
         let (category, count) = (contender % self.categories(), self.stations.len());
         let mut stations: Vec<usize> = Vec::new();
         for step in 0..count {
-            let station = (self.asked[category] + step) % count;
+            let station = (self.airs[ONLY].asked[category] + step) % count;
             if stations.first().is_some_and(|&first| stations.len() == self.most_users(first)) {
                 break;
             }
-            let has = self.ways[self.way(UP, station, category)].transmit().is_some();
+            let has = self.ways[self.way(UP, station, category)].transmit(ONLY).is_some();
             if has && self.is_triggered(station) && self.fits(station, *stations.first().unwrap_or(&station))
             {
                 stations.push(station);
@@ -141,15 +150,15 @@ impl Wlan {
             .ways
             .iter()
             .map(|&way| self.place(way).1)
-            .max_by_key(|&station| (station + count - self.asked[category]) % count);
-        self.asked[category] = last.map_or(0, |last| (last + 1) % count);
+            .max_by_key(|&station| (station + count - self.airs[ONLY].asked[category]) % count);
+        self.airs[ONLY].asked[category] = last.map_or(0, |last| (last + 1) % count);
         Some(flight(contender, shared, is_first))
     }
 
     /// Bytes that wait on a way to be sent in one aggregate.
     fn waiting_bytes(&self, way: usize, station: usize) -> u32 {
         let (of, overhead) = (&self.ways[way], self.stations[station].overhead);
-        if let Some(Transmit::Bar(_)) = of.transmit() {
+        if let Some(Transmit::Bar(_)) = of.transmit(ONLY) {
             return subframe_bytes(BAR_BYTES);
         }
         let packets = of.backlog.packets() as u64;
@@ -179,7 +188,7 @@ impl Wlan {
         for &station in stations {
             let way = self.way(direction, station, category);
             let bytes = self.waiting_bytes(way, station);
-            let of = &mut self.stations[station];
+            let of = self.stations[station].end_mut(ONLY);
             let rate = of.rates[direction].choose(now, &mut of.reception, direction);
             let seconds = f64::from(bytes) / of.modes[rate.0].rate_bps();
             wanted.push(Wanted { way, station, rate, bytes, seconds });
@@ -189,7 +198,8 @@ impl Wlan {
             let mut some = wanted[..count].to_vec();
             // Who needs most has the largest RU.
             some.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-            let modes: Vec<_> = some.iter().map(|one| self.stations[one.station].modes[one.rate.0]).collect();
+            let modes: Vec<_> =
+                some.iter().map(|one| self.stations[one.station].end(ONLY).modes[one.rate.0]).collect();
             let answers: Vec<u32> = some.iter().map(|one| self.stations[one.station].answer_bytes).collect();
             let way = if direction == DOWN { MuWay::Down } else { MuWay::Up };
             let exchange = MuExchange::new(&ofdma, way, &modes, &answers, self.config.rts && is_first);
@@ -198,7 +208,7 @@ impl Wlan {
             let most = exchange.ppdu.symbols_within(of_left.map_or(of_limits, |left| left.min(of_limits)));
             let first = |(place, one): (usize, &Wanted)| {
                 let (of, overhead) = (&self.ways[one.way], self.stations[one.station].overhead);
-                let bytes = match of.transmit() {
+                let bytes = match of.transmit(ONLY) {
                     Some(Transmit::Bar(_)) => BAR_BYTES,
                     _ => of.first_bytes(overhead).unwrap_or_else(|| of.mean_bytes() + overhead),
                 };
@@ -234,6 +244,7 @@ impl Wlan {
             let (rate, is_probe) = shared.rates[place];
             let (_, station, _) = self.place(number);
             let mut part = Flight {
+                link: ONLY,
                 contender: flight.contender,
                 way: Some(number),
                 rate,
@@ -247,9 +258,10 @@ impl Wlan {
             };
             part.mpdus.clear();
             let exchange = &shared.exchange;
-            match self.ways[number].transmit() {
+            match self.ways[number].transmit(ONLY) {
                 Some(Transmit::Bar(start)) => {
                     part.bar = Some(start);
+                    self.ways[number].originator.on_bar(ONLY as u8);
                     symbols = symbols.max(exchange.symbols(place, subframe_bytes(BAR_BYTES)));
                 }
                 Some(Transmit::Ampdu) => {
@@ -260,7 +272,7 @@ impl Wlan {
                     let mut ampdu = exchange.ampdu(place, &limits, shared.symbols);
                     let preamble = exchange.ppdu.preamble;
                     let rate_bps = exchange.modes[place].rate_bps(&exchange.ppdu);
-                    let meets = Meeting { rate, begins: flight.begins, preamble, rate_bps };
+                    let meets = Meeting { link: ONLY, rate, begins: flight.begins, preamble, rate_bps };
                     part.is_limited = self.load(now, number, &mut ampdu, meets, &mut part.mpdus);
                     if !part.mpdus.is_empty() {
                         symbols = symbols.max(exchange.symbols(place, ampdu.bytes()));
@@ -287,18 +299,18 @@ impl Wlan {
             if !flight.has_data() {
                 self.show_first(&flight);
                 let until = flight.begins + self.silence();
-                self.phase = Phase::Missed(until, vec![flight]);
+                self.airs[ONLY].phase = Phase::Missed(until, vec![flight]);
                 return;
             }
         }
         self.show_first(&flight);
-        self.phase = Phase::Data(flight.begins + flight.lasts, flight);
+        self.airs[ONLY].phase = Phase::Data(flight.begins + flight.lasts, flight);
     }
 
     /// How long an answer that does not come is waited for.
     fn silence(&self) -> SimTime {
-        let slowest = self.stations[0].modes[0].slowest_control();
-        self.band().sifs() + SLOT + slowest.preamble(Durations::Standard)
+        let slowest = self.airs[ONLY].mode.slowest_control();
+        self.airs[ONLY].band().sifs() + SLOT + slowest.preamble(Durations::Standard)
     }
 
     /// A flight of several stations has collided; how long it was in the air.
@@ -310,7 +322,7 @@ impl Wlan {
             let part = &mut shared.parts[place];
             let Some(way) = part.way.filter(|_| !part.is_empty()) else { continue };
             part.mpdus.iter_mut().for_each(|mpdu| mpdu.is_read = false);
-            self.spend(way, airtime);
+            self.spend(ONLY, way, airtime);
             self.count_collision(way, part);
         }
         if shared.direction == UP {
@@ -333,16 +345,17 @@ impl Wlan {
             let mut is_heard = self.arrive(now, number, part);
             let (_, station, _) = self.place(number);
             let Self { ways, stations, .. } = self;
-            let (way, of) = (&mut ways[number], &mut stations[station]);
-            way.statistics.shared_ppdus += u64::from(part.bar.is_none());
-            way.statistics.sharing_stations += if part.bar.is_none() { count as u64 } else { 0 };
+            let answer_bytes = stations[station].answer_bytes;
+            let (way, of) = (&mut ways[number], stations[station].end_mut(ONLY));
+            way.statistics[ONLY].shared_ppdus += u64::from(part.bar.is_none());
+            way.statistics[ONLY].sharing_stations += if part.bar.is_none() { count as u64 } else { 0 };
             if direction == DOWN && self.config.ofdma.is_some_and(|ofdma| ofdma.ack == MuAck::MuBar) {
                 // It is asked, whatever it has read.
                 let lost = of.reception.answer(part.rate, now, BAR_BYTES, 1 - direction);
                 is_heard = lost <= 0.0 || way.errors.random::<f64>() >= lost;
             }
             let is_answered = is_heard && {
-                let lost = of.reception.answer(part.rate, now, of.answer_bytes, direction);
+                let lost = of.reception.answer(part.rate, now, answer_bytes, direction);
                 lost <= 0.0 || way.errors.random::<f64>() >= lost
             };
             *heard = is_heard;
@@ -354,14 +367,14 @@ impl Wlan {
         let after = if is_heard {
             exchange.after
         } else {
-            exchange.asked.map_or(SimTime::ZERO, |_| exchange.answer_at - self.band().sifs())
+            exchange.asked.map_or(SimTime::ZERO, |_| exchange.answer_at - self.airs[ONLY].band().sifs())
         };
         let total = before + flight.lasts + after;
         for (place, &way) in shared.ways.iter().enumerate() {
-            self.spend(way, SimTime::from_secs_f64(total.as_secs_f64() * shared.share(place)));
+            self.spend(ONLY, way, SimTime::from_secs_f64(total.as_secs_f64() * shared.share(place)));
         }
         self.show_shared(now, &shared, &heard);
-        self.phase = if is_any {
+        self.airs[ONLY].phase = if is_any {
             flight.shared = Some(shared);
             Phase::Answer(now + after, flight)
         } else {
@@ -383,17 +396,20 @@ impl Wlan {
             }
         }
         if is_answered {
-            self.contest.succeed(flight.contender);
+            self.airs[ONLY].contest.succeed(flight.contender);
         } else if flight.is_first {
-            self.contest.fail(flight.contender);
+            self.airs[ONLY].contest.fail(flight.contender);
         } else {
-            self.contest.draw(flight.contender);
+            self.airs[ONLY].contest.draw(flight.contender);
         }
     }
 
-    /// Whether anything can be sent to a station in a category.
-    pub(super) fn has_downlink(&self, category: usize) -> bool {
-        let has = |station: usize| self.ways[self.way(DOWN, station, category)].transmit().is_some();
+    /// Whether anything can be sent to a station in a category on a link.
+    pub(super) fn has_downlink(&self, link: usize, category: usize) -> bool {
+        let has = |station: usize| {
+            self.stations[station].uses(link)
+                && self.ways[self.way(DOWN, station, category)].transmit(link).is_some()
+        };
         self.turns[category].any(has)
     }
 }
@@ -401,6 +417,7 @@ impl Wlan {
 /// What is in the air of an exchange with several stations.
 fn flight(contender: usize, shared: Shared, is_first: bool) -> Flight {
     Flight {
+        link: ONLY,
         contender,
         way: None,
         rate: 0,

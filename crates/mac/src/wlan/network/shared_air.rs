@@ -2,6 +2,7 @@
 
 use super::flight::{Flight, Shared};
 use super::hearing::rate;
+use super::shared::ONLY;
 use super::trace::kind_of;
 use super::{ACCESS_POINT, UP, Wlan};
 use crate::wlan::mu::RuMode;
@@ -13,13 +14,13 @@ impl Wlan {
     pub(super) fn show_first(&mut self, flight: &Flight) {
         let Some(shared) = &flight.shared else { return };
         let Some(first) = shared.exchange.first else { return };
-        let (at, sifs, is_up) = (shared.at, self.band().sifs(), shared.direction == UP);
+        let (at, sifs, is_up) = (shared.at, self.airs[ONLY].band().sifs(), shared.direction == UP);
         let cts = (at + first + sifs, flight.begins.saturating_sub(sifs));
         if self.is_traced() {
             for &way in &shared.ways {
-                self.trace_air(way, at, at + first, "trigger", is_up);
+                self.trace_air(ONLY, way, [at, at + first], "trigger", is_up);
                 if !is_up {
-                    self.trace_air(way, cts.0, cts.1, "cts", true);
+                    self.trace_air(ONLY, way, [cts.0, cts.1], "cts", true);
                 }
             }
         }
@@ -41,11 +42,11 @@ impl Wlan {
         let (is_up, has_first) = (shared.direction == UP, shared.exchange.first.is_some());
         if self.is_traced() {
             for &way in shared.ways.iter().filter(|_| has_first) {
-                self.trace_air(way, now, now + sent, "trigger", is_up);
+                self.trace_air(ONLY, way, [now, now + sent], "trigger", is_up);
             }
             for part in shared.parts.iter().filter(|part| !part.is_empty()) {
                 let Some(way) = part.way.filter(|_| !has_first) else { continue };
-                self.trace_air(way, now, now + sent, kind_of(part), false);
+                self.trace_air(ONLY, way, [now, now + sent], kind_of(part), false);
                 self.trace_mpdus(way, part, true);
             }
         }
@@ -60,17 +61,17 @@ impl Wlan {
 
     /// Data that have ended at `now`, and what follows them.
     pub(super) fn show_shared(&mut self, now: SimTime, shared: &Shared, heard: &[bool]) {
-        let (exchange, sifs) = (&shared.exchange, self.band().sifs());
+        let (exchange, sifs) = (&shared.exchange, self.airs[ONLY].band().sifs());
         let answer = [now + exchange.answer_at, now + exchange.after];
         if self.is_traced() {
             for (place, part) in shared.parts.iter().enumerate() {
                 let Some(way) = part.way.filter(|_| !part.is_empty()) else { continue };
-                self.trace_air(way, part.begins, now, kind_of(part), false);
+                self.trace_air(ONLY, way, [part.begins, now], kind_of(part), false);
                 if let Some(asked) = exchange.asked {
-                    self.trace_air(way, now + sifs, now + sifs + asked, "trigger", false);
+                    self.trace_air(ONLY, way, [now + sifs, now + sifs + asked], "trigger", false);
                 }
                 if heard[place] {
-                    self.trace_air(way, answer[0], answer[1], "block-ack", true);
+                    self.trace_air(ONLY, way, [answer[0], answer[1]], "block-ack", true);
                 }
                 self.trace_mpdus(way, part, true);
             }

@@ -21,9 +21,9 @@ impl Wlan {
 
     pub(super) fn trace_air(
         &mut self,
+        link: usize,
         way: usize,
-        at: SimTime,
-        end: SimTime,
+        [at, end]: [SimTime; 2],
         kind: &'static str,
         is_answer: bool,
     ) {
@@ -32,7 +32,22 @@ impl Wlan {
         let (node, to) = if is_answer { (to, from) } else { (from, to) };
         let frame = self.frames[usize::from(node)];
         self.frames[usize::from(node)] += 1;
-        self.logs[direction].push(|| LinkEvent::Air { at, end, node, frame, kind, to, nulls: Vec::new() });
+        let bin = self.bin(link);
+        self.logs[direction].push(|| LinkEvent::Air {
+            at,
+            end,
+            node,
+            frame,
+            kind,
+            to,
+            nulls: Vec::new(),
+            bin,
+        });
+    }
+
+    /// What events call a link of multi-link devices.
+    fn bin(&self, link: usize) -> Option<u8> {
+        (!self.config.links.is_empty()).then_some(link as u8)
     }
 
     /// RTS and CTS before a flight.
@@ -41,17 +56,18 @@ impl Wlan {
             return;
         }
         let (_, station, _) = self.place(way);
-        let control = self.stations[station].modes[flight.rate].control();
+        let control = self.stations[station].end(flight.link).modes[flight.rate].control();
         let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));
-        let sifs = self.band().sifs();
+        let sifs = self.airs[flight.link].band().sifs();
         let at = flight.begins - (rts + cts + sifs * 2);
-        self.trace_air(way, at, at + rts, "rts", false);
-        self.trace_air(way, at + rts + sifs, at + rts + sifs + cts, "cts", true);
+        self.trace_air(flight.link, way, [at, at + rts], "rts", false);
+        self.trace_air(flight.link, way, [at + rts + sifs, at + rts + sifs + cts], "cts", true);
     }
 
     pub(super) fn trace_mpdus(&mut self, way: usize, flight: &Flight, was_sent: bool) {
         let (direction, station, _) = self.place(way);
-        let scheme = Some(self.stations[station].modes[flight.rate].name());
+        let scheme = Some(self.stations[station].end(flight.link).modes[flight.rate].name());
+        let bin = self.bin(flight.link);
         for mpdu in flight.mpdus.iter().filter(|_| was_sent) {
             let verdict = if mpdu.is_read { Verdict::Good } else { Verdict::Lost };
             let (frame, attempt, snr_db) = (mpdu.number, mpdu.attempt, mpdu.snr_db);
@@ -64,6 +80,7 @@ impl Wlan {
                 scheme,
                 snr_db,
                 verdict,
+                bin,
             });
         }
     }

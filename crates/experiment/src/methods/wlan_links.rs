@@ -1,0 +1,95 @@
+//! Saturated stations with several links: each link by itself, as long as no link exhausts the common window.
+
+use super::wlan_shares::{Found, contention, turns};
+use crossfade_mac::wlan::{Exchange, RateConfig, ReceptionConfig, window_of_links};
+use crossfade_scenario::{ScenarioError, WlanSetup};
+
+/// What is found of stations with several links.
+pub(super) struct OfLinks {
+    pub(super) found: Found,
+    /// MPDUs of an aggregate of each station, in the mean over its links.
+    pub(super) packets: Vec<f64>,
+    /// The rate of all stations together on each link.
+    pub(super) rates_bps: Vec<f64>,
+}
+
+/// The throughput of the stations with these `numbers`, of which each link has those that use it.
+///
+/// # Errors
+/// The first assumption that the scenario does not meet.
+pub(super) fn saturated_on_links(
+    wlan: &WlanSetup,
+    numbers: &[usize],
+    is_up: bool,
+    packet_size: u32,
+) -> Result<OfLinks, ScenarioError> {
+    let config = &wlan.model.config;
+    let unmet = |key: &str, assumed: &str| {
+        let problem = format!("the formula of saturated stations assumes {assumed}; use method simulation");
+        Err(ScenarioError::key(key, problem))
+    };
+    // By station, its exchange on each link.
+    let mut of_stations: Vec<Vec<Option<Exchange>>> = vec![vec![None; config.links.len()]; numbers.len()];
+    for (place, (name, link)) in wlan.model.links.iter().zip(&config.links).enumerate() {
+        if link.neighbours.is_some() {
+            return unmet(&format!("wlan.links.{name}.neighbours"), "no neighbours");
+        }
+        for (of, &number) in of_stations.iter_mut().zip(numbers) {
+            let Some(station) = &link.stations[number] else { continue };
+            let (RateConfig::Constant(mode), ReceptionConfig::ErrorRate(0.0)) =
+                (station.rate, &station.reception)
+            else {
+                return unmet("wlan", "stations with a constant MCS that lose nothing but in collisions");
+            };
+            let category = config.categories[0];
+            of[place] = Some(Exchange::of(station, station.modes[mode], category, config.rts, packet_size));
+        }
+    }
+    if !is_up && numbers.len() > 1 && of_stations.iter().any(|of| *of != of_stations[0]) {
+        return unmet("wlan.stations", "stations that are alike on each link");
+    }
+    for (of, &number) in of_stations.iter().zip(numbers) {
+        let used: Vec<Exchange> = of.iter().flatten().copied().collect();
+        let (window, needed) = (config.stations[number].limits.window, window_of_links(&used));
+        if used.len() > 1 && window < needed {
+            let assumed = format!(
+                "a window that no link exhausts, here of {needed} MPDUs, and station {number} has {window}"
+            );
+            return unmet("wlan.ampdu.window", &assumed);
+        }
+    }
+    let mut each_bps = vec![0.0; numbers.len()];
+    // Aggregates and their MPDUs a second, by station; all exchanges begun a second, and those that collide.
+    let (mut ppdus, mut mpdus) = (vec![0.0; numbers.len()], vec![0.0; numbers.len()]);
+    let (mut begun, mut collided) = (0.0, 0.0);
+    let mut rates_bps = Vec::new();
+    for link in 0..config.links.len() {
+        let here: Vec<(usize, Exchange)> =
+            (0..).zip(&of_stations).filter_map(|(station, of)| Some((station, of[link]?))).collect();
+        let exchanges: Vec<Exchange> = here.iter().map(|(_, exchange)| *exchange).collect();
+        if exchanges.is_empty() {
+            rates_bps.push(0.0);
+            continue;
+        }
+        let found = if is_up || exchanges.len() == 1 {
+            contention(wlan, &exchanges)?
+        } else {
+            turns(wlan, &exchanges)?
+        };
+        rates_bps.push(found.each_bps.iter().sum());
+        for ((station, exchange), rate) in here.iter().zip(&found.each_bps) {
+            each_bps[*station] += rate;
+            let successes = rate / exchange.bits();
+            let attempts = successes / (1.0 - found.collision_probability);
+            ppdus[*station] += attempts;
+            mpdus[*station] += attempts * f64::from(exchange.packets);
+            begun += attempts;
+            collided += attempts - successes;
+        }
+    }
+    Ok(OfLinks {
+        found: Found::of(each_bps, collided / begun),
+        packets: mpdus.iter().zip(&ppdus).map(|(mpdus, ppdus)| mpdus / ppdus).collect(),
+        rates_bps,
+    })
+}

@@ -1,0 +1,104 @@
+//! Links of multi-link devices: what is said of them, and what each counts.
+
+use super::quotients::{mean_s, of_some};
+use crate::metric::{MetricInfo, MetricOf, count};
+use crate::parts::WLAN_LINK;
+use crossfade_link::StationStatistics;
+use crossfade_mac::wlan::Exchange;
+use crossfade_scenario::WlanSetup;
+use crossfade_sim::NetworkStatistics;
+use serde::Serialize;
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct LinkFacts {
+    name: String,
+    band: &'static str,
+    /// The widest channel of its stations in MHz.
+    width_mhz: u16,
+    /// Stations that use it.
+    stations: usize,
+    neighbours: usize,
+    /// Its first station alone: the bit rate of whole packets in the highest mode.
+    alone_bps: f64,
+}
+
+pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
+    let config = &setup.model.config;
+    let of = |(name, link): (&String, &crossfade_mac::wlan::LinkConfig)| {
+        let mut stations = link.stations.iter().flatten();
+        let first = stations.clone().next()?;
+        let highest = *first.modes.last()?;
+        let exchange = Exchange::of(first, highest, config.categories[0], config.rts, packet_size);
+        Some(LinkFacts {
+            name: name.clone(),
+            band: highest.band().words(),
+            width_mhz: stations
+                .clone()
+                .filter_map(|of| of.modes.last())
+                .map(|mode| mode.width_mhz())
+                .max()?,
+            stations: stations.by_ref().count(),
+            neighbours: link.neighbours.map_or(0, |neighbours| neighbours.count),
+            alone_bps: exchange.alone_bps(),
+        })
+    };
+    setup.model.links.iter().zip(&config.links).filter_map(of).collect()
+}
+
+/// What one link did, both ways.
+pub(super) struct LinkMeasured {
+    down: StationStatistics,
+    up: StationStatistics,
+    /// MPDUs that all links together sent down and up.
+    all: [u64; 2],
+    seconds: f64,
+}
+
+impl LinkMeasured {
+    fn goodput_bps(&self, of: &StationStatistics) -> f64 {
+        of.packets.arrived_bytes as f64 * 8.0 / self.seconds
+    }
+}
+
+/// The links, if there are any.
+pub(super) fn measured(run: &NetworkStatistics) -> Vec<LinkMeasured> {
+    let [_, forward, reverse, _] = crate::parts::PATH;
+    let (Some(down), Some(up)) = (run.link(forward), run.link(reverse)) else { return Vec::new() };
+    let all = [down, up].map(|way| way.by_link.iter().map(StationStatistics::sent).sum());
+    let seconds = run.duration.as_secs_f64();
+    let each = down.by_link.iter().zip(&up.by_link);
+    each.map(|(down, up)| LinkMeasured { down: down.clone(), up: up.clone(), all, seconds }).collect()
+}
+
+/// The metrics of links, in the order of tables.
+#[rustfmt::skip]
+pub(super) static METRICS: &[MetricOf<LinkMeasured>] = &[
+    MetricOf::part(WLAN_LINK, "wlan_link_goodput_bps", "bit/s", "Goodput of a link", "Whole packets, headers included, that came to stations on a link of multi-link devices.", |of| of.goodput_bps(&of.down)),
+    MetricOf::part(WLAN_LINK, "wlan_link_uplink_goodput_bps", "bit/s", "Uplink goodput of a link", "Whole packets, headers included, that came from stations on a link of multi-link devices.", |of| of.goodput_bps(&of.up)),
+    MetricOf::part(WLAN_LINK, "wlan_link_airtime_share", "1", "Airtime share of a link", "The share of the time in which stations sent or were sent to on a link, RTS, CTS, answers and collisions included.", |of| (of.down.airtime + of.up.airtime).as_secs_f64() / of.seconds),
+    MetricOf::part(WLAN_LINK, "wlan_link_mpdus", "MPDUs", "MPDUs on a link", "MPDUs sent to and from stations on a link, retransmissions included.", |of| count(of.down.sent() + of.up.sent())),
+    MetricOf::part(WLAN_LINK, "wlan_link_mpdu_share", "1", "Share of MPDUs on a link", "The share of a link in the MPDUs sent to stations, retransmissions included.", |of| of_some(of.down.sent(), of.all[0])),
+    MetricOf::part(WLAN_LINK, "wlan_link_uplink_mpdu_share", "1", "Share of the uplink's MPDUs on a link", "The share of a link in the MPDUs sent by stations, retransmissions included.", |of| of_some(of.up.sent(), of.all[1])),
+    MetricOf::part(WLAN_LINK, "wlan_link_mpdus_per_ampdu", "1", "MPDUs per aggregate on a link", "MPDUs of an aggregate to a station on a link, in the mean.", |of| of_some(of.down.sent(), of.down.ppdus)),
+    MetricOf::part(WLAN_LINK, "wlan_link_collision_probability", "1", "Collision probability on a link", "The share of PPDUs with data to and from stations that collided on a link.", |of| of_some(of.down.collisions + of.up.collisions, of.down.ppdus + of.up.ppdus)),
+    MetricOf::part(WLAN_LINK, "wlan_link_window_limited_share", "1", "Aggregates of a link cut by the window", "The share of aggregates to stations on a link that ended where the common block acknowledgement window did, though more packets waited.", |of| of_some(of.down.window_limited, of.down.ppdus)),
+    MetricOf::part(WLAN_LINK, "wlan_link_reordering_delay_s", "s", "Reordering delay of a link", "How long MPDUs that a station had received on a link waited for earlier ones of any link, in the mean.", |of| mean_s(of.down.mpdus.head_of_line_delay_s, of.down.packets.arrivals)),
+    MetricOf::part(WLAN_LINK, "wlan_link_uplink_reordering_delay_s", "s", "Reordering delay of a link's uplink", "How long MPDUs that the access point had received on a link waited for earlier ones of any link, in the mean.", |of| mean_s(of.up.mpdus.head_of_line_delay_s, of.up.packets.arrivals)),
+];
+
+/// What rows keep beside them, for the quotients of all runs together.
+#[rustfmt::skip]
+pub(super) static KEPT: &[MetricOf<LinkMeasured>] = &[
+    MetricOf::part(WLAN_LINK, "wlan_link_ppdus", "1", "", "", |of| count(of.down.ppdus)),
+    MetricOf::part(WLAN_LINK, "wlan_link_all_ppdus", "1", "", "", |of| count(of.down.ppdus + of.up.ppdus)),
+    MetricOf::part(WLAN_LINK, "wlan_link_all_mpdus", "1", "", "", |of| count(of.all[0])),
+    MetricOf::part(WLAN_LINK, "wlan_link_all_uplink_mpdus", "1", "", "", |of| count(of.all[1])),
+    MetricOf::part(WLAN_LINK, "wlan_link_arrivals", "1", "", "", |of| count(of.down.packets.arrivals)),
+    MetricOf::part(WLAN_LINK, "wlan_link_uplink_arrivals", "1", "", "", |of| count(of.up.packets.arrivals)),
+];
+
+/// The published ones.
+pub(super) fn infos() -> impl Iterator<Item = &'static MetricInfo> {
+    METRICS.iter().map(|metric| &metric.info)
+}

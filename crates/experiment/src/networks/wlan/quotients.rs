@@ -1,0 +1,11 @@
+//! Quotients of what was counted, NaN where nothing was: a file of its own, since stations and links have them.
+
+/// So many of some.
+pub(super) fn of_some(count: u64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
+}
+
+/// The mean of times with this sum.
+pub(super) fn mean_s(sum_s: f64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { sum_s / of as f64 }
+}
