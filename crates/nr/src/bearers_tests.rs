@@ -107,6 +107,22 @@ fn equal_priorities_have_equal_shares() {
     }
 }
 
+/// In each block, not in turns of blocks alone.
+#[test]
+fn a_block_is_shared_equally() {
+    let config = with_bearers(config(45.0), RlcMode::Unacknowledged, &[channel(50, None); 2]);
+    let mut cell = NrCell::new(config, SEED).unwrap();
+    for id in 0..60 {
+        cell.push(SimTime::ZERO, 0, 1, Parcel::new(id, id / 30, 1500));
+    }
+    let mut packets = [0_u32; 2];
+    // The block of the first slot.
+    run(&mut cell, SimTime::from_micros(501), |_, _, departure| {
+        packets[departure.parcel().flow() as usize] += 1
+    });
+    assert!(packets[0] > 5 && packets[0].abs_diff(packets[1]) <= 1, "{packets:?}");
+}
+
 /// A call of 60 bytes each 20 ms beside a download that fills the queue: on the bearer of the download it waits behind that, on its own for
 /// a slot with data at most.
 #[test]
