@@ -173,6 +173,55 @@ def test_parameter_sets_of_open_stacks_are_theirs() -> None:
     assert (checked["harq"]["transmissions"], checked["rlc"]["t_poll_retransmit"]) == (5, "20 ms")
 
 
+BESIDE = {"traffic": "udp", "rate": "64 kbit/s", "packet_size": "200 B", "five_qi": 1, "beside": "a"}
+CALL = {
+    "schema": 2,
+    "run": {"duration": "4 s", "warmup": "1 s", "runs": 1},
+    "nr": {"profile": "TDL-C", "uplink": {"grants": "requested"}, "rlc": {"mode": "am"}},
+    "link": {"packet_size": "1500 B", "queue": {"limit": "1 MB"}},
+    "wired": {"rtt": "20 ms"},
+    "tcp": {"flavour": "rfc", "variant": "sack", "congestion": "cubic", "w_max": 4000},
+    "flows": {"a": {"radio": {"mean_snr_db": 18, "speed": "3 km/h"}}, "call": BESIDE},
+}
+
+
+def test_a_call_has_a_bearer_beside_the_download_of_its_user() -> None:
+    first, last = {"flows.call.five_qi": 1}, {"flows.call.five_qi": 9, "flows.a.five_qi": 5}
+    point, behind = (cf.run(CALL, set=keys, cache=False).points[0] for keys in (first, last))
+    assert point.value("call.goodput_bps") == 64000.0
+    assert point.value("a.goodput_bps") > 80e6
+    # The wired segment takes 10 ms; slots, HARQ and reordering the rest.
+    assert point.value("call.one_way_delay_p99_s") < 0.025
+    # Behind the download it has what that leaves.
+    assert behind.value("call.one_way_delay_p99_s") > 0.05
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"flows.call.beside": "b"},
+            'flows.call.beside = "b": must be a flow that has users of its own, of a',
+        ),
+        ({"flows.call.beside": "call"}, "must be a flow that has users of its own, of a"),
+        ({"nr.uplink": None, "nr.rlc": None}, "nr.uplink: missing; a table, with flows.call.beside"),
+        (
+            {"flows.call.radio": {"mean_snr_db": 3}},
+            "flows.call.radio contradicts flows.call.beside: the radio is that of the users of a",
+        ),
+        (
+            {"nr": None, "flows.call.five_qi": None},
+            "flows.call.beside: needs an nr, whose users have queues and bearers of their own",
+        ),
+    ],
+)
+def test_what_cannot_be_beside_is_one_line(keys: dict[str, object], said: str) -> None:
+    with pytest.raises(cf.errors.ScenarioError) as refused:
+        cf.check(CALL, set=keys)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [

@@ -44,9 +44,13 @@ pub fn network(setup: &Setup, seed: RunSeed) -> Network {
 }
 
 /// The routes of the data and of the acknowledgements of the first flow of an entry. In a mesh each pair of nodes has
-/// its own, in a cell each user, one after the other.
+/// its own, in a cell each user, one after the other; a flow beside another has those of that one.
 pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
-    let before: usize = setup.flows[..number].iter().map(|flow| 2 * flow.ends.len()).sum();
+    if let Some(other) = setup.flows[number].beside {
+        return routes(setup, other);
+    }
+    let alone = setup.flows[..number].iter().filter(|flow| flow.beside.is_none());
+    let before: usize = alone.map(|flow| 2 * flow.ends.len()).sum();
     [Topology::DATA, Topology::ACKS].map(|route| before + route)
 }
 

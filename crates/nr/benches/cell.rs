@@ -95,6 +95,7 @@ fn config(users: usize, is_fading: bool) -> NrConfig {
             reordering: Some(ms(220)),
             discard: None,
             own: Vec::new(),
+            further: Vec::new(),
             outage: ms(200),
             uplink,
             handover: None,

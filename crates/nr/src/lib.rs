@@ -15,6 +15,9 @@
 #![allow(clippy::inline_always)]
 
 mod awgn;
+mod bearers;
+#[cfg(test)]
+mod bearers_tests;
 mod block_trials;
 mod blockage;
 mod cell;
@@ -72,5 +75,7 @@ pub use mcs::{CodedModulation, McsTable};
 pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation};
 pub use numerology::{Duplex, LONGEST_PATTERN, Numerology, SLOT_SYMBOLS};
 pub use simulated_block::{BlockFading, SimulatedBlock, SimulatedBlockConfig};
-pub use stack_config::{BearerConfig, Drx, Grants, Handover, StackConfig, UplinkConfig, Way};
+pub use stack_config::{
+    BearerConfig, Drx, FurtherBearer, Grants, Handover, LogicalChannel, StackConfig, UplinkConfig, Way,
+};
 pub use transport_block::{Allocation, CodeBlocks, limited_buffer_bits};

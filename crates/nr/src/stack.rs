@@ -194,14 +194,15 @@ impl Bearer {
             || !self.payloads.blocks.is_empty()
     }
 
-    /// Fills `room` bytes of a block with RLC PDUs.
-    fn fill(&mut self, now: SimTime, mut room: u32, payload: &mut Payload) {
+    /// Fills `room` bytes with PDUs until they are of `most` bytes; how many they are of.
+    fn fill(&mut self, now: SimTime, room: &mut u32, most: u64, payload: &mut Payload) -> u64 {
+        let mut served = 0;
         let Self { packets, base, begun, waiting_bytes, discipline, transmitter, statistics, .. } = self;
         let mut queue =
             Queue { packets, base: *base, begun, bytes: waiting_bytes, discipline, now, statistics };
         queue.pull();
-        while room > 3 {
-            let within = room - mac_header(room);
+        while *room > 3 && served < most {
+            let within = *room - mac_header(*room);
             let built = match transmitter {
                 Transmitter::Um(um) => um.build(within, &mut queue),
                 Transmitter::Am(am) => am.build(now, within, &mut queue),
@@ -216,9 +217,11 @@ impl Bearer {
             {
                 packet.last = now;
             }
-            room -= (bytes + mac_header(bytes)).min(room);
+            *room -= (bytes + mac_header(bytes)).min(*room);
+            served += u64::from(bytes);
             payload.pdus.push(pdu);
         }
+        served
     }
 
     /// The receiving side: RLC, PDCP, and the packets that leave behind PDCP.
@@ -242,7 +245,7 @@ impl Bearer {
     }
 }
 
-/// The bearers of a user in both directions.
+/// Both directions of a bearer.
 pub(crate) struct Stack {
     pub(crate) bearers: [Bearer; 2],
     reordering: Option<SimTime>,
@@ -259,7 +262,7 @@ impl Stack {
         user: u16,
         [down, up]: [Option<Discipline>; 2],
     ) -> Self {
-        let BearerConfig { rlc, reordering, discard } = bearer;
+        let BearerConfig { rlc, reordering, discard, .. } = bearer;
         Self { bearers: [Bearer::new(rlc, user, down), Bearer::new(rlc, user, up)], reordering, discard, air }
     }
 
@@ -274,16 +277,41 @@ impl Stack {
 
     /// Fills a block of `bytes` with PDUs, which are kept under its number; returns whether there were any.
     pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
-        let mut payload = self.bearers[way].payloads.begin(now);
+        let mut payload = self.begin_block(now, way);
         let mut room = bytes;
-        if let Receiver::Am(am) = &mut self.bearers[1 - way].receiver
+        self.serve(now, way, &mut room, u64::MAX, &mut payload);
+        self.end_block(way, number, payload)
+    }
+
+    /// An empty payload of a block.
+    pub(crate) fn begin_block(&mut self, now: SimTime, way: usize) -> Payload {
+        self.bearers[way].payloads.begin(now)
+    }
+
+    /// Fills `room` with a report that is due and with data until they are of `most` bytes; how many they are of.
+    pub(crate) fn serve(
+        &mut self,
+        now: SimTime,
+        way: usize,
+        room: &mut u32,
+        most: u64,
+        payload: &mut Payload,
+    ) -> u64 {
+        let mut reported = 0;
+        if payload.status.is_none()
+            && let Receiver::Am(am) = &mut self.bearers[1 - way].receiver
             && let Some((status, taken)) = am.build_status(now, room.saturating_sub(3))
         {
-            room -= taken + mac_header(taken);
+            *room -= taken + mac_header(taken);
+            reported = u64::from(taken);
             payload.status = Some(status);
             self.bearers[1 - way].statistics.bearer.reports += 1;
         }
-        self.bearers[way].fill(now, room, &mut payload);
+        reported + self.bearers[way].fill(now, room, most.saturating_sub(reported), payload)
+    }
+
+    /// Keeps a payload under the number of its block; whether it carries anything.
+    pub(crate) fn end_block(&mut self, way: usize, number: u64, payload: Payload) -> bool {
         let is_used = !payload.pdus.is_empty() || payload.status.is_some();
         let payloads = &mut self.bearers[way].payloads;
         if is_used {

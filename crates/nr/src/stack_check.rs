@@ -2,9 +2,13 @@
 
 use crate::config::{NrConfig, out_of_range};
 use crate::rlc::{RlcConfig, RlcMode};
-use crate::stack_config::{Drx, Grants, Handover, StackConfig};
+use crate::stack_config::{Drx, FurtherBearer, Grants, Handover, StackConfig};
 use crossfade_cell::CellError;
 use crossfade_core::SimTime;
+
+/// The largest finite `prioritisedBitRate` in bytes a second, and the longest `bucketSizeDuration` (`LogicalChannelConfig`, TS 38.331).
+const MOST_PRIORITISED_RATE: u64 = 65_536_000;
+const LONGEST_BUCKET: SimTime = SimTime::from_millis(1000);
 
 impl StackConfig {
     /// Refuses what cannot be.
@@ -20,6 +24,7 @@ impl StackConfig {
         if !(1..=32).contains(&max_retransmissions) {
             return out_of_range("rlc.max_retransmissions", max_retransmissions, "between 1 and 32");
         }
+        self.check_further(config)?;
         let uplink = &self.uplink;
         if !(1..=14).contains(&uplink.symbols) || 12 * uplink.symbols <= config.dmrs_re + config.overhead_re {
             return out_of_range(
@@ -71,6 +76,28 @@ impl StackConfig {
             && !(on > SimTime::ZERO && on <= cycle)
         {
             return out_of_range("drx.on", on, "above 0 and at most drx.cycle");
+        }
+        Ok(())
+    }
+
+    /// Refuses further bearers of nobody, and flows of two bearers.
+    fn check_further(&self, config: &NrConfig) -> Result<(), CellError> {
+        for (place, FurtherBearer { user, flows, bearer, .. }) in self.further.iter().enumerate() {
+            if *user >= config.users.len() {
+                return out_of_range("bearer.user", user, format!("below {}, the users", config.users.len()));
+            }
+            let others = self.further[..place].iter().filter(|other| other.user == *user);
+            let mut taken = others.flat_map(|other| &other.flows);
+            if let Some(flow) = taken.find(|flow| flows.contains(flow)) {
+                return out_of_range("bearer.flows", flow, "on one bearer of its user alone");
+            }
+            if bearer.channel.prioritised_rate.is_some_and(|rate| rate > MOST_PRIORITISED_RATE) {
+                let rate = bearer.channel.prioritised_rate.unwrap_or_default();
+                return out_of_range("bearer.prioritised_rate", rate, "at most 65536 kB/s, or all");
+            }
+            if bearer.channel.bucket > LONGEST_BUCKET {
+                return out_of_range("bearer.bucket", bearer.channel.bucket, "at most 1 s");
+            }
         }
         Ok(())
     }

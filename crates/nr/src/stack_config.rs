@@ -1,5 +1,6 @@
 //! What stands above hybrid ARQ, and what interrupts it: RLC, PDCP, the uplink, handover, DRX, long ways.
 
+use crate::config::USUAL_PRIORITY;
 use crate::mcs::McsTable;
 use crate::rlc::RlcConfig;
 use crossfade_core::SimTime;
@@ -19,7 +20,7 @@ pub enum Way {
     },
 }
 
-/// Everything above hybrid ARQ: both directions, of which each user has one bearer.
+/// Everything above hybrid ARQ: both directions, of which each user has one bearer or several.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Radio link control of both directions.
@@ -30,6 +31,8 @@ pub struct StackConfig {
     pub discard: Option<SimTime>,
     /// Bearers of users that are not like that, by user; of those beyond the end none is.
     pub own: Vec<Option<BearerConfig>>,
+    /// Bearers that users have beside their first.
+    pub further: Vec<FurtherBearer>,
     /// How long a link that has failed takes to come back.
     pub outage: SimTime,
     /// The uplink.
@@ -40,7 +43,7 @@ pub struct StackConfig {
     pub drx: Option<Drx>,
 }
 
-/// A user's bearer that is not like those of the cell.
+/// A user's bearer that is not like those of the cell, or a further one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerConfig {
     /// Radio link control of both directions.
@@ -49,13 +52,51 @@ pub struct BearerConfig {
     pub reordering: Option<SimTime>,
     /// How long a packet waits at most of which nothing was sent (discardTimer); `None` is for ever.
     pub discard: Option<SimTime>,
+    /// How it shares blocks with other bearers of its user.
+    pub channel: LogicalChannel,
+}
+
+/// How a logical channel shares blocks with others of its user (TS 38.321 section 5.4.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogicalChannel {
+    /// The least number goes first.
+    pub priority: u32,
+    /// Bytes a second that it has before channels behind it have more than theirs (`prioritisedBitRate`); `None` is all.
+    pub prioritised_rate: Option<u64>,
+    /// For how long it saves what it did not use of that rate (`bucketSizeDuration`).
+    pub bucket: SimTime,
+}
+
+impl Default for LogicalChannel {
+    fn default() -> Self {
+        Self { priority: USUAL_PRIORITY, prioritised_rate: None, bucket: SimTime::from_millis(5) }
+    }
+}
+
+/// A data radio bearer that a user has beside its first.
+#[derive(Clone, Debug)]
+pub struct FurtherBearer {
+    /// The user who has it.
+    pub user: usize,
+    /// The flows whose packets it carries both ways; others are on the first.
+    pub flows: Vec<u32>,
+    /// RLC, PDCP and its channel.
+    pub bearer: BearerConfig,
+    /// How its packets wait on the downlink and the uplink, each with a limit of its own; `None` is as those of the first bearer would
+    /// without a discipline.
+    pub queues: [Option<QueueConfig>; 2],
 }
 
 impl StackConfig {
-    /// The bearer of a user.
+    /// The first bearer of a user.
     pub fn bearer(&self, user: usize) -> BearerConfig {
         let Self { rlc, reordering, discard, .. } = *self;
-        self.own.get(user).copied().flatten().unwrap_or(BearerConfig { rlc, reordering, discard })
+        self.own.get(user).copied().flatten().unwrap_or(BearerConfig {
+            rlc,
+            reordering,
+            discard,
+            channel: LogicalChannel::default(),
+        })
     }
 }
 

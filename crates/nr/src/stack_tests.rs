@@ -26,6 +26,7 @@ pub(crate) fn stack(mode: RlcMode) -> StackConfig {
         reordering: Some(ms(200)),
         discard: None,
         own: Vec::new(),
+        further: Vec::new(),
         outage: ms(200),
         uplink: UplinkConfig {
             grants: Grants::Requested,

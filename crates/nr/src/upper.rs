@@ -1,11 +1,12 @@
 //! What stands above the radio of both directions: bearers, grants of the uplink, and what interrupts them.
 
+use crate::bearers::Bearers;
 use crate::config::NrConfig;
 use crate::direction::Direction;
 use crate::discipline::Discipline;
 use crate::requests::Requests;
 use crate::stack::{DOWN, Stack, UP};
-use crate::stack_config::{Drx, Grants, StackConfig, Way};
+use crate::stack_config::{Drx, FurtherBearer, Grants, StackConfig, Way};
 use crate::user::User;
 use crossfade_cell::CellError;
 use crossfade_core::{RunSeed, SimTime};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// A user's protocols above MAC.
 struct Above {
-    stack: Stack,
+    stack: Bearers,
     requests: Requests,
     /// Buffer status reports under way, by the number of their block: the slot, and the bytes that waited.
     reports: BTreeMap<u64, (u64, u64)>,
@@ -50,8 +51,12 @@ impl Upper {
             Ok::<_, CellError>([down, up])
         };
         let queues = (0..count).map(queues).collect::<Result<Vec<_>, _>>()?;
+        let first = |number: u64, queues| {
+            let bearer = stack.bearer(number as usize);
+            Bearers::new(Stack::new(bearer, air, number as u16, queues), bearer.channel)
+        };
         let user = |(number, queues): (u64, [Option<Discipline>; 2])| Above {
-            stack: Stack::new(stack.bearer(number as usize), air, number as u16, queues),
+            stack: first(number, queues),
             requests: Requests::default(),
             reports: BTreeMap::new(),
             interrupted: None,
@@ -63,22 +68,28 @@ impl Upper {
             failures: 0,
             was_empty: true,
         };
-        Ok(Self { users: (0..count).zip(queues).map(user).collect(), uplink, config: stack })
+        let mut users: Vec<Above> = (0..count).zip(queues).map(user).collect();
+        for (place, FurtherBearer { user, flows, bearer, queues }) in stack.further.iter().enumerate() {
+            // Streams of queues are numbered behind those of the first bearers.
+            let number = count + place as u64;
+            let [down, up] = *queues;
+            let queues = [queue(number, down, Way::Down)?, queue(number, up, uplink.config.way)?];
+            let further = Stack::new(*bearer, air, *user as u16, queues);
+            users[*user].stack.add(further, bearer.channel, flows);
+        }
+        Ok(Self { users, uplink, config: stack })
     }
 
     /// Keeps events of the uplink and of bearers from here on, or no longer.
     pub(crate) fn trace(&mut self, keep: bool) {
         self.uplink.log.keep(keep);
-        self.users
-            .iter_mut()
-            .flat_map(|user| &mut user.stack.bearers)
-            .for_each(|bearer| bearer.log.keep(keep));
+        let both = self.users.iter_mut().flat_map(|user| user.stack.each());
+        both.flatten().for_each(|bearer| bearer.log.keep(keep));
     }
 
     /// Hands what bearers have kept to the logs of their directions.
     pub(crate) fn tell(&mut self, downlink: &mut EventLog) {
-        for user in &mut self.users {
-            let [down, up] = &mut user.stack.bearers;
+        for [down, up] in self.users.iter_mut().flat_map(|user| user.stack.each()) {
             downlink.take_over(|| down.log.pop());
             self.uplink.log.take_over(|| up.log.pop());
         }
@@ -101,7 +112,7 @@ impl Upper {
         let limit = if is_up { self.config.uplink.queue } else { downlink.queue };
         let user = &mut self.users[user];
         let is_first = is_up && user.stack.wanted(now, UP) == 0;
-        if !user.stack.bearers[if is_up { UP } else { DOWN }].push(now, parcel, limit) {
+        if !user.stack.of(&parcel, if is_up { UP } else { DOWN }).push(now, parcel, limit) {
             return Push::QueueDrop;
         }
         if is_up {
@@ -296,14 +307,14 @@ impl Upper {
         [(DOWN, down), (UP, up)].map(|(way, radios)| {
             let mut parcels = [Vec::new(), Vec::new()];
             let counted = self.users.iter().zip(radios).map(|(user, mut radio): (&Above, UserStatistics)| {
-                radio.add(&user.stack.report(now, way));
+                user.stack.reports(now, way).for_each(|report| radio.add(&report));
                 if way == UP {
                     radio.bearer.requests = user.requests.asked;
                 } else {
                     radio.bearer.failures = user.failures;
                 }
-                for (all, own) in parcels.iter_mut().zip(user.stack.parcels(way)) {
-                    all.extend(own);
+                for of_bearer in user.stack.parcels(way) {
+                    parcels.iter_mut().zip(of_bearer).for_each(|(all, own)| all.extend(own));
                 }
                 radio
             });

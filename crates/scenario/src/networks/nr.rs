@@ -6,11 +6,11 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::OnNetwork;
 use crate::tables::{
-    Channel, FlowSetup, Link, NrModel, Packets, Phy, Queue, Radio, Reverse, Scenario, five_qi,
+    Channel, FlowSetup, Link, NrModel, Packets, Phy, Queue, Radio, Reverse, Scenario, TrafficSetup, five_qi,
 };
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
-use crossfade_nr::{Grants, NrConfig};
+use crossfade_nr::{BearerConfig, FurtherBearer, Grants, LogicalChannel, NrConfig, StackConfig};
 
 /// NR downlink with one reverse link per user.
 #[derive(Clone, Debug)]
@@ -47,7 +47,11 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
         return Ok(());
     }
     for (name, flow) in &scenario.flows {
-        for (key, is_given) in [("queue", !flow.queue.is_absent()), ("five_qi", flow.five_qi.is_some())] {
+        for (key, is_given) in [
+            ("queue", !flow.queue.is_absent()),
+            ("five_qi", flow.five_qi.is_some()),
+            ("beside", flow.beside.is_some()),
+        ] {
             if is_given {
                 let problem = "needs an nr, whose users have queues and bearers of their own";
                 return Err(ScenarioError::key(format!("flows.{name}.{key}"), problem));
@@ -57,10 +61,37 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Fills in bearers and priorities of users whose flow has a quality class.
-fn resolve_classes(scenario: &Scenario, users: &Users, model: &mut NrModel) -> Result<(), ScenarioError> {
+/// Fills in bearers and priorities of users whose flow has a class, and bearers of flows beside others with their queues on the downlink.
+fn resolve_classes(
+    scenario: &Scenario,
+    users: &Users,
+    model: &mut NrModel,
+    queues: &[Option<QueueConfig>],
+) -> Result<(), ScenarioError> {
     let mut number = 0;
-    for ((name, flow), setup) in scenario.flows.iter().zip(&users.flows) {
+    // Of the network; flows of arrivals come behind all others, and those from outside have count 0.
+    let mut first = 0;
+    for (((name, flow), setup), queue) in scenario.flows.iter().zip(&users.flows).zip(queues) {
+        let is_numbered = !matches!(setup.traffic, TrafficSetup::Arrivals { .. });
+        let flows = first..first + if is_numbered { setup.count } else { 0 };
+        first = flows.end;
+        if setup.beside.is_some() {
+            let key = format!("flows.{name}.five_qi");
+            let class = flow.five_qi.map(|class| five_qi(&key, class)).transpose()?;
+            let stack = model.config.stack.as_mut().expect("there is an uplink");
+            let StackConfig { rlc, reordering, discard, .. } = *stack;
+            let usual = BearerConfig { rlc, reordering, discard, channel: LogicalChannel::default() };
+            let bearer = class.map_or(usual, |(_, bearer)| bearer);
+            for (place, [_, port]) in setup.ends.iter().enumerate() {
+                stack.further.push(FurtherBearer {
+                    user: *port as usize - 1,
+                    flows: flows.clone().skip(place).step_by(setup.ends.len()).collect(),
+                    bearer,
+                    queues: [*queue, stack.uplink.discipline],
+                });
+            }
+            continue;
+        }
         let of_flow = number..number + setup.ends.len();
         number = of_flow.end;
         let Some(class) = flow.five_qi else { continue };
@@ -112,30 +143,34 @@ fn resolve_queue_up(
     Ok(())
 }
 
-/// Fills in the downlink queues of users: that of `link`, replaced by a flow's own.
+/// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place. The queue of each flow.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,
     model: &mut NrModel,
     slot: SimTime,
-) -> Result<(), ScenarioError> {
-    // Disciplines with a delay target need the rate to convert it to bytes.
+) -> Result<Vec<Option<QueueConfig>>, ScenarioError> {
+    // What a time is worth in bytes, where a discipline has one.
     let (rate_bps, packets) = (model.config.peak_bps(), users.packets());
     let resolve = |table: &str, queue: &mut Queue| resolve_queue(table, queue, rate_bps, packets, slot);
     let common = resolve("link.queue", &mut scenario.link.queue)?;
     model.config.queue = common.limit();
     let common = Some(common).filter(|queue| !matches!(queue, QueueConfig::DropTail(_)));
     let mut of_users = model.config.users.iter_mut();
+    let mut of_flows = Vec::new();
     for ((name, flow), setup) in scenario.flows.iter_mut().zip(&users.flows) {
         let own = if flow.queue.is_absent() {
             common
         } else {
             Some(resolve(&format!("flows.{name}.queue"), &mut flow.queue)?)
         };
-        of_users.by_ref().take(setup.ends.len()).for_each(|user| user.queue = own);
+        of_flows.push(own);
+        if setup.beside.is_none() {
+            of_users.by_ref().take(setup.ends.len()).for_each(|user| user.queue = own);
+        }
     }
     of_users.for_each(|user| user.queue = common);
-    Ok(())
+    Ok(of_flows)
 }
 
 /// Longest wait for a slot with data, plus that slot.
@@ -190,10 +225,10 @@ pub(super) fn resolve(
     let mut alone = Radio::default();
     let mut radios = users.radios(&mut scenario.flows, "nr.radio", &mut alone);
     let mut model = scenario.nr.resolve(numerology, &mut radios, users.limit, files)?;
-    resolve_queues(scenario, &users, &mut model, slot)?;
+    let queues = resolve_queues(scenario, &users, &mut model, slot)?;
     resolve_queue_up(scenario, &users, &mut model.config, slot)?;
-    resolve_classes(scenario, &users, &mut model)?;
-    // The flows now hold the values of the common radio.
+    resolve_classes(scenario, &users, &mut model, &queues)?;
+    // What the flows say stands with them.
     scenario.nr.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let frames = users.frames;
     let ahead = Forward {

@@ -4,7 +4,9 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::flows::{USUAL_HEADERS, resolve_flows, resolve_packet_size};
 use crate::quantity::{Limit, Room};
-use crate::tables::{Discipline, Flow, FlowSetup, Packets, Queue, Radio, Scenario, USUAL_LIMIT, json};
+use crate::tables::{
+    Discipline, Flow, FlowSetup, Packets, Queue, Radio, Scenario, Traffic, USUAL_LIMIT, json,
+};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use std::collections::BTreeMap;
@@ -20,7 +22,35 @@ pub(super) fn refuse_times(table: &str, queue: &Queue) -> Result<(), ScenarioErr
     }
 }
 
-/// Users of a cell, one per sender of its flows.
+/// Finds the flows whose users others share.
+fn find_others(scenario: &Scenario, flows: &mut [FlowSetup]) -> Result<(), ScenarioError> {
+    for (place, (name, flow)) in scenario.flows.iter().enumerate() {
+        let Some(other) = &flow.beside else { continue };
+        let key = format!("flows.{name}.beside");
+        let has_users = |flow: &Flow| {
+            let foreign = [Some(Traffic::Arrivals), Some(Traffic::Outside)];
+            flow.beside.is_none() && !foreign.contains(&flow.traffic)
+        };
+        let found = scenario.flows.iter().position(|(name, flow)| name == other && has_users(flow));
+        let Some(found) = found else {
+            let all = scenario.flows.iter().filter(|(_, flow)| has_users(flow));
+            let all: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
+            let problem = format!("must be a flow that has users of its own, of {}", all.join(", "));
+            return Err(ScenarioError::value(key, &json(other), problem));
+        };
+        if scenario.nr.uplink.is_absent() {
+            return Err(ScenarioError::missing("nr.uplink", &format!("a table, with {key}")));
+        }
+        if !flow.radio.is_absent() {
+            let reason = format!("the radio is that of the users of {other}");
+            return Err(ScenarioError::contradiction(&format!("flows.{name}.radio"), &key, reason));
+        }
+        flows[place].beside = Some(found);
+    }
+    Ok(())
+}
+
+/// The users of a cell, which are those of its flows.
 pub(super) struct Users {
     pub(super) flows: Vec<FlowSetup>,
     /// Limit of the queue of each user.
@@ -49,9 +79,18 @@ impl Users {
             resolve_flows(scenario, usual, slot, false, None, files)?
         };
         let mut users = 0;
-        for flow in &mut flows {
+        if !has_no_transport {
+            find_others(scenario, &mut flows)?;
+        }
+        for flow in flows.iter_mut().filter(|flow| flow.beside.is_none()) {
             flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();
             users += flow.count.max(1);
+        }
+        for place in 0..flows.len() {
+            if let Some(other) = flows[place].beside {
+                let shared = flows[other].ends.clone();
+                flows[place].ends = shared;
+            }
         }
         refuse_times("link.queue", &scenario.link.queue)?;
         let queue = &mut scenario.link.queue;
@@ -75,7 +114,7 @@ impl Users {
         key: &str,
         alone: &'a mut Radio,
     ) -> Vec<(String, &'a mut Radio, usize)> {
-        let named = tables.iter_mut().zip(&self.flows);
+        let named = tables.iter_mut().zip(&self.flows).filter(|(_, setup)| setup.beside.is_none());
         let mut radios: Vec<_> = named
             .map(|((name, flow), setup)| (format!("flows.{name}.radio"), &mut flow.radio, setup.ends.len()))
             .collect();

@@ -144,6 +144,12 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub five_qi: Option<u32>,
 
+    /// Flow whose users this flow shares in an NR cell with an uplink, on a bearer of its own with its queue and five_qi. Each sender
+    /// takes one of those users in turn.
+    #[schemars(extend("x-default" = "none: users of its own"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
+
     /// Stations of a Wi-Fi network that the flow goes to or comes from: a name in wlan.stations. Senders take its
     /// stations in turn.
     #[schemars(extend("x-default" = "the only one of wlan.stations; without that table a station for each sender"))]
@@ -171,20 +177,20 @@ tag! {
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
         /// TCP without end, with everything ready, or offered at a rate.
-        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
         Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio, queue, five_qi, station, direction, category],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
         /// Packets of UDP at the times and of the sizes of a record, whatever becomes of them (record, record_period).
-        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Recorded [count, start, stagger, start_within, record, record_period, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, queue, five_qi, station, direction, category],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio, queue, five_qi, beside, station, direction, category],
         /// Traffic of a real program in `crossfade live`, which shares the links with the simulated flows beside it.
         /// Other methods leave it out.
         Outside [from, to, radio, queue, five_qi, station, direction, category],
@@ -267,7 +273,9 @@ pub struct FlowSetup {
     /// Sending and receiving node of a mesh, or ports of a cell or Wi-Fi network; several pairs are taken in turn.
     /// Empty for a path of links.
     pub ends: Vec<[u32; 2]>,
-    /// Traffic of the flow.
+    /// Place of the flow whose users it shares.
+    pub beside: Option<usize>,
+    /// What it sends.
     pub traffic: TrafficSetup,
     /// Custom congestion control of its connections; `None` for a built-in one.
     pub custom_control: Option<CustomControl>,
@@ -299,6 +307,7 @@ impl FlowSetup {
             opening: Opening::default(),
             packet_size,
             ends,
+            beside: None,
             traffic,
             custom_control: None,
         }
@@ -506,6 +515,7 @@ impl Flow {
             opening: Opening::default(),
             packet_size,
             ends,
+            beside: None,
             traffic,
             custom_control: None,
         })

@@ -430,6 +430,7 @@ impl Nr {
             reordering: Some(stepped("nr.reordering", reordering, REORDERING, slot)?),
             discard,
             own: Vec::new(),
+            further: Vec::new(),
             outage: positive_time("nr.outage", outage, slot)?,
             uplink,
             handover: self.handover.resolve(rlc.mode == RlcMode::Acknowledged, slot)?,

@@ -3,8 +3,8 @@
 use super::base::json;
 use crate::error::ScenarioError;
 use crossfade_core::SimTime;
-use crossfade_nr::BearerConfig;
 use crossfade_nr::rlc::{RlcConfig, RlcMode};
+use crossfade_nr::{BearerConfig, LogicalChannel};
 
 /// Resource type of a class. No rate is guaranteed here; delay-critical classes have no time for retransmissions of
 /// RLC.
@@ -118,6 +118,7 @@ impl Class {
             rlc,
             reordering: Some(within(if is_bulk { 220 } else { 80 })),
             discard: (!is_patient).then(|| SimTime::from_millis(budget_ms)),
+            channel: LogicalChannel { priority: self.priority, ..LogicalChannel::default() },
         }
     }
 }
@@ -175,7 +176,7 @@ mod tests {
     fn classes_are_in_order_and_wait_no_longer_than_their_budget() {
         assert!(CLASSES.windows(2).all(|pair| pair[0].number < pair[1].number));
         for class in CLASSES {
-            let BearerConfig { rlc, reordering, discard } = class.bearer();
+            let BearerConfig { rlc, reordering, discard, .. } = class.bearer();
             let budget = SimTime::from_millis(class.budget_ms);
             let is_late_wanted = [7, 9, 10].contains(&class.number);
             assert_eq!(discard, (!is_late_wanted).then_some(budget), "{class:?}");

@@ -1,0 +1,199 @@
+//! The data radio bearers of a user, and how they share its blocks: logical channel prioritisation (3GPP TS 38.321 section 5.4.3.1).
+
+use crate::stack::{Bearer, Payload, Stack};
+use crate::stack_config::LogicalChannel;
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Parcel, UserStatistics};
+
+/// What a channel may still have before channels behind it, one way, in 1e-9 bytes; less than nothing if its last SDU took more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    credit: i128,
+    filled: SimTime,
+}
+
+impl Bucket {
+    /// Fills up to `now`.
+    fn fill(&mut self, now: SimTime, channel: &LogicalChannel) {
+        let Some(rate) = channel.prioritised_rate.map(i128::from) else {
+            self.credit = i128::MAX;
+            return;
+        };
+        let since = i128::from((now - self.filled).as_nanos());
+        self.credit = (self.credit + rate * since).min(rate * i128::from(channel.bucket.as_nanos()));
+        self.filled = now;
+    }
+
+    /// Whether it has anything.
+    fn is_open(self) -> bool {
+        self.credit > 0
+    }
+
+    /// Takes bytes out, of which an endless one has as many as before.
+    fn take(&mut self, bytes: u64) {
+        if self.credit != i128::MAX {
+            self.credit -= i128::from(bytes) * 1_000_000_000;
+        }
+    }
+}
+
+/// Several data radio bearers of a user, of which the first carries all flows that no other does.
+pub(crate) struct Bearers {
+    stacks: Vec<Stack>,
+    channels: Vec<LogicalChannel>,
+    /// The flows of bearers behind the first.
+    flows: Vec<(u32, usize)>,
+    /// Places of the bearers, in order of their priorities.
+    order: Vec<usize>,
+    /// By direction and place.
+    buckets: [Vec<Bucket>; 2],
+    /// Blocks so far: among equals another one begins each time.
+    turn: usize,
+}
+
+impl Bearers {
+    /// A user with one bearer.
+    pub(crate) fn new(stack: Stack, channel: LogicalChannel) -> Self {
+        Self {
+            stacks: vec![stack],
+            channels: vec![channel],
+            flows: Vec::new(),
+            order: vec![0],
+            buckets: [vec![Bucket::default()], vec![Bucket::default()]],
+            turn: 0,
+        }
+    }
+
+    /// Gives it a further one.
+    pub(crate) fn add(&mut self, stack: Stack, channel: LogicalChannel, flows: &[u32]) {
+        let place = self.stacks.len();
+        self.stacks.push(stack);
+        self.channels.push(channel);
+        self.flows.extend(flows.iter().map(|flow| (*flow, place)));
+        self.order.push(place);
+        self.order.sort_by_key(|place| (self.channels[*place].priority, *place));
+        self.buckets.iter_mut().for_each(|buckets| buckets.push(Bucket::default()));
+    }
+
+    /// The bearer of a packet one way.
+    pub(crate) fn of(&mut self, parcel: &Parcel, way: usize) -> &mut Bearer {
+        let flow = parcel.flow();
+        let place = self.flows.iter().find(|(of, _)| *of == flow).map_or(0, |(_, place)| *place);
+        &mut self.stacks[place].bearers[way]
+    }
+
+    /// All of them, both ways.
+    pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut [Bearer; 2]> {
+        self.stacks.iter_mut().map(|stack| &mut stack.bearers)
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.stacks.iter().any(Stack::is_busy)
+    }
+
+    /// Bytes that wait at an end, reports of the other direction among them.
+    pub(crate) fn wanted(&self, now: SimTime, way: usize) -> u64 {
+        self.stacks.iter().map(|stack| stack.wanted(now, way)).sum()
+    }
+
+    /// Whether a block of so many bytes has something to carry, which is kept under its number.
+    pub(crate) fn fill(&mut self, now: SimTime, way: usize, number: u64, bytes: u32) -> bool {
+        if let [only] = &mut self.stacks[..] {
+            return only.fill(now, way, number, bytes);
+        }
+        self.turn += 1;
+        for (bucket, channel) in self.buckets[way].iter_mut().zip(&self.channels) {
+            bucket.fill(now, channel);
+        }
+        let mut payloads: Vec<Payload> =
+            self.stacks.iter_mut().map(|stack| stack.begin_block(now, way)).collect();
+        let mut room = bytes;
+        // What each is assured of, and then all that it has.
+        for is_assured in [true, false] {
+            let mut from = 0;
+            while from < self.order.len() {
+                let priority = |at: usize| self.channels[self.order[at]].priority;
+                let equals = (from..self.order.len()).take_while(|at| priority(*at) == priority(from));
+                let to = from + equals.count();
+                self.share(now, way, from..to, is_assured, &mut room, &mut payloads);
+                from = to;
+            }
+        }
+        let mut is_used = false;
+        for (stack, payload) in self.stacks.iter_mut().zip(payloads) {
+            is_used |= stack.end_block(way, number, payload);
+        }
+        is_used
+    }
+
+    /// Serves bearers of the same priority equally, SDU by SDU; where that is assured, as long as their buckets are open.
+    fn share(
+        &mut self,
+        now: SimTime,
+        way: usize,
+        range: std::ops::Range<usize>,
+        is_assured: bool,
+        room: &mut u32,
+        payloads: &mut [Payload],
+    ) {
+        let first = range.start + self.turn % range.len();
+        let turns = (first..range.end).chain(range.start..first);
+        let mut open: Vec<(u64, usize)> = turns.map(|at| (0, self.order[at])).collect();
+        loop {
+            let buckets = &mut self.buckets[way];
+            open.retain(|(_, place)| !is_assured || buckets[*place].is_open());
+            let least = open.iter().enumerate().min_by_key(|(_, (had, _))| *had);
+            let Some(at) = least.map(|(at, _)| at).filter(|_| *room > 3) else { break };
+            let (had, place) = &mut open[at];
+            let served = self.stacks[*place].serve(now, way, room, 1, &mut payloads[*place]);
+            *had += served;
+            if is_assured {
+                buckets[*place].take(served);
+            }
+            if served == 0 {
+                open.remove(at);
+            }
+        }
+    }
+
+    /// A block has arrived.
+    pub(crate) fn receive(
+        &mut self,
+        now: SimTime,
+        way: usize,
+        number: u64,
+        mut leave: impl FnMut(usize, Departure),
+    ) {
+        self.stacks.iter_mut().for_each(|stack| stack.receive(now, way, number, &mut leave));
+    }
+
+    /// A block was given up.
+    pub(crate) fn give_up(&mut self, way: usize, number: u64) {
+        self.stacks.iter_mut().for_each(|stack| stack.give_up(way, number));
+    }
+
+    /// Timers act that have expired by `now`.
+    pub(crate) fn expire(&mut self, now: SimTime, mut leave: impl FnMut(usize, Departure)) {
+        self.stacks.iter_mut().for_each(|stack| stack.expire(now, &mut leave));
+    }
+
+    /// Whether a transmitter has retransmitted as often as it may.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.stacks.iter().any(Stack::has_failed)
+    }
+
+    /// All begin anew in another cell, or after a failure.
+    pub(crate) fn begin_anew(&mut self, is_lossless: bool) {
+        self.stacks.iter_mut().for_each(|stack| stack.begin_anew(is_lossless));
+    }
+
+    /// The packets of a direction of which nothing was sent, and the others that have not come out, bearer by bearer.
+    pub(crate) fn parcels(&self, way: usize) -> impl Iterator<Item = [Vec<Parcel>; 2]> + '_ {
+        self.stacks.iter().map(move |stack| stack.parcels(way))
+    }
+
+    /// What was counted of a direction by `now`, bearer by bearer.
+    pub(crate) fn reports(&self, now: SimTime, way: usize) -> impl Iterator<Item = UserStatistics> + '_ {
+        self.stacks.iter().map(move |stack| stack.report(now, way))
+    }
+}
