@@ -127,9 +127,9 @@ fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
 }
 
 /// CUBIC with C = 0.4 and `beta_cubic` = 0.7 under a periodic loss after every 1/p packets: the window of RFC 9438
-/// figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75 with rtt in seconds, or Reno's sqrt(3 / (2 p)) where that is larger, in
-/// the Reno-friendly region (section 4.3); over `rtt`, and never above `w_max / rtt`. There are no timeouts and no fast
-/// convergence in it; `b` and `t0` play no part.
+/// figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75 with rtt in seconds, or Reno's sqrt(3 / (2 p)) where that is larger,
+/// in the Reno-friendly region (section 4.3); over `rtt`, and never above `w_max / rtt`. There are no timeouts and no
+/// fast convergence in it; `b` and `t0` play no part.
 ///
 /// # Errors
 /// See [`formula`].

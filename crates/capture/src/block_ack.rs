@@ -1,9 +1,11 @@
-//! Fields of block acknowledgements and requests (IEEE 802.11ax-2021 clause 9.3.1): a file of its own, since frames of one station and of several have them alike.
+//! Fields of block acknowledgements and requests (IEEE 802.11ax-2021 clause 9.3.1): a file of its own, since frames of
+//! one station and of several have them alike.
 
 /// The variant of block acknowledgements and requests, in bits 1 to 4 of their control field (table 9-30).
 const COMPRESSED: u16 = 2 << 1;
 
-/// The fragment number of a block acknowledgement, which tells how long its bitmap is (table 9-31 of IEEE 802.11ax-2021, and 802.11be).
+/// The fragment number of a block acknowledgement, which tells how long its bitmap is (table 9-31 of IEEE
+/// 802.11ax-2021, and 802.11be).
 pub(crate) const fn bitmap_length(bits: usize) -> u16 {
     match bits {
         0..=64 => 0,

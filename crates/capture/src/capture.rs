@@ -16,7 +16,8 @@ pub const WHOLE_PACKETS: u32 = 262_144;
 pub struct CaptureConfig {
     /// Which Internet Protocol carries the connections.
     pub ip: IpVersion,
-    /// How many bytes of each packet are kept, 1 and more: [`HEADERS_ONLY`](crate::HEADERS_ONLY) are enough for all headers.
+    /// How many bytes of each packet are kept, 1 and more: [`HEADERS_ONLY`](crate::HEADERS_ONLY) are enough for all
+    /// headers.
     pub snaplen: u32,
 }
 
@@ -52,13 +53,14 @@ impl CaptureConfig {
 /// - After the acknowledgement of the last byte the connection ends, at the same instant again.
 /// - Initial sequence numbers are zero, the payload is zeros. Flow i comes from port 50000 + i (7000 flows a
 ///   host), goes to the discard port, and never meets a router: its time to live is 64.
-/// - An acknowledgement shows the receiver's window that it carries ([`Ack::window`]), rounded up to the scale of the handshake, and
-///   until one carries any the largest.
+/// - An acknowledgement shows the receiver's window that it carries ([`Ack::window`]), rounded up to the scale of the
+///   handshake, and until one carries any the largest.
 /// - A congestion mark is set by a router, so at the sender's interface no packet bears one.
 ///
-/// A flow of QUIC's recovery ([`connect_quic`](Self::connect_quic)) is a flow of UDP datagrams, as long as the link counted
-/// them, without a handshake. They hold a short header, a STREAM or an ACK frame as RFC 9000 lays them out, in the clear: there
-/// are no keys. The connection id is the number of the flow. They go to the discard port too, lest tools take them for protected.
+/// A flow of QUIC's recovery ([`connect_quic`](Self::connect_quic)) is a flow of UDP datagrams, as long as the link
+/// counted them, without a handshake. They hold a short header, a STREAM or an ACK frame as RFC 9000 lays them out, in
+/// the clear: there are no keys. The connection id is the number of the flow. They go to the discard port too, lest
+/// tools take them for protected.
 ///
 /// A datagram without feedback ([`on_datagram_sent`](Self::on_datagram_sent)) is one of UDP whose payload is zeros.
 #[derive(Clone, Debug)]
@@ -91,7 +93,8 @@ impl Capture {
         self.flows.connect_quic(flow, mss, ecn);
     }
 
-    /// The sender of `flow` handed a packet of `bytes` to its interface at `now`. Returns whether it is a flow of QUIC's.
+    /// The sender of `flow` handed a packet of `bytes` to its interface at `now`. Returns whether it is a flow of
+    /// QUIC's.
     pub fn on_packet_sent(&mut self, now: SimTime, flow: u32, bytes: u32, packet: &Segment) -> bool {
         let packet = self.flows.quic_packet(flow, bytes, packet);
         packet.is_some_and(|packet| {
@@ -100,8 +103,8 @@ impl Capture {
         })
     }
 
-    /// `ack`, in a packet of `bytes`, came to the interface of the sender of `flow` at `now`. Returns whether it is a flow of
-    /// QUIC's.
+    /// `ack`, in a packet of `bytes`, came to the interface of the sender of `flow` at `now`. Returns whether it is a
+    /// flow of QUIC's.
     pub fn on_packet_received(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) -> bool {
         let packet = self.flows.quic_ack(flow, bytes, ack);
         packet.is_some_and(|packet| {
@@ -120,8 +123,8 @@ impl Capture {
         self.flows.tcp(flow).ack(&mut self.pcap, now, ack);
     }
 
-    /// The sender of `flow`, which is UDP without feedback, handed a datagram of `bytes` to its interface at `now`. What is shorter
-    /// than its headers is shown as these.
+    /// The sender of `flow`, which is UDP without feedback, handed a datagram of `bytes` to its interface at `now`.
+    /// What is shorter than its headers is shown as these.
     pub fn on_datagram_sent(&mut self, now: SimTime, flow: u32, bytes: u32) {
         self.pcap.push_packet(now, &self.flows.datagram(flow, bytes));
     }

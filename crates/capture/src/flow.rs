@@ -85,8 +85,8 @@ impl Connection {
 
     /// A receiver's window of so many segments, of which `w_max` count, as a header shows it with this shift.
     ///
-    /// Rounded up, as Linux does (`__tcp_select_window`): the sender may use all of it. What rounding adds is less than a
-    /// segment up to a `w_max` of 32768, so it never makes room for one more.
+    /// Rounded up, as Linux does (`__tcp_select_window`): the sender may use all of it. What rounding adds is less than
+    /// a segment up to a `w_max` of 32768, so it never makes room for one more.
     fn scaled_window(&self, segments: u32, shift: u8) -> u16 {
         let bytes = u64::from(segments.min(self.w_max)) * u64::from(self.mss);
         u16::try_from(bytes.div_ceil(1 << shift)).expect("no more than the largest window")
@@ -203,8 +203,9 @@ impl Flow {
             return;
         }
         self.stage = Stage::Established;
-        // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone. RFC 9768 section 3.1.1:
-        // AE, CWR and ECE ask for counts; the answer, and the acknowledgement of it (section 3.2.2.1), say 2 to what was not ECT.
+        // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone. RFC 9768
+        // section 3.1.1: AE, CWR and ECE ask for counts; the answer, and the acknowledgement of it (section 3.2.2.1),
+        // say 2 to what was not ECT.
         let [ask, answer, confirm] = match self.connection.ecn {
             Ecn::Off => [0, 0, 0],
             Ecn::Echo => [3, 1, 0],
@@ -364,9 +365,9 @@ impl Flow {
     }
 }
 
-/// AE, CWR and ECE read as a number (RFC 9768 section 3.1; etherparse has AE's old name).
-/// Options of a SYN in the order of Linux (`tcp_options_write` of `net/ipv4/tcp_output.c`): maximum segment size, SACK permitted,
-/// timestamps, no operation, window scale.
+/// AE, CWR and ECE read as a number (RFC 9768 section 3.1; etherparse has AE's old name). Options of a SYN in the order
+/// of Linux (`tcp_options_write` of `net/ipv4/tcp_output.c`): maximum segment size, SACK permitted, timestamps, no
+/// operation, window scale.
 fn as_linux(mut options: Vec<TcpOptionElement>) -> Vec<TcpOptionElement> {
     let place = |option: &TcpOptionElement| match option {
         MaximumSegmentSize(_) => 0,
@@ -386,8 +387,8 @@ fn with_flags(tcp: TcpHeader, ace: u8) -> TcpHeader {
     TcpHeader { ns: ace & 4 != 0, cwr: ace & 2 != 0, ece: ace & 1 != 0, ..tcp }
 }
 
-/// The option of AccECN with its two counters: of ECT(1) and CE under kind 174, of ECT(0) and CE under 172 (RFC 9768 section
-/// 3.2.3).
+/// The option of AccECN with its two counters: of ECT(1) and CE under kind 174, of ECT(0) and CE under 172 (RFC 9768
+/// section 3.2.3).
 fn accurate_option(counters: ByteCounters) -> Vec<u8> {
     let mut option = vec![if counters.is_ect_1 { 174 } else { 172 }, AccEcn::OPTION_BYTES as u8];
     for counter in [counters.ect, counters.ce] {

@@ -92,8 +92,8 @@ impl Radiotap {
         self.field(21, 2, &[low, high, u8::from(is_short) << 2, width, user, 0, 0, 0, 1, 0, 0, 0])
     }
 
-    /// HE of one user, or of one of several with so many tones of an RU: direction, MCS, codes, guard interval, training fields, and a
-    /// width of up to 160 MHz; LDPC alone.
+    /// HE of one user, or of one of several with so many tones of an RU: direction, MCS, codes, guard interval,
+    /// training fields, and a width of up to 160 MHz; LDPC alone.
     pub(crate) fn he(
         self,
         is_up: bool,

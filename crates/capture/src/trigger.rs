@@ -1,4 +1,5 @@
-//! Bodies of control frames for several stations: triggers, and block acknowledgements (IEEE 802.11ax-2021 clauses 9.3.1.8.7 and 9.3.1.22).
+//! Bodies of control frames for several stations: triggers, and block acknowledgements (IEEE 802.11ax-2021 clauses
+//! 9.3.1.8.7 and 9.3.1.22).
 
 use crate::block_ack::{bitmap, bitmap_length, block};
 use crossfade_core::SimTime;
@@ -7,8 +8,8 @@ use crossfade_link::{PpduBlock, PpduRate, PpduTrigger, PpduTriggered};
 /// The variant of a block acknowledgement of several stations, in bits 1 to 4 of its control field (table 9-30).
 const OF_SEVERAL: u16 = 11 << 1;
 
-/// The control field, and of each station its association identifier, which is its node, with the traffic identifier, the starting
-/// sequence control and a bitmap.
+/// The control field, and of each station its association identifier, which is its node, with the traffic identifier,
+/// the starting sequence control and a bitmap.
 pub(crate) fn of_several(of: &[(u16, PpduBlock)]) -> Vec<u8> {
     let mut body = OF_SEVERAL.to_le_bytes().to_vec();
     for (node, PpduBlock { tid, start, has }) in of {
@@ -19,8 +20,8 @@ pub(crate) fn of_several(of: &[(u16, PpduBlock)]) -> Vec<u8> {
     body
 }
 
-/// The common field of 8 bytes, and of each station one of 5 and what the kind of trigger adds. `rate` is that of the trigger, but that
-/// its width is that of the PPDU asked for, which lasts so long.
+/// The common field of 8 bytes, and of each station one of 5 and what the kind of trigger adds. `rate` is that of the
+/// trigger, but that its width is that of the PPDU asked for, which lasts so long.
 pub(crate) fn trigger(
     rate: &PpduRate,
     kind: PpduTrigger,

@@ -42,11 +42,11 @@ const EXPERIMENT: u16 = 0x88b5;
 
 /// Encodes what is sent in the air of a Wi-Fi network into one pcap file with nanosecond times.
 ///
-/// The access point has the address `02:00:00:00:00:00`, station n `02:00:00:00:XX:XX` with n + 1, and the hosts behind the
-/// access point `02:00:00:01:00:00`. A record is an MPDU: all of an aggregate bear the time at which its PPDU begins, and one
-/// reference number. Frames are those that were sent, whether the receiver read them or not; two that collide are marked as
-/// having a bad checksum. Packets have the headers that [`Capture`](crate::Capture) gives them, but that connections are there
-/// without a handshake, and that a packet which a queue has marked shows it.
+/// The access point has the address `02:00:00:00:00:00`, station n `02:00:00:00:XX:XX` with n + 1, and the hosts behind
+/// the access point `02:00:00:01:00:00`. A record is an MPDU: all of an aggregate bear the time at which its PPDU
+/// begins, and one reference number. Frames are those that were sent, whether the receiver read them or not; two that
+/// collide are marked as having a bad checksum. Packets have the headers that [`Capture`](crate::Capture) gives them,
+/// but that connections are there without a handshake, and that a packet which a queue has marked shows it.
 #[derive(Clone, Debug)]
 pub struct WlanCapture {
     flows: Flows,
@@ -54,8 +54,8 @@ pub struct WlanCapture {
     waiting: HashMap<u32, Packet>,
     /// The packets of MPDUs that were sent, by sender, receiver, traffic identifier and sequence number on the air.
     sent: HashMap<(u16, u16, u8, u16), Packet>,
-    /// The first sequence number of which none from it on was sent, by sender, receiver and traffic identifier, and those before it that
-    /// were not: of multi-link devices a PPDU with later numbers may end first on another link.
+    /// The first sequence number of which none from it on was sent, by sender, receiver and traffic identifier, and
+    /// those before it that were not: of multi-link devices a PPDU with later numbers may end first on another link.
     next: HashMap<(u16, u16, u8), (u64, BTreeSet<u64>)>,
     /// The number of the last aggregate.
     reference: u32,
@@ -63,7 +63,8 @@ pub struct WlanCapture {
 }
 
 impl WlanCapture {
-    /// A file without frames. `connection` holds for every flow of TCP that [`connect`](Self::connect) does not describe.
+    /// A file without frames. `connection` holds for every flow of TCP that [`connect`](Self::connect) does not
+    /// describe.
     ///
     /// # Errors
     /// A snapshot length, an MSS or a window out of range.
@@ -117,7 +118,8 @@ impl WlanCapture {
         self.waiting.insert(parcel.id(), Packet { headers: bytes, zeros });
     }
 
-    /// A PPDU was in the air. One that sends a packet for the first time has to come before another packet has the name of that.
+    /// A PPDU was in the air. One that sends a packet for the first time has to come before another packet has the name
+    /// of that.
     pub fn on_ppdu(&mut self, ppdu: &Ppdu) {
         match &ppdu.content {
             PpduContent::Rts => self.control(ppdu, RTS, true, &[]),
@@ -469,8 +471,8 @@ mod tests {
         assert!(records.iter().all(|(_, frame)| frame[32..36] == [8, 0, 0x45, 0]));
     }
 
-    /// Of multi-link devices the later numbers may be heard first, on the other link: none of them is a retransmission, and each MPDU has
-    /// its packet.
+    /// Of multi-link devices the later numbers may be heard first, on the other link: none of them is a retransmission,
+    /// and each MPDU has its packet.
     #[test]
     fn numbers_of_two_links_come_in_any_order() {
         let mut capture = capture(WHOLE_PACKETS, IpVersion::V4);

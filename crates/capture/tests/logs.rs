@@ -266,7 +266,8 @@ fn what_no_tool_writes_is_none() {
     }
 }
 
-/// By hand: of two packets of one ms and one size the first leaves first; one that never leaves was dropped, if a later one left.
+/// By hand: of two packets of one ms and one size the first leaves first; one that never leaves was dropped, if a later
+/// one left.
 #[test]
 fn a_log_of_mm_link_has_both_ends_and_the_delay_around_it() {
     let log = packets(
@@ -282,7 +283,8 @@ fn a_log_of_mm_link_has_both_ends_and_the_delay_around_it() {
     assert_eq!(log.starts_s, 5.041);
 }
 
-/// Delays are rounded to a thousandth of a ms, and so are times: packets are told all the same. The flow with most bytes counts.
+/// Delays are rounded to a thousandth of a ms, and so are times: packets are told all the same. The flow with most
+/// bytes counts.
 #[test]
 fn a_merged_log_of_pantheon_is_told_by_delays() {
     let log = packets(

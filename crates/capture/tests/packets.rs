@@ -255,8 +255,8 @@ fn explicit_congestion_notification_is_shown() {
     }
 }
 
-/// RFC 9768 sections 3.1.1, 3.2.2.1 and 3.2.3: the handshake asks with 7, answers and confirms with 2 (no packet of it was ECT); then
-/// ACE counts from 5, and the option of ECT(1) and CE from 1 and 0.
+/// RFC 9768 sections 3.1.1, 3.2.2.1 and 3.2.3: the handshake asks with 7, answers and confirms with 2 (no packet of it
+/// was ECT); then ACE counts from 5, and the option of ECT(1) and CE from 1 and 0.
 #[test]
 fn marks_are_counted_in_three_bits_and_in_bytes() {
     let config = CaptureConfig::default();

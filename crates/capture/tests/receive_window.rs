@@ -1,5 +1,5 @@
-//! The windows of captured acknowledgements are those that they carry, where the receiver has Linux's; elsewhere `w_max` all the
-//! time.
+//! The windows of captured acknowledgements are those that they carry, where the receiver has Linux's; elsewhere
+//! `w_max` all the time.
 
 use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::Capture;
@@ -45,8 +45,8 @@ fn allowed(run: &Run, log: &Log) -> Vec<u64> {
         .collect()
 }
 
-/// The headers show the windows of the log, rounded up to the scale of the handshake, and the sender keeps to them. Returns them in
-/// bytes.
+/// The headers show the windows of the log, rounded up to the scale of the handshake, and the sender keeps to them.
+/// Returns them in bytes.
 fn shows_windows_of(run: &Run) -> Vec<u64> {
     let log = run.log();
     let packets = packets(&capture(V4, &[(run.connection, log.clone())]));
@@ -104,8 +104,8 @@ fn a_receiver_without_such_a_window_shows_the_largest() {
     }
 }
 
-/// What tshark says of the window, of what is in flight, and of segments that fill the window: such as end where the sender may send
-/// no further.
+/// What tshark says of the window, of what is in flight, and of segments that fill the window: such as end where the
+/// sender may send no further.
 #[test]
 fn tshark_sees_the_window_and_who_fills_it() {
     if !has_tshark() {

@@ -338,8 +338,8 @@ fn options_and_flags_are_read_as_they_were_meant() {
     std::fs::remove_file(path).unwrap();
 }
 
-/// What tshark reads in the ACE fields and in the options are the marks of the queue, mark by mark: a receiver of flavour `rfc` under
-/// random marks.
+/// What tshark reads in the ACE fields and in the options are the marks of the queue, mark by mark: a receiver of
+/// flavour `rfc` under random marks.
 #[test]
 fn the_counts_of_marks_are_those_of_the_queue() {
     if !has_tshark() {

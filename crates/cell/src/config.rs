@@ -49,14 +49,16 @@ pub struct CellConfig {
     pub uplink: Option<UplinkConfig>,
 }
 
-/// The uplink, in slots of its own of the same bins (time division duplex). Its channels are those of the downlink, as the same
-/// paths carry both (reciprocity); the base station measures them itself, so that [`CellConfig::feedback`] does not apply, and
+/// The uplink, in slots of its own of the same bins (time division duplex). Its channels are those of the downlink, as
+/// the same paths carry both (reciprocity); the base station measures them itself, so that [`CellConfig::feedback`]
+/// does not apply, and
 /// [`CellConfig::arq`] and [`CellConfig::outer_loop`] do. A frame has the same symbols.
 #[derive(Clone, Debug)]
 pub struct UplinkConfig {
     /// Pattern of uplink slots; all other slots are the downlink's.
     pub pattern: TddPattern,
-    /// Time from the arrival of a packet at a user to the first slot in which it may be sent: a scheduling request and its grant.
+    /// Time from the arrival of a packet at a user to the first slot in which it may be sent: a scheduling request and
+    /// its grant.
     pub grant_delay: SimTime,
     /// Signal-to-noise ratio at the base station over that at the user, in dB.
     pub snr_offset_db: f64,
@@ -79,8 +81,8 @@ pub struct UserConfig {
     pub nmse: f64,
     /// Levels of the SNR at which the modulation changes.
     pub levels: Arc<Levels>,
-    /// Recorded ratios in place of a channel, relative to `mean_snr_db`; profile, shadowing, speed and prediction error then do not
-    /// apply.
+    /// Recorded ratios in place of a channel, relative to `mean_snr_db`; profile, shadowing, speed and prediction error
+    /// then do not apply.
     pub trace: Option<SinrTrace>,
 }
 

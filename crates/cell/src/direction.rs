@@ -43,7 +43,8 @@ struct Scratch {
 }
 
 impl Direction {
-    /// A direction before its first packet, with the users and the scheduler of `config`. Random streams are named by [`User::new`].
+    /// A direction before its first packet, with the users and the scheduler of `config`. Random streams are named by
+    /// [`User::new`].
     pub(crate) fn new(config: CellConfig, way: Way, seed: RunSeed) -> Result<Self, CellError> {
         let simd = Simd::chosen()?;
         let response =
@@ -97,8 +98,9 @@ impl Direction {
         }
     }
 
-    /// Allocates the bins of `slot`, which begins `now`, to users, whose frames begin. Users take turns by the slot's number among those of
-    /// this direction: by its number in the cell, some users would never be first in a TDD pattern.
+    /// Allocates the bins of `slot`, which begins `now`, to users, whose frames begin. Users take turns by the slot's
+    /// number among those of this direction: by its number in the cell, some users would never be first in a TDD
+    /// pattern.
     pub(crate) fn send(&mut self, now: SimTime, slot: u64, turn: u64) {
         self.now = now;
         let mut scratch = std::mem::take(&mut self.scratch);

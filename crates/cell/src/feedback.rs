@@ -4,8 +4,9 @@ use crate::error::{CellError, out_of_range};
 use crate::levels::from_db;
 use crossfade_core::to_db;
 
-/// Channel reports. At the beginning of every period each user reports the predicted ratio of each bin, which the base station
-/// uses from `delay_slots` later until it has the next report. Before the first report it uses the ratios of slot 0.
+/// Channel reports. At the beginning of every period each user reports the predicted ratio of each bin, which the base
+/// station uses from `delay_slots` later until it has the next report. Before the first report it uses the ratios of
+/// slot 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedbackConfig {
     /// Period of reports in slots.
@@ -16,8 +17,8 @@ pub struct FeedbackConfig {
     pub quantiser: Option<Quantiser>,
 }
 
-/// Quantiser of ratios, `lowest_db` + i `step_db`: the largest value not above the ratio, if there is one (a channel quality indicator
-/// promises no more than the channel has).
+/// Quantiser of ratios, `lowest_db` + i `step_db`: the largest value not above the ratio, if there is one (a channel
+/// quality indicator promises no more than the channel has).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiser {
     /// Ratio of index 0 in dB.

@@ -11,15 +11,16 @@ const STEP: f64 = 0.005;
 /// Number of entries, which reach 39 dB, where 256-QAM has no errors.
 const ENTRIES: usize = 18_000;
 
-/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1.23e-5, what
-/// straight lines over the steps of the table miss of a curvature up to 3.92. The table is made when it is needed first.
+/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1.23e-5, what straight
+/// lines over the steps of the table miss of a curvature up to 3.92. The table is made when it is needed first.
 #[derive(Clone, Debug)]
 pub struct FrameSuccess {
     symbols: u32,
     modulations: [Modulation; MOST_BITS],
     /// A user's error-rate table; `None` for uncoded symbols.
     measured: Option<Measured>,
-    /// Table modulation by modulation, so that the ratios at which a modulation is used stay in the cache; clones share it.
+    /// Table modulation by modulation, so that the ratios at which a modulation is used stay in the cache; clones share
+    /// it.
     table: Arc<OnceLock<Vec<f32>>>,
 }
 
@@ -125,8 +126,8 @@ impl FrameSuccess {
         std::array::from_fn(|modulation| between(table, modulation, below, part))
     }
 
-    /// The probability that a frame of `bits` bits a symbol is received without an error at the ratio `sinr`, no decibels. A table
-    /// of error rates is asked itself, uncoded symbols by a grid.
+    /// The probability that a frame of `bits` bits a symbol is received without an error at the ratio `sinr`, no
+    /// decibels. A table of error rates is asked itself, uncoded symbols by a grid.
     #[inline]
     pub fn at(&self, bits: u32, sinr: f64) -> f64 {
         self.of_table(bits, sinr).unwrap_or_else(|| self.at_root(bits, sinr.sqrt()))

@@ -7,8 +7,8 @@
 //! f(g | x) = 1 / (G e) exp(-(g + x) / (G e)) I0(2 sqrt(g x) / (G e))
 //! ```
 //!
-//! and chooses the k bits a symbol that maximise k times the integral of `(1 - P_k(g))^N f(g | x)`, the expected bits of
-//! a frame of N symbols that arrive (Sternad and Falahati 2004). Switch levels are where the choice changes.
+//! and chooses the k bits a symbol that maximise k times the integral of `(1 - P_k(g))^N f(g | x)`, the expected bits
+//! of a frame of N symbols that arrive (Sternad and Falahati 2004). Switch levels are where the choice changes.
 
 use crate::error::{CellError, out_of_range};
 use crate::frame_success::FrameSuccess;
@@ -135,7 +135,8 @@ impl Levels {
         (bits.max(self.lowest), is_below)
     }
 
-    /// Levels of a local mean. A modulation that cannot be sent has the level of the next one that can, so that it is never chosen.
+    /// Levels of a local mean. A modulation that cannot be sent has the level of the next one that can, so that it is
+    /// never chosen.
     fn solve(&self, local_mean_db: f64) -> [f64; MOST_BITS] {
         let mut levels = self.solve_all(local_mean_db);
         let mut next = f64::INFINITY;
@@ -194,8 +195,8 @@ impl Levels {
         all.reduce(better).map_or(1, |i| i + 1)
     }
 
-    /// The probabilities that frames of 1 to 8 bits a symbol succeed: integrals over the root u of the ratio, by Gauss and
-    /// Legendre.
+    /// The probabilities that frames of 1 to 8 bits a symbol succeed: integrals over the root u of the ratio, by Gauss
+    /// and Legendre.
     fn expected(&self, x: f64, error: f64) -> [f64; MOST_BITS] {
         const PANELS: u32 = 16;
         const NODES: [(f64, f64); 4] = [
@@ -258,7 +259,8 @@ fn scaled_i0(x: f64) -> f64 {
     horner(&series, 3.75 / x) / x.sqrt()
 }
 
-/// A ratio from decibels by another formula than [`crossfade_core::from_db`]: the last bits differ, on which rows of cells depend.
+/// A ratio from decibels by another formula than [`crossfade_core::from_db`]: the last bits differ, on which rows of
+/// cells depend.
 pub(crate) fn from_db(db: f64) -> f64 {
     libm::exp(db * (std::f64::consts::LN_10 / 10.0))
 }

@@ -1,14 +1,16 @@
-//! A slotted cell, its downlink and, where it has one, its uplink: adaptive OFDM over predicted channels, a scheduler, and an ARQ that persists.
+//! A slotted cell, its downlink and, where it has one, its uplink: adaptive OFDM over predicted channels, a scheduler,
+//! and an ARQ that persists.
 //!
-//! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users, and with an [`UplinkConfig`] the other way. It is made of a
+//! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users, and
+//! with an [`UplinkConfig`] the other way. It is made of a
 //! [`CellConfig`] and a seed. Each user has a frequency-selective fading channel with shadowing, of which the base station
-//! knows a prediction, or what was reported last ([`FeedbackConfig`]); a stream of bits, in which packets are borders and frames intervals ([`Sender`], [`Receiver`]); and
-//! switch levels ([`Levels`]) that say which modulation a predicted signal-to-noise ratio is good for. Who gets which bin
-//! is the [`Allocation`].
+//! knows a prediction, or what was reported last ([`FeedbackConfig`]); a stream of bits, in which packets are borders
+//! and frames intervals ([`Sender`], [`Receiver`]); and switch levels ([`Levels`]) that say which modulation a
+//! predicted signal-to-noise ratio is good for. Who gets which bin is the [`Allocation`].
 //!
-//! What the source (Alfredsson, Brunstrom and Sternad 2007) leaves open is decided thus. A channel is constant in a slot and
-//! a bin. Something is always sent, also below the lowest level. A frame that is filled in part takes its slot. Feedback
-//! has no errors. A packet leaves the queue when its first bit is sent.
+//! What the source (Alfredsson, Brunstrom and Sternad 2007) leaves open is decided thus. A channel is constant in a
+//! slot and a bin. Something is always sent, also below the lowest level. A frame that is filled in part takes its
+//! slot. Feedback has no errors. A packet leaves the queue when its first bit is sent.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

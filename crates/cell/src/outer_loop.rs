@@ -3,13 +3,14 @@
 use crate::error::{CellError, out_of_range};
 use std::collections::VecDeque;
 
-/// An offset in dB that is added to what a ratio is predicted to be before a modulation is chosen: a step down after each new
-/// frame that failed, a smaller one up after each that got through (Sampath, Kumar and Holtzman 1997; Pedersen et al. 2007).
-/// Where neither the limits nor the lowest and the highest modulation are met, the share of new frames that fail is that of
+/// An offset in dB that is added to what a ratio is predicted to be before a modulation is chosen: a step down after
+/// each new frame that failed, a smaller one up after each that got through (Sampath, Kumar and Holtzman 1997; Pedersen
+/// et al. 2007). Where neither the limits nor the lowest and the highest modulation are met, the share of new frames
+/// that fail is that of
 /// [`target`](Self::target), whatever the channel is and whatever is known of it.
 ///
-/// An acknowledgement acts as late as a failure is repeated. The lowest modulation gives no step down and the highest none up:
-/// there the offset changes nothing and would run away.
+/// An acknowledgement acts as late as a failure is repeated. The lowest modulation gives no step down and the highest
+/// none up: there the offset changes nothing and would run away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OuterLoopConfig {
     /// Step up after a received frame, in dB.
@@ -21,7 +22,8 @@ pub struct OuterLoopConfig {
 }
 
 impl OuterLoopConfig {
-    /// The loop with this step down and the step up for a frame error rate of `target`: target / (1 - target) of the step down.
+    /// The loop with this step down and the step up for a frame error rate of `target`: target / (1 - target) of the
+    /// step down.
     pub fn with_target(target: f64, step_down_db: f64, limit_db: f64) -> Self {
         Self { step_up_db: step_down_db * target / (1.0 - target), step_down_db, limit_db }
     }
@@ -57,12 +59,14 @@ pub struct OuterLoop {
     lowest: u32,
     highest: u32,
     offset_db: f64,
-    /// Acknowledgements under way: the slot in which each is there, the bits a symbol of its frame, whether that was good.
+    /// Acknowledgements under way: the slot in which each is there, the bits a symbol of its frame, whether that was
+    /// good.
     under_way: VecDeque<(u64, u32, bool)>,
 }
 
 impl OuterLoop {
-    /// A loop with offset 0. `lowest` and `highest` are the bits a symbol of the extreme modulations, or the indices of the extreme MCS.
+    /// A loop with offset 0. `lowest` and `highest` are the bits a symbol of the extreme modulations, or the indices of
+    /// the extreme MCS.
     pub fn new(config: OuterLoopConfig, (lowest, highest): (u32, u32)) -> Self {
         Self { config, lowest, highest, offset_db: 0.0, under_way: VecDeque::new() }
     }

@@ -5,7 +5,8 @@
 pub enum Allocation {
     /// Each user always has the same bin.
     Static,
-    /// Each user has one bin in each slot, the best by prediction among `candidates` that are spread evenly; users choose in turns.
+    /// Each user has one bin in each slot, the best by prediction among `candidates` that are spread evenly; users
+    /// choose in turns.
     BestBin {
         /// Number of bins among which a user chooses.
         candidates: usize,
@@ -14,7 +15,8 @@ pub enum Allocation {
     RoundRobin,
     /// Each bin goes to the user with the highest predicted signal-to-noise ratio in it.
     MaxSinr,
-    /// Each bin goes to the user with the highest predicted rate in it relative to the user's mean rate over a window of slots.
+    /// Each bin goes to the user with the highest predicted rate in it relative to the user's mean rate over a window
+    /// of slots.
     ProportionalFair {
         /// Slots over which the rate of a user is averaged.
         window_slots: f64,
@@ -36,8 +38,8 @@ pub(crate) fn spread(bins: usize, candidates: usize) -> Vec<usize> {
     (0..candidates).map(|i| (2 * i + 1) * bins / (2 * candidates)).collect()
 }
 
-/// Exponentially weighted mean of the bits sent to each user. Failed frames count: otherwise a user that receives nothing would get all
-/// bins (`docs/cell.md`).
+/// Exponentially weighted mean of the bits sent to each user. Failed frames count: otherwise a user that receives
+/// nothing would get all bins (`docs/cell.md`).
 #[derive(Clone, Debug)]
 pub(crate) struct Fairness {
     had: Vec<f32>,

@@ -1,9 +1,9 @@
 //! The sender of the cell's ARQ: a user's packets are one stream of bits, in which frames are intervals.
 //!
-//! A frame that failed in slot i is retransmitted from slot i + delay on, before all other data; then come the rests of split frames, then
-//! new bits. A frame of f bits a symbol for which the
-//! modulation is now k < f is sent in two: the k part now, the f - k part as a frame of its own that heads the rests and
-//! keeps the count of failures. At k >= f it is retransmitted as it was.
+//! A frame that failed in slot i is retransmitted from slot i + delay on, before all other data; then come the rests of
+//! split frames, then new bits. A frame of f bits a symbol for which the modulation is now k < f is sent in two: the k
+//! part now, the f - k part as a frame of its own that heads the rests and keeps the count of failures. At k >= f it is
+//! retransmitted as it was.
 
 use std::collections::VecDeque;
 
@@ -130,7 +130,8 @@ impl Sender {
         Some(Sent { piece, is_new: true, is_split: false })
     }
 
-    /// Fits a piece that was sent before, or the rest of one, to a modulation of `bits` bits a symbol, if need be by a split.
+    /// Fits a piece that was sent before, or the rest of one, to a modulation of `bits` bits a symbol, if need be by a
+    /// split.
     fn adapt(&mut self, piece: Piece, bits: u32) -> Sent {
         if !self.config.split || piece.bits <= bits {
             return Sent { piece, is_new: false, is_split: false };

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Greatest number of slots of a pattern: NR's longest period of 10 ms has 80 slots at 120 kHz (TS 38.213 section 11.1).
+/// Greatest number of slots of a pattern: NR's longest period of 10 ms has 80 slots at 120 kHz (TS 38.213 section
+/// 11.1).
 pub const LONGEST_PATTERN: usize = 80;
 
 /// A pattern of downlink and uplink slots that repeats, such as `DDDU`.

@@ -69,8 +69,8 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// A user without data. Its random streams are those of its channel ([`UserChannel::new`]), equal for both directions, and `error.cell.N`, or
-    /// `error.cell.ul.N` for an uplink.
+    /// A user without data. Its random streams are those of its channel ([`UserChannel::new`]), equal for both
+    /// directions, and `error.cell.N`, or `error.cell.ul.N` for an uplink.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,

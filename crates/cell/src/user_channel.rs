@@ -8,7 +8,8 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::trace::SinrTrace;
 use std::sync::Arc;
 
-/// A user's channel in a slot, with its prediction. The signal-to-noise ratio of a bin is the local mean times its power.
+/// A user's channel in a slot, with its prediction. The signal-to-noise ratio of a bin is the local mean times its
+/// power.
 #[derive(Clone)]
 pub(crate) struct UserChannel {
     fading: Fading,

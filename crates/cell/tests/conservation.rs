@@ -6,8 +6,8 @@ use crossfade_core::RunSeed;
 use proptest::prelude::*;
 use rand::RngExt;
 
-/// Slots of chance: more bits, modulations, verdicts, slots in which the user is not served. What is settled has to be a
-/// partition of the stream; returns how many frames were split.
+/// Slots of chance: more bits, modulations, verdicts, slots in which the user is not served. What is settled has to be
+/// a partition of the stream; returns how many frames were split.
 fn run(config: ArqConfig, symbols: u32, slots: u64, stream: &str) -> u64 {
     let mut stream = RunSeed { seed: 8, run: 0 }.stream(stream);
     let mut sender = Sender::new(config, symbols);

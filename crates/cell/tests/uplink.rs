@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 const SLOT: SimTime = SimTime::from_millis(1);
 
-/// One bin of 100 symbols in slots of 1 ms, and users who are received so well that 8 bits a symbol never fail: a frame has
-/// 100 bytes.
+/// One bin of 100 symbols in slots of 1 ms, and users who are received so well that 8 bits a symbol never fail: a frame
+/// has 100 bytes.
 fn perfect(users: usize, pattern: &str, grant_slots: u64) -> CellConfig {
     let success = FrameSuccess::new(100, Modulation::Star8);
     let rule = LevelRule::Optimal { target_nmse: 0.0 };
@@ -145,9 +145,9 @@ fn waits(users: usize, load: f64, seed: u64) -> f64 {
 
 #[test]
 fn users_wait_for_each_other_as_in_a_slotted_queue() {
-    // Poisson arrivals, one packet a period T of 4 slots (M/D/1 that begins at whole periods): T / 2 to the next slot and
-    // T load / (2 (1 - load)) for who came before, whoever sends it; before that the grant of 2 slots.
-    // Under load waits of a run hang together: twice the runs tell 2 %.
+    // Poisson arrivals, one packet a period T of 4 slots (M/D/1 that begins at whole periods): T / 2 to the next slot
+    // and T load / (2 (1 - load)) for who came before, whoever sends it; before that the grant of 2 slots. Under load
+    // waits of a run hang together: twice the runs tell 2 %.
     for (users, load, runs) in [(1, 0.4, 8), (2, 0.4, 8), (2, 0.8, 16), (20, 0.8, 16)] {
         let expected = 2e-3 + 2e-3 + 2e-3 * load / (1.0 - load);
         let means: Vec<f64> = (0..runs).map(|seed| waits(users, load, seed)).collect();
@@ -232,8 +232,8 @@ fn each_direction_has_its_own_slots() {
 
 #[test]
 fn the_uplink_has_the_channel_of_the_downlink() {
-    // At an offset of 0 dB, the same slots of the same user have the same ratio: every frame of the pattern read once as the
-    // downlink's and once as the uplink's.
+    // At an offset of 0 dB, the same slots of the same user have the same ratio: every frame of the pattern read once
+    // as the downlink's and once as the uplink's.
     let ratios = |pattern: &str, from, to| -> Vec<(SimTime, Option<f64>)> {
         let mut config = fading(1, pattern);
         config.bins = 1;

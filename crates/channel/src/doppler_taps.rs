@@ -32,8 +32,8 @@ const LANES: usize = 16;
 
 /// Complex gains of independent paths, each of mean power 1 and autocorrelation `J0(2 pi fd_t k)` over k slots.
 ///
-/// Gains are a function of the stream and the slot alone: slots can be computed in any order, and the process never repeats. In increasing
-/// order a path takes 10 to 20 ns a slot; a jump takes two blocks of 1024 samples.
+/// Gains are a function of the stream and the slot alone: slots can be computed in any order, and the process never
+/// repeats. In increasing order a path takes 10 to 20 ns a slot; a jump takes two blocks of 1024 samples.
 #[derive(Clone, Debug)]
 pub struct DopplerTaps {
     taps: usize,
@@ -195,8 +195,8 @@ fn amplitudes(edge: f64) -> Vec<f32> {
     powers.iter().map(|power| (power / total).sqrt() as f32).collect()
 }
 
-/// Weights of the samples around a place at `phase` after the fourth of them: a sinc under Kaiser's window, whose images
-/// lie 68 dB down for what changes by up to [`BAND`].
+/// Weights of the samples around a place at `phase` after the fourth of them: a sinc under Kaiser's window, whose
+/// images lie 68 dB down for what changes by up to [`BAND`].
 fn filter(phase: f64) -> [f32; SPAN] {
     const BETA: f64 = 6.5;
     let half = (SPAN / 2) as f64;

@@ -2,7 +2,8 @@
 //!
 //! The ratio of a transmission is the mean ratio times the power |h|^2 of a Rayleigh fading gain of mean power 1 (or 1
 //! without fading), times log-normal shadowing. A gain is constant over a step of the channel, or over a part of a step
-//! where there are several [`parts`](ErrorRateLoss::parts). What a ratio means for a block is the [`ErrorRate`]'s to say.
+//! where there are several [`parts`](ErrorRateLoss::parts). What a ratio means for a block is the [`ErrorRate`]'s to
+//! say.
 
 use crate::antenna_correlation::AntennaCorrelation;
 use crate::correlated_shadowing::{CorrelatedShadowing, ShadowingProcess};
@@ -119,8 +120,8 @@ impl ErrorRateLoss {
     }
 
     /// The share of usual blocks that fails in the long run: the mean of the error rate over the ratio's distribution,
-    /// exponential under fading, log-normal under shadowing; exact to 1e-5, within 1.2e-4 of the height of a step in the
-    /// error rate; `None` where blocks have several parts.
+    /// exponential under fading, log-normal under shadowing; exact to 1e-5, within 1.2e-4 of the height of a step in
+    /// the error rate; `None` where blocks have several parts.
     pub fn rate(&self) -> Option<f64> {
         *self.known.get_or_init(|| self.mean_rate())
     }
@@ -335,7 +336,8 @@ mod tests {
     }
 
     /// The number that decides a transmission has nothing to do with the shadowing of its time: products of a uniform
-    /// number and the square of a normal one, both less their means, have mean 0 and variance 2 / 12; five standard errors.
+    /// number and the square of a normal one, both less their means, have mean 0 and variance 2 / 12; five standard
+    /// errors.
     #[test]
     fn verdicts_are_independent_of_shadowing() {
         let shadowing = CorrelatedShadowing::new(6.0, SimTime::from_millis(100), SLOT).unwrap();

@@ -10,7 +10,8 @@ use std::f64::consts::TAU;
 
 const LANES: usize = 16;
 
-/// The gains of frequency bins, each taken at its centre: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f delay).
+/// The gains of frequency bins, each taken at its centre: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f
+/// delay).
 #[derive(Clone, Debug)]
 pub struct FrequencyResponse {
     bins: usize,

@@ -1,17 +1,17 @@
 //! Fading channels and the losses they cause.
 //!
 //! [`TwoStateMarkov`] is the channel of the analysis: good and bad steps, described by transition
-//! probabilities, by loss rate and burst length, or by the Rayleigh fading that it stands for
-//! ([`RayleighFading`]). [`MarkovLoss`] runs it; [`FiniteStateChannel`] has more states. [`SampledRayleigh`] is the fading itself, [`RayleighLoss`]
-//! what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists, [`TraceLoss`]
-//! what a trace lost.
+//! probabilities, by loss rate and burst length, or by the Rayleigh fading that it stands for ([`RayleighFading`]).
+//! [`MarkovLoss`] runs it; [`FiniteStateChannel`] has more states. [`SampledRayleigh`] is the fading itself,
+//! [`RayleighLoss`] what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists,
+//! [`TraceLoss`] what a trace lost.
 //! [`PathLoss`] and [`LogNormalShadowing`] say how much power of a frame arrives where, with ns-2's defaults.
 //! [`MatrixFading`] is fading between several antennas, which [`AntennaCorrelation`] may tie together;
 //! [`NoiseSource`] draws Gaussian noise by index, in kernels that run on vectors of any width ([`simd`]).
 //! [`DopplerTaps`] is fading of several paths, one value a slot; with a [`DelayProfile`] it becomes the gains of frequency bins
-//! ([`FrequencyResponse`]), and [`PredictedFading`] what a transmitter expects of them. [`TravelledShadowing`] is shadowing of
-//! that moves.
-//! A process of your own (docs/own-model.md) can draw the time that it stays in a state from [`Geometric`].
+//! ([`FrequencyResponse`]), and [`PredictedFading`] what a transmitter expects of them. [`TravelledShadowing`] is
+//! shadowing of that moves. A process of your own (docs/own-model.md) can draw the time that it stays in a state from
+//! [`Geometric`].
 //!
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
 //! says whether one does. [`MarkovView`] is what the analysis may take a channel for.

@@ -33,7 +33,8 @@ pub trait LossProcess: Send {
     /// time and the number of the transmission, not of how often it was asked before.
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
 
-    /// Like [`lost`](Self::lost), but of a transmission of `bytes`: a process whose losses depend on the size has its own.
+    /// Like [`lost`](Self::lost), but of a transmission of `bytes`: a process whose losses depend on the size has its
+    /// own.
     fn lost_of(&mut self, now: SimTime, transmission: u64, bytes: u32) -> bool {
         let _ = bytes;
         self.lost(now, transmission)

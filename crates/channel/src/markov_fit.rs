@@ -388,8 +388,8 @@ mod tests {
     }
     const TRACES: u64 = 3000;
 
-    /// Intervals and tests are asymptotic ones: coverages between 93 and 96.5 % and rejections between 3 and 7.5 % are what
-    /// so many packets come to.
+    /// Intervals and tests are asymptotic ones: coverages between 93 and 96.5 % and rejections between 3 and 7.5 % are
+    /// what so many packets come to.
     #[test]
     fn intervals_cover_and_tests_reject_as_often_as_they_say() {
         for (p_gg, p_bb, packets) in [(0.99, 0.75, 20_000), (0.9, 0.9, 2_000), (0.97, 0.5, 5_000)] {

@@ -35,8 +35,8 @@ pub enum Motion {
 
 /// The gains between `n_T` transmit and `n_R` receive antennas: entries of mean power 1, H of `n_R` x `n_T`.
 ///
-/// Gains are a function of the stream and of the transmission (independent), its block or the step of the clock (moving)
-/// alone: they can be asked for in any order. Nothing wraps, however long a run is.
+/// Gains are a function of the stream and of the transmission (independent), its block or the step of the clock
+/// (moving) alone: they can be asked for in any order. Nothing wraps, however long a run is.
 #[derive(Clone, Debug)]
 pub struct MatrixFading {
     n_t: usize,

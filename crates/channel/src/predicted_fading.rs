@@ -90,8 +90,8 @@ impl PredictedFading {
     }
 }
 
-/// The normalised mean square error that the best linear predictor reaches which knows the last `observations` slots, each
-/// with a signal-to-noise ratio of `snr`, and looks `horizon` slots ahead: Wiener's filter of a channel of
+/// The normalised mean square error that the best linear predictor reaches which knows the last `observations` slots,
+/// each with a signal-to-noise ratio of `snr`, and looks `horizon` slots ahead: Wiener's filter of a channel of
 /// autocorrelation `J0(2 pi fd_t k)`.
 pub fn wiener_nmse(fd_t: f64, horizon: f64, snr: f64, observations: usize) -> f64 {
     let correlation = |slots: f64| libm::j0(TAU * fd_t * slots);

@@ -115,7 +115,8 @@ mod tests {
     }
 
     /// Two traces of four delivered packets, with two good runs and one: of 3/8 a packet 1.5 are expected, each is 0.5
-    /// off. Their sum has the deviation sqrt(2 (0.25 + 0.25)) = 1; Student's quantile for 1 degree of freedom is 12.7062.
+    /// off. Their sum has the deviation sqrt(2 (0.25 + 0.25)) = 1; Student's quantile for 1 degree of freedom is
+    /// 12.7062.
     #[test]
     fn precision_is_that_of_independent_realisations() {
         let trace = |lost: &[u8]| LossTrace::new(lost.iter().map(|&lost| lost == 1));

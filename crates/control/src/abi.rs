@@ -1,6 +1,6 @@
-//! What crosses the border between Crossfade and a control that it has loaded: plain tagged structs and a table of C functions.
-//! Rust promises no binary interface of its own; what is `repr(C)` here is laid out as C has it. Whoever changes any of it
-//! raises [`VERSION`].
+//! What crosses the border between Crossfade and a control that it has loaded: plain tagged structs and a table of C
+//! functions. Rust promises no binary interface of its own; what is `repr(C)` here is laid out as C has it. Whoever
+//! changes any of it raises [`VERSION`].
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -277,7 +277,8 @@ pub struct Table {
         unsafe extern "C" fn(start: *const Start, needs: *mut Needs, answer: *mut Answer) -> *mut c_void,
     /// Tells a control what happened, and what it answers; false if it panicked.
     pub event: unsafe extern "C" fn(control: *mut c_void, event: *const Event, answer: *mut Answer) -> bool,
-    /// Copies the state that a control reports, UTF-8, into at most so many bytes; returns its length. The greatest number if it panicked.
+    /// Copies the state that a control reports, UTF-8, into at most so many bytes; returns its length. The greatest
+    /// number if it panicked.
     pub info: unsafe extern "C" fn(control: *const c_void, into: *mut u8, most: usize) -> usize,
     /// Ends a control.
     pub end: unsafe extern "C" fn(control: *mut c_void),

@@ -1,6 +1,7 @@
 //! A congestion control in one Rust file, which a scenario names: `tcp.congestion = "mine.rs"`.
 //!
-//! Implement [`Control`] and export it; `crossfade control build mine.rs` compiles it, as the first run that needs it does.
+//! Implement [`Control`] and export it; `crossfade control build mine.rs` compiles it, as the first run that needs it
+//! does.
 //!
 //! ```
 //! use crossfade_control::{AckSample, Control, Start, Time};
@@ -28,8 +29,8 @@
 //! crossfade_control::export!(Fixed);
 //! ```
 //!
-//! A control that asks a clock, a file, other threads or random numbers of its own gives rows that nobody can repeat. A panic
-//! ends the run with one line; a loop for ever, or a stack that overflows, ends it with the process.
+//! A control that asks a clock, a file, other threads or random numbers of its own gives rows that nobody can repeat. A
+//! panic ends the run with one line; a loop for ever, or a stack that overflows, ends it with the process.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // The border is one of raw pointers: each block says why it may.
@@ -48,8 +49,8 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::Once;
 
-/// A congestion control: loss recovery tells it what happened; it answers with its windows, in segments, and its rate. What
-/// a method means and in which order they are called is said by the trait `CongestionControl` of the crate
+/// A congestion control: loss recovery tells it what happened; it answers with its windows, in segments, and its rate.
+/// What a method means and in which order they are called is said by the trait `CongestionControl` of the crate
 /// `crossfade-transport`, whose methods these are.
 pub trait Control: Send + Sized + 'static {
     /// A connection begins.
@@ -108,8 +109,8 @@ pub trait Control: Send + Sized + 'static {
     /// A segment was found lost, a retransmission or not.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
-    /// A tail loss probe has repaired the loss of a segment, of which nothing else tells. `app_limited`: the application had
-    /// nothing to send as that left.
+    /// A tail loss probe has repaired the loss of a segment, of which nothing else tells. `app_limited`: the
+    /// application had nothing to send as that left.
     fn on_probe_repaired(&mut self, _now: Time, _app_limited: bool) {}
 
     /// The sender does something else about losses, with `in_flight` segments thought to be in the network.
@@ -123,8 +124,8 @@ pub trait Control: Send + Sized + 'static {
         false
     }
 
-    /// What it is at, number by number, for the events of a run. Asked for where they are written, and at the start: one that has
-    /// nothing to say then is not asked again.
+    /// What it is at, number by number, for the events of a run. Asked for where they are written, and at the start:
+    /// one that has nothing to say then is not asked again.
     fn info(&self, _info: &mut Info) {}
 }
 
@@ -239,7 +240,8 @@ unsafe extern "C" fn start<C: Control>(
 }
 
 unsafe extern "C" fn event<C: Control>(control: *mut c_void, event: *const Event, into: *mut Answer) -> bool {
-    // SAFETY: `control` is what `start` of the same type gave, which nobody else uses meanwhile, and `event` a valid one.
+    // SAFETY: `control` is what `start` of the same type gave, which nobody else uses meanwhile, and `event` a valid
+    // one.
     let (control, event) = unsafe { (&mut *control.cast::<C>(), &*event) };
     let answered = guarded(|| {
         match event {

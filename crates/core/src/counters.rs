@@ -4,8 +4,8 @@ use crate::{DelayHistogram, SimTime};
 
 /// A count, a sum or a distribution that grows during a run.
 ///
-/// The macro [`counters!`](macro@crate::counters) gives these methods to a struct of counters; a forgotten field does not
-/// compile.
+/// The macro [`counters!`](macro@crate::counters) gives these methods to a struct of counters; a forgotten field does
+/// not compile.
 pub trait Counter: Sized {
     /// The increase since the count was `earlier`.
     #[must_use]

@@ -23,11 +23,11 @@ const NORMAL: f64 = 1.959_963_984_540_054;
 pub struct Estimate {
     /// The mean over the runs.
     pub value: f64,
-    /// Half-width of the two-sided 95 % Student interval; `None` for a single run, and where events are too rare for Student's
-    /// distribution.
+    /// Half-width of the two-sided 95 % Student interval; `None` for a single run, and where events are too rare for
+    /// Student's distribution.
     pub ci95: Option<f64>,
-    /// Lower end of the 95 % interval that also covers rare events and skewed runs; it is never narrower than Student's. `None` where no
-    /// bound is known.
+    /// Lower end of the 95 % interval that also covers rare events and skewed runs; it is never narrower than
+    /// Student's. `None` where no bound is known.
     pub low: Option<f64>,
     /// Upper end of the confidence interval.
     pub high: Option<f64>,
@@ -53,8 +53,8 @@ impl Estimate {
         Self::of(MetricKind::Mean, values, None, method)
     }
 
-    /// The mean of independent replications of a metric of some kind. `events` are those behind a count or a rate; without
-    /// them the interval is that of a mean, and of no events there is none.
+    /// The mean of independent replications of a metric of some kind. `events` are those behind a count or a rate;
+    /// without them the interval is that of a mean, and of no events there is none.
     pub fn of(kind: MetricKind, values: &[f64], events: Option<Events>, method: MethodKind) -> Option<Self> {
         if values.is_empty() {
             return None;
@@ -90,8 +90,8 @@ impl Estimate {
         Self { ci95: None, high: None, at_least: true, ..self }
     }
 
-    /// This estimate of what lies between `least` and `most`: no end of its interval is outside of that. The half-width stays:
-    /// it is the standard error that comparisons use.
+    /// This estimate of what lies between `least` and `most`: no end of its interval is outside of that. The half-width
+    /// stays: it is the standard error that comparisons use.
     #[must_use]
     pub fn within(self, least: f64, most: f64) -> Self {
         let clip = |end: Option<f64>| end.map(|end| end.clamp(least, most));
@@ -115,9 +115,10 @@ impl Estimate {
     }
 }
 
-/// Values, one a run, whose mean is a ratio of two means over the runs (the sum of `of` over that of `over`), and whose spread
-/// is that of the ratio: each is the ratio plus what the run adds to it, to first order (the delta method: Cochran, Sampling
-/// Techniques, 1977, section 6.3). If `over` is the same in all runs, they are the quotients. Empty if the sum of `over` is 0.
+/// Values, one a run, whose mean is a ratio of two means over the runs (the sum of `of` over that of `over`), and whose
+/// spread is that of the ratio: each is the ratio plus what the run adds to it, to first order (the delta method:
+/// Cochran, Sampling Techniques, 1977, section 6.3). If `over` is the same in all runs, they are the quotients. Empty
+/// if the sum of `over` is 0.
 ///
 /// ```
 /// use crossfade_core::of_ratio;
@@ -314,8 +315,8 @@ mod tests {
 
     #[test]
     fn bounds_of_means_of_unfinished_times_cover() {
-        // Of 1,000 experiments an exact 95 % contains the truth in fewer than 929 in one of a thousand test runs, a one-sided
-        // 97.5 % in fewer than 960.
+        // Of 1,000 experiments an exact 95 % contains the truth in fewer than 929 in one of a thousand test runs, a
+        // one-sided 97.5 % in fewer than 960.
         for (of, within, below) in coverage_of_bounds(1000) {
             assert!(within >= 929 && below >= 960, "{of}: {within}, {below}");
         }

@@ -417,7 +417,8 @@ impl<E: Copy> EventQueue<E> {
     }
 }
 
-/// Binary logarithm of the length of a day in nanoseconds: two to four days lie between events, so that few days have two.
+/// Binary logarithm of the length of a day in nanoseconds: two to four days lie between events, so that few days have
+/// two.
 fn fitting_day(gap_nanos: u64) -> u32 {
     gap_nanos.max(4).ilog2() - 1
 }

@@ -103,7 +103,8 @@ impl DelayHistogram {
         None
     }
 
-    /// The buckets that counted anything, from the shortest delays on: each with its number, which rises with the delay.
+    /// The buckets that counted anything, from the shortest delays on: each with its number, which rises with the
+    /// delay.
     pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         let zeros = Some((0, self.zeros)).filter(|(_, count)| *count > 0);
         let counts = (first_number(self.first)..).zip(self.buckets.iter().copied());
@@ -117,8 +118,9 @@ impl DelayHistogram {
         (SimTime::from_nanos(start), SimTime::from_nanos(width))
     }
 
-    /// The counts in few bytes, most often one a bucket: numbers of 7 bits a byte (LEB128), that of zeros, the number of the
-    /// first bucket, then the counts in order; a 0 stands for as many empty buckets as the number behind it says.
+    /// The counts in few bytes, most often one a bucket: numbers of 7 bits a byte (LEB128), that of zeros, the number
+    /// of the first bucket, then the counts in order; a 0 stands for as many empty buckets as the number behind it
+    /// says.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         write_number(&mut bytes, self.zeros);

@@ -40,7 +40,8 @@ pub fn chi_square_survival(statistic: f64, freedom: f64) -> f64 {
     gamma(freedom / 2.0, statistic / 2.0).above
 }
 
-/// The `p` quantile of a gamma variable of shape `a` and scale 1; half of a chi-square one's of `2 a` degrees of freedom.
+/// The `p` quantile of a gamma variable of shape `a` and scale 1; half of a chi-square one's of `2 a` degrees of
+/// freedom.
 pub(crate) fn gamma_quantile(p: f64, a: f64) -> f64 {
     quantile(p, a, |x| gamma(a, x))
 }
@@ -120,7 +121,8 @@ fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     })
 }
 
-/// Gamma distribution of shape `a` at `x > 0`: the series DLMF 8.7.1 below the mean, the continued fraction 8.9.2 above.
+/// Gamma distribution of shape `a` at `x > 0`: the series DLMF 8.7.1 below the mean, the continued fraction 8.9.2
+/// above.
 fn gamma(a: f64, x: f64) -> Shares {
     // x^a e^-x / Gamma(a) (Loader 2000, equation 6: as a Poisson probability).
     let slope = (a / (2.0 * PI)).sqrt() * libm::exp(-stirling_error(a) - deviance(a, x));
@@ -143,8 +145,8 @@ fn gamma(a: f64, x: f64) -> Shares {
     }
 }
 
-/// `1 / (first + over(1) / (of(1) + over(2) / (of(2) + ...)))` by the method of Lentz as modified by Thompson and Barnett
-/// (Journal of Computational Physics 64, 1986).
+/// `1 / (first + over(1) / (of(1) + over(2) / (of(2) + ...)))` by the method of Lentz as modified by Thompson and
+/// Barnett (Journal of Computational Physics 64, 1986).
 fn continued_fraction(first: f64, term: impl Fn(u64) -> (f64, f64)) -> f64 {
     let nonzero = |x: f64| if x.abs() < 1e-300 { 1e-300 } else { x };
     let (mut value, mut c, mut d) = (nonzero(first), nonzero(first), 0.0);

@@ -1,7 +1,8 @@
 //! A quantile of all runs together, of delays or of times that some runs did not see the end of.
 //!
-//! Each run keeps its times in a [`DelayHistogram`], so that a quantile is off by less than 1/64 of itself, whatever gaps the
-//! times have. Times that had not ended when the run did are *censored*: such a time is longer than what was seen of it.
+//! Each run keeps its times in a [`DelayHistogram`], so that a quantile is off by less than 1/64 of itself, whatever
+//! gaps the times have. Times that had not ended when the run did are *censored*: such a time is longer than what was
+//! seen of it.
 
 use crate::estimate::{Estimate, MethodKind};
 use crate::portable::square;
@@ -18,22 +19,23 @@ pub struct RunTimes {
     pub unended: DelayHistogram,
 }
 
-/// The time that a share `p` of the times of all runs together does not exceed, each counting once: the smallest with at least
-/// that share at or below it. `None` of no times.
+/// The time that a share `p` of the times of all runs together does not exceed, each counting once: the smallest with
+/// at least that share at or below it. `None` of no times.
 ///
-/// Of times that did not end it is known that they are longer than what was seen of them, and nothing else: longer times may
-/// well be cut off sooner, as those of flows that arrive late at an overloaded link. If less than 1 - `p` of the times did not
-/// end, the quantile lies between that of the times as they were seen and that with an endless time for each of these, and the
-/// value is that of Kaplan and Meier ("Nonparametric estimation from incomplete observations", J. American Statistical
-/// Association 53, 1958), which lies between the two. Otherwise the quantile of the times as they were seen is a lower bound
-/// (`at_least`).
+/// Of times that did not end it is known that they are longer than what was seen of them, and nothing else: longer
+/// times may well be cut off sooner, as those of flows that arrive late at an overloaded link. If less than 1 - `p` of
+/// the times did not end, the quantile lies between that of the times as they were seen and that with an endless time
+/// for each of these, and the value is that of Kaplan and Meier ("Nonparametric estimation from incomplete
+/// observations", J. American Statistical Association 53, 1958), which lies between the two. Otherwise the quantile of
+/// the times as they were seen is a lower bound (`at_least`).
 ///
-/// The interval goes from the lower end of the interval of the one to the upper end of that of the other. The share at or below
-/// a quantile varies over the runs, which are clusters of times (Woodruff, "Confidence intervals for medians and other position
-/// measures", J. American Statistical Association 47, 1952), as that of so many independent times would (Korn and Graubard,
-/// "Confidence intervals for proportions with small expected number of positive counts", Survey Methodology 24, 1998); the ends
-/// are the order statistics of these between which the quantile lies in 95 % of experiments. There is no `high` where the
-/// longest time that ended may be below the quantile. It is not symmetric, so `ci95` is empty.
+/// The interval goes from the lower end of the interval of the one to the upper end of that of the other. The share at
+/// or below a quantile varies over the runs, which are clusters of times (Woodruff, "Confidence intervals for medians
+/// and other position measures", J. American Statistical Association 47, 1952), as that of so many independent times
+/// would (Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts",
+/// Survey Methodology 24, 1998); the ends are the order statistics of these between which the quantile lies in 95 % of
+/// experiments. There is no `high` where the longest time that ended may be below the quantile. It is not symmetric, so
+/// `ci95` is empty.
 pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
     let p = p.clamp(0.0, 1.0);
     let as_seen = Times::of(runs, |run| {
@@ -153,9 +155,9 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The quantile `p` by the estimate of Kaplan and Meier: the share that has ended by then grows, where a time ended, by that part
-/// of what is left of it which ended of those that were seen so long. In a bucket with both, those that ended are the shorter.
-/// `None` where it does not come to `p`.
+/// The quantile `p` by the estimate of Kaplan and Meier: the share that has ended by then grows, where a time ended, by
+/// that part of what is left of it which ended of those that were seen so long. In a bucket with both, those that ended
+/// are the shorter. `None` where it does not come to `p`.
 fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimTime> {
     let total = as_seen.count;
     if endless.all.count() == total {
@@ -189,8 +191,8 @@ const NORMAL: f64 = 1.959_963_984_540_054;
 /// More independent times than these are as good as normal.
 const MANY: f64 = 1e5;
 
-/// The order statistics of `n` independent values, as shares of them, below and above which the quantile `p` is in 2.5 % of
-/// experiments at the most; `None` where there is none.
+/// The order statistics of `n` independent values, as shares of them, below and above which the quantile `p` is in 2.5
+/// % of experiments at the most; `None` where there is none.
 fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
     if n > MANY {
         let half = NORMAL * (p * (1.0 - p) / n).sqrt();

@@ -5,7 +5,8 @@
 //! shift its draws.
 //!
 //! Under the feature `testing`, which the crates' tests turn on and nothing else does, the environment variable
-//! `CROSSFADE_TEST_SALT` (a whole number; 0 or unset: none) shifts every stream, so that a test that passes by its seed is found.
+//! `CROSSFADE_TEST_SALT` (a whole number; 0 or unset: none) shifts every stream, so that a test that passes by its seed
+//! is found.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

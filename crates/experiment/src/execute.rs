@@ -210,8 +210,8 @@ impl<'a> Dispatcher<'a> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next task; waits while runs under way may still make one necessary. `None` when all runs are done or the work is
-    /// stopped.
+    /// The next task; waits while runs under way may still make one necessary. `None` when all runs are done or the
+    /// work is stopped.
     fn next_task(&self, handle: &ExecutionHandle) -> Option<Task> {
         let mut work = self.lock();
         loop {

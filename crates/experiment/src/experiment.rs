@@ -55,8 +55,8 @@ impl Experiment {
         Self::load_while(text, name, overrides, read, &|_, _| true)
     }
 
-    /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called now and then with the number of points read
-    /// and their total.
+    /// Like [`Self::load_with_files`], but stops once `goes_on` returns false. It is called now and then with the
+    /// number of points read and their total.
     ///
     /// # Errors
     /// Those of [`Self::load`], or an interruption.
@@ -153,8 +153,8 @@ impl Experiment {
         new_flows.chain(self.survey.warnings()).collect()
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its network under the name of the kind, seed, stop rule, axes and their steps, points, units of
-    /// all metrics and warnings.
+    /// The plan as JSON: the first point's scenario and what can be said of its network under the name of the kind,
+    /// seed, stop rule, axes and their steps, points, units of all metrics and warnings.
     pub fn describe(&self) -> impl Serialize {
         let stop = match &self.stop {
             StopRule::Runs(runs) => json!({ "runs": runs }),

@@ -60,9 +60,9 @@ impl Possible<'_> {
     }
 }
 
-/// Upper bounds of a simulated run: a link carries no more packets than fit into the time from the start; in the measured time it
-/// sends no more bits and frames than it has time for, and the one in transmission at its beginning; and no more packets wait than the
-/// queue holds.
+/// Upper bounds of a simulated run: a link carries no more packets than fit into the time from the start; in the
+/// measured time it sends no more bits and frames than it has time for, and the one in transmission at its beginning;
+/// and no more packets wait than the queue holds.
 pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'static str, f64, &'static str)> {
     const LINK: &str = "the capacity of the link";
     let ns = |time: SimTime| time.as_nanos() as f64;

@@ -138,7 +138,8 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     }
 }
 
-/// Largest backlog, in packets, of `count` flows with recorded traffic over a link of `packets_per_s`; 0 of other traffic.
+/// Largest backlog, in packets, of `count` flows with recorded traffic over a link of `packets_per_s`; 0 of other
+/// traffic.
 fn burst(flow: &FlowSetup, packets_per_s: f64) -> f64 {
     match &flow.traffic {
         TrafficSetup::Recorded(record) => {

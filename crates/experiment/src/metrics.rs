@@ -1,7 +1,7 @@
 //! All metrics, each in one row: name, unit, title, definition, and its computation from a run.
 //!
-//! In a row of results a metric of the whole network has its name as key, and a metric of a part has the part's prefix before it
-//! (`crates/experiment/src/parts.rs`): `reverse.NAME` is a link's, `flow:FLOW.NAME` a flow's.
+//! In a row of results a metric of the whole network has its name as key, and a metric of a part has the part's prefix
+//! before it (`crates/experiment/src/parts.rs`): `reverse.NAME` is a link's, `flow:FLOW.NAME` a flow's.
 
 use crate::metric::{MetricInfo, Whose, count};
 use crate::networks;
@@ -276,7 +276,8 @@ pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'stati
 /// Prefix of counts by method phy: frames that were not accepted after a number of transmissions.
 pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
 
-/// Prefix of counts by method phy: frames whose combination of a number of receptions fails, even if a reception passed alone.
+/// Prefix of counts by method phy: frames whose combination of a number of receptions fails, even if a reception passed
+/// alone.
 pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
 
 /// Kept metric of method phy: 1 if frames are independent trials.

@@ -1,7 +1,8 @@
 //! Metrics that are ratios with a denominator that differs from run to run.
 //!
-//! Over several runs such a metric is the sum of numerators over the sum of denominators, so that each packet (frame, flow) counts once.
-//! The mean of the runs' ratios would be biased: a run without packets has no ratio and would be left out.
+//! Over several runs such a metric is the sum of numerators over the sum of denominators, so that each packet (frame,
+//! flow) counts once. The mean of the runs' ratios would be biased: a run without packets has no ratio and would be
+//! left out.
 
 use serde::Serialize;
 
@@ -68,8 +69,9 @@ impl Ratio {
         }
     }
 
-    /// Values, one a run, whose mean is the quotient over all runs, from the columns of what rows hold, NaN where a run lacks it
-    /// (`own` is that of the metric); `None` where no run has what the metric is over, as rows of earlier versions.
+    /// Values, one a run, whose mean is the quotient over all runs, from the columns of what rows hold, NaN where a run
+    /// lacks it (`own` is that of the metric); `None` where no run has what the metric is over, as rows of earlier
+    /// versions.
     pub(crate) fn values(&self, own: &[f64], column: impl Fn(&str) -> Vec<f64>) -> Option<Vec<f64>> {
         let parts: Vec<Vec<f64>> = self.over.iter().map(|name| column(name)).collect();
         let over = (0..own.len()).map(|run| parts.iter().map(|part| part[run]).sum::<f64>());

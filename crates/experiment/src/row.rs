@@ -78,8 +78,8 @@ impl RowMetrics {
         self
     }
 
-    /// From names joined by line breaks, their values and, packed, the distributions; `None` unless the names are sorted, differ
-    /// and are as many as the values.
+    /// From names joined by line breaks, their values and, packed, the distributions; `None` unless the names are
+    /// sorted, differ and are as many as the values.
     pub fn from_parts(
         joined: &str,
         values: Vec<f64>,

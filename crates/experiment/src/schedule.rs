@@ -298,8 +298,8 @@ impl PointWork {
         self.needed.unwrap_or_else(|| ahead.min(stop.most_runs()))
     }
 
-    /// Records a run. Runs are evaluated in order, so the decision does not depend on which finishes first. Returns the new rows that
-    /// count.
+    /// Records a run. Runs are evaluated in order, so the decision does not depend on which finishes first. Returns the
+    /// new rows that count.
     fn record(&mut self, run: u64, finished: Finished, stop: &StopRule) -> Vec<Row> {
         if self.first.is_some() {
             return match finished {

@@ -147,8 +147,8 @@ impl FlowTotals {
         self.completion_sum_s() / (self.completion_times.len() + self.unfinished_times.len()) as f64
     }
 
-    /// The completion time in seconds that a share `p` of the flows does not exceed; NaN of no flows, and where too many of
-    /// them are unfinished.
+    /// The completion time in seconds that a share `p` of the flows does not exceed; NaN of no flows, and where too
+    /// many of them are unfinished.
     pub(crate) fn completion_quantile_s(&self, p: f64) -> f64 {
         let mut run = RunTimes::default();
         self.completion_times.iter().for_each(|time| run.ended.record(*time));

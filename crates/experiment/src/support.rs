@@ -1,4 +1,5 @@
-//! What the mean of a metric of a path of links can be at least and at most, where delays, rates and queues make that certain.
+//! What the mean of a metric of a path of links can be at least and at most, where delays, rates and queues make that
+//! certain.
 
 use crate::experiment::Experiment;
 use crate::impossible::{most_of_queues, packet_ns};
@@ -7,8 +8,8 @@ use crossfade_scenario::{Carrier, FlowSetup, HopSetup, LinksSetup, Point, Setup}
 
 /// The least and the largest means of metrics, by their keys in rows.
 ///
-/// No end of an interval is beyond such a bound, or beyond the runs, if one of them is: what waited at the receiver when the
-/// measured time began may lift a short run a little above the rate of the link.
+/// No end of an interval is beyond such a bound, or beyond the runs, if one of them is: what waited at the receiver
+/// when the measured time began may lift a short run a little above the rate of the link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Support {
     least: Vec<(String, f64)>,

@@ -1,4 +1,5 @@
-//! Acknowledgements that are released together, from the scenario to the metric: 10 Mbit/s, packets of 1.2 ms, deep queue.
+//! Acknowledgements that are released together, from the scenario to the metric: 10 Mbit/s, packets of 1.2 ms, deep
+//! queue.
 
 use crate::common::{load, metric, result_of, runs_of};
 use crossfade_experiment::{LINK, PointResult};
@@ -38,9 +39,10 @@ fn utilisation(congestion: &str, rtt: u64, period: u64, more: &[(&str, Value)]) 
     value(&result(&set), "throughput_per_slot")
 }
 
-/// At a release a window W is under way, of which the link has sent what it sent in the round trip before, but for its idle time I;
-/// it is idle again when it has sent the rest: W s = rtt - I + g - I, in times s of a segment. So a window fills the link from
-/// (rtt + g) / s on, 84.3 segments here, and below that it is idle for half of what lacks, each gap.
+/// At a release a window W is under way, of which the link has sent what it sent in the round trip before, but for its
+/// idle time I; it is idle again when it has sent the rest: W s = rtt - I + g - I, in times s of a segment. So a window
+/// fills the link from (rtt + g) / s on, 84.3 segments here, and below that it is idle for half of what lacks, each
+/// gap.
 #[test]
 fn a_window_must_hold_the_round_trip_and_the_gap() {
     let (rtt, gap, segment) = (41.2, 60.0, 1.2);
@@ -69,8 +71,8 @@ fn round_trips_vary_by_the_gap() {
     assert!((0.055..=0.0605).contains(&mean) && most < 0.062, "{mean}, {most}");
 }
 
-/// Releases each 60 ms, 20 ms of wires each way: the SYN-ACK of a SYN of time 0 goes at 60 and comes at 80, that of one of 45 goes
-/// at 120. A request waits as well. The first segment arrives 21.2 ms later.
+/// Releases each 60 ms, 20 ms of wires each way: the SYN-ACK of a SYN of time 0 goes at 60 and comes at 80, that of one
+/// of 45 goes at 120. A request waits as well. The first segment arrives 21.2 ms later.
 #[test]
 fn a_handshake_and_a_request_wait_for_their_releases() {
     let completion = |start: &str, request: Option<&str>| {
@@ -97,8 +99,8 @@ fn a_handshake_and_a_request_wait_for_their_releases() {
     }
 }
 
-/// Linux's allowance covers gaps of up to 100 ms (commit 78dc70eba), that of the draft of version 3 any; without one the window of
-/// two products is too small for a gap of more than a round trip. CUBIC counts what is acknowledged.
+/// Linux's allowance covers gaps of up to 100 ms (commit 78dc70eba), that of the draft of version 3 any; without one
+/// the window of two products is too small for a gap of more than a round trip. CUBIC counts what is acknowledged.
 #[test]
 fn each_control_copes_with_gaps_as_its_allowance_says() {
     let none = ("tcp.bbr.extra_acked_cap", json!("0 s"));
@@ -118,8 +120,9 @@ fn each_control_copes_with_gaps_as_its_allowance_says() {
     }
 }
 
-/// Acknowledgements are cumulative: half of them filtered, or lost, costs next to nothing. (Of BBR version 1 a fifth: where half are lost,
-/// so are now and then all of the few that its probe of the round trip has under way, 9 % of the goodput in the mean of 60 runs.)
+/// Acknowledgements are cumulative: half of them filtered, or lost, costs next to nothing. (Of BBR version 1 a fifth:
+/// where half are lost, so are now and then all of the few that its probe of the round trip has under way, 9 % of the
+/// goodput in the mean of 60 runs.)
 #[test]
 fn half_of_the_acknowledgements_are_enough() {
     for (congestion, p_e) in [("cubic", 0.5), ("bbr-v1", 0.2), ("bbr-v3", 0.5)] {

@@ -4,7 +4,8 @@ use crate::common::{load, plan_with, result, rows};
 use crossfade_experiment::PointResult;
 use serde_json::{Value, json};
 
-/// Users who are received so well that no frame fails: slots of 1 ms have a bin of 100 symbols of 8 bits, a packet of 100 bytes.
+/// Users who are received so well that no frame fails: slots of 1 ms have a bin of 100 symbols of 8 bits, a packet of
+/// 100 bytes.
 const TEXT: &str = r#"
     schema = 2
     run = { duration = "20 s", warmup = "4 s" }
@@ -37,9 +38,10 @@ fn packets_per_s(result: &PointResult) -> f64 {
 
 #[test]
 fn a_window_of_one_goes_round_in_slots() {
-    // The acknowledgement arrives at the end of an uplink slot, as the next slot has begun: the packet takes the slot after
-    // it, and its acknowledgement the next of the uplink: a period of 4 slots. A grant of 2 slots misses that, and takes the next.
-    // Where the uplink follows that slot at once, its acknowledgement misses it as well, unless its grant takes a while.
+    // The acknowledgement arrives at the end of an uplink slot, as the next slot has begun: the packet takes the slot
+    // after it, and its acknowledgement the next of the uplink: a period of 4 slots. A grant of 2 slots misses that,
+    // and takes the next. Where the uplink follows that slot at once, its acknowledgement misses it as well, unless its
+    // grant takes a while.
     for (pattern, grant, round_trip_ms) in [
         ("DDDU", "0 s", 4.0),
         ("DDDU", "1 slots", 4.0),
@@ -62,8 +64,8 @@ fn a_window_of_one_goes_round_in_slots() {
 
 #[test]
 fn a_wide_window_fills_the_slots_of_the_downlink() {
-    // 3 of 4 slots, a packet each; an acknowledgement for each takes two fifths of a slot of the uplink, three 1.2: too much.
-    // One for every second packet fits.
+    // 3 of 4 slots, a packet each; an acknowledgement for each takes two fifths of a slot of the uplink, three 1.2: too
+    // much. One for every second packet fits.
     let set = json!([
         ["tcp.w_max", 100],
         ["tcp.rfc.delayed_ack", "40 ms"],
@@ -76,8 +78,8 @@ fn a_wide_window_fills_the_slots_of_the_downlink() {
 
 #[test]
 fn acknowledgements_limit_the_goodput_as_the_arithmetic_says() {
-    // 4 of 5 slots could carry 800 packets a second; an uplink slot of 100 bytes carries 2.5 acknowledgements, 500 a second.
-    // A user whose acknowledgements wait fills its frames, so that the number of users changes nothing.
+    // 4 of 5 slots could carry 800 packets a second; an uplink slot of 100 bytes carries 2.5 acknowledgements, 500 a
+    // second. A user whose acknowledgements wait fills its frames, so that the number of users changes nothing.
     for users in [1, 4, 10] {
         let set = json!([
             ["cell.uplink.pattern", "DDDDU"],
@@ -97,7 +99,8 @@ fn acknowledgements_limit_the_goodput_as_the_arithmetic_says() {
 
 #[test]
 fn more_users_wait_longer_for_the_uplink() {
-    // A window of one each and a bin an uplink slot: with k users each has a k-th of the uplink slots, an acknowledgement each.
+    // A window of one each and a bin an uplink slot: with k users each has a k-th of the uplink slots, an
+    // acknowledgement each.
     for users in [1_u32, 2, 4, 8] {
         let set = json!([
             ["cell.uplink.pattern", "DDDU"],

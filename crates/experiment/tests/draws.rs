@@ -35,9 +35,9 @@ fn plan(set: &Value, table: &str) -> Experiment {
     plan_with(SCENARIO, set, &[("draws.csv", table)])
 }
 
-/// A run of 20 s has 2,500 packets. Its loss rate varies with the draws, with a variance of 0.2^2 / 12, and by chance, with one
-/// of at most p (1 - p) / 2500: of a known rate 0.15 alone that is 0.0071^2, of the draws 0.0577^2. The half-width over 40
-/// runs is 2.0227 standard errors (Student's t, 39 degrees of freedom).
+/// A run of 20 s has 2,500 packets. Its loss rate varies with the draws, with a variance of 0.2^2 / 12, and by chance,
+/// with one of at most p (1 - p) / 2500: of a known rate 0.15 alone that is 0.0071^2, of the draws 0.0577^2. The
+/// half-width over 40 runs is 2.0227 standard errors (Student's t, 39 degrees of freedom).
 #[test]
 fn the_interval_over_draws_has_the_spread_of_what_is_not_known() {
     let drawn = losses(40);
@@ -46,7 +46,8 @@ fn the_interval_over_draws_has_the_spread_of_what_is_not_known() {
     let variance = drawn.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / 39.0;
     let by_chance = drawn.iter().map(|p| p * (1.0 - p) / 2500.0).sum::<f64>() / 40.0;
     let expected = 2.0227 * ((variance + by_chance) / 40.0).sqrt();
-    // The mean is off by chance only: four standard errors. The chance's share of the width is 1 %; its own spread is less.
+    // The mean is off by chance only: four standard errors. The chance's share of the width is 1 %; its own spread is
+    // less.
     assert!((rate - mean).abs() < 4.0 * (by_chance / 40.0).sqrt(), "{rate} {mean}");
     assert!((ci95 / expected - 1.0).abs() < 0.08, "{ci95} {expected}");
     // Of the law itself the standard deviation is 0.0577; of 40 draws it is known within some 20 %.

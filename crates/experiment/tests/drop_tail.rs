@@ -1,6 +1,6 @@
-//! Drop-tail, which decides about a packet as it comes, counts what a queue counts that decides as packets leave: of random
-//! scenarios that end at random instants, every metric and every sample is the same, bit for bit, as under `CoDel` whose target is
-//! never reached. What it counts is checked by hand beside that.
+//! Drop-tail, which decides about a packet as it comes, counts what a queue counts that decides as packets leave: of
+//! random scenarios that end at random instants, every metric and every sample is the same, bit for bit, as under
+//! `CoDel` whose target is never reached. What it counts is checked by hand beside that.
 
 use crate::common::{plan, rows, texts};
 use crossfade_experiment::{Experiment, Row, link_events, samples};
@@ -118,8 +118,8 @@ fn any_flow() -> impl Strategy<Value = Value> {
     })
 }
 
-/// When a run ends: at an instant that is a whole number of samples, which are any number of nanoseconds, or of milliseconds, long;
-/// or as enough is delivered.
+/// When a run ends: at an instant that is a whole number of samples, which are any number of nanoseconds, or of
+/// milliseconds, long; or as enough is delivered.
 fn any_run() -> impl Strategy<Value = Value> {
     let sample = prop_oneof![Just(1_000_000_u64), Just(4_000_000), 1_000_000_u64..9_000_000];
     let ends = (sample, 20_u64..400, prop_oneof![Just(0.0), 0.0..0.9], any::<u64>()).prop_map(
@@ -318,7 +318,8 @@ const ONE_MEGABIT: &str = r#"
     link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 "#;
 
-/// The metrics called `names` of a run over 1 Mbit/s and a queue of 1000 packets, under drop-tail and under `CoDel` that never acts.
+/// The metrics called `names` of a run over 1 Mbit/s and a queue of 1000 packets, under drop-tail and under `CoDel`
+/// that never acts.
 fn over_one_megabit<const N: usize>(set: &[(&str, Value)], names: [&str; N]) -> [[f64; N]; 2] {
     [false, true].map(|is_codel| {
         let queue = ("link.queue", queue("1000 packets", is_codel));
@@ -328,8 +329,8 @@ fn over_one_megabit<const N: usize>(set: &[(&str, Value)], names: [&str; N]) -> 
     })
 }
 
-/// A link that is never idle sends 5000 packets of 12 ms in a minute, however many wait for it at the end. With no propagation
-/// delay each of them has arrived.
+/// A link that is never idle sends 5000 packets of 12 ms in a minute, however many wait for it at the end. With no
+/// propagation delay each of them has arrived.
 #[test]
 fn a_full_link_has_sent_what_fits_into_the_time() {
     let names = [
@@ -351,8 +352,8 @@ fn a_full_link_has_sent_what_fits_into_the_time() {
     assert!(wait + 0.012 <= round_trip, "{wait} {round_trip}");
 }
 
-/// Two packets come each 12 ms and one is sent: k wait in the first half of period k, and k + 1 in the second. From the time at which 1000 wait,
-/// every other packet is dropped.
+/// Two packets come each 12 ms and one is sent: k wait in the first half of period k, and k + 1 in the second. From the
+/// time at which 1000 wait, every other packet is dropped.
 #[test]
 fn twice_the_rate_fills_a_queue_and_loses_what_the_channel_and_the_queue_lose() {
     let set = |p_e: f64| {
@@ -394,7 +395,8 @@ fn ten_times_the_rate_fills_the_queue_and_no_more() {
     assert_eq!(both[0][1], 50_000.0 - 5000.0 - 1.0 - 999.0);
 }
 
-/// The sender of the papers waits for the slots of a drop-tail hop; over another queue it sends at once, and is not simulated in slots.
+/// The sender of the papers waits for the slots of a drop-tail hop; over another queue it sends at once, and is not
+/// simulated in slots.
 #[test]
 fn the_papers_sender_runs_over_any_queue() {
     let tcp = json!({ "flavour": "paper", "variant": "tahoe", "w_max": 24, "rto": { "fixed": "100 slots" } });

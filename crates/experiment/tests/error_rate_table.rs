@@ -1,4 +1,5 @@
-//! Users' own error-rate tables on a link: constant and fading ratios, sizes, attempts, what is refused and what is known.
+//! Users' own error-rate tables on a link: constant and fading ratios, sizes, attempts, what is refused and what is
+//! known.
 
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
@@ -86,8 +87,8 @@ fn fading_slow_against_a_block_loses_the_mean_over_its_distribution() {
 
 #[test]
 fn fading_loses_in_bursts_and_a_fast_one_averages_within_a_block() {
-    // A step function at 8 dB under a mean of 8 dB loses where the gain is below 1: 1 - 1/e. With QPSK of many parts in a
-    // step of fast fading the effective ratio hardly moves: below 8 dB, since mutual information is concave.
+    // A step function at 8 dB under a mean of 8 dB loses where the gain is below 1: 1 - 1/e. With QPSK of many parts in
+    // a step of fast fading the effective ratio hardly moves: below 8 dB, since mutual information is concave.
     let step = "snr_db,error_rate\n8,0\n9,0\n";
     let lost = |set| over_runs(&set, step, "frame_error_rate");
     close(lost(json!([["channel.fd_t", 0.1]])), 1.0 - (-1.0_f64).exp(), "a threshold");
@@ -253,8 +254,8 @@ fn cell(set: &Value, table: &str) -> Result<Experiment, String> {
 
 #[test]
 fn frames_of_a_cell_fail_as_the_table_says() {
-    // 108 symbols of QPSK are 216 bits, 27 bytes: as in the table. At 9 dB half of the way from 0.1 to 0.4 in the logarithm:
-    // 0.2, and 1.6 bits a symbol arrive; 16-QAM has 0.9 and 0.4. One user, one frame a slot.
+    // 108 symbols of QPSK are 216 bits, 27 bytes: as in the table. At 9 dB half of the way from 0.1 to 0.4 in the
+    // logarithm: 0.2, and 1.6 bits a symbol arrive; 16-QAM has 0.9 and 0.4. One user, one frame a slot.
     let table = "mode,bytes,snr_db,error_rate\nqpsk,27,6,0.4\nqpsk,27,12,0.1\n16-qam,54,0,1\n16-qam,54,9,0.9\n\
                  16-qam,54,30,0.001\n";
     let run = |set, table: &str| {

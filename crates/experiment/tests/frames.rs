@@ -202,8 +202,8 @@ fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
     "#;
     let framed = json!([["link.frame_size", "1500 B"], ["link.framing.slotted", false]]);
     let (packets, frames) = (result_of(whole, &json!([])), result_of(whole, &framed));
-    // Whenever the run ends, and with whatever seed: both count what happens when it happens. A link of frames tells of a
-    // loss where the receiver sees it, 5 ms later: one packet of 8 ms at the end of each run.
+    // Whenever the run ends, and with whatever seed: both count what happens when it happens. A link of frames tells of
+    // a loss where the receiver sees it, 5 ms later: one packet of 8 ms at the end of each run.
     let of = |name: &str| packets.metrics.iter().find(|(found, _)| *found == name).unwrap().1.value;
     let one_a_run = 1.0 / of("frame_transmissions");
     for (name, metric) in &packets.metrics {

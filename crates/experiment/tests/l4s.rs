@@ -58,9 +58,10 @@ fn classes(result: &PointResult, round_trip_ms: f64) -> Classes {
     }
 }
 
-/// Five and five flows on 40 Mbit/s (RFC 9332): the integral controller holds the classic queue at its target, the scalable one
-/// stays below its ramp; marks are coupled to the square root of drops; the window of a scalable flow times its marks is 2
-/// (equation (6)). Reno stays below the 1.22 of equation (5): it does not grow for a round trip of the dozen between two losses.
+/// Five and five flows on 40 Mbit/s (RFC 9332): the integral controller holds the classic queue at its target, the
+/// scalable one stays below its ramp; marks are coupled to the square root of drops; the window of a scalable flow
+/// times its marks is 2 (equation (6)). Reno stays below the 1.22 of equation (5): it does not grow for a round trip of
+/// the dozen between two losses.
 #[test]
 fn a_dual_queue_couples_marks_and_drops() {
     for (round_trip, coupling) in [(25.0, 2.0), (50.0, 2.0), (25.0, 4.0)] {
@@ -77,11 +78,12 @@ fn a_dual_queue_couples_marks_and_drops() {
     }
 }
 
-/// The two laws at one p' (RFC 9332 equations (5) and (6)): N flows each fill the link where its rate is
-/// `N (1.22/(R_C p') + 2/(k R_L p'))`, and a Prague flow gets `2 R_C/(1.22 k R_L)` of a Reno flow, equation (10) for k = 2, with the round
-/// trips that they have. Reno is below its law, the more the smaller its window (1.03 at 7 segments, 1.21 at 31), for it does not
-/// grow while it recovers. Below 25 ms Prague behaves as at 25 ms (appendix C.2), which the share shows at 10 ms; at 100 ms the classic
-/// queue is empty at times and p' varies, so that drops are no measure of its mean, nor equation (10) of the share.
+/// The two laws at one p' (RFC 9332 equations (5) and (6)): N flows each fill the link where its rate is `N (1.22/(R_C
+/// p') + 2/(k R_L p'))`, and a Prague flow gets `2 R_C/(1.22 k R_L)` of a Reno flow, equation (10) for k = 2, with the
+/// round trips that they have. Reno is below its law, the more the smaller its window (1.03 at 7 segments, 1.21 at 31),
+/// for it does not grow while it recovers. Below 25 ms Prague behaves as at 25 ms (appendix C.2), which the share shows
+/// at 10 ms; at 100 ms the classic queue is empty at times and p' varies, so that drops are no measure of its mean, nor
+/// equation (10) of the share.
 #[test]
 fn five_and_five_share_as_the_two_laws_say() {
     for (round_trip, coupling) in
@@ -113,9 +115,10 @@ fn five_and_five_share_as_the_two_laws_say() {
     }
 }
 
-/// One flow of DCTCP over a step: it marks a part of a window each time the window has grown over the step, so that the share of marks
-/// goes with sqrt(2/W) (Alizadeh et al., SIGCOMM 2010, section 3.3) and not with the 2/W of marks at random. The paper has a whole window
-/// marked; here the queue passes the step within a window, as its last segment joins.
+/// One flow of DCTCP over a step: it marks a part of a window each time the window has grown over the step, so that the
+/// share of marks goes with sqrt(2/W) (Alizadeh et al., SIGCOMM 2010, section 3.3) and not with the 2/W of marks at
+/// random. The paper has a whole window marked; here the queue passes the step within a window, as its last segment
+/// joins.
 #[test]
 fn a_step_marks_with_the_root_of_the_window() {
     let one = TEXT
@@ -151,7 +154,8 @@ fn the_dual_queue_of_linux_does_the_same() {
     assert!((1.0..1.6).contains(&got.share), "{got:?}");
 }
 
-/// RFC 9331 section 4.3.1: in a shared queue of classic marks a scalable sender takes more than its share: it yields less to each.
+/// RFC 9331 section 4.3.1: in a shared queue of classic marks a scalable sender takes more than its share: it yields
+/// less to each.
 #[test]
 fn a_shared_queue_is_no_place_for_both() {
     let shared = result_of(
@@ -162,8 +166,9 @@ fn a_shared_queue_is_no_place_for_both() {
     assert!(got.share > 2.0, "{got:?}");
 }
 
-/// Version 3 of BBR as Linux has it, alone on 50 Mbit/s and 4 ms: with its response to marks the queue is shorter than without, where
-/// nothing but losses bounds a probe. Longer round trips are none of its business, unless that is asked for.
+/// Version 3 of BBR as Linux has it, alone on 50 Mbit/s and 4 ms: with its response to marks the queue is shorter than
+/// without, where nothing but losses bounds a probe. Longer round trips are none of its business, unless that is asked
+/// for.
 #[test]
 fn marks_shorten_the_queue_of_bbr() {
     const ONE: &str = r#"

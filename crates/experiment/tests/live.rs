@@ -94,8 +94,8 @@ fn the_largest_window_binds_the_kernel_as_it_binds_the_simulation() {
     let results = run(&load(&set));
     let [simulated, live] = &results[..] else { panic!("two methods") };
     let ratio = metric(live, "goodput_bps") / metric(simulated, "goodput_bps");
-    // 37 or 38 windows fall into 1.5 s of round trips of 40 ms, fewer where a busy machine wakes threads late; of a window of 11
-    // segments it were 1.1.
+    // 37 or 38 windows fall into 1.5 s of round trips of 40 ms, fewer where a busy machine wakes threads late; of a
+    // window of 11 segments it were 1.1.
     assert!((0.7..1.05).contains(&ratio), "{ratio}");
 }
 

@@ -40,7 +40,8 @@ fn each_transmission_leaves_fewer_blocks_as_the_model_says() {
         assert_eq!((shares.len(), expected.len()), (3, 3));
         for (n, (share, expected)) in shares.iter().zip(&expected).enumerate() {
             assert!(n == 0 || *share <= shares[n - 1], "{snr_db} dB: {shares:?}");
-            // The normal approximation is 0.2 dB off here, where a curve falls by a third in a dB; and 60 failures and more.
+            // The normal approximation is 0.2 dB off here, where a curve falls by a third in a dB; and 60 failures and
+            // more.
             assert!(
                 (share - expected).abs() < 0.16,
                 "{snr_db} dB, {} transmissions: {share} {expected}",

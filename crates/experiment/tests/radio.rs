@@ -1,5 +1,5 @@
-//! The physical layer from words to figures: what is refused, what follows from what, and that method phy, closed forms,
-//! tables and frames under ARQ and TCP agree.
+//! The physical layer from words to figures: what is refused, what follows from what, and that method phy, closed
+//! forms, tables and frames under ARQ and TCP agree.
 
 use crossfade_experiment::{ExecutionHandle, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides, StopRule};

@@ -14,8 +14,8 @@ const TEXT: &str = r#"
     tcp = { congestion = "bbr-v1", variant = "sack", w_max = 4000, bbr = { policer = false } }
 "#;
 
-/// A round of packet conservation begins a recovery, and with losses in each round trip there is one recovery and one such round, over
-/// QUIC as over TCP: without a round free of losses it does not end.
+/// A round of packet conservation begins a recovery, and with losses in each round trip there is one recovery and one
+/// such round, over QUIC as over TCP: without a round free of losses it does not end.
 #[test]
 fn bbr_bears_over_quic_what_it_bears_over_tcp() {
     // At 10 % what looks for policers takes some runs for one, one in sixteen or so: half of the link then,
@@ -33,8 +33,8 @@ fn bbr_bears_over_quic_what_it_bears_over_tcp() {
     }
 }
 
-/// RFC 6675 does not see that a retransmission is lost: at 5 % one of 20 is, and the timer runs for a second. The window of the receiver
-/// is what stops the sender meanwhile, so that a larger one helps; RACK needs no timer.
+/// RFC 6675 does not see that a retransmission is lost: at 5 % one of 20 is, and the timer runs for a second. The
+/// window of the receiver is what stops the sender meanwhile, so that a larger one helps; RACK needs no timer.
 #[test]
 fn a_lost_repetition_costs_rfc_6675_a_timeout() {
     let run = |set: &[(&str, serde_json::Value)]| {
@@ -60,8 +60,9 @@ fn a_lost_repetition_costs_rfc_6675_a_timeout() {
     rack.assert_mean_in(0.95 * 0.95..=0.95, "RACK");
 }
 
-/// Between many holes an acknowledgement has room for three blocks, and reports that wait for each other would be hidden by later
-/// ones: then what has arrived is repeated, and the report of that makes RACK wait for another round trip from there on.
+/// Between many holes an acknowledgement has room for three blocks, and reports that wait for each other would be
+/// hidden by later ones: then what has arrived is repeated, and the report of that makes RACK wait for another round
+/// trip from there on.
 #[test]
 fn nothing_that_has_arrived_is_repeated() {
     let set = json!([

@@ -1,6 +1,7 @@
-//! What the engine leaves out changes no result: shipped scenarios and random ones count the same, bit for bit, with all shortcuts,
-//! with each of them off, and without any. Receivers of a scenario have no access line, so `foreseen` and `late_receivers` apply only where
-//! a test turns all flows round: `crates/sim/tests/one_event.rs` and `late_receivers.rs` compare these.
+//! What the engine leaves out changes no result: shipped scenarios and random ones count the same, bit for bit, with
+//! all shortcuts, with each of them off, and without any. Receivers of a scenario have no access line, so `foreseen`
+//! and `late_receivers` apply only where a test turns all flows round: `crates/sim/tests/one_event.rs` and
+//! `late_receivers.rs` compare these.
 
 use crate::common::{plan, shipped_scenarios};
 use crate::drop_tail::{Draft, any_draft};
@@ -16,8 +17,9 @@ use std::fs;
 use std::mem::swap;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that is counted in a run, from which its row is made; of means without a value too. Flows that are `turned`, by their
-/// place, arrivals last, send their data over the links of acknowledgements and back: reverse traffic, which a scenario cannot ask for.
+/// Everything that is counted in a run, from which its row is made; of means without a value too. Flows that are
+/// `turned`, by their place, arrivals last, send their data over the links of acknowledgements and back: reverse
+/// traffic, which a scenario cannot ask for.
 fn counted(setup: &Setup, turned: &[bool], shortcuts: Shortcuts) -> String {
     let mut network = Network { shortcuts, ..network(setup, RunSeed { seed: 7, run: 0 }) };
     let flows = network.flows.iter_mut().map(|flow| &mut flow.path);
@@ -152,8 +154,8 @@ fn random_scenarios_count_the_same_without_shortcuts() {
     agree_in(48);
 }
 
-/// Data of one flow and acknowledgements of another come out of the two links in the same nanosecond, and which of them enters the
-/// other link first must not depend on when their events were scheduled.
+/// Data of one flow and acknowledgements of another come out of the two links in the same nanosecond, and which of them
+/// enters the other link first must not depend on when their events were scheduled.
 #[test]
 fn reverse_traffic_in_one_instant_counts_the_same_without_shortcuts() {
     let set = json!([

@@ -278,8 +278,8 @@ fn segments_end_a_run() {
     let set =
         json!([["run", { "duration": null, "segments": 500 }], ["channel", { "model": "iid", "p_e": 0.01 }]]);
     for row in rows(&plan(json!({ "set": set })), 1) {
-        // 500 in order: of these as many as a window less one may have waited beyond a hole since the warm-up, and as many
-        // wait at the end.
+        // 500 in order: of these as many as a window less one may have waited beyond a hole since the warm-up, and as
+        // many wait at the end.
         let delivered = row.metrics.get("segments_delivered").unwrap();
         assert!((477.0..524.0).contains(&delivered), "{delivered}");
     }

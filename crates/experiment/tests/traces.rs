@@ -95,8 +95,9 @@ fn recorded_pair(set: &[Value]) -> Experiment {
     plan_with(UDP, &json!([&common[..], set].concat()), &RECORDED)
 }
 
-/// Before the end of the first slot, in it (nothing is sent), and in the second: 29, 9, 29, 31 and 11 ms and 1 ms beside them,
-/// in order always. The source is faster than the link, so that a packet leaves at each line of the capacity.
+/// Before the end of the first slot, in it (nothing is sent), and in the second: 29, 9, 29, 31 and 11 ms and 1 ms
+/// beside them, in order always. The source is faster than the link, so that a packet leaves at each line of the
+/// capacity.
 #[test]
 fn a_recorded_pair_delivers_at_its_opportunities_and_after_its_delays() {
     let set = |end: &str| [json!(["run.duration", end])];
@@ -152,8 +153,8 @@ fn a_held_table_counts_its_last_entry_and_the_round_trip_its_delays() {
         let plan = plan_with(UDP, &set, &[("link", rates)]);
         serde_json::to_value(plan.describe()).unwrap()["path"].clone()
     };
-    // TheaterQ: 100 ms of 2 Mbit/s and 20 ms, 300 ms of 1 Mbit/s and 40 ms. In the mean (0.2 + 0.3) / 0.4 = 1.25 Mbit/s, and
-    // (2 + 12) / 0.4 = 35 ms.
+    // TheaterQ: 100 ms of 2 Mbit/s and 20 ms, 300 ms of 1 Mbit/s and 40 ms. In the mean (0.2 + 0.3) / 0.4 = 1.25
+    // Mbit/s, and (2 + 12) / 0.4 = 35 ms.
     let theaterq = "100000,20000000,2000000,0,100\n300000,40000000,1000000,0,100\n";
     let held = facts(theaterq, json!("hold"));
     assert_eq!(held["links"][0]["rate_bps"], 1.25e6);
@@ -492,8 +493,8 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
     assert_eq!(error, "channel.file = \"losses.txt\": this scenario was given without files");
 }
 
-/// The public example of LeoReplayer from the scenario to the packet: of a source faster than the link one leaves at each of its
-/// opportunities, takes the delay of that time and never overtakes another.
+/// The public example of LeoReplayer from the scenario to the packet: of a source faster than the link one leaves at
+/// each of its opportunities, takes the delay of that time and never overtakes another.
 #[test]
 fn the_example_of_leo_replayer_is_followed_to_the_packet() {
     let text = include_str!("../../../tests/data/leo-replayer-example.txt");

@@ -193,7 +193,8 @@ pub(crate) fn busy(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Ga
     found
 }
 
-/// Times between when a packet came to a link that may have been idle and when it left: departures are known to `margin_s`.
+/// Times between when a packet came to a link that may have been idle and when it left: departures are known to
+/// `margin_s`.
 pub(crate) fn alone(record: &Record, departures: &[f64], margin_s: f64) -> Vec<Gap> {
     let slack = record.tick_s() + margin_s;
     let mut last = f64::NEG_INFINITY;

@@ -41,8 +41,8 @@ const WIDE: f64 = 0.3;
 const ERRORS: f64 = 4.0;
 /// So many windows tell the errors of all.
 const FEWEST_KNOWN: usize = 5;
-/// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time, as those of a link that
-/// collects them, make levels of windows by their beat.
+/// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time,
+/// as those of a link that collects them, make levels of windows by their beat.
 const BEYOND_ERRORS: f64 = 0.5;
 /// Maximum ratio of squared errors on held-out windows, change points over a constant, to accept the change points.
 const BETTER: f64 = 0.8;
@@ -393,8 +393,8 @@ mod tests {
         assert_eq!(rate_at(&rows, 0.6), rows[2].1);
     }
 
-    /// 2.2 Mbit/s, of which acknowledgements tell in steps of 5 ms: packets of 5.45 ms, so windows of 109 ms have 20 or 21; and rates that
-    /// differ by as much where departures are seen exactly.
+    /// 2.2 Mbit/s, of which acknowledgements tell in steps of 5 ms: packets of 5.45 ms, so windows of 109 ms have 20 or
+    /// 21; and rates that differ by as much where departures are seen exactly.
     #[test]
     fn steps_of_acknowledgements_are_no_levels() {
         let series_of = |step: f64, rate: &dyn Fn(f64) -> f64| {

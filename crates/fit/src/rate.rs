@@ -73,8 +73,8 @@ struct Search<'a> {
     least_s: f64,
     room_s: f64,
     full_bits: f64,
-    /// Of the first packets that were seen: the delay, the bits that arrived until then, and how long after the first one they were sent. They
-    /// waited for at least these bits, whatever a queue that is never empty again may hide.
+    /// Of the first packets that were seen: the delay, the bits that arrived until then, and how long after the first
+    /// one they were sent. They waited for at least these bits, whatever a queue that is never empty again may hide.
     first: Vec<(f64, f64, f64)>,
     /// Stretches of the packets that stand for all, in a coarse search.
     stretches: Vec<(usize, usize)>,
@@ -269,7 +269,8 @@ impl Tried {
     }
 }
 
-/// Delays of the first few packets that were seen, with the bits that arrived until then and how long after the first they were sent.
+/// Delays of the first few packets that were seen, with the bits that arrived until then and how long after the first
+/// they were sent.
 fn first(record: &Record) -> Vec<(f64, f64, f64)> {
     let packets = record.packets();
     let mut bits = 0.0;
@@ -314,8 +315,9 @@ pub(crate) fn golden(from: f64, to: f64, share: f64, of: impl Fn(f64) -> f64) ->
 mod tests {
     use super::*;
 
-    /// A queue that always holds something behind the first packets, of which each second one is acknowledged. A packet that the channel lost
-    /// passes for a drop, so that all delays behind it seem a packet too long: the first ones tell the path.
+    /// A queue that always holds something behind the first packets, of which each second one is acknowledged. A packet
+    /// that the channel lost passes for a drop, so that all delays behind it seem a packet too long: the first ones
+    /// tell the path.
     #[test]
     fn the_first_packets_tell_the_path_of_a_queue_that_is_never_empty() {
         let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());

@@ -1,4 +1,5 @@
-//! What a record shows of its link: a constant rate or one that changes, the base delay, and the losses at a full queue.
+//! What a record shows of its link: a constant rate or one that changes, the base delay, and the losses at a full
+//! queue.
 
 use crate::bootstrap::median;
 use crate::departures::{alone, busy, departures, found_before};
@@ -34,7 +35,8 @@ pub(crate) struct Seen {
     pub(crate) window_s: f64,
     /// Whether the rate over time is the one that counts.
     pub(crate) by_windows: bool,
-    /// The limit of the queue, which packets it dropped, and which were so near to it that their losses say nothing of others.
+    /// The limit of the queue, which packets it dropped, and which were so near to it that their losses say nothing of
+    /// others.
     pub(crate) limit: QueueLimit,
     pub(crate) dropped: Vec<bool>,
     pub(crate) near: Vec<bool>,
@@ -66,8 +68,8 @@ impl Seen {
         let base_s = (least_s - 8.0 * full / usual).max(least_s.min(0.0));
         let left = departures(record, base_s, usual, |index| drops.dropped[index]);
         let mut over = OverTime::new(record, &left, is_constant, window_s, margin_s);
-        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the delays are
-        // not those of the model, or some are shorter than those of its empty link.
+        // Where errors add up in a queue that is never empty, the rate that was seen while busy is the better one: the
+        // delays are not those of the model, or some are shorter than those of its empty link.
         let unexplained_s = |rows: &[(f64, f64)]| unexplained_s(record, base_s, rows, &drops.dropped);
         if over.varies
             && !over.is_predicted
@@ -224,11 +226,12 @@ fn usual_bps(series: &[Option<f64>]) -> f64 {
     if rates.is_empty() { 0.0 } else { libm::exp(median(&mut rates)) }
 }
 
-/// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained of the delays:
-/// where packets arrive in clumps, the times between them differ by far more than the rate does.
+/// Rates over time that do not predict each other leave at most this share of what a constant rate leaves unexplained
+/// of the delays: where packets arrive in clumps, the times between them differ by far more than the rate does.
 const EXPLAINS: f64 = 0.9;
 
-/// The mean absolute deviation from their median, in s, of what the queue of a link with these rates over time leaves of the delays.
+/// The mean absolute deviation from their median, in s, of what the queue of a link with these rates over time leaves
+/// of the delays.
 fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[bool]) -> f64 {
     let packets = record.packets();
     let start = packets.first().map_or(0.0, |packet| packet.sent_s);
@@ -243,8 +246,9 @@ fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[b
     rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
 }
 
-/// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others, from a base
-/// delay, the drops, what was found before and the rates, by windows so long and with such a margin of departures, in s.
+/// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others,
+/// from a base delay, the drops, what was found before and the rates, by windows so long and with such a margin of
+/// departures, in s.
 fn follow(
     record: &Record,
     mut base_s: f64,
@@ -284,9 +288,10 @@ fn follow(
     ((base_s, error_s), drops, before, over)
 }
 
-/// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the median over the
-/// first packets behind an idle time. A base delay that is too short makes those times fewer, not wrong. Of a link that was hardly ever idle
-/// the first packets tell it, and their rate by the times between them. With its standard error.
+/// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the
+/// median over the first packets behind an idle time. A base delay that is too short makes those times fewer, not
+/// wrong. Of a link that was hardly ever idle the first packets tell it, and their rate by the times between them. With
+/// its standard error.
 fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
     let start = record.packets().first().map_or(0.0, |packet| packet.sent_s);
     let before = found_before(record, left);
@@ -327,8 +332,8 @@ fn base_by(record: &Record, left: &[f64], rows: &[(f64, f64)]) -> (f64, f64) {
     (base_s.min(least), error_s.clamp(UNSURE * usual_s / count.sqrt(), 2.0 * UNSURE * usual_s))
 }
 
-/// The median, and its standard error, of a normal distribution: 1.2533 standard deviations over the root of the number, and a standard deviation
-/// is 1.2533 mean deviations.
+/// The median, and its standard error, of a normal distribution: 1.2533 standard deviations over the root of the
+/// number, and a standard deviation is 1.2533 mean deviations.
 fn middle(values: &mut [f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
     let middle = median(values);
@@ -336,7 +341,8 @@ fn middle(values: &mut [f64]) -> (f64, f64) {
     (middle, 1.2533 * 1.2533 * deviation / count.sqrt())
 }
 
-/// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and when that was.
+/// The first packets of a time in which the link was busy: the bits until the first and the last one that was seen, and
+/// when that was.
 #[derive(Clone, Copy, Debug, Default)]
 struct Train {
     first: Option<(f64, f64)>,

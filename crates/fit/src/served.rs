@@ -130,8 +130,8 @@ mod tests {
     use crossfade_core::RunSeed;
     use rand::RngExt;
 
-    /// 1.2 times the rate of a link into a queue of 20 packets, whose channel loses one in a hundred, with jitter of a share of a
-    /// transmission time: what was dropped, and the record.
+    /// 1.2 times the rate of a link into a queue of 20 packets, whose channel loses one in a hundred, with jitter of a
+    /// share of a transmission time: what was dropped, and the record.
     fn overloaded(jitter: f64, seed: u64) -> (Vec<bool>, Record) {
         let mut random = RunSeed { seed, run: 0 }.stream("served");
         let (mut free_at, mut waiting) = (0.0_f64, std::collections::VecDeque::new());

@@ -1,4 +1,5 @@
-//! Packets whose losses say nothing of the channel: near a full queue, around its drops, and where the record does not tell what was in it.
+//! Packets whose losses say nothing of the channel: near a full queue, around its drops, and where the record does not
+//! tell what was in it.
 
 use crate::queue_limit::likelihood;
 use crate::record::{Fate, Packet, Record};
@@ -8,14 +9,16 @@ const FEWEST_APART: usize = 2000;
 const APART: f64 = 0.2;
 /// So many drops at once.
 const MANY: usize = 6;
-/// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in the mean.
+/// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in
+/// the mean.
 const DARK: f64 = 10.0;
-/// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of the likelihood: for each
-/// loss of a burst, as some of its losses may pass for drops.
+/// The share of losses around drops is another one if that explains the losses by so much better, in the logarithm of
+/// the likelihood: for each loss of a burst, as some of its losses may pass for drops.
 const FAR_MORE: f64 = 25.0;
 
-/// Which packets say nothing of random losses: those `near` to a full queue, and, if far more was lost there than elsewhere, those sent within
-/// `apart_s` of a drop. What packets found is known least where a queue overflows at a rate that changes.
+/// Which packets say nothing of random losses: those `near` to a full queue, and, if far more was lost there than
+/// elsewhere, those sent within `apart_s` of a drop. What packets found is known least where a queue overflows at a
+/// rate that changes.
 pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apart_s: f64) -> Vec<bool> {
     let packets = record.packets();
     // What those found that were sent behind the last one that was seen is not known.
@@ -62,8 +65,8 @@ pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apa
     chosen
 }
 
-/// Drops far from the limit by what they found, which the times of departures tell: those around drops near the limit, and many at once, are
-/// drops, a single one elsewhere is a mistake.
+/// Drops far from the limit by what they found, which the times of departures tell: those around drops near the limit,
+/// and many at once, are drops, a single one elsewhere is a mistake.
 fn drops_at_once(packets: &[Packet], dropped: &[bool], near: &[bool], apart_s: f64) -> Vec<usize> {
     let odd: Vec<usize> = (0..packets.len()).filter(|index| dropped[*index] && !near[*index]).collect();
     let usual: Vec<f64> = (0..packets.len())
@@ -86,7 +89,8 @@ fn drops_at_once(packets: &[Packet], dropped: &[bool], near: &[bool], apart_s: f
         .collect()
 }
 
-/// Which packets are among many in a row that arrived at times that the record does not tell: what was in the queue then is not known.
+/// Which packets are among many in a row that arrived at times that the record does not tell: what was in the queue
+/// then is not known.
 fn dark(packets: &[Packet]) -> Vec<bool> {
     let arrived = packets.iter().filter(|packet| packet.fate == Fate::Arrived).count();
     let seen = packets.iter().filter(|packet| packet.seen_s.is_some()).count();
@@ -133,7 +137,8 @@ mod tests {
         assert_eq!(count(&found), 109);
     }
 
-    /// Forty drops at 5 s, and as many losses within 50 ms of them which no estimate calls drops; elsewhere one in a thousand is lost.
+    /// Forty drops at 5 s, and as many losses within 50 ms of them which no estimate calls drops; elsewhere one in a
+    /// thousand is lost.
     #[test]
     fn far_more_losses_around_drops_are_those_of_the_queue() {
         let dropped: Vec<bool> =

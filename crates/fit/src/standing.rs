@@ -15,8 +15,8 @@ const DOUBT: f64 = 2.0;
 /// Idle time of the link, as a share of the minimum delay, that shows an empty queue.
 const IDLE: f64 = 0.5;
 
-/// Whether the queue may never have been empty: the link was hardly ever idle, and the record does not begin at the shortest delay. Then a shorter
-/// path with a queue that always holds something explains it as well.
+/// Whether the queue may never have been empty: the link was hardly ever idle, and the record does not begin at the
+/// shortest delay. Then a shorter path with a queue that always holds something explains it as well.
 pub(crate) fn stands(record: &Record, left: &[f64], least_s: f64, packet_s: f64) -> bool {
     let mut delays = record.packets().iter().filter_map(|packet| Some(packet.seen_s? - packet.sent_s));
     let begins_empty = delays.by_ref().take(BEGINNING).any(|delay| delay < least_s + EMPTY * packet_s);

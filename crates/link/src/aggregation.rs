@@ -12,16 +12,17 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct AggregationConfig {
     /// The time from one release to the next, above zero; they fall on its multiples.
     pub period: SimTime,
-    /// Of the packets of a flow that are released together, one in `thinning` goes on, counted back from the newest; at least 1,
-    /// which keeps all.
+    /// Of the packets of a flow that are released together, one in `thinning` goes on, counted back from the newest; at
+    /// least 1, which keeps all.
     pub thinning: u32,
 }
 
-/// Holds packets before a link and releases them together, like acknowledgements of a Wi-Fi station or a cable modem that has to
-/// ask for its turn. ACKs may be filtered (RFC 3449 section 5.2.1): the newest ACK of a flow repeats what earlier ones said, except for
-/// SACK blocks and the number of duplicates.
+/// Holds packets before a link and releases them together, like acknowledgements of a Wi-Fi station or a cable modem
+/// that has to ask for its turn. ACKs may be filtered (RFC 3449 section 5.2.1): the newest ACK of a flow repeats what
+/// earlier ones said, except for SACK blocks and the number of duplicates.
 ///
-/// A filtered packet counts as a drop of the queue. The wait here comes before the link's queue and is not part of its statistics.
+/// A filtered packet counts as a drop of the queue. The wait here comes before the link's queue and is not part of its
+/// statistics.
 pub struct Aggregator {
     config: AggregationConfig,
     /// Packets that wait for the next release.

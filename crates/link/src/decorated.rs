@@ -6,8 +6,9 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// A mechanism before or behind a link that changes the packets which pass. It has its own state and is handed the link; each method
-/// has the contract of the method of that name in [`Link`]. By default packets pass unchanged, so a decorator overrides only what it changes.
+/// A mechanism before or behind a link that changes the packets which pass. It has its own state and is handed the
+/// link; each method has the contract of the method of that name in [`Link`]. By default packets pass unchanged, so a
+/// decorator overrides only what it changes.
 pub trait Decorator {
     /// See [`Link::push`].
     fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {

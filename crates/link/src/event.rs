@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 /// An event inside a link. New kinds of events and new columns come only with a new [`VERSION`](Self::VERSION).
 ///
-/// As CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. Cells of columns that a kind of event does not
-/// have are empty:
+/// As CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. Cells of columns that a kind
+/// of event does not have are empty:
 ///
 /// | column | of | |
 /// |---|---|---|
@@ -147,8 +147,9 @@ impl LinkEvent {
     /// Version of the set of events and of the CSV columns.
     pub const VERSION: u32 = 3;
 
-    /// The parts of a packet's delay: until it is the first of its queue, then until its first byte is sent; first transmissions and
-    /// propagation of its bytes; retransmissions by hybrid ARQ, retransmissions by RLC, and the wait for earlier packets.
+    /// The parts of a packet's delay: until it is the first of its queue, then until its first byte is sent; first
+    /// transmissions and propagation of its bytes; retransmissions by hybrid ARQ, retransmissions by RLC, and the wait
+    /// for earlier packets.
     pub const DELAY_PARTS: [&str; 6] = ["queue", "grant", "air", "harq", "rlc", "reordering"];
 
     /// Header line of a CSV file of link events.
@@ -275,7 +276,8 @@ impl EventLog {
         self.events.insert(place, event);
     }
 
-    /// Takes over the events that `next` returns until it returns nothing; at equal times they come after those that are here.
+    /// Takes over the events that `next` returns until it returns nothing; at equal times they come after those that
+    /// are here.
     pub fn take_over(&mut self, next: impl FnMut() -> Option<LinkEvent>) {
         let before = self.events.len();
         self.events.extend(std::iter::from_fn(next));

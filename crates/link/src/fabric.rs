@@ -10,8 +10,8 @@ use crossfade_core::SimTime;
 /// Number of a port, where packets enter and leave a fabric, counted from 0.
 pub type Port = u32;
 
-/// A medium with many ports: a shared medium, a cell with its users, a whole network. Data and acknowledgements may go through one
-/// fabric.
+/// A medium with many ports: a shared medium, a cell with its users, a whole network. Data and acknowledgements may go
+/// through one fabric.
 ///
 /// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
 /// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare),
@@ -26,12 +26,12 @@ pub trait Fabric {
     /// When [`advance`](Fabric::advance) has something to do next; `None` until the next push.
     fn next_event(&self) -> Option<SimTime>;
 
-    /// The next packet that has left by `now`, in order of time, with the port that it came out at or was bound for; `None` once no
-    /// further packet has left.
+    /// The next packet that has left by `now`, in order of time, with the port that it came out at or was bound for;
+    /// `None` once no further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
 
-    /// Computes ahead what [`advance`](Fabric::advance) needs at the next event, for callers that have time until then. Nothing that can be
-    /// observed changes.
+    /// Computes ahead what [`advance`](Fabric::advance) needs at the next event, for callers that have time until then.
+    /// Nothing that can be observed changes.
     fn prepare(&mut self) {}
 
     /// Statistics at `now`, counted since the fabric was made.
@@ -53,8 +53,8 @@ pub trait Fabric {
         false
     }
 
-    /// Takes the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance) gets the PPDU that first carries a
-    /// packet before that packet leaves.
+    /// Takes the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance) gets the PPDU
+    /// that first carries a packet before that packet leaves.
     fn next_ppdu(&mut self) -> Option<Ppdu> {
         None
     }

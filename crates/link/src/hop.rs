@@ -35,8 +35,8 @@ struct Unsent {
     parcel: Parcel,
 }
 
-/// The packet that last found the hop idle. It did not wait, so its transmission is counted when it begins; a report made before its end
-/// takes that back.
+/// The packet that last found the hop idle. It did not wait, so its transmission is counted when it begins; a report
+/// made before its end takes that back.
 #[derive(Clone, Copy, Default)]
 struct Direct {
     start: SimTime,
@@ -46,8 +46,8 @@ struct Direct {
 
 /// A first-in first-out hop: drop-tail queue, constant rate, constant delay, losses.
 ///
-/// A packet's whole fate is known when it is pushed, so the hop has no event until the packet comes out or is lost. Statistics still
-/// count each packet at the time of its transmission: a report corrects for packets under way.
+/// A packet's whole fate is known when it is pushed, so the hop has no event until the packet comes out or is lost.
+/// Statistics still count each packet at the time of its transmission: a report corrects for packets under way.
 pub struct Hop {
     transmitter: Transmitter,
     delay: SimTime,
@@ -66,8 +66,8 @@ pub struct Hop {
     next_event: SimTime,
     /// The packet with which the hop's busy period began.
     direct: Direct,
-    /// The packet in transmission among those that waited. It and packets behind it may already have been sent: the list is brought up to
-    /// date only when it is read.
+    /// The packet in transmission among those that waited. It and packets behind it may already have been sent: the
+    /// list is brought up to date only when it is read.
     sending: Option<Unsent>,
     /// Packets that wait behind both, and their bytes.
     queue: VecDeque<Unsent>,
@@ -126,19 +126,20 @@ impl Hop {
         self.queue_limit.is_none() && self.loss.is_lossless()
     }
 
-    /// Time at which a packet of `bytes` that is pushed at `now` would come out, if earlier packets are sent by `idle_at`, which is moved to
-    /// the end of this packet's transmission.
+    /// Time at which a packet of `bytes` that is pushed at `now` would come out, if earlier packets are sent by
+    /// `idle_at`, which is moved to the end of this packet's transmission.
     #[inline]
     pub fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
         *idle_at = (*idle_at).max(now) + self.transmitter.time_for(bytes);
         *idle_at + self.delay
     }
 
-    /// Takes a packet like [`push`](Link::push) for a caller that keeps it until it comes out, and returns the time of that. The hop counts it as
-    /// arrived.
+    /// Takes a packet like [`push`](Link::push) for a caller that keeps it until it comes out, and returns the time of
+    /// that. The hop counts it as arrived.
     ///
     /// # Errors
-    /// The result of `push` for a packet that does not come out: [`Push::Accepted`] if [`advance`](Link::advance) will return it.
+    /// The result of `push` for a packet that does not come out: [`Push::Accepted`] if [`advance`](Link::advance) will
+    /// return it.
     #[inline]
     pub fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         let arrival = self.admit(now, parcel)?;
@@ -221,8 +222,8 @@ impl Hop {
     /// Whether the drop-tail queue of a busy hop drops a packet of `bytes` at `now`.
     #[inline]
     fn is_full(&mut self, now: SimTime, bytes: u32) -> bool {
-        // Sent packets stay in the list as long as that makes no difference: removing many at once takes less time than one at each
-        // push.
+        // Sent packets stay in the list as long as that makes no difference: removing many at once takes less time than
+        // one at each push.
         let is_exact = self.log.is_kept() || self.queue.len() == self.queue.capacity();
         if !is_exact && self.admits(bytes) {
             return false;

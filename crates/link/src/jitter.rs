@@ -17,13 +17,14 @@ pub struct JitterConfig {
     pub std: SimTime,
     /// Greatest delay in standard deviations; above zero.
     pub n_std: f64,
-    /// Bit rate in bit/s at which packets of a flow follow one that was held back longer than they; `None` releases them at once.
+    /// Bit rate in bit/s at which packets of a flow follow one that was held back longer than they; `None` releases
+    /// them at once.
     pub rate_bps: Option<f64>,
 }
 
-/// Holds each packet behind a link for a random time |max(min(N(0, std²), `n_std` std), -`n_std` std)|, and at least until the packet of its
-/// flow before it has left at `rate_bps`: "approximately random subject to no-reordering bounded PDV" of RFC 8868 section 4.5.2. Flows may
-/// overtake each other.
+/// Holds each packet behind a link for a random time |max(min(N(0, std²), `n_std` std), -`n_std` std)|, and at least
+/// until the packet of its flow before it has left at `rate_bps`: "approximately random subject to no-reordering
+/// bounded PDV" of RFC 8868 section 4.5.2. Flows may overtake each other.
 ///
 /// A packet that is held here counts as not yet come out of the link.
 pub struct Jitter {
@@ -164,8 +165,8 @@ mod tests {
         left
     }
 
-    /// Far apart, delays are independent and half-normal, cut at `n_std`: the mean is sqrt(2/pi) (1 - e^(-k²/2)) + k q and the
-    /// second moment 1 - q - sqrt(2/pi) k e^(-k²/2) + k² q with q = erfc(k / sqrt 2), in deviations.
+    /// Far apart, delays are independent and half-normal, cut at `n_std`: the mean is sqrt(2/pi) (1 - e^(-k²/2)) + k q
+    /// and the second moment 1 - q - sqrt(2/pi) k e^(-k²/2) + k² q with q = erfc(k / sqrt 2), in deviations.
     #[test]
     fn moments_are_those_of_the_law() {
         // q from tables of the normal distribution.
@@ -240,7 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// However late it is asked: every packet leaves once, each flow in its order, and the draws fall to the packets in theirs.
+        /// However late it is asked: every packet leaves once, each flow in its order, and the draws fall to the
+        /// packets in theirs.
         #[test]
         fn nothing_is_lost_or_invented(
             pushes in prop::collection::vec((0_u64..20, 0_u32..3), 1..80), late in 0_u64..50,

@@ -17,8 +17,8 @@ use crossfade_core::SimTime;
 /// a wait for feedback) are its events too, after which `advance` may return nothing, or, when a lost frame
 /// has been repaired, many packets.
 ///
-/// Every method is required, so the compiler tells a wrapper that forgets to forward one. A [`Decorator`](crate::Decorator) forwards by
-/// default.
+/// Every method is required, so the compiler tells a wrapper that forgets to forward one. A
+/// [`Decorator`](crate::Decorator) forwards by default.
 pub trait Link {
     /// Takes a packet at time `now`.
     fn push(&mut self, now: SimTime, parcel: Parcel) -> Push;

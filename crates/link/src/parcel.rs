@@ -29,15 +29,16 @@ impl Ecn {
     }
 }
 
-/// A packet in simulation, live emulation and replay, with what links and queues need to know. Its content stays with the caller that
-/// pushed it, under [`id`](Self::id).
+/// A packet in simulation, live emulation and replay, with what links and queues need to know. Its content stays with
+/// the caller that pushed it, under [`id`](Self::id).
 ///
 /// Two words, so that it is passed in registers: every packet goes through half a dozen functions.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parcel {
     /// The identity in the lower 32 bits, the flow in the upper ones.
     id_and_flow: u64,
-    /// The length in bits 0 to 31, the user in bits 32 to 47, the ECN field in bits 48 and 49, and in bit 50 whether losses spare the packet.
+    /// The length in bits 0 to 31, the user in bits 32 to 47, the ECN field in bits 48 and 49, and in bit 50 whether
+    /// losses spare the packet.
     bytes_user_ecn: u64,
 }
 
@@ -68,8 +69,9 @@ impl Parcel {
         Self { bytes_user_ecn: rest | (ecn as u64) << Self::ECN_SHIFT, ..self }
     }
 
-    /// A copy of the packet that the loss process of a link of whole packets neither loses nor steps for: for packets that a simulation does
-    /// not send, such as a handshake, so that the other packets meet the losses of the simulation.
+    /// A copy of the packet that the loss process of a link of whole packets neither loses nor steps for: for packets
+    /// that a simulation does not send, such as a handshake, so that the other packets meet the losses of the
+    /// simulation.
     #[inline]
     #[must_use]
     pub const fn spared(self) -> Self {

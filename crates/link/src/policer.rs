@@ -15,9 +15,9 @@ pub struct PolicerConfig {
     pub burst: u32,
 }
 
-/// A token bucket before a link: a packet passes at once if the bucket holds as many tokens as the packet has bytes, and takes them;
-/// otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst, like an operator's `police`). No packet
-/// waits, unlike before a [`TokenBucket`](crate::TokenBucket), which shapes.
+/// A token bucket before a link: a packet passes at once if the bucket holds as many tokens as the packet has bytes,
+/// and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst, like an
+/// operator's `police`). No packet waits, unlike before a [`TokenBucket`](crate::TokenBucket), which shapes.
 ///
 /// A dropped packet counts as a drop of the queue.
 pub struct Policer {
@@ -37,8 +37,8 @@ impl Policer {
         Self { rate_bps, fills_in, full_at: SimTime::ZERO, dropped: 0 }
     }
 
-    /// Whether a packet conforms; if so, it takes its tokens. Virtual scheduling (ITU-T I.371): what is missing from the bucket is the
-    /// time until it is full.
+    /// Whether a packet conforms; if so, it takes its tokens. Virtual scheduling (ITU-T I.371): what is missing from
+    /// the bucket is the time until it is full.
     fn conforms(&mut self, now: SimTime, bytes: u32) -> bool {
         let full_at = self.full_at.max(now) + SimTime::to_transmit(bytes, self.rate_bps);
         let conforms = full_at - now <= self.fills_in;
@@ -134,7 +134,8 @@ mod tests {
     }
 
     proptest! {
-        /// The arrival curve: in no interval more than a bucket and what flows in meanwhile; and what was dropped did not conform.
+        /// The arrival curve: in no interval more than a bucket and what flows in meanwhile; and what was dropped did
+        /// not conform.
         #[test]
         fn what_passes_conforms_and_what_is_dropped_does_not(
             packets in prop::collection::vec((0_u64..16_000, 40_u32..1500), 1..150),

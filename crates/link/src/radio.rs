@@ -32,8 +32,8 @@ pub struct RadioConfig {
     pub table: Option<Arc<ErrorRateCurve>>,
 }
 
-/// Policy that chooses a scheme by the signal-to-noise ratio that the sender knows at the start of each frame: the momentary mean, or with
-/// correlated gains the ratio of the frame itself, rho ||H||^2 / (`n_T` `n_R`).
+/// Policy that chooses a scheme by the signal-to-noise ratio that the sender knows at the start of each frame: the
+/// momentary mean, or with correlated gains the ratio of the frame itself, rho ||H||^2 / (`n_T` `n_R`).
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Ranges of the ratio, each with the layer that is used.
@@ -73,9 +73,9 @@ impl RadioConfig {
         Ok(MatrixFading::new(antennas, self.motion, self.correlation, stream, Simd::chosen()?)?)
     }
 
-    /// Monte Carlo trials of frames without a protocol. Each frame is sent up to `attempts` times until it is accepted; where receptions are
-    /// combined it is always sent `attempts` times, which gives the error rate of each number of receptions. Gains are drawn from `fading`, payloads
-    /// and noise from `phy`.
+    /// Monte Carlo trials of frames without a protocol. Each frame is sent up to `attempts` times until it is accepted;
+    /// where receptions are combined it is always sent `attempts` times, which gives the error rate of each number of
+    /// receptions. Gains are drawn from `fading`, payloads and noise from `phy`.
     ///
     /// # Errors
     /// The configuration is refused by [`check`](RadioConfig::check), or `attempts` is 0.

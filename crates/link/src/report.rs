@@ -30,7 +30,8 @@ pub struct LinkReport {
     pub occupancy: Occupancy,
     /// Number of packets in the queue, where the link has one queue.
     pub waiting: Option<usize>,
-    /// Packets in its queues and in transmission: a packet counts as sent once its last frame has been sent for the first time.
+    /// Packets in its queues and in transmission: a packet counts as sent once its last frame has been sent for the
+    /// first time.
     pub unsent: Vec<Parcel>,
     /// Sent packets that have not come out yet: they propagate, or are held behind the link.
     pub sent: Vec<Parcel>,
@@ -57,8 +58,8 @@ impl LinkReport {
         }
     }
 
-    /// Share of `duration`, the time since `earlier`, in which the link was sending packets or frames with a payload; `None` without a
-    /// rate.
+    /// Share of `duration`, the time since `earlier`, in which the link was sending packets or frames with a payload;
+    /// `None` without a rate.
     pub fn utilisation(&self, earlier: &Self, duration: SimTime) -> Option<f64> {
         let taken = self.statistics.transmitted_bytes - earlier.statistics.transmitted_bytes;
         let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());

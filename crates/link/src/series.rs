@@ -54,8 +54,8 @@ impl Link for Series {
         None
     }
 
-    /// Report of the series: packets sent on the first link, arrivals at the last, losses, drops and marks on any; frames and occupancy
-    /// are those of the last link.
+    /// Report of the series: packets sent on the first link, arrivals at the last, losses, drops and marks on any;
+    /// frames and occupancy are those of the last link.
     fn report(&mut self, now: SimTime) -> LinkReport {
         let mut reports = self.links.iter_mut().map(|link| link.report(now));
         let first = reports.next().expect("a series has at least one link");
@@ -116,8 +116,8 @@ mod tests {
                 left.push((at / MS, departure));
             }
         }
-        // Sent by the first link, and lost, at 1, 4 and 7 ms. Out of it at 3, 4, 6, 7 ms; the second sends from 3 to 7 and
-        // then from 7 to 11, and one waits.
+        // Sent by the first link, and lost, at 1, 4 and 7 ms. Out of it at 3, 4, 6, 7 ms; the second sends from 3 to 7
+        // and then from 7 to 11, and one waits.
         let lost = |id| Departure::Lost(plain(id, 1000));
         let arrived = |id| Departure::Arrived(plain(id, 1000));
         let dropped = |id| Departure::QueueDrop(plain(id, 1000));
@@ -136,8 +136,8 @@ mod tests {
         let found = report.statistics;
         assert_eq!((found.transmissions, found.losses, found.queue_drops, found.arrivals), (7, 3, 1, 3));
     }
-    /// Packets of 1 ms on the first link and 4 ms on the second, a delay of 1 ms behind each. The first sends at 0 and 1 ms, the
-    /// second at 2 and 6 ms; a third packet, at 5 ms, is sent at 5 and 10 ms.
+    /// Packets of 1 ms on the first link and 4 ms on the second, a delay of 1 ms behind each. The first sends at 0 and
+    /// 1 ms, the second at 2 and 6 ms; a third packet, at 5 ms, is sent at 5 and 10 ms.
     #[test]
     fn events_of_all_links_come_in_order_of_time() {
         let link = |millis| hop(millis, None, Box::new(Lossless));

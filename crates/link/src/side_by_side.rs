@@ -9,7 +9,8 @@ use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 
-/// A fabric of n links, one for each user: a packet that enters at port i comes out at port n + i. Its report is the sum of theirs.
+/// A fabric of n links, one for each user: a packet that enters at port i comes out at port n + i. Its report is the
+/// sum of theirs.
 #[derive(Clone, Debug)]
 pub struct SideBySide<L> {
     links: Vec<L>,

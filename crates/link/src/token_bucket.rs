@@ -4,11 +4,11 @@ use crate::occupancy::{Occupancy, UnderWay};
 use crate::transmitter::{Service, Transmitter};
 use crossfade_core::SimTime;
 
-/// A shaper: it sends a packet once a token bucket holds as many tokens as the packet has bytes. Bursts go at the transmitter's
-/// rate, and the mean rate is at most the bucket's. The terms are those of RFC 2697.
+/// A shaper: it sends a packet once a token bucket holds as many tokens as the packet has bytes. Bursts go at the
+/// transmitter's rate, and the mean rate is at most the bucket's. The terms are those of RFC 2697.
 ///
-/// The packet that waits for tokens has left the queue and counts as being sent. A packet longer than the bucket waits for a full
-/// one and borrows the tokens of later packets.
+/// The packet that waits for tokens has left the queue and counts as being sent. A packet longer than the bucket waits
+/// for a full one and borrows the tokens of later packets.
 pub struct TokenBucket {
     transmitter: Transmitter,
     has_rate: bool,
@@ -24,8 +24,8 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket of `cbs` bytes that fills at `cir_bps` bit/s, before a transmitter of `rate_bps` bit/s; `None` takes
-    /// no time to transmit.
+    /// A full bucket of `cbs` bytes that fills at `cir_bps` bit/s, before a transmitter of `rate_bps` bit/s; `None`
+    /// takes no time to transmit.
     pub fn new(cir_bps: f64, cbs: u32, rate_bps: Option<f64>) -> Self {
         Self {
             transmitter: Transmitter::new(rate_bps),
@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn a_packet_longer_than_the_bucket_waits_for_a_full_one() {
         let packets = [(0, 1000), (0, 4000), (0, 1000)];
-        // Full again at 8 ms; then 32 ms of tokens are owed, of which 24 are a bucket: at 40 - 16 ms the third conforms.
+        // Full again at 8 ms; then 32 ms of tokens are owed, of which 24 are a bucket: at 40 - 16 ms the third
+        // conforms.
         assert_eq!(departures(bucket(), &packets), [1000, 12_000, 25_000]);
     }
 

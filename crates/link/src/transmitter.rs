@@ -5,8 +5,8 @@ use crossfade_core::SimTime;
 
 /// A transmitter that sends packets one after the other, at a rate that may change.
 pub trait Service: Send {
-    /// Time at which the transmitter takes the next packet from the queue, if it is ready at `ready`; [`SimTime::MAX`] if never. `was_idle`
-    /// says whether it had no packet before.
+    /// Time at which the transmitter takes the next packet from the queue, if it is ready at `ready`; [`SimTime::MAX`]
+    /// if never. `was_idle` says whether it had no packet before.
     fn next_start(&mut self, ready: SimTime, was_idle: bool) -> SimTime;
 
     /// Time at which a packet of `bytes`, taken at `start`, has been sent; [`SimTime::MAX`] if never.

@@ -12,7 +12,8 @@ pub const MOST_BITS: usize = 8;
 pub struct BearerStatistics {
     /// Number of packets whose delay was split into parts.
     pub delays: u64,
-    /// Sums of the parts of their delays in seconds, in the order of [`LinkEvent::DELAY_PARTS`](crate::LinkEvent::DELAY_PARTS).
+    /// Sums of the parts of their delays in seconds, in the order of
+    /// [`LinkEvent::DELAY_PARTS`](crate::LinkEvent::DELAY_PARTS).
     pub delay_parts_s: [f64; 6],
     /// Segments retransmitted by RLC.
     pub retransmissions: u64,
@@ -33,7 +34,8 @@ counters!(BearerStatistics { delays, delay_parts_s, retransmissions, reports, fa
 pub struct UserStatistics {
     /// Statistics of packets.
     pub packets: LinkStatistics,
-    /// Statistics of frames, like those of any link with retransmissions. The parts of a split frame are delivered, or given up, one by one.
+    /// Statistics of frames, like those of any link with retransmissions. The parts of a split frame are delivered, or
+    /// given up, one by one.
     pub arq: ArqStatistics,
     /// First transmissions of frames that the channel lost.
     pub first_errors: u64,

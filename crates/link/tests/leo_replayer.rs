@@ -1,5 +1,5 @@
-//! The profile `starlink-leocc-2025` against the record that it was fitted to: its rates and delays to the first half, its boundaries to
-//! all eight.
+//! The profile `starlink-leocc-2025` against the record that it was fitted to: its rates and delays to the first half,
+//! its boundaries to all eight.
 
 use std::sync::LazyLock;
 
@@ -69,8 +69,8 @@ impl Record {
         (0..14).map(mean).collect()
     }
 
-    /// The covariance of the logarithms of the rates of windows of 100 ms within a slot, so many windows apart; from 700 ms behind
-    /// a boundary to 200 ms before the next.
+    /// The covariance of the logarithms of the rates of windows of 100 ms within a slot, so many windows apart; from
+    /// 700 ms behind a boundary to 200 ms before the next.
     fn within(&self, lag: usize) -> f64 {
         let of_slot = |boundary: &usize| {
             let windows = self.bits[boundary + 700..boundary + 14_800].chunks_exact(100);
@@ -121,7 +121,8 @@ fn pings(down: Satellite, up: Satellite) -> Vec<f64> {
     };
     let (mut there, mut back) = (link(up), link(down));
     let mut delays = vec![f64::NAN; 11_999];
-    // Somewhere in each 10 ms, so that all phases of the grants are met: multiples of the golden section are spread evenly.
+    // Somewhere in each 10 ms, so that all phases of the grants are met: multiples of the golden section are spread
+    // evenly.
     let sent = |id: u32| MS * (10 * u64::from(id)) + SimTime::from_micros(u64::from(id) * 6180 % 10_000);
     let mut next = 0;
     loop {
@@ -186,7 +187,8 @@ fn the_rate_goes_and_comes_back_as_the_records() {
         let ratio = ratio(&record, models, |record| record.gate(&BOUNDARIES)[at]);
         assert!((ratio - 1.0).abs() < 0.15, "{} ms: {ratio}", 50.0 * at as f64 - 100.0);
     }
-    // Nothing comes through in the outage: 1.4 % of the rate in the record, of the four boundaries whose outage ends early.
+    // Nothing comes through in the outage: 1.4 % of the rate in the record, of the four boundaries whose outage ends
+    // early.
     let out = |record: &Record| record.gate(&BOUNDARIES)[1];
     assert!(out(&record) < 0.7 && models.iter().all(|model| out(model) == 0.0));
 }
@@ -202,9 +204,9 @@ fn the_halves_of_the_record_lie_on_both_sides_of_the_model() {
     }
 }
 
-/// Why the first half says too little about the boundaries of the second: counted from the end of the outage, in windows of
-/// 24 ms (three grants), the rate is back at half of that of its slot in the third or fourth after the first four, and in the sixth
-/// to eighth after the last four.
+/// Why the first half says too little about the boundaries of the second: counted from the end of the outage, in
+/// windows of 24 ms (three grants), the rate is back at half of that of its slot in the third or fourth after the first
+/// four, and in the sixth to eighth after the last four.
 #[test]
 fn the_last_boundaries_recover_more_slowly_than_the_first() {
     let record = Record::of_leo_replayer();

@@ -1,7 +1,8 @@
 //! How fast Wi-Fi networks are.
 //!
-//! `cargo bench -p crossfade-mac --bench wlan`: nanoseconds of processor time for each MPDU delivered, of one and of 20 saturated stations
-//! at 80 MHz, down and up, without errors, with 10 % of MPDUs lost, and over fading with Minstrel. The least of five goes.
+//! `cargo bench -p crossfade-mac --bench wlan`: nanoseconds of processor time for each MPDU delivered, of one and of 20
+//! saturated stations at 80 MHz, down and up, without errors, with 10 % of MPDUs lost, and over fading with Minstrel.
+//! The least of five goes.
 
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, FqCoDelConfig, Parcel, Port, QueueConfig, QueueLimit};

@@ -110,8 +110,8 @@ pub(crate) fn attempt_probability([first, largest]: [u32; 2], attempts: Option<u
 mod tests {
     use super::*;
 
-    /// Bianchi's table II: FHSS, 1 Mbit/s, packets of 8184 bits, W = 32, m = 5; here only tau and p, which do not depend
-    /// on the physical layer.
+    /// Bianchi's table II: FHSS, 1 Mbit/s, packets of 8184 bits, W = 32, m = 5; here only tau and p, which do not
+    /// depend on the physical layer.
     fn bianchi_2000(n: usize) -> Saturation {
         saturation(&DcfConfig::default(), n, 1023, Retries::Unlimited).unwrap()
     }

@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(b.ends(), Some(us(100 + 364 + 20)));
     }
 
-    /// All slots from 0 to the window are drawn, each as often: of 200,000 draws the mean and the ends of windows are within
-    /// 4.5 standard errors.
+    /// All slots from 0 to the window are drawn, each as often: of 200,000 draws the mean and the ends of windows are
+    /// within 4.5 standard errors.
     #[test]
     fn backoffs_are_uniform_up_to_the_window() {
         const DRAWS: u32 = 200_000;

@@ -1,8 +1,8 @@
 //! TCP over chains against ns-2, and what nulling gains.
 //!
-//! `tests/data/golden/ns2-chain` was made by ns-2.35, unpatched: nodes 200 m apart, static routes, reception 250 m, carrier
-//! sense 250 m (`equal`) or 450 m (`wider`), 11 and 1 Mbit/s, RTS/CTS always, TCP `NewReno`. Here a few cells; all
-//! of them are in the example `ns2_chain`.
+//! `tests/data/golden/ns2-chain` was made by ns-2.35, unpatched: nodes 200 m apart, static routes, reception 250 m,
+//! carrier sense 250 m (`equal`) or 450 m (`wider`), 11 and 1 Mbit/s, RTS/CTS always, TCP `NewReno`. Here a few cells;
+//! all of them are in the example `ns2_chain`.
 
 use crate::common::{cells, chain, mean_mbps, nulling, runs_mbps, sinr};
 use crossfade_mac::{Knowledge, Mac, MeshConfig, NullingConfig};

@@ -1,7 +1,8 @@
 //! Speed of a cell both ways: `cargo bench -p crossfade-nr --bench cell`, of one of four cases by its number: `-- 3`.
 //!
-//! Prints simulated seconds for each second of CPU time: 40 MHz, `DDDSU`, a constant channel of 18 dB and TDL-C at 3 km/h, RLC AM,
-//! requests each 20 ms, without a transport; each user has 1.2 times what it gets, and a packet up for every two down.
+//! Prints simulated seconds for each second of CPU time: 40 MHz, `DDDSU`, a constant channel of 18 dB and TDL-C at 3
+//! km/h, RLC AM, requests each 20 ms, without a transport; each user has 1.2 times what it gets, and a packet up for
+//! every two down.
 
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};

@@ -1,10 +1,11 @@
-//! The LDPC decoder alone, with what another decoder needs for the same blocks: `cargo bench -p crossfade-nr --bench decoder_peers --
-//! FOLDER [SECONDS]`, which `bench/nr_decoder_peers.py` runs.
+//! The LDPC decoder alone, with what another decoder needs for the same blocks: `cargo bench -p crossfade-nr --bench
+//! decoder_peers -- FOLDER [SECONDS]`, which `bench/nr_decoder_peers.py` runs.
 //!
-//! Writes to FOLDER, for each code, what the receiver knows: `NAME.checks` (pairs of row and column, u32), `NAME.ratios` (a block after the
-//! other, ln(P(0) / P(1)) of each column, f32) and `NAME.blocks` (its information bits, u8), all little-endian. Checks whose own parity
-//! bits were not sent are left out with these bits, for all decoders. Prints for each code and schedule the information bits a second
-//! of CPU time in Mbit/s, the share of blocks that are not decoded in 20 iterations, and the mean number of iterations.
+//! Writes to FOLDER, for each code, what the receiver knows: `NAME.checks` (pairs of row and column, u32),
+//! `NAME.ratios` (a block after the other, ln(P(0) / P(1)) of each column, f32) and `NAME.blocks` (its information
+//! bits, u8), all little-endian. Checks whose own parity bits were not sent are left out with these bits, for all
+//! decoders. Prints for each code and schedule the information bits a second of CPU time in Mbit/s, the share of blocks
+//! that are not decoded in 20 iterations, and the mean number of iterations.
 
 use crossfade_channel::{complex_normal, simd::Simd};
 use crossfade_core::from_db;

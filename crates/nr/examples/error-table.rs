@@ -1,10 +1,11 @@
-//! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,...] [TRANSMISSIONS,...]
+//! Simulates the table of error rates: `cargo run -p crossfade-nr --example error-table -- [BLOCKS] [SIZE,...]
+//! [TRANSMISSIONS,...]
 //! [BITS_PER_SYMBOL,...]`.
 //!
-//! Writes the table to standard output, a line a curve: every scheme of the MCS and CQI tables 1 to 4, sizes in bits of a code block,
-//! numbers of transmissions with incremental redundancy, and the most likely normal law over dB behind BLOCKS blocks at each of five
-//! ratios, fewer of more than 320 bits. A pilot of a few blocks places the ratios. Standard error has every ratio with its counts. The
-//! table does not depend on the number of threads.
+//! Writes the table to standard output, a line a curve: every scheme of the MCS and CQI tables 1 to 4, sizes in bits of
+//! a code block, numbers of transmissions with incremental redundancy, and the most likely normal law over dB behind
+//! BLOCKS blocks at each of five ratios, fewer of more than 320 bits. A pilot of a few blocks places the ratios.
+//! Standard error has every ratio with its counts. The table does not depend on the number of threads.
 
 use crossfade_nr::ldpc::{BaseGraph, Schedule};
 use crossfade_nr::{
@@ -18,7 +19,8 @@ use std::sync::{Mutex, PoisonError};
 const ITERATIONS: u32 = 20;
 /// Where a curve is sampled, in its widths above the middle: error rates of 0.9, 0.66, 0.34, 0.12 and 0.04.
 const PLACES: [f64; 5] = [-1.28, -0.42, 0.42, 1.15, 1.75];
-/// Copies at lower rates repeat most bits of the mother code: their curves lie as far from the approximation as that of the first.
+/// Copies at lower rates repeat most bits of the mother code: their curves lie as far from the approximation as that of
+/// the first.
 const LEAST_RATE: f64 = 0.13;
 /// Blocks of a pilot's ratio.
 const PILOT: u32 = 24;

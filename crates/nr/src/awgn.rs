@@ -42,7 +42,8 @@ impl Awgn {
         Self { block: SimulatedBlock::new(&config), combining }
     }
 
-    /// How many of `blocks` fail that are sent `copies` times at Es/N0 = `snr_db` each. Bits and noise are those of the stream.
+    /// How many of `blocks` fail that are sent `copies` times at Es/N0 = `snr_db` each. Bits and noise are those of the
+    /// stream.
     pub fn errors(&mut self, snr_db: f64, copies: u32, blocks: u32, stream: &mut Stream) -> u32 {
         let mut fails = || {
             self.block.renew(stream);
@@ -71,8 +72,8 @@ mod tests {
         CodedModulation { bits_per_symbol, rate_times_2048: (2.0 * rate_times_1024) as u32 }
     }
 
-    /// Points that Sionna 1.2 stores (`phy/nr` tables, flooding with 20 iterations, perfect channel knowledge): bits a symbol, 1024 R,
-    /// block, Es/N0 in dB, and the block error rate.
+    /// Points that Sionna 1.2 stores (`phy/nr` tables, flooding with 20 iterations, perfect channel knowledge): bits a
+    /// symbol, 1024 R, block, Es/N0 in dB, and the block error rate.
     const STORED: [(u32, f64, u32, f64, f64); 9] = [
         (2, 308.0, 500, -1.842, 0.399),
         (2, 308.0, 1000, -1.842, 0.357),
@@ -92,15 +93,16 @@ mod tests {
         for (bits, rate, block, snr_db, stored) in STORED {
             let mut awgn = Awgn::new(scheme(bits, rate), block, Combining::Chase, FLOODING);
             let found = f64::from(awgn.errors(snr_db, 1, BLOCKS, &mut stream)) / f64::from(BLOCKS);
-            // Theirs is of some hundred to a thousand blocks as well; nine points at once: three standard errors of both.
+            // Theirs is of some hundred to a thousand blocks as well; nine points at once: three standard errors of
+            // both.
             let error = (stored * (1.0 - stored) / f64::from(BLOCKS) * 2.0).sqrt();
             println!("{bits} {rate} {block} {snr_db}: {found:.3} {stored} {:+.1}", (found - stored) / error);
             assert!((found - stored).abs() < 3.0 * error, "{bits} {rate} {block}: {found} for {stored}");
         }
     }
 
-    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1, layered with 20 iterations, by an implementation of its own: 320 and
-    /// 2000 bits.
+    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1, layered with 20 iterations, by an implementation
+    /// of its own: 320 and 2000 bits.
     const LAYERED_AT_A_TENTH: [(u32, f64, f64, f64); 6] = [
         (2, 120.0, -6.19, -6.45),
         (2, 449.0, 0.57, 0.09),
@@ -116,7 +118,8 @@ mod tests {
         for (bits, rate, of_320, of_2000) in LAYERED_AT_A_TENTH {
             for (block, reference) in [(320, of_320), (2000, of_2000)] {
                 let mut awgn = Awgn::new(scheme(bits, rate), block, Combining::Chase, LAYERED);
-                // Log-linear between 0.15 dB below and above. Standard errors of the reference: 0.06 and 0.04 dB; ours are as large.
+                // Log-linear between 0.15 dB below and above. Standard errors of the reference: 0.06 and 0.04 dB; ours
+                // are as large.
                 let mut share = |snr_db: f64| {
                     f64::from(awgn.errors(snr_db, 1, BLOCKS, &mut stream)).max(0.5) / f64::from(BLOCKS)
                 };
@@ -139,8 +142,9 @@ mod tests {
             let mut awgn = Awgn::new(scheme(4, 490.0), 1000, combining, LAYERED);
             f64::from(awgn.errors(snr_db, copies, BLOCKS, &mut stream)) / f64::from(BLOCKS)
         };
-        // A tenth fails at 5.85 dB. Two copies gain 3.0 dB by chase combining and 4.4 dB by incremental redundancy (simulated apart, 2000
-        // bits): 3.9 dB below, a single copy never gets through, two of chase hardly and two of incremental redundancy do.
+        // A tenth fails at 5.85 dB. Two copies gain 3.0 dB by chase combining and 4.4 dB by incremental redundancy
+        // (simulated apart, 2000 bits): 3.9 dB below, a single copy never gets through, two of chase hardly and two of
+        // incremental redundancy do.
         let at = 5.85 - 3.9;
         let [chase, redundancy] =
             [Combining::Chase, Combining::IncrementalRedundancy].map(|combining| share(combining, at, 2));

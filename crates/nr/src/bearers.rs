@@ -1,11 +1,13 @@
-//! The data radio bearers of a user, and how they share its blocks: logical channel prioritisation (3GPP TS 38.321 section 5.4.3.1).
+//! The data radio bearers of a user, and how they share its blocks: logical channel prioritisation (3GPP TS 38.321
+//! section 5.4.3.1).
 
 use crate::stack::{Bearer, Payload, Stack};
 use crate::stack_config::LogicalChannel;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Parcel, UserStatistics};
 
-/// What a channel may still have before channels behind it, one way, in 1e-9 bytes; less than nothing if its last SDU took more.
+/// What a channel may still have before channels behind it, one way, in 1e-9 bytes; less than nothing if its last SDU
+/// took more.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     credit: i128,
@@ -126,7 +128,8 @@ impl Bearers {
         is_used
     }
 
-    /// Serves bearers of the same priority equally, SDU by SDU; where that is assured, as long as their buckets are open.
+    /// Serves bearers of the same priority equally, SDU by SDU; where that is assured, as long as their buckets are
+    /// open.
     fn share(
         &mut self,
         now: SimTime,

@@ -60,7 +60,8 @@ fn share(bytes: &[u64], flow: usize) -> f64 {
     bytes[flow] as f64 / bytes.iter().sum::<u64>() as f64
 }
 
-/// The rule with numbers: each channel has its prioritised rate in order of priority, and the first has all that is left.
+/// The rule with numbers: each channel has its prioritised rate in order of priority, and the first has all that is
+/// left.
 #[test]
 fn prioritised_rates_come_first_and_priorities_share_the_rest() {
     for mode in [RlcMode::Unacknowledged, RlcMode::Acknowledged] {
@@ -123,8 +124,8 @@ fn a_block_is_shared_equally() {
     assert!(packets[0] > 5 && packets[0].abs_diff(packets[1]) <= 1, "{packets:?}");
 }
 
-/// A call of 60 bytes each 20 ms beside a download that fills the queue: on the bearer of the download it waits behind that, on its own for
-/// a slot with data at most.
+/// A call of 60 bytes each 20 ms beside a download that fills the queue: on the bearer of the download it waits behind
+/// that, on its own for a slot with data at most.
 #[test]
 fn a_call_on_its_own_bearer_does_not_wait_behind_a_download() {
     let longest = |call: u32| {

@@ -41,7 +41,8 @@ pub enum BlockSize {
 /// What the copies of a block meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockChannel {
-    /// The power delay profile of the cell, each copy in its slot of hybrid ARQ; noise alone in a cell without a profile.
+    /// The power delay profile of the cell, each copy in its slot of hybrid ARQ; noise alone in a cell without a
+    /// profile.
     Cell,
     /// A Rayleigh gain of each copy.
     Flat,
@@ -106,7 +107,8 @@ impl BlockConfig {
         }
     }
 
-    /// The error rate after 1, 2, ... copies that the model of the cell gives the block, over a channel that does not fade.
+    /// The error rate after 1, 2, ... copies that the model of the cell gives the block, over a channel that does not
+    /// fade.
     pub fn expected(&self, cell: &NrConfig) -> Vec<f64> {
         let layout = self.layout(cell);
         let mut rates = ErrorRates::of_config(cell);
@@ -163,8 +165,8 @@ struct Selective {
     simd: Simd,
 }
 
-/// Blocks, one after the other. Each is a function of the seed and its number: bits and noise of the stream `phy.nr.N`, the channel of
-/// `channel.nr.block.N`, whatever the ratio of signal to noise.
+/// Blocks, one after the other. Each is a function of the seed and its number: bits and noise of the stream `phy.nr.N`,
+/// the channel of `channel.nr.block.N`, whatever the ratio of signal to noise.
 pub struct BlockTrials {
     block: SimulatedBlock,
     snr_db: f64,
@@ -316,8 +318,8 @@ mod tests {
         assert_eq!((given.symbols, given.prbs), (1046, 4));
     }
 
-    /// MCS of table 2, 2000 bits with checksum: Es/N0 in dB at an error rate of 0.1 by an implementation of its own, layered decoding with
-    /// 20 iterations (standard error 0.04 dB).
+    /// MCS of table 2, 2000 bits with checksum: Es/N0 in dB at an error rate of 0.1 by an implementation of its own,
+    /// layered decoding with 20 iterations (standard error 0.04 dB).
     #[test]
     fn error_rates_are_those_of_another_implementation() {
         for (index, tenth_db) in [(3, 0.09), (7, 5.74), (13, 11.37)] {
@@ -330,8 +332,8 @@ mod tests {
         }
     }
 
-    /// Gains of copies at an error rate of 0.1, 2000 bits, by an implementation of its own: 4.4, 6.4 and 8.0 dB with incremental
-    /// redundancy at 4 x 490/1024, and 3.01 dB for two copies of the same symbols.
+    /// Gains of copies at an error rate of 0.1, 2000 bits, by an implementation of its own: 4.4, 6.4 and 8.0 dB with
+    /// incremental redundancy at 4 x 490/1024, and 3.01 dB for two copies of the same symbols.
     #[test]
     fn copies_gain_what_another_implementation_found() {
         let (block, tenth_db) = (block(7, BlockSize::Bits(1984)), 5.74);
@@ -362,8 +364,8 @@ mod tests {
         );
     }
 
-    /// A flat channel without Doppler fails where its one gain is too small: with the ratio 10 dB above what a tenth needs, of
-    /// 1 - exp(-1/10) of the blocks about; copies of the same gain add their energy: 1 - exp(-1/20).
+    /// A flat channel without Doppler fails where its one gain is too small: with the ratio 10 dB above what a tenth
+    /// needs, of 1 - exp(-1/10) of the blocks about; copies of the same gain add their energy: 1 - exp(-1/20).
     #[test]
     fn fading_is_as_wide_and_as_fast_as_the_profile_says() {
         let flat = DelayProfile::new(&[0.0], &[0.0]).unwrap();
@@ -376,8 +378,8 @@ mod tests {
         // Three standard errors of a tenth of a thousand are 0.028.
         assert!((of_still[0] - outage(0.1)).abs() < 0.03, "{of_still:?}");
         assert!((of_still[1] - outage(0.05)).abs() < 0.025, "{of_still:?}");
-        // Half a turn of the phase between copies makes their gains independent of one another nearly: the sum of two exponential gains
-        // is below x with probability 1 - (1 + x) exp(-x).
+        // Half a turn of the phase between copies makes their gains independent of one another nearly: the sum of two
+        // exponential gains is below x with probability 1 - (1 + x) exp(-x).
         still.users[0].fd_t = 0.38;
         let of_fast = share(&still, &block, blocks);
         let both = 1.0 - 1.1 * (-0.1_f64).exp();

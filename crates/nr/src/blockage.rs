@@ -3,8 +3,8 @@
 use crossfade_cell::CellError;
 use crossfade_core::{OutOfRange, SimTime};
 
-/// Blockage of the line of sight: a two-state Markov model, such as MacCartney, Rappaport and Rangan fit to pedestrians at 73.5 GHz
-/// (GLOBECOM 2017): both times are exponential.
+/// Blockage of the line of sight: a two-state Markov model, such as MacCartney, Rappaport and Rangan fit to pedestrians
+/// at 73.5 GHz (GLOBECOM 2017): both times are exponential.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blockage {
     /// Mean time without a blocker.

@@ -21,9 +21,9 @@ const BASE: Port = 0;
 /// [stack](NrConfig::stack) also in at a user's and out at the base station's. From user to user, and up without a stack, it carries
 /// nothing. It reports the downlink, with the uplink as [`LinkReport::back`].
 ///
-/// At the beginning of a slot the blocks of the slot before have arrived; timers and acknowledgements act; then users get groups of
-/// resource blocks and their blocks begin, at most one for each user, direction and slot. Equal configuration, seed and pushes give equal
-/// departures, bit for bit.
+/// At the beginning of a slot the blocks of the slot before have arrived; timers and acknowledgements act; then users
+/// get groups of resource blocks and their blocks begin, at most one for each user, direction and slot. Equal
+/// configuration, seed and pushes give equal departures, bit for bit.
 pub struct NrCell {
     slot: SimTime,
     downlink: Direction,

@@ -187,7 +187,8 @@ fn acknowledgements_that_are_misread_lose_blocks_or_send_them_in_vain() {
     config.harq.ack_to_nack = 0.2;
     let frames = saturated(config, 8).frames.unwrap();
     assert_eq!(frames.frames_lost, 0);
-    // A half at first, all in the second: 1.5 copies; each that gets through is sent once more with 0.2, at most to four.
+    // A half at first, all in the second: 1.5 copies; each that gets through is sent once more with 0.2, at most to
+    // four.
     let expected = 1.5 + 0.2 + 0.2 * 0.2 + 0.5 * 0.2_f64.powi(3);
     let found = frames.frame_transmissions_per_frame();
     assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");

@@ -76,8 +76,9 @@ enum Kind {
 }
 
 impl Channel {
-    /// The channel of user `number`. Its random streams are called `channel.nr.N`, `shadowing.nr.N` and `blockage.nr.N`. With time division both
-    /// directions have one channel; with frequency division the uplink has its own, `channel.nr.up.N`, behind equal shadows and blockers.
+    /// The channel of user `number`. Its random streams are called `channel.nr.N`, `shadowing.nr.N` and
+    /// `blockage.nr.N`. With time division both directions have one channel; with frequency division the uplink has its
+    /// own, `channel.nr.up.N`, behind equal shadows and blockers.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,

@@ -1,13 +1,13 @@
 //! Hybrid ARQ in closed form: error rates after each copy, mean transmissions, what is lost, goodput and delays.
 //!
-//! Over a channel that does not change the error rate after each copy is known, and so is the slot of each copy of a block that waits for
-//! no other. With `e_l` the error rate after l copies (one random number decides the fate of a block, so `e_l / e_(l-1)` fail that failed
-//! before), no misread acknowledgement and at most L copies
+//! Over a channel that does not change the error rate after each copy is known, and so is the slot of each copy of a
+//! block that waits for no other. With `e_l` the error rate after l copies (one random number decides the fate of a
+//! block, so `e_l / e_(l-1)` fail that failed before), no misread acknowledgement and at most L copies
 //!
 //! - `E[T] = 1 + e_1 + ... + e_(L-1)` copies are sent of a block, and `e_L` are lost;
 //! - a full cell whose slots with data are alike carries `(1 - e_L) / E[T]` blocks a slot;
-//! - a block of an idle cell arrives at the end of the slot of its copy l with probability `e_(l-1) - e_l`; behind a lost one its packet
-//!   then waits for t-Reordering, which begins as it arrives.
+//! - a block of an idle cell arrives at the end of the slot of its copy l with probability `e_(l-1) - e_l`; behind a
+//!   lost one its packet then waits for t-Reordering, which begins as it arrives.
 
 use crate::config::NrConfig;
 use crate::effective_sinr::Reported;
@@ -20,7 +20,8 @@ use crossfade_core::{SimTime, from_db, greatest_common_divisor};
 /// Less than this does not happen.
 const NEVER: f64 = 1e-12;
 
-/// An assumption of the closed forms that a cell does not meet: its key, without that of the cell, and what they assume.
+/// An assumption of the closed forms that a cell does not meet: its key, without that of the cell, and what they
+/// assume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmet {
     /// Key of the configuration.
@@ -87,7 +88,8 @@ impl ClosedForms {
     /// Closed forms of `config`.
     ///
     /// # Errors
-    /// The first assumption that it does not meet: one user, a constant channel, no outer loop, nothing that interrupts.
+    /// The first assumption that it does not meet: one user, a constant channel, no outer loop, nothing that
+    /// interrupts.
     pub fn new(config: &NrConfig) -> Result<Self, Unmet> {
         let unmet = |key, assumed| Err(Unmet { key, assumed });
         if config.users.len() != 1 {
@@ -159,8 +161,8 @@ impl ClosedForms {
     /// A full cell with packets of `packet_bytes`.
     ///
     /// # Errors
-    /// Slots with data that are not alike, so that it matters which of them carry new blocks; RLC, which sends again itself; packets
-    /// given up while hybrid ARQ still sends them.
+    /// Slots with data that are not alike, so that it matters which of them carry new blocks; RLC, which sends again
+    /// itself; packets given up while hybrid ARQ still sends them.
     pub fn saturated(&mut self, packet_bytes: u32) -> Result<Saturated, Unmet> {
         let unmet = |key, assumed| Err(Unmet { key, assumed });
         if self.config.stack.is_some() {
@@ -289,8 +291,8 @@ impl ClosedForms {
     }
 }
 
-/// Mean copies of a block, the share that is lost, and with which copy a block is received: of the error rates after 1, 2, ... copies
-/// and the probabilities that negative and positive acknowledgements are misread.
+/// Mean copies of a block, the share that is lost, and with which copy a block is received: of the error rates after 1,
+/// 2, ... copies and the probabilities that negative and positive acknowledgements are misread.
 fn fate(error_rates: &[f64], [nack_to_ack, ack_to_nack]: [f64; 2]) -> (f64, f64, Vec<f64>) {
     let (mut open, mut in_vain, mut before) = (1.0, 0.0, 1.0);
     let (mut transmissions, mut lost) = (0.0, 0.0);
@@ -308,8 +310,8 @@ fn fate(error_rates: &[f64], [nack_to_ack, ack_to_nack]: [f64; 2]) -> (f64, f64,
     (transmissions, lost, received)
 }
 
-/// The share of packets of `packet` bytes of which every block arrives, in blocks of `block` bytes that arrive with probability `arrives`:
-/// the mean over all places at which a packet can begin in a block.
+/// The share of packets of `packet` bytes of which every block arrives, in blocks of `block` bytes that arrive with
+/// probability `arrives`: the mean over all places at which a packet can begin in a block.
 fn whole_packets(packet: u64, block: u64, arrives: f64) -> f64 {
     let step = greatest_common_divisor(packet, block);
     let places = block / step;
@@ -346,7 +348,8 @@ mod tests {
         assert!((whole_packets(3, 4, 0.9) - 0.855).abs() < 1e-12);
     }
 
-    /// A full cell in which a half fails at first, acknowledgements are misread and a second copy helps as little as it can.
+    /// A full cell in which a half fails at first, acknowledgements are misread and a second copy helps as little as it
+    /// can.
     #[test]
     fn a_full_cell_has_the_goodput_of_the_closed_form() {
         for (combining, transmissions, processes) in [

@@ -161,7 +161,8 @@ pub struct NrUser {
     pub trace: Option<SinrTrace>,
     /// Priority of the user: among users with new data the least number goes first.
     pub priority: u32,
-    /// How its packets wait on the downlink, with a limit of their own; `None` is first in, first out, within that of the cell.
+    /// How its packets wait on the downlink, with a limit of their own; `None` is first in, first out, within that of
+    /// the cell.
     pub queue: Option<QueueConfig>,
 }
 
@@ -216,7 +217,8 @@ impl NrConfig {
         self.propagation.as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
 
-    /// By how many slots reports are older than their delay when a block is sent: the way there and back, and a grant that was made before.
+    /// By how many slots reports are older than their delay when a block is sent: the way there and back, and a grant
+    /// that was made before.
     pub(crate) fn report_lag_slots(&self) -> u64 {
         self.way_slots() + if let Way::Up { k2, .. } = self.way { k2 } else { 0 }
     }
@@ -256,8 +258,8 @@ impl NrConfig {
         }
     }
 
-    /// Bits of a code block that a receiver keeps, if that is less than all: what users of the downlink may be limited to (38.212 section
-    /// 5.4.2.1).
+    /// Bits of a code block that a receiver keeps, if that is less than all: what users of the downlink may be limited
+    /// to (38.212 section 5.4.2.1).
     pub fn buffer_bits(&self, code: CodeBlocks) -> Option<u32> {
         let is_limited = self.harq.has_limited_buffer && self.way == Way::Down;
         let bits_per_symbol = match self.table.number() {
@@ -295,7 +297,8 @@ impl NrConfig {
         bits / (self.numerology.slot().as_secs_f64() * period as f64)
     }
 
-    /// Round trips of a block in slots, from each slot with data of a pattern, and the processes that a full downlink takes.
+    /// Round trips of a block in slots, from each slot with data of a pattern, and the processes that a full downlink
+    /// takes.
     pub fn round_trips(&self) -> (Vec<u64>, u32) {
         let carries = |slot: u64| self.data_symbols(slot) > 0;
         let starts = (0..self.duplex.period()).filter(|slot| carries(*slot));

@@ -1,4 +1,5 @@
-//! Square constellations of TS 38.211 section 5.1, dimension by dimension, and exact log-likelihood ratios of their bits.
+//! Square constellations of TS 38.211 section 5.1, dimension by dimension, and exact log-likelihood ratios of their
+//! bits.
 
 /// No dimension has more levels.
 const MOST_LEVELS: usize = 32;

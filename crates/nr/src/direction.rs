@@ -11,7 +11,8 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{EventLog, LinkEvent, Verdict};
 use std::sync::Arc;
 
-/// Fills a block, given the user's number, the block's number among those of the user, and its bytes; returns whether there was any data.
+/// Fills a block, given the user's number, the block's number among those of the user, and its bytes; returns whether
+/// there was any data.
 pub(crate) type Fill<'a> = dyn FnMut(usize, u64, u32) -> bool + 'a;
 
 /// The downlink or the uplink.
@@ -28,7 +29,8 @@ pub(crate) struct Direction {
     turn: u64,
     /// Sum of used resource blocks over slots.
     pub(crate) used: f64,
-    /// Probability that each user sends new data, and the mean number of resource blocks for new data (fidelity `rate`).
+    /// Probability that each user sends new data, and the mean number of resource blocks for new data (fidelity
+    /// `rate`).
     shares: Vec<f64>,
     free: f64,
     pub(crate) log: EventLog,
@@ -127,7 +129,8 @@ impl Direction {
         self.scratch = scratch;
     }
 
-    /// Sends mean retransmissions first and gives the rest of the resource blocks to users with new data (fidelity `rate`).
+    /// Sends mean retransmissions first and gives the rest of the resource blocks to users with new data (fidelity
+    /// `rate`).
     fn send_means(&mut self, slot: u64, symbols: u32, scratch: &mut Scratch) {
         let mut free = f64::from(self.config.prbs);
         let count = self.users.len();

@@ -6,7 +6,8 @@ use crossfade_link::{Parcel, QueueConfig, QueueDiscipline, Waiting};
 
 /// Packets of a user that nothing has asked for yet.
 ///
-/// The discipline decides on a packet as that becomes the next to be sent. What is dropped is kept until somebody takes it.
+/// The discipline decides on a packet as that becomes the next to be sent. What is dropped is kept until somebody takes
+/// it.
 pub(crate) struct Discipline {
     queue: Box<dyn QueueDiscipline + Send>,
     dropped: Vec<Waiting>,

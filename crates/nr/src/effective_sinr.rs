@@ -1,11 +1,13 @@
-//! Effective SINR mapping: the one ratio at which a block has the error rate that it has over resource blocks of different ratios.
+//! Effective SINR mapping: the one ratio at which a block has the error rate that it has over resource blocks of
+//! different ratios.
 
 use crate::config::{EffectiveSinr, NrConfig};
 use crate::mcs::{CodedModulation, McsTable, constellation};
 use crossfade_core::{from_db, to_db};
 use crossfade_phy::MutualInformation;
 
-/// Beta of EESM for MCS tables 1 and 2, by MCS index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA and Sionna.
+/// Beta of EESM for MCS tables 1 and 2, by MCS index: Lagen et al., ICC 2020 (arXiv 2001.10309), as in 5G-LENA and
+/// Sionna.
 const BETAS: [&[f64]; 2] = [
     &[
         1.60, 1.61, 1.63, 1.65, 1.67, 1.70, 1.73, 1.76, 1.79, 1.82, 3.97, 4.27, 4.71, 5.16, 5.66, 6.16, 6.50,
@@ -29,7 +31,8 @@ impl Mapping {
         Self { kind: config.effective_sinr, table: config.table }
     }
 
-    /// Effective SINR in dB of a block of this scheme on these groups. `ratios` has one entry for all groups, or one for each.
+    /// Effective SINR in dB of a block of this scheme on these groups. `ratios` has one entry for all groups, or one
+    /// for each.
     pub(crate) fn db(self, ratios: &[f64], groups: &[usize], scheme: CodedModulation) -> f64 {
         match self.kind {
             EffectiveSinr::MutualInformation => mutual_db(ratios, groups, constellation(scheme)),
@@ -49,7 +52,8 @@ pub(crate) struct Reported {
     gaussian: Vec<f64>,
     /// The scheduler's estimate of the rate at each ratio, in bits a symbol.
     rough_rates: Vec<f64>,
-    /// Mutual information of each square constellation at each ratio, by half of its bits a symbol less 1; empty until it is needed.
+    /// Mutual information of each square constellation at each ratio, by half of its bits a symbol less 1; empty until
+    /// it is needed.
     information: [Vec<f64>; 5],
     /// The groups of the last call, and the effective ratios that were found for them.
     last: Vec<usize>,
@@ -115,8 +119,8 @@ impl Reported {
         }
     }
 
-    /// The scheduler's estimate of the rate at each ratio, in bits a symbol: the capacity 1.5 dB below the ratio, and at most 10. Empty before
-    /// the first [`look`](Self::look) at a report.
+    /// The scheduler's estimate of the rate at each ratio, in bits a symbol: the capacity 1.5 dB below the ratio, and
+    /// at most 10. Empty before the first [`look`](Self::look) at a report.
     pub(crate) fn rough_rates(&self) -> &[f64] {
         &self.rough_rates
     }
@@ -183,7 +187,8 @@ fn mutual_db(ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -
     of_mean(mean, ratios, groups, modulation)
 }
 
-/// The ratio in dB at which symbols carry `mean` bits of information, between the least and the greatest ratio of the groups.
+/// The ratio in dB at which symbols carry `mean` bits of information, between the least and the greatest ratio of the
+/// groups.
 fn of_mean(mean: f64, ratios: &[f64], groups: &[usize], modulation: &MutualInformation) -> f64 {
     let least = groups.iter().map(|group| ratios[*group]).fold(f64::INFINITY, f64::min);
     let greatest = groups.iter().map(|group| ratios[*group]).fold(0.0, f64::max);
@@ -194,9 +199,9 @@ fn of_mean(mean: f64, ratios: &[f64], groups: &[usize], modulation: &MutualInfor
 mod tests {
     use super::*;
 
-    /// MCS of table 1, the mean Es/N0 in dB at which a tenth of blocks of 2000 bits fails over a Rayleigh profile of 24 quantiles, and
-    /// over symbols of which half are 4 dB up and half 4 dB down: by EESM, by mutual information, and simulated. From an implementation
-    /// of its own; over white noise the schemes need -2.03, 5.74, 11.37 and 15.34 dB.
+    /// MCS of table 1, the mean Es/N0 in dB at which a tenth of blocks of 2000 bits fails over a Rayleigh profile of 24
+    /// quantiles, and over symbols of which half are 4 dB up and half 4 dB down: by EESM, by mutual information, and
+    /// simulated. From an implementation of its own; over white noise the schemes need -2.03, 5.74, 11.37 and 15.34 dB.
     const PROFILES: [(usize, f64, [f64; 3], [f64; 3]); 4] = [
         (4, -2.03, [-1.24, -1.05, -1.01], [-1.53, -1.37, -1.34]),
         (13, 5.74, [7.35, 7.62, 7.64], [6.89, 7.17, 7.13]),

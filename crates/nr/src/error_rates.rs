@@ -22,8 +22,8 @@ pub(crate) struct ErrorRates {
     recent: Vec<Option<(Key, ErrorCurve)>>,
 }
 
-/// What a curve depends on: bits a symbol, code rate (0 without an error table), bits of a code block, symbols of all its transmissions,
-/// and their number in hundredths (0 without an error table).
+/// What a curve depends on: bits a symbol, code rate (0 without an error table), bits of a code block, symbols of all
+/// its transmissions, and their number in hundredths (0 without an error table).
 type Key = (u32, u32, u32, u32, u32);
 
 /// Size of the cache of recent curves.
@@ -45,7 +45,8 @@ impl ErrorRates {
         }
     }
 
-    /// The error curve of a code block over the ratio of a symbol. Its `transmissions` have `symbols` together, each with other coded bits.
+    /// The error curve of a code block over the ratio of a symbol. Its `transmissions` have `symbols` together, each
+    /// with other coded bits.
     fn curve(
         &mut self,
         scheme: CodedModulation,
@@ -85,8 +86,8 @@ impl ErrorRates {
         curve
     }
 
-    /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`: `transmissions` copies,
-    /// each with other bits (1 where all have the same).
+    /// The error rate of a transport block whose copies have `symbols` symbols together, each at `snr_db`:
+    /// `transmissions` copies, each with other bits (1 where all have the same).
     pub(crate) fn of_transmissions(
         &mut self,
         scheme: CodedModulation,

@@ -1,13 +1,14 @@
 //! Error rates of code blocks that were simulated, or come from elsewhere: two numbers a curve.
 //!
-//! A line says of one scheme, block size and number of transmissions where half of the blocks fail and how wide the curve is, that of a
-//! normal law over dB. Copies of incremental redundancy have curves of their own; those of chase combining need none, since N copies of
-//! the same symbols are one with N times the ratio. What the distance to the [normal approximation](crate::normal_approximation()) is beyond
-//! the [usual one](crate::decoder_loss_db) of the size, and the ratio of widths, are linear in the inverse square root of the size between
-//! sizes, within one base graph, and linear in the number of transmissions; beyond the sizes and numbers they are those of the nearest.
+//! A line says of one scheme, block size and number of transmissions where half of the blocks fail and how wide the
+//! curve is, that of a normal law over dB. Copies of incremental redundancy have curves of their own; those of chase
+//! combining need none, since N copies of the same symbols are one with N times the ratio. What the distance to the
+//! [normal approximation](crate::normal_approximation()) is beyond the [usual one](crate::decoder_loss_db) of the size,
+//! and the ratio of widths, are linear in the inverse square root of the size between sizes, within one base graph, and
+//! linear in the number of transmissions; beyond the sizes and numbers they are those of the nearest.
 //!
-//! The tables that come with this crate, with curves of one transmission and of more, are made by `cargo run -p crossfade-nr --example
-//! error-table`.
+//! The tables that come with this crate, with curves of one transmission and of more, are made by `cargo run -p
+//! crossfade-nr --example error-table`.
 
 use crate::ldpc::BaseGraph;
 use crate::mcs::CodedModulation;
@@ -22,8 +23,8 @@ use std::sync::{Arc, OnceLock};
 pub const COLUMNS: &str =
     "bits_per_symbol,rate_times_1024,block_bits,transmissions,middle_db,width_db,blocks,failures";
 
-/// Curves of two rates may cross by this much, or by this part of their width, which is what few blocks are uncertain by: small blocks
-/// take whole symbols, with which neighbouring rates are the same.
+/// Curves of two rates may cross by this much, or by this part of their width, which is what few blocks are uncertain
+/// by: small blocks take whole symbols, with which neighbouring rates are the same.
 const TOLERANCE_DB: f64 = 0.2;
 const TOLERANCE_WIDTHS: f64 = 0.25;
 
@@ -43,8 +44,8 @@ pub struct TableEntry {
 }
 
 impl TableEntry {
-    /// The curve behind counts: ratio in dB, blocks, failures. `None` where all ratios saw every block fail or none, or there is but one
-    /// ratio.
+    /// The curve behind counts: ratio in dB, blocks, failures. `None` where all ratios saw every block fail or none, or
+    /// there is but one ratio.
     pub fn of_counts(
         scheme: CodedModulation,
         block_bits: u32,
@@ -133,14 +134,16 @@ pub struct ErrorTable {
 }
 
 impl ErrorTable {
-    /// The table that comes with this crate: layered sum-product decoding with 20 iterations, perfect channel knowledge.
+    /// The table that comes with this crate: layered sum-product decoding with 20 iterations, perfect channel
+    /// knowledge.
     pub fn simulated() -> Arc<Self> {
         static TABLE: OnceLock<Arc<ErrorTable>> = OnceLock::new();
         let parse = || Arc::new(include_str!("error-table.csv").parse().expect("tested"));
         Arc::clone(TABLE.get_or_init(parse))
     }
 
-    /// Like [`simulated`](Self::simulated), but with curves of two, three and four transmissions, where the code rate is above 0.13.
+    /// Like [`simulated`](Self::simulated), but with curves of two, three and four transmissions, where the code rate
+    /// is above 0.13.
     pub fn simulated_with_copies() -> Arc<Self> {
         static TABLE: OnceLock<Arc<ErrorTable>> = OnceLock::new();
         let parse = || {
@@ -161,8 +164,8 @@ impl ErrorTable {
         self.entries.iter().any(|entry| entry.scheme == scheme)
     }
 
-    /// What a block that was sent `transmissions` times needs beyond the normal approximation in dB, and how much wider its curve is.
-    /// Retransmissions with fewer symbols count as a part of one.
+    /// What a block that was sent `transmissions` times needs beyond the normal approximation in dB, and how much wider
+    /// its curve is. Retransmissions with fewer symbols count as a part of one.
     pub(crate) fn distance(
         &self,
         scheme: CodedModulation,
@@ -201,8 +204,8 @@ fn at_size(places: &[Place], bits: f64) -> (f64, f64) {
     )
 }
 
-/// The normal approximation of a block that is sent `transmissions` times at the rate of its scheme, each time with other bits of the
-/// code word as long as there are any.
+/// The normal approximation of a block that is sent `transmissions` times at the rate of its scheme, each time with
+/// other bits of the code word as long as there are any.
 pub fn approximation(scheme: CodedModulation, block_bits: u32, transmissions: u32) -> ErrorCurve {
     let symbols = (f64::from(block_bits) / scheme.efficiency()).ceil() * f64::from(transmissions);
     let graph = BaseGraph::of_block(block_bits, scheme.rate());
@@ -210,9 +213,9 @@ pub fn approximation(scheme: CodedModulation, block_bits: u32, transmissions: u3
     ErrorCurve { middle_db: curve.middle_db - gain_db, ..curve }
 }
 
-/// The normal approximation of a block whose copies have `symbols` symbols together, as far as these are different, and by how many dB
-/// the others lower it: more symbols than the mother code has, or than the buffer of a receiver that keeps `buffer_bits`, repeat
-/// earlier ones and add up their ratios.
+/// The normal approximation of a block whose copies have `symbols` symbols together, as far as these are different, and
+/// by how many dB the others lower it: more symbols than the mother code has, or than the buffer of a receiver that
+/// keeps `buffer_bits`, repeat earlier ones and add up their ratios.
 pub(crate) fn of_copies(
     bits_per_symbol: u32,
     graph: BaseGraph,
@@ -348,7 +351,8 @@ mod tests {
             assert!(tenth > shannon_db(entry.scheme), "{entry:?}");
             let loss =
                 tenth - approximation(entry.scheme, entry.block_bits, entry.transmissions).required_db(0.1);
-            // The band of 320 bits and more; mother codes that repeat bits (rates below 1/5) and the smallest blocks lose more.
+            // The band of 320 bits and more; mother codes that repeat bits (rates below 1/5) and the smallest blocks
+            // lose more.
             let most = if entry.block_bits < 320 || entry.scheme.rate() < 0.2 { 2.5 } else { 1.1 };
             assert!((0.3..most).contains(&loss), "{entry:?}: {loss}");
         }
@@ -364,7 +368,8 @@ mod tests {
             let tenth = entry.curve.required_db(0.1);
             let rate = entry.scheme.efficiency() / f64::from(entry.transmissions);
             assert!(tenth > 10.0 * (2.0_f64.powf(rate) - 1.0).log10(), "{entry:?}");
-            // Beyond the mother code bits are repeated at other places of symbols, which the approximation does not know.
+            // Beyond the mother code bits are repeated at other places of symbols, which the approximation does not
+            // know.
             let CodedModulation { bits_per_symbol, .. } = entry.scheme;
             let (rows, columns, _) = BaseGraph::of_block(entry.block_bits, entry.scheme.rate()).size();
             let mother = f64::from(entry.block_bits * (columns - 2)) / f64::from(columns - rows);
@@ -375,8 +380,9 @@ mod tests {
             let most = if entry.block_bits < 320 && bits_per_symbol > 6 { 4.5 } else { 3.0 };
             assert!(sent > mother || (0.2..most).contains(&loss), "{entry:?}: {loss}");
         }
-        // Each scheme with as many curves of copies as of one, but for the lowest rates, whose copies repeat the mother code, and for a few
-        // of four transmissions of 1128 bits that do so much better than was expected that hardly a block failed.
+        // Each scheme with as many curves of copies as of one, but for the lowest rates, whose copies repeat the mother
+        // code, and for a few of four transmissions of 1128 bits that do so much better than was expected that hardly a
+        // block failed.
         let mut missing = 0;
         for entry in first.entries().iter().filter(|entry| entry.scheme.rate() > 0.13) {
             for transmissions in 2..=4 {
@@ -391,8 +397,9 @@ mod tests {
         assert!(missing < 10, "{missing}");
     }
 
-    /// Bits a symbol, 1024 R, and by how many dB two, three and four transmissions lower the ratio at an error rate of 0.1, 2000 bits with
-    /// incremental redundancy: an implementation of its own, whose standard errors are 0.06 dB, to a tenth.
+    /// Bits a symbol, 1024 R, and by how many dB two, three and four transmissions lower the ratio at an error rate of
+    /// 0.1, 2000 bits with incremental redundancy: an implementation of its own, whose standard errors are 0.06 dB, to
+    /// a tenth.
     const GAINS: [(u32, f64, [f64; 3]); 5] = [
         (2, 308.0, [3.3, 5.1, 6.3]),
         (4, 490.0, [4.4, 6.4, 8.0]),
@@ -430,8 +437,8 @@ mod tests {
         assert!(squares[1] < 0.2 && squares[1] < 0.7 * squares[0], "{squares:?}");
     }
 
-    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 320, 2000 and 8424 bits, by an implementation of its own whose
-    /// standard errors are 0.06, 0.04 and 0.03 dB.
+    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 320, 2000 and 8424 bits, by an implementation
+    /// of its own whose standard errors are 0.06, 0.04 and 0.03 dB.
     const ELSEWHERE: [(u32, f64, [f64; 3]); 14] = [
         (2, 308.0, [-1.62, -2.03, -2.05]),
         (2, 449.0, [0.57, 0.09, 0.0]),

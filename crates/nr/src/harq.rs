@@ -64,7 +64,8 @@ impl Block {
         }
     }
 
-    /// Receives a transmission of `symbols` at `snr_db`, and combines it with those before: `error_rate` is then that of all together.
+    /// Receives a transmission of `symbols` at `snr_db`, and combines it with those before: `error_rate` is then that
+    /// of all together.
     pub(crate) fn receive_copy(
         &mut self,
         scheme: CodedModulation,
@@ -175,8 +176,8 @@ impl Processes {
         self.next_due = self.next_due.min(due);
     }
 
-    /// Acknowledgements act that are there in `slot`: a block that is acknowledged, or was sent `most` times, is handed to `end`, any other
-    /// has to be retransmitted.
+    /// Acknowledgements act that are there in `slot`: a block that is acknowledged, or was sent `most` times, is handed
+    /// to `end`, any other has to be retransmitted.
     pub(crate) fn acknowledge(&mut self, slot: u64, most: u32, mut end: impl FnMut(&Block)) {
         if slot < self.next_due {
             return;
@@ -198,8 +199,9 @@ impl Processes {
     }
 }
 
-/// Mean number of transmissions of a block, and the share of blocks that are never received, for blocks whose error rates after 1, 2, ...
-/// transmissions are `error_rates`. A block is transmitted until it is received, at most as often as the list is long.
+/// Mean number of transmissions of a block, and the share of blocks that are never received, for blocks whose error
+/// rates after 1, 2, ... transmissions are `error_rates`. A block is transmitted until it is received, at most as often
+/// as the list is long.
 pub fn closed_form(error_rates: &[f64]) -> (f64, f64) {
     let residual = error_rates.last().copied().unwrap_or(0.0);
     (1.0 + error_rates.iter().rev().skip(1).sum::<f64>(), residual)

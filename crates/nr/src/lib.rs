@@ -2,11 +2,12 @@
 //!
 //! - [`Numerology`] and [`Duplex`]: slots, resource blocks, patterns, and when a block can be retransmitted.
 //! - [`McsTable`], [`Allocation`] and [`CodeBlocks`]: modulation and coding schemes, exact transport block sizes.
-//! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates, [`BlockTrials`] those of
-//!   the blocks of a cell.
+//! - [`ldpc`]: the codes, with layered and flooding sum-product decoders; [`Awgn`] measures their error rates,
+//!   [`BlockTrials`] those of the blocks of a cell.
 //! - [`normal_approximation()`]: error rates without a measurement.
 //!
-//! - [`NrCell`]: a downlink as a [`Fabric`](crossfade_link::Fabric), with HARQ processes, quality reports and schedulers.
+//! - [`NrCell`]: a downlink as a [`Fabric`](crossfade_link::Fabric), with HARQ processes, quality reports and
+//!   schedulers.
 //!
 //! Nothing here does input or output; randomness and time are arguments.
 

@@ -62,7 +62,8 @@ impl Adaptation {
         self.process_share
     }
 
-    /// The MCS index for a block on these groups by the report, in a slot with `symbols` for data, with the outer loop's offset in dB.
+    /// The MCS index for a block on these groups by the report, in a slot with `symbols` for data, with the outer
+    /// loop's offset in dB.
     pub(crate) fn choose(
         &self,
         reported: &mut Reported,
@@ -100,7 +101,8 @@ impl Adaptation {
     }
 }
 
-/// Share of data symbols in which a user with endless data has a free HARQ process, if all blocks take equally many transmissions.
+/// Share of data symbols in which a user with endless data has a free HARQ process, if all blocks take equally many
+/// transmissions.
 fn process_share(config: &NrConfig) -> f64 {
     const PERIODS: u64 = 400;
     let processes = config.harq.processes as usize;

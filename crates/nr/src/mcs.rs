@@ -1,4 +1,5 @@
-//! Modulation and coding schemes, and channel quality indicators: 3GPP TS 38.214 tables 5.1.3.1-1 to -4 and 5.2.2.1-2 to -5.
+//! Modulation and coding schemes, and channel quality indicators: 3GPP TS 38.214 tables 5.1.3.1-1 to -4 and 5.2.2.1-2
+//! to -5.
 
 use crossfade_phy::MutualInformation;
 
@@ -103,7 +104,8 @@ const CQI: [&[CodedModulation]; 4] = [
     },
 ];
 
-/// One of the four tables that a network configures: 1 up to 64-QAM, 2 up to 256-QAM, 3 for low error rates, 4 up to 1024-QAM.
+/// One of the four tables that a network configures: 1 up to 64-QAM, 2 up to 256-QAM, 3 for low error rates, 4 up to
+/// 1024-QAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct McsTable(usize);
 
@@ -178,7 +180,8 @@ mod tests {
                 (number, size, 15)
             );
             for rows in [table.schemes(), table.quality_indicators()] {
-                // Where the modulation changes, two schemes of table 1 are as efficient to the third digit; one is lower.
+                // Where the modulation changes, two schemes of table 1 are as efficient to the third digit; one is
+                // lower.
                 assert!(
                     rows.windows(2).all(|pair| pair[0].efficiency() < pair[1].efficiency() + 0.004),
                     "{number}"

@@ -1,10 +1,11 @@
-//! Hybrid ARQ in the mean (fidelity `rate`): each slot sends the expected share of a block, and what of it fails is retransmitted with the
-//! channel that there is then.
+//! Hybrid ARQ in the mean (fidelity `rate`): each slot sends the expected share of a block, and what of it fails is
+//! retransmitted with the channel that there is then.
 //!
-//! A block is a mass of probability. Of the mass that a slot sends the error rate at the ratio of that slot fails, and is due again a
-//! round trip later; there all copies are combined as those of a block are. In a slot in which masses a, b, ... are due, a
-//! retransmission goes out with probability 1 - (1 - a) (1 - b) ..., what is left waits for the next slot, and new data have the rest.
-//! Bytes leave in order: up to a block with the probability that it and all before it were received.
+//! A block is a mass of probability. Of the mass that a slot sends the error rate at the ratio of that slot fails, and
+//! is due again a round trip later; there all copies are combined as those of a block are. In a slot in which masses a,
+//! b, ... are due, a retransmission goes out with probability 1 - (1 - a) (1 - b) ..., what is left waits for the next
+//! slot, and new data have the rest. Bytes leave in order: up to a block with the probability that it and all before it
+//! were received.
 
 use crate::config::NrConfig;
 use crate::harq::Block;
@@ -76,8 +77,8 @@ impl MeanBlocks {
         Retransmissions { share, part, prbs: prbs * part }
     }
 
-    /// Sends that part of what is due; `copy` adds to a block the copy that the slot sends. The mean number of copies and of those that
-    /// failed.
+    /// Sends that part of what is due; `copy` adds to a block the copy that the slot sends. The mean number of copies
+    /// and of those that failed.
     pub(crate) fn send_again(
         &mut self,
         slot: u64,

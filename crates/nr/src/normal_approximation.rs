@@ -6,12 +6,13 @@
 //! Q((n C - k + log2(n) / 2) / sqrt(n V))     (Polyanskiy, Poor and Verdu 2010, for bit-interleaved coded modulation)
 //! ```
 //!
-//! C and V are the mean and the variance of the information density of a symbol, i = sum over its bits of `log2(2 S_b / S)`, S the
-//! sum of the likelihoods of all points and `S_b` that of those with the same bit. Gray labelled square constellations are two
-//! pulse-amplitude modulations of half the energy each; expectations over the noise are trapezoidal sums.
+//! C and V are the mean and the variance of the information density of a symbol, i = sum over its bits of `log2(2 S_b /
+//! S)`, S the sum of the likelihoods of all points and `S_b` that of those with the same bit. Gray labelled square
+//! constellations are two pulse-amplitude modulations of half the energy each; expectations over the noise are
+//! trapezoidal sums.
 //!
-//! NR's LDPC codes need more: by layered sum-product decoding with 20 iterations 0.84, 0.63 and 0.57 dB in the mean for 320, 2000
-//! and 8424 bits at an error rate of 0.1 ([`decoder_loss_db`]). [`crate::Awgn`] simulates them.
+//! NR's LDPC codes need more: by layered sum-product decoding with 20 iterations 0.84, 0.63 and 0.57 dB in the mean for
+//! 320, 2000 and 8424 bits at an error rate of 0.1 ([`decoder_loss_db`]). [`crate::Awgn`] simulates them.
 
 use crossfade_core::from_db;
 use std::sync::OnceLock;
@@ -118,8 +119,8 @@ fn moments(bits: u32, snr: f64) -> (f64, f64) {
     (2.0 * mean, 2.0 * (square - mean * mean).max(0.0))
 }
 
-/// The curve of the normal approximation for a block of `block_bits` on `symbols` symbols: exact at error rates of 1/2 and 0.1, and
-/// the normal law through these.
+/// The curve of the normal approximation for a block of `block_bits` on `symbols` symbols: exact at error rates of 1/2
+/// and 0.1, and the normal law through these.
 pub fn normal_approximation(bits_per_symbol: u32, block_bits: f64, symbols: f64) -> ErrorCurve {
     // n C - k + log2(n) / 2 in standard deviations rises with the ratio.
     let margin = |snr_db: f64| {
@@ -141,8 +142,8 @@ pub fn normal_approximation(bits_per_symbol: u32, block_bits: f64, symbols: f64)
 /// The 90 % quantile of the normal distribution.
 const TENTH: f64 = 1.281_551_565_544_6;
 
-/// How much more NR's codes need than the normal approximation, in dB: measured at three sizes, linear in the inverse square root of
-/// the size between them and beyond.
+/// How much more NR's codes need than the normal approximation, in dB: measured at three sizes, linear in the inverse
+/// square root of the size between them and beyond.
 pub fn decoder_loss_db(block_bits: f64) -> f64 {
     const MEASURED: [(f64, f64); 3] = [(320.0, 0.84), (2000.0, 0.63), (8424.0, 0.57)];
     let x = |bits: f64| 1.0 / bits.sqrt();
@@ -171,8 +172,8 @@ mod tests {
         }
     }
 
-    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 2000 bits: the formula by numpy with Gauss-Hermite sums of 81
-    /// points.
+    /// Bits a symbol, 1024 R, and Es/N0 in dB at an error rate of 0.1 for 2000 bits: the formula by numpy with
+    /// Gauss-Hermite sums of 81 points.
     const AT_2000: [(u32, f64, f64); 7] = [
         (2, 449.0, -0.455),
         (4, 616.0, 7.129),

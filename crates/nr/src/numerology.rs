@@ -4,7 +4,8 @@ use crossfade_core::SimTime;
 use std::fmt;
 use std::sync::Arc;
 
-/// More slots than this a pattern does not have: the longest period is 10 ms, 80 slots at 120 kHz (TS 38.213 section 11.1).
+/// More slots than this a pattern does not have: the longest period is 10 ms, 80 slots at 120 kHz (TS 38.213 section
+/// 11.1).
 pub const LONGEST_PATTERN: usize = 80;
 /// OFDM symbols of a slot.
 pub const SLOT_SYMBOLS: u32 = 14;
@@ -61,8 +62,8 @@ impl Numerology {
         180e3 * f64::from(1_u32 << self.0)
     }
 
-    /// The resource blocks of a channel of so many MHz; `None` where there is no such channel. 50 and 100 MHz at 60 kHz are those
-    /// of the frequencies below 7 GHz.
+    /// The resource blocks of a channel of so many MHz; `None` where there is no such channel. 50 and 100 MHz at 60 kHz
+    /// are those of the frequencies below 7 GHz.
     pub fn resource_blocks(self, bandwidth_mhz: u32) -> Option<u32> {
         BLOCKS[self.0 as usize].iter().find(|(mhz, _)| *mhz == bandwidth_mhz).map(|(_, blocks)| *blocks)
     }
@@ -96,8 +97,8 @@ impl Duplex {
         Self { pattern: Arc::from([]), special: [0; 3] }
     }
 
-    /// A pattern of the letters D, S and U, with at least one D and one U; of the special slots S `special` symbols are downlink,
-    /// guard and uplink.
+    /// A pattern of the letters D, S and U, with at least one D and one U; of the special slots S `special` symbols are
+    /// downlink, guard and uplink.
     pub fn time(pattern: &str, special: [u32; 3]) -> Option<Self> {
         let slot = |letter| match letter {
             'D' => Some(Slot::Downlink),
@@ -146,9 +147,9 @@ impl Duplex {
         self.is_uplink(slot) && earlier.is_none_or(|earlier| slot / period > earlier / period)
     }
 
-    /// The first slot in which data of `slot` can be retransmitted: its acknowledgement goes up in the first slot of the uplink that
-    /// is at least `k1` later, and the base station takes `processing` slots from there. `carries` says of a slot whether data
-    /// are sent in it.
+    /// The first slot in which data of `slot` can be retransmitted: its acknowledgement goes up in the first slot of
+    /// the uplink that is at least `k1` later, and the base station takes `processing` slots from there. `carries` says
+    /// of a slot whether data are sent in it.
     pub fn again(&self, slot: u64, k1: u64, processing: u64, carries: impl Fn(u64) -> bool) -> u64 {
         // Every pattern has a slot of either kind, so that a period is enough.
         let within = |from: u64| from..from + self.period();
@@ -177,8 +178,8 @@ impl fmt::Display for Duplex {
 mod tests {
     use super::*;
 
-    /// Round trips in slots from each slot with data, and how many of these there are at most from one transmission to the next of
-    /// the same block: the processes that a full downlink takes.
+    /// Round trips in slots from each slot with data, and how many of these there are at most from one transmission to
+    /// the next of the same block: the processes that a full downlink takes.
     fn round_trips(duplex: &Duplex, k1: u64, processing: u64) -> (Vec<u64>, u64) {
         let carries = |slot: u64| duplex.downlink_symbols(slot) > 0;
         let starts = (0..duplex.period()).filter(|slot| carries(*slot));

@@ -1,4 +1,5 @@
-//! The packets of a bearer: those that wait, as RLC takes them, and those that leave behind PDCP, whose delays are split.
+//! The packets of a bearer: those that wait, as RLC takes them, and those that leave behind PDCP, whose delays are
+//! split.
 
 use crate::discipline::Discipline;
 use crate::pdcp::Delivered;
@@ -15,8 +16,8 @@ pub(crate) const PDCP_HEADER: u32 = 3;
 pub(crate) struct Packet {
     pub(crate) parcel: Parcel,
     pub(crate) since: SimTime,
-    /// When it became the first of the queue, when its first and its last byte were sent for the first time, and when the segment was sent
-    /// that completed it.
+    /// When it became the first of the queue, when its first and its last byte were sent for the first time, and when
+    /// the segment was sent that completed it.
     pub(crate) head: SimTime,
     pub(crate) first: SimTime,
     pub(crate) last: SimTime,

@@ -1,5 +1,5 @@
-//! The receiving side of PDCP: order, duplicates, and the timer behind which what is missing is given up (3GPP TS 38.323
-//! section 5.2.2.2).
+//! The receiving side of PDCP: order, duplicates, and the timer behind which what is missing is given up (3GPP TS
+//! 38.323 section 5.2.2.2).
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -40,7 +40,8 @@ impl PdcpReceiver {
         self.timer.map(|(expiry, _)| expiry)
     }
 
-    /// Receives an SDU; SDUs that are delivered are handed to `leave`. Without `reordering` the receiver waits for missing ones for ever.
+    /// Receives an SDU; SDUs that are delivered are handed to `leave`. Without `reordering` the receiver waits for
+    /// missing ones for ever.
     pub fn receive(
         &mut self,
         now: SimTime,

@@ -19,8 +19,8 @@ fn with(mut cell: NrConfig, mode: Option<RlcMode>, queue: Option<QueueConfig>) -
     cell
 }
 
-/// What leaves of packets of 1500 bytes that come to user 1 so far apart until `end`, and what was pushed and turned away; ECN-capable
-/// ones are `marked` where queues mark.
+/// What leaves of packets of 1500 bytes that come to user 1 so far apart until `end`, and what was pushed and turned
+/// away; ECN-capable ones are `marked` where queues mark.
 struct Run {
     left: Vec<(SimTime, Departure)>,
     pushed: usize,
@@ -53,8 +53,8 @@ fn flood_from((from, to): (Port, Port), cell: NrConfig, gap: SimTime, end: SimTi
     Run { left, pushed, refused, report }
 }
 
-/// The uplink takes disciplines too: in order of arrival it is as without one, and `CoDel` drops once its standing delay has been above 5 ms
-/// for 100 ms, from which on packets wait much less than behind the same plain queue.
+/// The uplink takes disciplines too: in order of arrival it is as without one, and `CoDel` drops once its standing
+/// delay has been above 5 ms for 100 ms, from which on packets wait much less than behind the same plain queue.
 #[test]
 fn terminals_have_queues_of_their_own() {
     let codel = QueueConfig::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
@@ -111,8 +111,8 @@ fn a_queue_in_order_of_arrival_is_no_other_than_none() {
     }
 }
 
-/// Twice what the cell carries: `CoDel` drops first as its standing delay has been above 5 ms for 100 ms (RFC 8289), and every packet leaves
-/// once: delivered, dropped, or still there.
+/// Twice what the cell carries: `CoDel` drops first as its standing delay has been above 5 ms for 100 ms (RFC 8289),
+/// and every packet leaves once: delivered, dropped, or still there.
 #[test]
 fn disciplines_drop_and_mark_and_lose_nothing_else() {
     let limit = QueueLimit::Packets(10_000);
@@ -173,8 +173,8 @@ fn the_discard_timer_reaches_into_the_queue() {
     assert_eq!(arrived(&plain), arrived(&queued));
 }
 
-/// Two users who both have more than the cell carries: the one of the lower number has all it can take, and the other what is left. A
-/// bearer of its own discards after its own time.
+/// Two users who both have more than the cell carries: the one of the lower number has all it can take, and the other
+/// what is left. A bearer of its own discards after its own time.
 #[test]
 fn lower_priorities_go_first_and_bearers_are_their_own() {
     let mut cell = config(20.0);

@@ -37,7 +37,8 @@ impl Reassembly {
         self.restart(now, reordering);
     }
 
-    /// If the timer has expired by `now`, gives up the missing bytes before its place and returns their parts; `None` if it has not.
+    /// If the timer has expired by `now`, gives up the missing bytes before its place and returns their parts; `None`
+    /// if it has not.
     pub(crate) fn expire(&mut self, now: SimTime, reordering: SimTime) -> Option<Vec<(u64, u64)>> {
         let (_, place) = self.timer.filter(|(expiry, _)| *expiry <= now)?;
         self.timer = None;

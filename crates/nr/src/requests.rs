@@ -75,7 +75,8 @@ impl Requests {
         (self.is_unreported, self.again) = (false, None);
     }
 
-    /// Applies the retransmission timer of reports (`retxBSR-Timer`): a report that was lost with its block is made again while data wait.
+    /// Applies the retransmission timer of reports (`retxBSR-Timer`): a report that was lost with its block is made
+    /// again while data wait.
     pub(crate) fn on_time(&mut self, now: SimTime, config: &UplinkConfig) {
         if self.again.is_some_and(|again| again <= now) {
             self.again = Some(now + config.report_again);
@@ -101,7 +102,8 @@ impl Requests {
         if granted.is_some() { self.known } else { 0 }
     }
 
-    /// A block of `bytes` was sent in `slot`, behind which `rest` bytes wait. Returns whether it carries a buffer status report.
+    /// A block of `bytes` was sent in `slot`, behind which `rest` bytes wait. Returns whether it carries a buffer
+    /// status report.
     pub(crate) fn on_block(
         &mut self,
         now: SimTime,
@@ -124,8 +126,9 @@ impl Requests {
         reports
     }
 
-    /// A block without a report has arrived. A block with padding would have carried one, so it is full and more may wait than is known: the
-    /// base station grants as much as for a scheduling request. (The user itself reports only when a timer says so.)
+    /// A block without a report has arrived. A block with padding would have carried one, so it is full and more may
+    /// wait than is known: the base station grants as much as for a scheduling request. (The user itself reports only
+    /// when a timer says so.)
     pub(crate) fn on_full_block(&mut self, known_from: u64) {
         self.news.push_back((known_from, News::Request));
     }

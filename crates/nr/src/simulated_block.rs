@@ -1,9 +1,10 @@
-//! Simulation of transport blocks, bit by bit: segmentation, LDPC code, rate matching, modulation, channel, combining, decoding.
+//! Simulation of transport blocks, bit by bit: segmentation, LDPC code, rate matching, modulation, channel, combining,
+//! decoding.
 //!
-//! A block has the code blocks, the symbols and the redundancy versions that TS 38.212 gives it. The receiver knows the channel.
-//! Copies of the same redundancy version are combined symbol by symbol (maximal-ratio combining, which is what chase combining is
-//! where every copy is scrambled alike); ratios of bits that different versions carry add up. A code block is decoded when the
-//! bits of the block are right, which stands for its checksum.
+//! A block has the code blocks, the symbols and the redundancy versions that TS 38.212 gives it. The receiver knows the
+//! channel. Copies of the same redundancy version are combined symbol by symbol (maximal-ratio combining, which is what
+//! chase combining is where every copy is scrambled alike); ratios of bits that different versions carry add up. A code
+//! block is decoded when the bits of the block are right, which stands for its checksum.
 
 use crate::demapper::Dimension;
 use crate::ldpc::{Code, Decoder, RateMatching, Schedule};
@@ -313,7 +314,8 @@ mod tests {
         let outage = 1.0 - (-10.0_f64.powf(-0.99)).exp();
         let found = share(&block, 10.0, &[0], 600);
         assert!((found - outage).abs() < 0.04, "{found} {outage}");
-        // A gain for each symbol: -1.01 dB for a tenth of blocks of 2000 bits (an implementation of its own, 24 quantiles).
+        // A gain for each symbol: -1.01 dB for a tenth of blocks of 2000 bits (an implementation of its own, 24
+        // quantiles).
         let symbols = SimulatedBlockConfig { fading: BlockFading::PerSymbol, ..config(2, 308, 1984, 1) };
         let [below, above] = [-1.25, -0.77].map(|snr_db| share(&symbols, snr_db, &[0], 200));
         assert!(below > 0.15 && above < 0.1, "{below} {above}");

@@ -77,7 +77,8 @@ enum Receiver {
 pub(crate) struct Bearer {
     rlc: RlcConfig,
     packets: VecDeque<Packet>,
-    /// PDCP COUNT of the first of these packets, COUNT of the first of which no byte was sent, and the bytes of the unsent ones.
+    /// PDCP COUNT of the first of these packets, COUNT of the first of which no byte was sent, and the bytes of the
+    /// unsent ones.
     base: u64,
     begun: u64,
     waiting_bytes: u64,
@@ -130,7 +131,8 @@ impl Bearer {
         (packets + self.packets.len() - (self.begun - self.base) as usize, bytes + self.waiting_bytes)
     }
 
-    /// Takes a packet, or drops it where the queue is full; returns whether it was taken. A queue discipline has a limit of its own.
+    /// Takes a packet, or drops it where the queue is full; returns whether it was taken. A queue discipline has a
+    /// limit of its own.
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel, limit: Option<QueueLimit>) -> bool {
         let (packets, bytes) = self.waiting();
         let is_taken = match &mut self.discipline {
@@ -231,7 +233,8 @@ impl Bearer {
         (receiver, pdcp, leaving)
     }
 
-    /// Re-establishes both ends of RLC: packets under way are sent from their beginning where `is_lossless`, and lost otherwise.
+    /// Re-establishes both ends of RLC: packets under way are sent from their beginning where `is_lossless`, and lost
+    /// otherwise.
     fn begin_anew(&mut self, is_lossless: bool) {
         if let (true, Transmitter::Am(am)) = (is_lossless, &self.transmitter) {
             let first = am.unconfirmed().next().unwrap_or(self.begun).max(self.base);

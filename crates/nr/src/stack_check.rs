@@ -6,7 +6,8 @@ use crate::stack_config::{Drx, FurtherBearer, Grants, Handover, StackConfig};
 use crossfade_cell::CellError;
 use crossfade_core::SimTime;
 
-/// The largest finite `prioritisedBitRate` in bytes a second, and the longest `bucketSizeDuration` (`LogicalChannelConfig`, TS 38.331).
+/// The largest finite `prioritisedBitRate` in bytes a second, and the longest `bucketSizeDuration`
+/// (`LogicalChannelConfig`, TS 38.331).
 const MOST_PRIORITISED_RATE: u64 = 65_536_000;
 const LONGEST_BUCKET: SimTime = SimTime::from_millis(1000);
 

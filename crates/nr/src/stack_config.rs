@@ -61,7 +61,8 @@ pub struct BearerConfig {
 pub struct LogicalChannel {
     /// The least number goes first.
     pub priority: u32,
-    /// Bytes a second that it has before channels behind it have more than theirs (`prioritisedBitRate`); `None` is all.
+    /// Bytes a second that it has before channels behind it have more than theirs (`prioritisedBitRate`); `None` is
+    /// all.
     pub prioritised_rate: Option<u64>,
     /// For how long it saves what it did not use of that rate (`bucketSizeDuration`).
     pub bucket: SimTime,
@@ -82,8 +83,8 @@ pub struct FurtherBearer {
     pub flows: Vec<u32>,
     /// RLC, PDCP and its channel.
     pub bearer: BearerConfig,
-    /// How its packets wait on the downlink and the uplink, each with a limit of its own; `None` is as those of the first bearer would
-    /// without a discipline.
+    /// How its packets wait on the downlink and the uplink, each with a limit of its own; `None` is as those of the
+    /// first bearer would without a discipline.
     pub queues: [Option<QueueConfig>; 2],
 }
 

@@ -54,8 +54,8 @@ fn with_stack(mut config: NrConfig, mode: RlcMode) -> NrConfig {
     config
 }
 
-/// What leaves of packets of `bytes` that are pushed at these times, from the base station to user 1 or back: when it arrives, by number;
-/// nothing of the lost.
+/// What leaves of packets of `bytes` that are pushed at these times, from the base station to user 1 or back: when it
+/// arrives, by number; nothing of the lost.
 fn delays(
     config: NrConfig,
     times: &[SimTime],
@@ -109,7 +109,8 @@ fn pings_wait_for_scheduling_requests_as_a_saw_tooth() {
     for (at, delay) in times.iter().zip(&found) {
         let wait =
             SimTime::from_nanos((ms(20).as_nanos() - at.as_nanos() % ms(20).as_nanos()) % ms(20).as_nanos());
-        // The request is known 4 slots later, its grant is for 4 slots later, and the block is there at the end of that slot.
+        // The request is known 4 slots later, its grant is for 4 slots later, and the block is there at the end of that
+        // slot.
         assert_eq!(*delay, Some(wait + slot * (4 + 4 + 1)), "{at}");
     }
     let spread = found.iter().flatten().max().unwrap().saturating_sub(*found.iter().flatten().min().unwrap());
@@ -366,7 +367,8 @@ fn delays_of_packets_are_told_part_by_part() {
     assert!(bearers[0].delay_parts_s[4] > 0.0, "RLC sends again what HARQ lost");
 }
 
-/// Acknowledgements of a fast download come without a pause, so that the buffer of the user is never found empty, and no report says so.
+/// Acknowledgements of a fast download come without a pause, so that the buffer of the user is never found empty, and
+/// no report says so.
 #[test]
 fn a_buffer_that_never_empties_is_served_without_a_pause() {
     let mut config = with_stack(config(45.0), RlcMode::Acknowledged);
@@ -375,8 +377,8 @@ fn a_buffer_that_never_empties_is_served_without_a_pause() {
     let times: Vec<SimTime> = (0..12_000).map(|i| ms(1000) + SimTime::from_micros(83) * i).collect();
     let (found, report) = delays(config, &times, true, 52);
     let longest = found[1000..].iter().map(|delay| delay.expect("nothing is lost")).max().unwrap();
-    // What comes behind a report waits for the next, 10 ms later, and that for its grant, two patterns and a slot later; never until the
-    // user reports anew by itself, 80 ms after a grant.
+    // What comes behind a report waits for the next, 10 ms later, and that for its grant, two patterns and a slot
+    // later; never until the user reports anew by itself, 80 ms after a grant.
     assert!(longest < ms(20), "{longest}");
     assert!(report.back.unwrap().users[0].bearer.requests < 20);
 }

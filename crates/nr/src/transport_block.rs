@@ -1,5 +1,5 @@
-//! Transport block sizes, exact, and the code blocks of a transport block: 3GPP TS 38.214 section 5.1.3.2, TS 38.212 sections
-//! 5.2.2 and 7.2.
+//! Transport block sizes, exact, and the code blocks of a transport block: 3GPP TS 38.214 section 5.1.3.2, TS 38.212
+//! sections 5.2.2 and 7.2.
 
 use crate::ldpc::BaseGraph;
 
@@ -38,8 +38,8 @@ impl Allocation {
         (12 * self.symbols).saturating_sub(self.dmrs_re + self.overhead_re).min(156) * self.prbs
     }
 
-    /// The transport block size in bits, at so many bits a symbol and a code rate in millionths of 1/1024; 2^-`scaling_log2`
-    /// scales it (paging and random access). 0 where nothing can be sent.
+    /// The transport block size in bits, at so many bits a symbol and a code rate in millionths of 1/1024;
+    /// 2^-`scaling_log2` scales it (paging and random access). 0 where nothing can be sent.
     ///
     /// All of it is in whole numbers: no size depends on how a fraction is rounded.
     pub fn transport_block_bits(&self, bits_per_symbol: u32, rate_millionths: u64, scaling_log2: u32) -> u32 {
@@ -103,8 +103,8 @@ impl CodeBlocks {
     }
 }
 
-/// Bits of each of `code_blocks` that a receiver with a limited buffer keeps: the carrier's largest transport block at a code rate of
-/// 2/3 (38.212 section 5.4.2.1, `N_ref`), with so many layers and bits a symbol at most.
+/// Bits of each of `code_blocks` that a receiver with a limited buffer keeps: the carrier's largest transport block at
+/// a code rate of 2/3 (38.212 section 5.4.2.1, `N_ref`), with so many layers and bits a symbol at most.
 pub fn limited_buffer_bits(
     carrier_prbs: u32,
     layers: u32,
@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn buffers_are_limited_as_the_carrier_says() {
-        // 273 resource blocks, 4 layers, 256-QAM: the largest transport block, 1277992 bits of 152 code blocks, keeps 2/3 of its rate.
+        // 273 resource blocks, 4 layers, 256-QAM: the largest transport block, 1277992 bits of 152 code blocks, keeps
+        // 2/3 of its rate.
         assert_eq!(limited_buffer_bits(273, 4, 8, 1), 1_277_992 * 3 / 2);
         let of_largest = limited_buffer_bits(273, 4, 8, CodeBlocks::of(1_277_992, 948.0 / 1024.0).count);
         let bits = CodeBlocks::of(1_277_992, 948.0 / 1024.0).bits;

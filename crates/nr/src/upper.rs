@@ -297,7 +297,8 @@ impl Upper {
         self.uplink.send(now, slot, Some(&mut fill));
     }
 
-    /// Statistics of each direction and its packets: unsent ones, and those under way. `down` is what the radios of the downlink counted.
+    /// Statistics of each direction and its packets: unsent ones, and those under way. `down` is what the radios of the
+    /// downlink counted.
     pub(crate) fn report(
         &self,
         now: SimTime,

@@ -1,4 +1,5 @@
-//! One user: a channel and what is known of it, a stream of bytes with its packets, HARQ processes, and what is counted.
+//! One user: a channel and what is known of it, a stream of bytes with its packets, HARQ processes, and what is
+//! counted.
 
 use crate::channel::Channel;
 use crate::config::NrConfig;
@@ -72,7 +73,8 @@ pub(crate) struct User {
     waits: Vec<(u64, SimTime)>,
     /// Blocks as mean values (fidelity `rate`).
     mean_blocks: MeanBlocks,
-    /// Mean counts of new blocks, of further copies, of failed copies, and of failed and received first copies (fidelity `rate`).
+    /// Mean counts of new blocks, of further copies, of failed copies, and of failed and received first copies
+    /// (fidelity `rate`).
     mean_counts: [f64; 5],
     /// The fraction of a byte that the last slot left over (fidelity `rate`).
     credit: f64,
@@ -89,8 +91,9 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// A user without data. Its random streams are those of its channel ([`Channel::new`]), `error.nr.N` and `feedback.nr.N`, on the uplink
-    /// `error.nr.up.N` and `feedback.nr.up.N`. With RLC above it, packets wait there and not here.
+    /// A user without data. Its random streams are those of its channel ([`Channel::new`]), `error.nr.N` and
+    /// `feedback.nr.N`, on the uplink `error.nr.up.N` and `feedback.nr.up.N`. With RLC above it, packets wait there and
+    /// not here.
     pub(crate) fn new(
         number: usize,
         config: &NrConfig,
@@ -222,8 +225,8 @@ impl User {
         self.packets.range(..self.packets.len() - self.waiting.0).map(|packet| packet.parcel)
     }
 
-    /// Delivers blocks that have arrived by `now` and gives up bytes that were waited for longer than `reordering`; each packet that leaves
-    /// is handed to `leave`.
+    /// Delivers blocks that have arrived by `now` and gives up bytes that were waited for longer than `reordering`;
+    /// each packet that leaves is handed to `leave`.
     pub(crate) fn land(&mut self, now: SimTime, reordering: SimTime, mut leave: impl FnMut(Departure)) {
         for parcel in self.queue.iter_mut().flat_map(Discipline::dropped) {
             self.statistics.packets.queue_drops += 1;
@@ -287,7 +290,8 @@ impl User {
         self.outer_loop = config.outer_loop.map(|outer| OuterLoop::new(outer, (0, schemes - 1)));
     }
 
-    /// Applies the acknowledgements that the base station has read by `slot`; a block is given up after `most` transmissions.
+    /// Applies the acknowledgements that the base station has read by `slot`; a block is given up after `most`
+    /// transmissions.
     pub(crate) fn acknowledge(&mut self, slot: u64, most: u32) {
         let Self { processes, statistics, given_up, wanted, .. } = self;
         processes.acknowledge(slot, most, |block| {
@@ -476,8 +480,8 @@ impl User {
         self.mean_counts[2] += failed;
     }
 
-    /// Sends the mean bytes of a slot in which a new block goes out with probability `share` on `scale` times the resource blocks of the
-    /// grant (fidelity `rate`); the bits that were sent.
+    /// Sends the mean bytes of a slot in which a new block goes out with probability `share` on `scale` times the
+    /// resource blocks of the grant (fidelity `rate`); the bits that were sent.
     pub(crate) fn flow(
         &mut self,
         now: SimTime,

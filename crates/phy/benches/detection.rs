@@ -1,8 +1,8 @@
 //! Symbol vectors a second: detection alone, and frames end to end.
 //!
-//! `cargo bench -p crossfade-phy --bench detection [-- SECONDS] [SCHEME] [DETECTOR]`; half a second a line unless said. One core, CPU
-//! time, QPSK at 12 dB, Rayleigh fading that is new for each frame of 240 bits: 4 x 4 BLAST has 30 vectors a
-//! frame, and setting the detector up is part of detection. The bit error rate stands beside the speed.
+//! `cargo bench -p crossfade-phy --bench detection [-- SECONDS] [SCHEME] [DETECTOR]`; half a second a line unless said.
+//! One core, CPU time, QPSK at 12 dB, Rayleigh fading that is new for each frame of 240 bits: 4 x 4 BLAST has 30
+//! vectors a frame, and setting the detector up is part of detection. The bit error rate stands beside the speed.
 //! `CROSSFADE_SIMD` chooses the instructions.
 
 use crossfade_channel::simd::Simd;

@@ -13,7 +13,8 @@ use crossfade_channel::Matrix;
 use crossfade_channel::simd::Simd;
 use num_complex::Complex64;
 
-/// Detector of interfering symbols. For orthogonal schemes, whose symbols do not interfere, every detector is the matched filter.
+/// Detector of interfering symbols. For orthogonal schemes, whose symbols do not interfere, every detector is the
+/// matched filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detector {
     /// Maximum likelihood over all candidates.

@@ -3,8 +3,8 @@
 //! Points come from a table ([`crate::ErrorRateTable`] says what that is): for each ratio the share of blocks that
 //! still fail after 1, 2, ... transmissions.
 //!
-//! - **Between ratios** the logarithm of the rate is a straight line over the ratio in dB; where one of the two rates is
-//!   0, which has no logarithm, the rate itself is.
+//! - **Between ratios** the logarithm of the rate is a straight line over the ratio in dB; where one of the two rates
+//!   is 0, which has no logarithm, the rate itself is.
 //! - **Below the first ratio** every block fails: rate 1.
 //! - **Beyond the last ratio** the line through the last two points goes on. A last rate of 0 stays 0; one that is not
 //!   below the rate before it is an error floor and stays.

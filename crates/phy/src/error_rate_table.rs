@@ -12,16 +12,17 @@
 //! | `bytes` | the size of the block |
 //! | `scheme`, `detector`, ... | what method phy writes ([`ErrorRateTable::COLUMNS`]) |
 //!
-//! Where some of these columns differ from line to line, they tell apart of which mode a line is; what is the same on all
-//! lines, or is not there, tells nothing.
+//! Where some of these columns differ from line to line, they tell apart of which mode a line is; what is the same on
+//! all lines, or is not there, tells nothing.
 //!
-//! **Sizes.** A block of n bytes takes the curve of the size m that is nearest by ratio (of two as near, the smaller). By
-//! the rule [`BlockSizes::Scaled`] its rate is 1 - (1 - p)^(n/m), that of n/m blocks of which each fails by itself; by
+//! **Sizes.** A block of n bytes takes the curve of the size m that is nearest by ratio (of two as near, the smaller).
+//! By the rule [`BlockSizes::Scaled`] its rate is 1 - (1 - p)^(n/m), that of n/m blocks of which each fails by itself;
+//! by
 //! [`BlockSizes::Nearest`] it is p. Without the column `bytes` a rate is that of every size.
 //!
-//! **Attempts.** [`ErrorRates::combined`] reads the curve of attempt a = min(attempts, most in the table) at the sum of the
-//! ratios of all copies over a. With curves for each attempt that is the mean ratio of the copies; with a single curve it is
-//! the gain of Chase combining, whose copies add up their ratios.
+//! **Attempts.** [`ErrorRates::combined`] reads the curve of attempt a = min(attempts, most in the table) at the sum of
+//! the ratios of all copies over a. With curves for each attempt that is the mean ratio of the copies; with a single
+//! curve it is the gain of Chase combining, whose copies add up their ratios.
 
 use crate::error_rate_curve::{ErrorRateCurve, TableError, column_place};
 use crate::table_lines::table_lines;
@@ -244,8 +245,8 @@ impl ErrorRates {
         scaled(curve.error_rate(snr_db, 1), blocks)
     }
 
-    /// The error rate of a block of `bytes` whose `copies` received copies are combined; their ratios, no decibels, add up
-    /// to `sum`.
+    /// The error rate of a block of `bytes` whose `copies` received copies are combined; their ratios, no decibels, add
+    /// up to `sum`.
     pub fn combined(&self, sum: f64, copies: u32, bytes: u32, rule: BlockSizes) -> f64 {
         let (curve, blocks) = self.curve(bytes, rule);
         let attempt = copies.clamp(1, curve.transmissions());

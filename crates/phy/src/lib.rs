@@ -9,7 +9,8 @@
 //! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
 //! errors over many. [`Combining`] says how receptions of the same frame are combined.
 //! [`closed_form`] and [`symbol_error`] are what theory knows, [`ErrorRateTable`] what somebody measured, by mode, size and
-//! attempt, [`MutualInformation`] at which one ratio a block fares as at many, [`SwitchingTable`] which scheme is best at which ratio.
+//! attempt, [`MutualInformation`] at which one ratio a block fares as at many, [`SwitchingTable`] which scheme is best
+//! at which ratio.
 //!
 //! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
 //!

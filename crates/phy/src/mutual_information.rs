@@ -1,4 +1,5 @@
-//! Mutual information of bit-interleaved coded modulation, and the effective signal-to-noise ratio that it makes of many.
+//! Mutual information of bit-interleaved coded modulation, and the effective signal-to-noise ratio that it makes of
+//! many.
 //!
 //! A code whose bits meet several ratios fares about as if all met one: that at which a symbol carries the mean of the
 //! mutual information at each (mutual-information effective SINR mapping, MIESM; Brueninghaus et al., "Link performance
@@ -10,9 +11,9 @@
 //! I = sum over bits i of 1 - E log2( sum over all x' of exp(-(y - x')^2 / 2 s^2) / sum over x' in X_b )   (Caire et al. 1998)
 //! ```
 //!
-//! A square constellation is two of these, each of half the energy. The expectation over the noise is a trapezoidal sum,
-//! which converges faster than any power of its step for such an integrand. It is found at the points of a grid in dB, each
-//! when it is first needed; between them a polynomial through eight points is used.
+//! A square constellation is two of these, each of half the energy. The expectation over the noise is a trapezoidal
+//! sum, which converges faster than any power of its step for such an integrand. It is found at the points of a grid in
+//! dB, each when it is first needed; between them a polynomial through eight points is used.
 
 use crate::error::PhyError;
 use crossfade_core::{from_db, to_db};
@@ -94,8 +95,8 @@ impl MutualInformation {
         self.at_db(to_db(snr))
     }
 
-    /// Es/N0 at which a symbol carries `information` bits, no decibels. Where that is 0 the ratio is 0; where it is all bits
-    /// that a symbol has, every large ratio does, and the least of the grid is given.
+    /// Es/N0 at which a symbol carries `information` bits, no decibels. Where that is 0 the ratio is 0; where it is all
+    /// bits that a symbol has, every large ratio does, and the least of the grid is given.
     ///
     /// Within 1e-6 dB where a symbol lacks at least 0.001 of its bits and has 0.001 of them.
     pub fn inverse(&self, information: f64) -> f64 {
@@ -127,8 +128,8 @@ impl MutualInformation {
         f64::midpoint(low, high)
     }
 
-    /// Where behind a point of the grid `information` is crossed, in steps of the grid from its beginning, by Newton's method; `None` where the
-    /// curve is so flat that rounding matters.
+    /// Where behind a point of the grid `information` is crossed, in steps of the grid from its beginning, by Newton's
+    /// method; `None` where the curve is so flat that rounding matters.
     fn crossing(&self, whole: usize, information: f64) -> Option<f64> {
         let [below, above] = [whole, whole + 1].map(|point| self.of(&self.grid()[point]));
         let rise = above - below;
@@ -232,8 +233,8 @@ impl MutualInformation {
     }
 }
 
-/// The likelihood of each level over that of the one that was sent: Gaussian, so the ratio of two neighbours is `next` above and below that
-/// one, and falls by the factor `after` from each to the next. What can be neglected is 0.
+/// The likelihood of each level over that of the one that was sent: Gaussian, so the ratio of two neighbours is `next`
+/// above and below that one, and falls by the factor `after` from each to the next. What can be neglected is 0.
 fn relative_likelihoods(likelihoods: &mut [f64], sent: usize, next: [f64; 2], after: f64) {
     const NEGLIGIBLE: f64 = 1e-26;
     likelihoods.fill(0.0);
@@ -254,8 +255,8 @@ fn relative_likelihoods(likelihoods: &mut [f64], sent: usize, next: [f64; 2], af
     fill(&mut below.iter_mut().rev(), next[1]);
 }
 
-/// The polynomial between a point of a grid of `count` points and the next, by powers of the distance from their middle in steps: through
-/// as many points on either side as there are (Lagrange).
+/// The polynomial between a point of a grid of `count` points and the next, by powers of the distance from their middle
+/// in steps: through as many points on either side as there are (Lagrange).
 fn polynomial(whole: usize, count: usize, at: impl Fn(usize) -> f64) -> [f64; POINTS] {
     let first = (whole + 1).saturating_sub(POINTS / 2).min(count - POINTS);
     let middle = whole as f64 + 0.5;
@@ -286,7 +287,8 @@ fn gray(level: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Modulation, Es/N0 in dB, bits a symbol: by adaptive quadrature in scipy, `scripts/reference_mutual_information.py`.
+    /// Modulation, Es/N0 in dB, bits a symbol: by adaptive quadrature in scipy,
+    /// `scripts/reference_mutual_information.py`.
     fn reference() -> Vec<(String, f64, f64)> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/mutual_information.csv");
         let text = std::fs::read_to_string(path).expect(path);

@@ -54,7 +54,8 @@ pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
 /// lower and upper end of the interval that also covers rare events, number of runs in which it is defined and whether
 /// it is a lower bound; number of runs of each group and whether they suffice: `precision` or `count` of the plan, with
 /// the column of the metric that it is about. `distributions` are those of each row, packed; `ranges` are the least and
-/// the largest mean that each metric of each group can have ([`crossfade_experiment::Support`]), by default 0 and infinite.
+/// the largest mean that each metric of each group can have ([`crossfade_experiment::Support`]), by default 0 and
+/// infinite.
 #[pyfunction]
 #[pyo3(signature = (values, starts, names, columns, precision = None, count = None, distributions = None, ranges = None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

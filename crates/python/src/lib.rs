@@ -50,14 +50,15 @@ fn metrics() -> PyResult<String> {
     plan::to_json(&*crossfade_experiment::METRICS)
 }
 
-/// The methods that there are as JSON text, in the order of drawing: name, alias, words, look, and whether each is random
-/// and repeatable.
+/// The methods that there are as JSON text, in the order of drawing: name, alias, words, look, and whether each is
+/// random and repeatable.
 #[pyfunction]
 fn methods() -> PyResult<String> {
     plan::to_json(&crossfade_experiment::methods())
 }
 
-/// What there is in networks as JSON text: the kinds of parts, and all that may be called links, in the order of results.
+/// What there is in networks as JSON text: the kinds of parts, and all that may be called links, in the order of
+/// results.
 #[pyfunction]
 fn parts() -> String {
     use crossfade_experiment::{LINKS, PARTS};

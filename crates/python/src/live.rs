@@ -165,7 +165,8 @@ pub(crate) fn journal_link_events(py: Python<'_>, journal: &[u8]) -> PyResult<St
     py.detach(|| crossfade_experiment::live::link_events(journal)).map_err(scenario_error)
 }
 
-/// Hands what was in the air of the Wi-Fi network of a journal to `write`, as a pcap file; `packets` names the file of what entered.
+/// Hands what was in the air of the Wi-Fi network of a journal to `write`, as a pcap file; `packets` names the file of
+/// what entered.
 #[pyfunction]
 pub(crate) fn journal_air_pcap(
     py: Python<'_>,
@@ -194,8 +195,8 @@ pub(crate) fn journal_opportunities(py: Python<'_>, journal: &[u8]) -> PyResult<
     py.detach(|| crossfade_experiment::live::opportunities(journal)).map_err(scenario_error)
 }
 
-/// The packets of the flow that carried most in a journal, as columns: `sent_s`, `bytes`, `seen_s` and `fate` as captures have them, and
-/// when packets of the other direction came and how long they took.
+/// The packets of the flow that carried most in a journal, as columns: `sent_s`, `bytes`, `seen_s` and `fate` as
+/// captures have them, and when packets of the other direction came and how long they took.
 #[pyfunction]
 pub(crate) fn journal_packets<'py>(py: Python<'py>, journal: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| crossfade_experiment::live::packets(journal)).map_err(scenario_error)?;

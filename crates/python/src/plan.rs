@@ -83,8 +83,9 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
-    /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
-    /// raises `ScenarioError`; `control` makes a `crossfade.files.controls.PythonControl` of a file's name, a class in it and its text.
+    /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or raises
+    /// `ScenarioError`; `control` makes a `crossfade.files.controls.PythonControl` of a file's name, a class in it and
+    /// its text.
     #[staticmethod]
     #[pyo3(signature = (text, name, overrides, read = None, on_points = None, control = None))]
     fn load(
@@ -257,7 +258,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Hands the events of run number `run` of each point to `write`, as CSV: the number of the point and lines of its text.
+    /// Hands the events of run number `run` of each point to `write`, as CSV: the number of the point and lines of its
+    /// text.
     #[pyo3(signature = (write, run = 0))]
     fn events(&self, py: Python<'_>, write: Py<PyAny>, run: u64) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
@@ -295,7 +297,8 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// When flow `number` was delivered each 1500 bytes in a run of the only point, as a trace of delivery opportunities.
+    /// When flow `number` was delivered each 1500 bytes in a run of the only point, as a trace of delivery
+    /// opportunities.
     #[pyo3(signature = (number, run = 0))]
     fn opportunities(&self, py: Python<'_>, number: u32, run: u64) -> PyResult<String> {
         let cancel = AtomicBool::new(false);

@@ -269,7 +269,8 @@ fn drawn(draws: &[Draw]) -> Vec<Value> {
     draws.iter().map(row).collect()
 }
 
-/// A stretch of [`read_log`]: when it begins and ends, bytes, packets, lost ones, round trip, whether the application limited it.
+/// A stretch of [`read_log`]: when it begins and ends, bytes, packets, lost ones, round trip, whether the application
+/// limited it.
 type Row = (f64, f64, f64, f64, f64, f64, bool);
 
 /// A link fitted to stretches of time, as JSON text: rows as [`read_log`] has them.

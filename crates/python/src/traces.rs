@@ -261,7 +261,8 @@ impl Columns {
     }
 }
 
-/// The facts of a text as a dictionary of arrays, one for each column that has a value: `kind` and `direction` by number.
+/// The facts of a text as a dictionary of arrays, one for each column that has a value: `kind` and `direction` by
+/// number.
 #[pyfunction]
 #[pyo3(signature = (format, chunks, delay_interval_s = None))]
 pub(crate) fn trace_columns<'py>(

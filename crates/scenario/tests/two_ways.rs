@@ -1,5 +1,5 @@
-//! Two ways to say one thing are one run: limits of queues in other terms, speed and carrier for a Doppler frequency, what is
-//! usual and what a file leaves open.
+//! Two ways to say one thing are one run: limits of queues in other terms, speed and carrier for a Doppler frequency,
+//! what is usual and what a file leaves open.
 
 use crossfade_link::QueueLimit;
 use crossfade_scenario::{Overrides, Plan, Point};
@@ -105,8 +105,8 @@ fn a_flow_that_only_set_names_is_told() {
     assert_eq!(Plan::load(&named, "test.toml", &overrides).unwrap().new_flows, ["b"]);
 }
 
-/// What tests of the models begin with is what a scenario gets that leaves it open. The table `tcp.rfc` has tests of its own, and the
-/// timeouts of the paper are of its slots.
+/// What tests of the models begin with is what a scenario gets that leaves it open. The table `tcp.rfc` has tests of
+/// its own, and the timeouts of the paper are of its slots.
 #[test]
 fn what_is_usual_with_a_flavour_is_what_a_scenario_gets() {
     for ([word, name], flavour, variant) in [

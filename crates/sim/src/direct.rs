@@ -1,9 +1,9 @@
 //! Shortcut `direct`: packets pass the only link of a direction and the line behind it with one event.
 //!
-//! If all packets of a direction go over one hop and then over lines to their hosts, the time at which a packet comes out of its line
-//! is known when it enters the hop. Its arrival at the far end of the hop changes only two counters of the link; events for that
-//! would be a third of all. The counters are corrected whenever they are read, and packets that come out of several lines at the
-//! same nanosecond do so in the order that these events would have given.
+//! If all packets of a direction go over one hop and then over lines to their hosts, the time at which a packet comes
+//! out of its line is known when it enters the hop. Its arrival at the far end of the hop changes only two counters of
+//! the link; events for that would be a third of all. The counters are corrected whenever they are read, and packets
+//! that come out of several lines at the same nanosecond do so in the order that these events would have given.
 
 use crate::capture::Capture;
 use crate::direction::Direction;
@@ -69,8 +69,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Packets, and their bytes, that a link with the shortcut has counted as arrived too early. Packets that it counts late are counted
-    /// first.
+    /// Packets, and their bytes, that a link with the shortcut has counted as arrived too early. Packets that it counts
+    /// late are counted first.
     fn counted_early<D: Direction>(&mut self, now: SimTime) -> (u64, u64) {
         // If the last event ended the run, simultaneous events that would come after it do not happen.
         let (by, last) = if self.is_over { (self.now, Some(self.last)) } else { (now, None) };

@@ -1,8 +1,8 @@
 //! Spurious timeouts: the simulator knows which timeouts were spurious, where a sender can only guess.
 //!
-//! A timeout is spurious if the segment whose timer expired was not lost: a copy sent before the timeout has reached the receiver, or
-//! does so later. A sender that had waited longer would have seen the acknowledgement. If only acknowledgements were lost, the timeout
-//! counts as spurious too, since no retransmission of data was needed.
+//! A timeout is spurious if the segment whose timer expired was not lost: a copy sent before the timeout has reached
+//! the receiver, or does so later. A sender that had waited longer would have seen the acknowledgement. If only
+//! acknowledgements were lost, the timeout counts as spurious too, since no retransmission of data was needed.
 
 use crossfade_core::SimTime;
 
@@ -18,8 +18,8 @@ pub(crate) struct Doubts {
 impl Doubts {
     pub(crate) const NONE: Self = Self { seq: u64::MAX, expired_at: Vec::new() };
 
-    /// The timer of segment `seq` expired before the segment was received. Timeouts of another segment are forgotten: the sender has seen its
-    /// acknowledgement.
+    /// The timer of segment `seq` expired before the segment was received. Timeouts of another segment are forgotten:
+    /// the sender has seen its acknowledgement.
     pub(crate) fn on_timeout(&mut self, now: SimTime, seq: u64) {
         if self.seq != seq {
             self.clear();
@@ -34,8 +34,8 @@ impl Doubts {
         self.seq == seq
     }
 
-    /// A copy of the segment that was sent at `sent` arrived: returns the number of timeouts after `sent`, which were spurious. Earlier
-    /// timeouts stay undecided, for a copy that was overtaken.
+    /// A copy of the segment that was sent at `sent` arrived: returns the number of timeouts after `sent`, which were
+    /// spurious. Earlier timeouts stay undecided, for a copy that was overtaken.
     #[cold]
     pub(crate) fn on_arrival(&mut self, sent: SimTime) -> u64 {
         let before = self.expired_at.len();

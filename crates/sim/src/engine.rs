@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
-/// Simulates `network` to its end. The observer sees events of the transports, the capture packets at the senders' interfaces; `()` is
-/// none of either.
+/// Simulates `network` to its end. The observer sees events of the transports, the capture packets at the senders'
+/// interfaces; `()` is none of either.
 ///
 /// # Errors
 /// The network is invalid ([`Network::check`]), or `cancel` became true.
@@ -35,8 +35,9 @@ pub fn simulate<O: Observer, C: Capture>(
 
 /// A network in simulation.
 ///
-/// It advances by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)); the size of the steps does not change the
-/// outcome. Beside the simulated flows, packets can enter from outside ([`Fabric::push`]) and leave again ([`poll`](Self::poll)). As a
+/// It advances by events ([`step`](Self::step)) or by time ([`advance`](Self::advance)); the size of the steps does not
+/// change the outcome. Beside the simulated flows, packets can enter from outside ([`Fabric::push`]) and leave again
+/// ([`poll`](Self::poll)). As a
 /// [`Fabric`] it can stand between real hosts, with a whole network inside.
 pub struct Engine<O, C> {
     event_loop: Layouts<O, C>,
@@ -108,7 +109,8 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.run(now, events))
     }
 
-    /// Processes all events up to `now` and returns the statistics since the start. A snapshot does not change the outcome.
+    /// Processes all events up to `now` and returns the statistics since the start. A snapshot does not change the
+    /// outcome.
     pub fn snapshot(&mut self, now: SimTime) -> Snapshot {
         self.advance(now);
         either!(mut self, event_loop => event_loop.snapshot(now))
@@ -145,8 +147,8 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         either!(mut self, event_loop => event_loop.link_events())
     }
 
-    /// Names of links and fabrics in the order of [`crate::Topology::media`]; a medium with a name for its other direction has that after
-    /// its own.
+    /// Names of links and fabrics in the order of [`crate::Topology::media`]; a medium with a name for its other
+    /// direction has that after its own.
     pub fn link_names(&self) -> &[String] {
         either!(ref self, event_loop => event_loop.names())
     }
@@ -159,8 +161,8 @@ impl<O: Observer, C: Capture> Engine<O, C> {
 
 /// The ports are the outer ones; packets of the flows inside do not show.
 ///
-/// A packet enters after all events up to its time. It needs a [`Passage`](crate::Passage) of the network from one port to the other:
-/// a packet without one, or after the end of the run, is dropped.
+/// A packet enters after all events up to its time. It needs a [`Passage`](crate::Passage) of the network from one port
+/// to the other: a packet without one, or after the end of the run, is dropped.
 impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
     fn ports(&self) -> Port {
         either!(ref self, event_loop => event_loop.ports())

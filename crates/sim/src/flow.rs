@@ -99,8 +99,8 @@ pub(crate) struct Flow {
     pub(crate) data: FlowRoute,
     pub(crate) acks: FlowRoute,
     pub(crate) endpoints: Endpoints,
-    /// Sum of one-way delays over all arrivals at the receiver, in nanoseconds: 64 bits hold 600 years, which a million packets in a long
-    /// queue can exceed.
+    /// Sum of one-way delays over all arrivals at the receiver, in nanoseconds: 64 bits hold 600 years, which a million
+    /// packets in a long queue can exceed.
     pub(crate) one_way_delay_sum_ns: u128,
     /// Index of the flow in the engine's table of flows.
     pub(crate) place: u32,

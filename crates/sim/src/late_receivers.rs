@@ -1,16 +1,17 @@
 //! Shortcut `late_receivers`: receivers process many segments with one event.
 //!
-//! If acknowledgements come back over one hop with known departure times, the actions of a receiver affect only itself and those
-//! departures, for at least as long as an acknowledgement is under way. So segments wait at the end of the line to the receivers for
-//! nearly that long and are then processed together, in order and each with its own time: one event for a hundred of them. Any reader of
-//! receivers in between (a delayed ACK, the end of the warm-up or of the run, a snapshot) has them processed first, so no statistic differs.
+//! If acknowledgements come back over one hop with known departure times, the actions of a receiver affect only itself
+//! and those departures, for at least as long as an acknowledgement is under way. So segments wait at the end of the
+//! line to the receivers for nearly that long and are then processed together, in order and each with its own time: one
+//! event for a hundred of them. Any reader of receivers in between (a delayed ACK, the end of the warm-up or of the
+//! run, a snapshot) has them processed first, so no statistic differs.
 //!
-//! A sender's timer is no such reader: it asks only whether its segment has been received, to count spurious timeouts. A copy that has come
-//! but is not processed yet is counted when it is processed, since it was sent before the timer expired; and since copies come in the
-//! order in which they were sent, no copy that does not count comes first.
+//! A sender's timer is no such reader: it asks only whether its segment has been received, to count spurious timeouts.
+//! A copy that has come but is not processed yet is counted when it is processed, since it was sent before the timer
+//! expired; and since copies come in the order in which they were sent, no copy that does not count comes first.
 //!
-//! The last segment on the line is never late, so that the last event comes at the time that it would have without the shortcut; and where
-//! a run ends with a certain segment, receivers are up to date before that segment can come.
+//! The last segment on the line is never late, so that the last event comes at the time that it would have without the
+//! shortcut; and where a run ends with a certain segment, receivers are up to date before that segment can come.
 
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
@@ -26,7 +27,8 @@ const LINE: usize = 0;
 const NANOSECOND: SimTime = SimTime::from_nanos(1);
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Before the first event: turns the shortcut on where it is exact. `waits` are the shortest delays of delayed ACKs.
+    /// Before the first event: turns the shortcut on where it is exact. `waits` are the shortest delays of delayed
+    /// ACKs.
     pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
         let is_wanted = self.shortcuts.late_receivers && !O::ENABLED;
         if !is_wanted || !self.forward.is_direct || !self.reverse.is_foreseen {
@@ -51,7 +53,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// Notes a segment that was sent. Half-way to the end by the stall rule, receivers are brought up to date: new data may have reached them.
+    /// Notes a segment that was sent. Half-way to the end by the stall rule, receivers are brought up to date: new data
+    /// may have reached them.
     #[inline]
     pub(crate) fn sent_late(&mut self) {
         self.late.on_sent(self.now);
@@ -119,7 +122,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         times.clear();
     }
 
-    /// With receivers up to date, counts how many further segments cannot end the run. If they are few, receivers process segments on time.
+    /// With receivers up to date, counts how many further segments cannot end the run. If they are few, receivers
+    /// process segments on time.
     pub(crate) fn count_harmless(&mut self, flows: &[Flow]) {
         if !self.late.is_on {
             return;

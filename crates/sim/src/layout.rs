@@ -1,7 +1,7 @@
 //! Layouts of the engine's tables: one code for any network, specialised for the smallest one.
 //!
-//! The papers simulate one flow over one hop each way for hundreds of millions of packets. With tables of one entry the compiler knows
-//! every address, and that there are no access lines, which makes the engine a sixth faster.
+//! The papers simulate one flow over one hop each way for hundreds of millions of packets. With tables of one entry the
+//! compiler knows every address, and that there are no access lines, which makes the engine a sixth faster.
 
 use crate::flow::Flow;
 use crate::line::DelayLine;

@@ -4,13 +4,13 @@ use crossfade_core::SimTime;
 use crossfade_link::Parcel;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The access lines of all hosts with one delay, without rate or loss. Packets leave in the order in which they enter, so one event at a
-/// time is enough for any number of hosts and packets.
+/// The access lines of all hosts with one delay, without rate or loss. Packets leave in the order in which they enter,
+/// so one event at a time is enough for any number of hosts and packets.
 pub(crate) struct DelayLine {
     delay: SimTime,
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// Time at which the event of the first packet would have been scheduled if each packet entered at its time, and its order among events
-    /// scheduled then.
+    /// Time at which the event of the first packet would have been scheduled if each packet entered at its time, and
+    /// its order among events scheduled then.
     since: (SimTime, u64),
 }
 

@@ -18,7 +18,8 @@ pub const STALL: u64 = 1_000_000;
 /// How a sender hands packets to its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderGate {
-    /// The sender waits until the link is idle and then sends one segment: one packet in each packet time, and no queue.
+    /// The sender waits until the link is idle and then sends one segment: one packet in each packet time, and no
+    /// queue.
     Slot,
     /// All segments that the window allows go into the link's queue at once.
     Queue,
@@ -134,8 +135,8 @@ impl Default for FlowPath {
 /// Configuration of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Name of the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with equal names send at equal
-    /// times.
+    /// Name of the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with equal
+    /// names send at equal times.
     pub name: String,
     /// The source of its packets.
     pub source: Source,
@@ -182,7 +183,8 @@ pub struct Network {
     pub warmup: SimTime,
     /// End of the run.
     pub stop: StopRule,
-    /// Seed of the random streams of the workloads, which are named after the flows: a further flow shifts no other draws.
+    /// Seed of the random streams of the workloads, which are named after the flows: a further flow shifts no other
+    /// draws.
     pub seed: RunSeed,
     /// Shortcuts of the engine, on which no result depends; all are on except in tests.
     pub shortcuts: Shortcuts,
@@ -208,8 +210,8 @@ impl Network {
     /// Checks the network.
     ///
     /// # Errors
-    /// A route with an invalid medium or port, a flow or a passage without a route, no flows, a slot gate with anything but one TCP flow
-    /// without access delay, or a workload with an invalid distribution.
+    /// A route with an invalid medium or port, a flow or a passage without a route, no flows, a slot gate with anything
+    /// but one TCP flow without access delay, or a workload with an invalid distribution.
     pub fn check(&self) -> Result<(), NetworkError> {
         let error = |text: &str| Err(NetworkError(text.to_owned()));
         self.topology.check()?;

@@ -1,7 +1,7 @@
 //! Packets under way.
 //!
-//! The content of a packet stays in one place while a small [`Parcel`] travels through the queues. The identity of the parcel is that
-//! place and the kind of content, and its flow is an index of the engine's table of flows.
+//! The content of a packet stays in one place while a small [`Parcel`] travels through the queues. The identity of the
+//! parcel is that place and the kind of content, and its flow is an index of the engine's table of flows.
 
 use crossfade_core::SimTime;
 use crossfade_link::Parcel;
@@ -99,8 +99,8 @@ impl<P> IndexMut<Parcel> for Packets<P> {
     }
 }
 
-/// A segment without padding between its fields: a copy that includes padding reads words that were written in pieces, which stalls the
-/// processor.
+/// A segment without padding between its fields: a copy that includes padding reads words that were written in pieces,
+/// which stalls the processor.
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     pub(crate) seq: u64,

@@ -18,10 +18,12 @@ pub(crate) struct Path<P, L: Layout> {
     pub(crate) links: L::Links,
     /// Access lines from the last link to the hosts.
     pub(crate) exits: L::Lines,
-    /// Shortcut `direct`: all packets go over one hop and a line behind it. They are put into the line at once, and the hop has no events.
+    /// Shortcut `direct`: all packets go over one hop and a line behind it. They are put into the line at once, and the
+    /// hop has no events.
     pub(crate) is_direct: bool,
-    /// Shortcut `foreseen`: all packets also come over one line to that hop, which loses and drops none. They are put into the line behind it
-    /// when they are sent; packets on the first line are those that the hop has not counted yet.
+    /// Shortcut `foreseen`: all packets also come over one line to that hop, which loses and drops none. They are put
+    /// into the line behind it when they are sent; packets on the first line are those that the hop has not counted
+    /// yet.
     pub(crate) is_foreseen: bool,
     /// Time at which that hop will have sent all packets on the line before it.
     pub(crate) idle_at: SimTime,
@@ -69,8 +71,8 @@ impl<P, L: Layout> Path<P, L> {
         self.links[0].foresee(&mut self.idle_at, enters, parcel.bytes())
     }
 
-    /// Packets, and their bytes, that the hop has counted as arrived and that are still on it at `now`; with `at_now` also those that arrive
-    /// at `now`.
+    /// Packets, and their bytes, that the hop has counted as arrived and that are still on it at `now`; with `at_now`
+    /// also those that arrive at `now`.
     pub(crate) fn on_link(&self, now: SimTime, at_now: bool) -> (u64, u64) {
         let add = |sum: (u64, u64), line: (u64, u64)| (sum.0 + line.0, sum.1 + line.1);
         let ahead = self.exits.iter().map(|line| line.ahead(now, at_now)).fold((0, 0), add);

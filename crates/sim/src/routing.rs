@@ -1,7 +1,7 @@
 //! Routes as the engine follows them.
 //!
-//! A link that only data use, or only acknowledgements, is in the table of its direction. Every other medium is in the table of fabrics,
-//! where the kind of each packet is looked up.
+//! A link that only data use, or only acknowledgements, is in the table of its direction. Every other medium is in the
+//! table of fabrics, where the kind of each packet is looked up.
 
 use crate::medium::AnyLink;
 use crate::medium::{Medium, NamedMedium};

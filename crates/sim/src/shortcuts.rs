@@ -8,8 +8,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub struct Shortcuts {
-    /// A drop-tail hop knows each packet's fate when it takes the packet, and needs no event at the start of a transmission. If off, its queue
-    /// decides when packets leave it, like any other queue; a gated sender always has a hop.
+    /// A drop-tail hop knows each packet's fate when it takes the packet, and needs no event at the start of a
+    /// transmission. If off, its queue decides when packets leave it, like any other queue; a gated sender always has a
+    /// hop.
     pub fates: bool,
     /// One flow over one hop each way uses tables of one entry, which the compiler knows.
     pub single_hop: bool,

@@ -15,8 +15,8 @@ use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::LinkEvent;
 use crossfade_transport::Ack;
 
-/// Kinds of events, in their order at equal times: arrivals come before timers, and both before new transmissions. The warm-up and the run
-/// end between timers and transmissions.
+/// Kinds of events, in their order at equal times: arrivals come before timers, and both before new transmissions. The
+/// warm-up and the run end between timers and transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {

@@ -32,15 +32,16 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
-    /// Transmissions that the last link of the route has completed, or that an earlier link has lost, without those that were dropped, wait,
-    /// or are under way before it. A mesh completes a transmission when the packet comes out or is lost.
+    /// Transmissions that the last link of the route has completed, or that an earlier link has lost, without those
+    /// that were dropped, wait, or are under way before it. A mesh completes a transmission when the packet comes out
+    /// or is lost.
     pub segments_transmitted: u64,
     /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), counted as they leave it.
     pub ecn_marks: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Timeouts whose segment was not lost: a copy sent before the timeout has reached the receiver, or did so later, even if all its
-    /// acknowledgements were lost.
+    /// Timeouts whose segment was not lost: a copy sent before the timeout has reached the receiver, or did so later,
+    /// even if all its acknowledgements were lost.
     pub spurious_timeouts: u64,
     /// Timeouts that the sender detected to be spurious; only flavour `rfc` detects them.
     pub spurious_timeouts_detected: u64,
@@ -162,10 +163,11 @@ impl NetworkStatistics {
         self.links.iter().find(|link| link.name == name)
     }
 
-    /// Jain's fairness index of the segments that each of [`NetworkStatistics::flows`] delivered in order; `None` without deliveries.
+    /// Jain's fairness index of the segments that each of [`NetworkStatistics::flows`] delivered in order; `None`
+    /// without deliveries.
     ///
-    /// It takes flows that share the path all the time and send packets of one size: other flows would be unequal however fair the path
-    /// is.
+    /// It takes flows that share the path all the time and send packets of one size: other flows would be unequal
+    /// however fair the path is.
     pub fn jain_fairness(&self) -> Option<f64> {
         let delivered: Vec<f64> = self.flows.iter().map(|flow| flow.segments_in_order as f64).collect();
         jain_fairness(&delivered)

@@ -89,7 +89,8 @@ impl Distribution {
     }
 }
 
-/// Number of segments of `mss` bytes in which a sender sends `bytes` of data, and the bytes by which the last one is shorter.
+/// Number of segments of `mss` bytes in which a sender sends `bytes` of data, and the bytes by which the last one is
+/// shorter.
 pub fn whole_segments(sender: &SenderConfig, bytes: u64, mss: u32) -> (u64, u32) {
     let segments = bytes.div_ceil(u64::from(mss));
     let rest = (segments * u64::from(mss) - bytes) as u32;
@@ -99,8 +100,8 @@ pub fn whole_segments(sender: &SenderConfig, bytes: u64, mss: u32) -> (u64, u32)
 /// Times between packets while a source is on.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Gaps {
-    /// The constant time that the rate gives. Several such sources keep their phases, so that at a full drop-tail queue always the same
-    /// sources lose packets (Floyd and Jacobson 1992).
+    /// The constant time that the rate gives. Several such sources keep their phases, so that at a full drop-tail queue
+    /// always the same sources lose packets (Floyd and Jacobson 1992).
     #[default]
     Periodic,
     /// That time, longer or shorter by up to this part of it, uniform and independent; above 0, at most 1.
@@ -144,7 +145,8 @@ impl OnOff {
     }
 }
 
-/// State of an on-off source. Its clock stops while it is off, so that the mean rate is exact however short the periods are.
+/// State of an on-off source. Its clock stops while it is off, so that the mean rate is exact however short the periods
+/// are.
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffSource {
     config: OnOff,
@@ -157,7 +159,8 @@ pub(crate) struct OnOffSource {
 }
 
 impl OnOffSource {
-    /// A source that switches on now. `stream` is the random stream of on and off periods, `gaps` that of times between packets.
+    /// A source that switches on now. `stream` is the random stream of on and off periods, `gaps` that of times between
+    /// packets.
     pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream, gaps: Stream) -> Self {
         let gap = SimTime::to_transmit(packet_size, config.rate_bps);
         let on_left = match config.off_s {

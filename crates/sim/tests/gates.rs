@@ -53,8 +53,8 @@ fn a_single_loss_costs_the_slot_of_its_repetition() {
             for (gate, limited) in pairs() {
                 let loss = Box::new(DropList::new(vec![100]).unwrap());
                 let found = delivered(flavour, variant, (gate, limited), loss, 400);
-                // RFC 6675 section 4, rules (3) and (4): the window of the receiver is full of what waits beyond the hole,
-                // and one segment that is not known to be lost is repeated as well.
+                // RFC 6675 section 4, rules (3) and (4): the window of the receiver is full of what waits beyond the
+                // hole, and one segment that is not known to be lost is repeated as well.
                 let is_rescued =
                     flavour == Flavour::Rfc && variant == Variant::Sack && gate == SenderGate::Queue;
                 let (delivered, retransmissions) = if is_rescued { (398, 2) } else { (399, 1) };

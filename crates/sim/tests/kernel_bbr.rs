@@ -1,5 +1,5 @@
-//! BBR version 1 beside the kernel's (Linux 6.18 over this project's links in real time: 10 Mbit/s, 40 ms there and back,
-//! drop-tail; `tests/data/golden/kernel/bbr.csv`, six runs of 20 s a row).
+//! BBR version 1 beside the kernel's (Linux 6.18 over this project's links in real time: 10 Mbit/s, 40 ms there and
+//! back, drop-tail; `tests/data/golden/kernel/bbr.csv`, six runs of 20 s a row).
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime, testing::Runs};
@@ -100,8 +100,8 @@ fn goodput_and_queue_are_those_of_the_kernel() {
     }
 }
 
-/// The kernel's queue is the longer the more packets of the emulator were late (`bench/live_table.py`, twelve runs of 20 s): a line through its
-/// runs meets no lateness where the simulated queue is.
+/// The kernel's queue is the longer the more packets of the emulator were late (`bench/live_table.py`, twelve runs of
+/// 20 s): a line through its runs meets no lateness where the simulated queue is.
 #[test]
 fn without_late_packets_the_queue_of_the_kernel_is_the_simulated_one() {
     let runs: Vec<(f64, f64)> = LATE
@@ -173,8 +173,8 @@ fn phases_are_those_of_the_kernel() {
     }
 }
 
-/// Queueing delays of the kernel in milliseconds, behind its Startup: where its estimate of the bandwidth was that of the link, and
-/// where it was more than a percent above.
+/// Queueing delays of the kernel in milliseconds, behind its Startup: where its estimate of the bandwidth was that of
+/// the link, and where it was more than a percent above.
 fn kernel_queues(queue: f64) -> [Vec<f64>; 2] {
     const LINK: f64 = 1448.0 * 8.0 / 1.2e-3 / 1e6;
     let mut queues = [Vec::new(), Vec::new()];
@@ -198,8 +198,8 @@ fn kernel_queues(queue: f64) -> [Vec<f64>; 2] {
     queues
 }
 
-/// Without losses the kernel's queue is the simulated one while its estimate is the link's, four fifths of the time in a deep buffer;
-/// it is longer where the estimate is above, ten rounds at a time. Simulated, no estimate ever is.
+/// Without losses the kernel's queue is the simulated one while its estimate is the link's, four fifths of the time in
+/// a deep buffer; it is longer where the estimate is above, ten rounds at a time. Simulated, no estimate ever is.
 #[test]
 fn the_queue_of_the_kernel_is_longer_where_its_estimate_is_above_the_link() {
     let [long, short] = [25, 1].map(|end| run(167, 0.0, 0, end, &mut Vec::new()));

@@ -1,9 +1,9 @@
-//! Receivers that are told late of what has reached them change nothing: what is counted is what is counted with an event for
-//! each arrival.
+//! Receivers that are told late of what has reached them change nothing: what is counted is what is counted with an
+//! event for each arrival.
 //!
-//! Links that are traced have all their events; so the same network runs traced and not, looked at on the way. Times are
-//! whole milliseconds, so that arrivals, timers and looks fall together all the time. (What observers are told is compared in
-//! `one_event.rs`: to them nothing is late.)
+//! Links that are traced have all their events; so the same network runs traced and not, looked at on the way. Times
+//! are whole milliseconds, so that arrivals, timers and looks fall together all the time. (What observers are told is
+//! compared in `one_event.rs`: to them nothing is late.)
 
 use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
@@ -236,8 +236,8 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
     assert_eq!(told(build(), true, &[]), late);
 }
 
-/// Datagrams are sent one a second `from` a time on, and come a minute later; meanwhile, from `start` on, `flows` of TCP send more than a
-/// run is given up after. What each has sent by `look`.
+/// Datagrams are sent one a second `from` a time on, and come a minute later; meanwhile, from `start` on, `flows` of
+/// TCP send more than a run is given up after. What each has sent by `look`.
 fn sent_between_datagrams(from: SimTime, flows: Vec<Source>, start: SimTime, look: SimTime) -> Vec<u64> {
     let link = || HopConfig {
         rate_bps: Some(1e9),
@@ -256,8 +256,8 @@ fn sent_between_datagrams(from: SimTime, flows: Vec<Source>, start: SimTime, loo
     engine.snapshot(look).flows[1..].iter().map(|flow| flow.counts.segments_sent).collect()
 }
 
-/// A run is not given up for segments whose receivers are told of them late: not for those that timers send, nor for those that
-/// applications write.
+/// A run is not given up for segments whose receivers are told of them late: not for those that timers send, nor for
+/// those that applications write.
 #[test]
 fn what_has_come_meanwhile_keeps_a_run_going() {
     let (start, look) = (MS * 60_500, MS * 115_500);

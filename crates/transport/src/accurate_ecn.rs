@@ -1,5 +1,5 @@
-//! Accurate ECN feedback (RFC 9768): how many segments arrived with a congestion mark, in three bits of every acknowledgement and,
-//! if that is asked for, in byte counters of an option. All segments count as full.
+//! Accurate ECN feedback (RFC 9768): how many segments arrived with a congestion mark, in three bits of every
+//! acknowledgement and, if that is asked for, in byte counters of an option. All segments count as full.
 
 /// Initial value of the CE packet counter (section 3.2.1), chosen so that no ACK looks like one of RFC 3168.
 const FIRST_PACKETS: u32 = 5;

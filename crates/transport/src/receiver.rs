@@ -20,8 +20,8 @@ pub struct Received {
     pub delivered: u64,
 }
 
-/// A receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the window that it advertises bounds what can
-/// arrive.
+/// A receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the window that it advertises
+/// bounds what can arrive.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     buffer: Buffer,

@@ -1,5 +1,5 @@
-//! BBR behind a token bucket that drops: 833.3 packets a second of a link that sends ten times as many, 40 ms (33.3 in flight), no
-//! queue. A cruising flow fits in; a probe empties the bucket and loses.
+//! BBR behind a token bucket that drops: 833.3 packets a second of a link that sends ten times as many, 40 ms (33.3 in
+//! flight), no queue. A cruising flow fits in; a probe empties the bucket and loses.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_core::SimTime;
@@ -37,8 +37,8 @@ fn sent_and_dropped(rows: &[Row], of: impl Fn(&Row) -> bool) -> (u64, u64) {
     })
 }
 
-/// Version 3: a probe loses, which ends it within a round trip; the window is bounded by what was under way then, 85 % of it while
-/// cruising. Outside of probes less than its threshold of 2 % is lost.
+/// Version 3: a probe loses, which ends it within a round trip; the window is bounded by what was under way then, 85 %
+/// of it while cruising. Outside of probes less than its threshold of 2 % is lost.
 #[test]
 fn a_probe_ends_at_the_bucket_and_little_is_lost_outside() {
     for (config, burst) in v3_profiles().into_iter().flat_map(|config| BURSTS.map(|burst| (config, burst))) {
@@ -82,8 +82,8 @@ fn a_probe_ends_at_the_bucket_and_little_is_lost_outside() {
     }
 }
 
-/// Version 3: the first loss behind a probe lowers the short-term bound of the bandwidth, once a loss round: 40 ms until it is
-/// noticed, a round that may still hold samples of the probe, and one that holds none.
+/// Version 3: the first loss behind a probe lowers the short-term bound of the bandwidth, once a loss round: 40 ms
+/// until it is noticed, a round that may still hold samples of the probe, and one that holds none.
 #[test]
 fn losses_behind_a_probe_set_the_shortterm_bound_within_a_round() {
     for config in v3_profiles() {
@@ -103,8 +103,8 @@ fn losses_behind_a_probe_set_the_shortterm_bound_within_a_round() {
     }
 }
 
-/// Version 1 looks for a policer: found in two intervals of at most 16 rounds, its rate within an eighth, at gain 1 and without losses
-/// for 48 rounds, and then the cycle begins again until it is found anew.
+/// Version 1 looks for a policer: found in two intervals of at most 16 rounds, its rate within an eighth, at gain 1 and
+/// without losses for 48 rounds, and then the cycle begins again until it is found anew.
 #[test]
 fn version_1_takes_the_rate_of_the_bucket() {
     let path = policed(33.0, Box::new(BbrV1::new(10.0, BbrConfig::default(), Some(2))));

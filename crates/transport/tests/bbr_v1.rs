@@ -1,5 +1,5 @@
-//! BBR version 1 over a path of 10 Mbit/s and 40 ms (833.3 packets a second, 33.3 in flight), where the kernel's has quanta
-//! of two segments. Expected figures are from the arithmetic of `tcp_bbr.c`.
+//! BBR version 1 over a path of 10 Mbit/s and 40 ms (833.3 packets a second, 33.3 in flight), where the kernel's has
+//! quanta of two segments. Expected figures are from the arithmetic of `tcp_bbr.c`.
 
 use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_core::{SimTime, testing::Runs};
@@ -74,7 +74,8 @@ fn startup_fills_the_pipe_and_three_rounds_more() {
     assert_eq!((phases[0].0, phases[1].0, phases[2].0), ("startup", "drain", "probe-bw"));
     assert!((phases[1].1 - 88.0 / 256.0).abs() < 1e-12);
     assert_ne!(phases[2].1, 0.75, "any phase but the draining one comes first");
-    // Drained to one bandwidth-delay product and three quanta, 34 + 6, by when the next two segments leave: up to 7 ms later.
+    // Drained to one bandwidth-delay product and three quanta, 34 + 6, by when the next two segments leave: up to 7 ms
+    // later.
     let drained = path.rows.iter().find(|row| row.info.state == "probe-bw").unwrap();
     assert!((38..=46).contains(&drained.pipe), "{drained:?}");
 }
@@ -286,8 +287,8 @@ fn share(rate: f64, loss: f64, policer: bool, run: u64, seconds: u64) -> f64 {
     path.utilisation(ms(5_000), ms(5_000 + 1000 * seconds))
 }
 
-/// Random loss costs what it takes, up to where a cycle no longer finds the bandwidth again, 1 - 1/(0.99 x 1.25) = 19.2 %
-/// (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
+/// Random loss costs what it takes, up to where a cycle no longer finds the bandwidth again, 1 - 1/(0.99 x 1.25) = 19.2
+/// % (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
     let ten = |loss| Runs::of(12, |run| share(P10, loss, false, run, 20));
@@ -395,15 +396,16 @@ fn aggregation_is_allowed_for_up_to_100_ms() {
     }
 }
 
-/// Without a bound of the allowance a gap of twenty round trips is filled, once the estimate is that of the link: Startup, which
-/// allows for nothing, leaves 95 segments/s, and from there a cycle of seven gaps adds a quarter at most, 14 s in all. Then
-/// a gap is a round, and a phase of the cycle: one drains at 0.75 of the estimate, six have all of it. The estimate is of the
-/// whole segments of a gap; 1 % is the margin of pacing, and another is forgotten where ten rounds have no probe. `ProbeRTT`
-/// takes three gaps of four segments: in the first the flight gets small, and with the second 200 ms are not yet over.
+/// Without a bound of the allowance a gap of twenty round trips is filled, once the estimate is that of the link:
+/// Startup, which allows for nothing, leaves 95 segments/s, and from there a cycle of seven gaps adds a quarter at
+/// most, 14 s in all. Then a gap is a round, and a phase of the cycle: one drains at 0.75 of the estimate, six have all
+/// of it. The estimate is of the whole segments of a gap; 1 % is the margin of pacing, and another is forgotten where
+/// ten rounds have no probe. `ProbeRTT` takes three gaps of four segments: in the first the flight gets small, and with
+/// the second 200 ms are not yet over.
 ///
-/// In 15 of 80 random starts (salts 1 to 80) a cycle repeats itself to the nanosecond instead: 0.876 of the link, at an estimate of
-/// 750 segments/s, whole gaps of 150, or 0.990. Each has a round trip as short as the shortest, and no `ProbeRTT` is due. Six runs
-/// all are such once in 23,000.
+/// In 15 of 80 random starts (salts 1 to 80) a cycle repeats itself to the nanosecond instead: 0.876 of the link, at an
+/// estimate of 750 segments/s, whole gaps of 150, or 0.990. Each has a round trip as short as the shortest, and no
+/// `ProbeRTT` is due. Six runs all are such once in 23,000.
 #[test]
 fn an_allowance_without_bound_fills_gaps_of_any_length() {
     let (gap_s, from, to) = (0.2, ms(30_000), ms(130_000));
@@ -435,9 +437,10 @@ fn an_allowance_without_bound_fills_gaps_of_any_length() {
     assert!(with_probes > 0, "every cycle repeats itself");
 }
 
-/// A packet of offload waits until it is whole, for the next acknowledgement is due (`tcp_tso_should_defer`). A capture of Linux
-/// 6.18 over 43.7 Mbit/s and 5.2 ms has four segments of its window of 20 each 1.1 to 1.6 ms (its estimate is 4000 packets/s;
-/// here it is the 3645 of the link, which makes three). Whether its end is marked or not: a packet that has begun waits no more.
+/// A packet of offload waits until it is whole, for the next acknowledgement is due (`tcp_tso_should_defer`). A capture
+/// of Linux 6.18 over 43.7 Mbit/s and 5.2 ms has four segments of its window of 20 each 1.1 to 1.6 ms (its estimate is
+/// 4000 packets/s; here it is the 3645 of the link, which makes three). Whether its end is marked or not: a packet that
+/// has begun waits no more.
 #[test]
 fn of_a_receive_window_that_binds_whole_packets_leave() {
     [true, false].into_iter().for_each(whole_packets_leave);
@@ -460,8 +463,8 @@ fn whole_packets_leave(push_acks: bool) {
     assert!((share - 20.0 / (5.494e-3 * rate + 2.0)).abs() < 0.01, "{share}");
 }
 
-/// The probing phase does not end while what is under way falls short of a target that grows with the estimate: a quarter
-/// each round trip, ln 10 / ln 1.24 = 10.7 of them, after at most a cycle.
+/// The probing phase does not end while what is under way falls short of a target that grows with the estimate: a
+/// quarter each round trip, ln 10 / ln 1.24 = 10.7 of them, after at most a cycle.
 #[test]
 fn ten_times_the_rate_is_found_in_a_second() {
     let mut path = bbr(Conditions { queue: 333, ..Conditions::p10() }).quiet();

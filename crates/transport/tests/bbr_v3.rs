@@ -48,8 +48,9 @@ fn startup_queues_a_product_and_a_third_and_drains_it() {
     assert!((0.085..0.1).contains(&phases[1].2), "{}", phases[1].2);
 }
 
-/// Drain ends with one product under way (section 5.3.2), and so does DOWN where nothing was lost (5.3.3.6, `BBRIsTimeToCruise`), which is
-/// looked for behind it: with the same acknowledgement (5.2.3). The kernel asks DOWN of what was under way before that.
+/// Drain ends with one product under way (section 5.3.2), and so does DOWN where nothing was lost (5.3.3.6,
+/// `BBRIsTimeToCruise`), which is looked for behind it: with the same acknowledgement (5.2.3). The kernel asks DOWN of
+/// what was under way before that.
 #[test]
 fn drain_ends_in_cruise_with_the_same_acknowledgement() {
     for (config, before) in
@@ -81,8 +82,8 @@ fn drain_ends_in_cruise_with_the_same_acknowledgement() {
     }
 }
 
-/// Without losses: the probe comes after as many rounds as the product has segments, lasts three rounds of growing round
-/// trips, and is drained at 0.9.
+/// Without losses: the probe comes after as many rounds as the product has segments, lasts three rounds of growing
+/// round trips, and is drained at 0.9.
 #[test]
 fn the_cycle_probes_once_in_33_rounds() {
     let mut path = bbr(Conditions::p10());
@@ -105,8 +106,8 @@ fn the_cycle_probes_once_in_33_rounds() {
     assert!((66..=70).contains(&most("probe-bw-cruise")), "{}", most("probe-bw-cruise"));
 }
 
-/// Beyond 63 segments, and 48 ms, the wait is of seconds, from 2 to 3 (section 5.3.3.8): 50 Mbit/s and 60 ms, 250 segments. With less of
-/// either it is of rounds, 63 or 62: 50 Mbit/s and 20 ms, 83 segments.
+/// Beyond 63 segments, and 48 ms, the wait is of seconds, from 2 to 3 (section 5.3.3.8): 50 Mbit/s and 60 ms, 250
+/// segments. With less of either it is of rounds, 63 or 62: 50 Mbit/s and 20 ms, 83 segments.
 #[test]
 fn the_wait_for_a_probe_is_of_rounds_or_of_seconds() {
     let waits = |rtt, run| {
@@ -148,8 +149,8 @@ fn every_five_seconds_half_a_product_for_200_ms() {
     assert!((0.95..0.985).contains(&utilisation), "{utilisation}");
 }
 
-/// Losses below the threshold cost little, those above what they are: where version 1 has its knee near a fifth, this has it
-/// at two in a hundred.
+/// Losses below the threshold cost little, those above what they are: where version 1 has its knee near a fifth, this
+/// has it at two in a hundred.
 #[test]
 fn loss_is_ignored_up_to_two_percent() {
     let utilisation = |loss, rate, run| {
@@ -158,8 +159,8 @@ fn loss_is_ignored_up_to_two_percent() {
     };
     let [none, little, much] = [0.0, 0.001, 0.05].map(|loss| utilisation(loss, P10, 0));
     let some = (0..24).map(|run| utilisation(0.01, P10, run)).sum::<f64>() / 24.0;
-    // Of 200 runs each, mean and standard deviation: 0.951 and 0.009; 0.793 and 0.046; 0.263 and 0.034; 0.084 and 0.021. A mean
-    // of 24 is outside once in 100,000 streams, a single run beyond its bound about as often.
+    // Of 200 runs each, mean and standard deviation: 0.951 and 0.009; 0.793 and 0.046; 0.263 and 0.034; 0.084 and
+    // 0.021. A mean of 24 is outside once in 100,000 streams, a single run beyond its bound about as often.
     assert!(none > 0.95 && little > 0.9, "{none}, {little}");
     assert!((0.75..0.836).contains(&some), "{some}");
     assert!(much < 0.4, "{much}");
@@ -213,7 +214,8 @@ fn the_profile_of_linux_fills_the_same_path() {
     let mut path = Path::new(conditions, &linux(&conditions), Box::new(BbrV3::new(10.0, config, Some(2))));
     let delivered = path.run_until(ms(19_000));
     let phases = phases(&path.rows);
-    // Two segments have just left, and four more will have arrived when the next may: both flights that are compared fit.
+    // Two segments have just left, and four more will have arrived when the next may: both flights that are compared
+    // fit.
     assert_eq!([0, 1, 2].map(|phase| phases[phase].0), ["startup", "drain", "probe-bw-cruise"]);
     assert!(phases[1].2 < 0.09, "Drain lasts {} s", phases[1].2);
     let (up, queue) = of(&phases, "probe-bw-up");

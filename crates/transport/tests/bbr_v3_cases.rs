@@ -1,5 +1,5 @@
-//! Cases of draft-ietf-ccwg-bbr-06, appendix A, that concern what the application limits and losses that were none; the others are in
-//! `bbr_v3.rs`, `bbr_v3_states.rs` and `bbr_policed.rs`.
+//! Cases of draft-ietf-ccwg-bbr-06, appendix A, that concern what the application limits and losses that were none; the
+//! others are in `bbr_v3.rs`, `bbr_v3_states.rs` and `bbr_policed.rs`.
 
 use crate::fed::{Fed, RATE};
 use crossfade_transport::congestion::{CongestionControl, Phase};
@@ -25,8 +25,8 @@ fn what_the_application_limits_is_no_plateau() {
     }
 }
 
-/// "Exiting UP on Loss When Application-Limited": the probe ends. Its last sentence wants the long-term bound updated, the
-/// pseudo-code (`BBRHandleInflightTooHigh`), as Linux, leaves it alone; so does this.
+/// "Exiting UP on Loss When Application-Limited": the probe ends. Its last sentence wants the long-term bound updated,
+/// the pseudo-code (`BBRHandleInflightTooHigh`), as Linux, leaves it alone; so does this.
 #[test]
 fn losses_end_a_probe_that_the_application_limits() {
     for mut fed in both() {
@@ -56,8 +56,9 @@ fn a_refill_that_the_application_limits_teaches_nothing() {
     }
 }
 
-/// "Handling Spurious RTO Recovery" in UP: the window is one beside what is in flight, and as the timeout is found spurious the probe
-/// begins again, no bound lower than before. Linux, which saves its state with the timeout, gives back the bounds.
+/// "Handling Spurious RTO Recovery" in UP: the window is one beside what is in flight, and as the timeout is found
+/// spurious the probe begins again, no bound lower than before. Linux, which saves its state with the timeout, gives
+/// back the bounds.
 #[test]
 fn a_spurious_timeout_in_a_probe_takes_no_bound() {
     for (mut fed, after) in [(Fed::draft(), "probe-bw-refill"), (Fed::linux(), "probe-bw-down")] {

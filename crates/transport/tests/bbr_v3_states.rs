@@ -1,4 +1,5 @@
-//! The states and bounds of BBR version 3, fed with samples: what draft-ietf-ccwg-bbr-06 says, and where Linux departs from it.
+//! The states and bounds of BBR version 3, fed with samples: what draft-ietf-ccwg-bbr-06 says, and where Linux departs
+//! from it.
 
 use crate::fed::{Fed, MS, RATE};
 use crossfade_core::SimTime;
@@ -6,7 +7,8 @@ use crossfade_transport::congestion::{BbrV3, CongestionControl, Phase, RateSampl
 use crossfade_transport::{BbrConfig, FullPipeRule};
 use std::collections::BTreeSet;
 
-/// Section 5.5.10.2: of 100 under way the third loss is more than 2 %; 98.98 were then, which is above 0.7 of the product.
+/// Section 5.5.10.2: of 100 under way the third loss is more than 2 %; 98.98 were then, which is above 0.7 of the
+/// product.
 #[test]
 fn a_probe_that_loses_lowers_the_longterm_bound_and_the_next_is_cautious() {
     let mut fed = Fed::draft();
@@ -41,7 +43,8 @@ fn linux_cuts_at_two_of_a_hundred() {
     assert_eq!(fed.control.cwnd(), 86.0);
 }
 
-/// Section 5.3.1.3: six acknowledgements with losses in a round, and more than 2 % lost, also while the application limits.
+/// Section 5.3.1.3: six acknowledgements with losses in a round, and more than 2 % lost, also while the application
+/// limits.
 #[test]
 fn heavy_loss_ends_startup() {
     for mut fed in [Fed::draft(), Fed::linux()] {
@@ -80,8 +83,8 @@ fn heavy_loss_ends_startup() {
     }
 }
 
-/// The draft drains for at most three rounds and one (section 5.3.2), Linux until it is drained. A queue that stays lets DOWN
-/// last until the next probe.
+/// The draft drains for at most three rounds and one (section 5.3.2), Linux until it is drained. A queue that stays
+/// lets DOWN last until the next probe.
 #[test]
 fn a_queue_that_stays() {
     let stays = |sample: &mut RateSample| (sample.in_flight, sample.prior_in_flight) = (500, 500);
@@ -220,8 +223,9 @@ fn linux_has_gains_of_its_own() {
     assert!((first / (710.0 / 256.0 * 0.99 * 250.0) - 1.0).abs() < 1e-12, "{first}");
 }
 
-/// What leaves back to back: a millisecond's worth (section 5.6.3), 27.4 segments of 1500 bytes at 27,423 a second; in Linux 26.8 in
-/// 1/1024 s, and 64 kB more, halved with each 512 us of the shortest round trip, 10.9 at 1.1 ms; at most 64 kB, 43.
+/// What leaves back to back: a millisecond's worth (section 5.6.3), 27.4 segments of 1500 bytes at 27,423 a second; in
+/// Linux 26.8 in 1/1024 s, and 64 kB more, halved with each 512 us of the shortest round trip, 10.9 at 1.1 ms; at most
+/// 64 kB, 43.
 #[test]
 fn linux_sends_longer_bursts_over_short_paths() {
     let quantum = |config: BbrConfig, rtt_us: u64| {
@@ -285,8 +289,8 @@ fn marked(ce: u64) -> impl Fn(&mut RateSample) {
     move |sample| (sample.ce, sample.ce_since_sent) = (ce, ce)
 }
 
-/// Two rounds with half of them marked end Startup; a round with less in between begins the count anew. The bound is what a
-/// round delivers.
+/// Two rounds with half of them marked end Startup; a round with less in between begins the count anew. The bound is
+/// what a round delivers.
 #[test]
 fn two_rounds_of_marks_end_startup_in_linux() {
     // It grows by half each round: the pipe is not full.
@@ -307,7 +311,8 @@ fn two_rounds_of_marks_end_startup_in_linux() {
     assert_eq!(rounds([39, 39, 39, 39]), ["startup"; 4]);
 }
 
-/// Cruising, a round with marks leaves `1 - alpha/3` of what is under way and all of the bandwidth; losses are not needed.
+/// Cruising, a round with marks leaves `1 - alpha/3` of what is under way and all of the bandwidth; losses are not
+/// needed.
 #[test]
 fn marks_lower_what_is_under_way_once_a_round_in_linux() {
     let mut fed = Fed::linux_with_ecn();
@@ -349,7 +354,8 @@ fn a_probe_follows_marks_that_cease_in_linux() {
     assert_eq!(lossy.round(|_| {}), "probe-bw-cruise");
 }
 
-/// A probe of which more than half is marked ends, and what was under way is the bound, or 180/256 of the target, 80 and 2.
+/// A probe of which more than half is marked ends, and what was under way is the bound, or 180/256 of the target, 80
+/// and 2.
 #[test]
 fn marks_end_a_probe_in_linux() {
     for (under_way, bound) in [(80, 80.0), (30, 57.0)] {
@@ -378,8 +384,8 @@ fn marks_count_up_to_5_ms() {
     }
 }
 
-/// A loss that a tail probe has repaired is one of what a round delivered and itself: of up to 51 too many, which ends a probe;
-/// of 52 not. The draft has nothing of it.
+/// A loss that a tail probe has repaired is one of what a round delivered and itself: of up to 51 too many, which ends
+/// a probe; of 52 not. The draft has nothing of it.
 #[test]
 fn a_loss_repaired_by_a_probe_counts_in_linux() {
     let after = |mut fed: Fed, latest: u64, app_limited| {

@@ -125,7 +125,8 @@ fn within_an_acknowledgement_events_come_in_one_order() {
     assert_eq!(take(&heard), ["Open with 0", "9 acked, 0 lost, 10 to 0, ce 0"]);
 }
 
-/// RFC 8985 section 7.4.2: an acknowledgement of what a probe repeats may be of the original; one beyond it tells that that was lost.
+/// RFC 8985 section 7.4.2: an acknowledgement of what a probe repeats may be of the original; one beyond it tells that
+/// that was lost.
 #[test]
 fn a_loss_repaired_by_a_probe_is_told() {
     let (tcp, heard) = listener(&rack(Variant::Sack), ALL);
@@ -147,8 +148,8 @@ fn a_loss_repaired_by_a_probe_is_told() {
     assert_eq!(told[2], "1 acked, 0 lost, 1 to 0, ce 0");
 }
 
-/// RFC 9768 appendix A.2.1: (newly acknowledged, difference modulo 8) of (9, 2), (10, 2) and (8, 0) are 2, 10 and 8 marks; an
-/// acknowledgement that was overtaken tells of none.
+/// RFC 9768 appendix A.2.1: (newly acknowledged, difference modulo 8) of (9, 2), (10, 2) and (8, 0) are 2, 10 and 8
+/// marks; an acknowledgement that was overtaken tells of none.
 #[test]
 fn marks_are_read_from_three_bits() {
     let config = with_timestamps(config(Variant::Sack));

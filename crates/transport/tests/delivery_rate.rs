@@ -62,7 +62,8 @@ fn rates(samples: &Samples, from: SimTime) -> Vec<f64> {
 fn at_the_rate_of_the_link_samples_are_that_rate() {
     let (mut path, samples) = path(Conditions { segments: Some(100), ..Conditions::p10() }, 1000.0, P10);
     path.run_until(ms(1000));
-    // Samples of the first flight begin with the connection: 33 segments, and nine that Linux does not pace before them.
+    // Samples of the first flight begin with the connection: 33 segments, and nine that Linux does not pace before
+    // them.
     let rates = rates(&samples, ms(80 + 9 * 12 / 10 + 1));
     assert!(rates.len() > 30);
     // A share 1/n of it, with n = 33 in flight.
@@ -121,8 +122,8 @@ fn an_application_that_pauses_is_told_from_the_path() {
     assert!((last.rate.unwrap() / (10.0 / 0.0508) - 1.0).abs() < 0.03, "{last:?}");
 }
 
-/// Ten packets each 100 ms show a rate of 190 a second: BBR takes such a sample where it is more than what it knows, and it never
-/// lowers what a full pipe has shown, over however many rounds (draft-ietf-ccwg-bbr section 5.5.4).
+/// Ten packets each 100 ms show a rate of 190 a second: BBR takes such a sample where it is more than what it knows,
+/// and it never lowers what a full pipe has shown, over however many rounds (draft-ietf-ccwg-bbr section 5.5.4).
 #[test]
 fn what_the_application_limits_lowers_no_bandwidth() {
     let rules: [Box<dyn CongestionControl>; 3] = [

@@ -24,8 +24,8 @@ fn new_data_is_ecn_capable_and_repetitions_are_not() {
     assert!(tcp.poll().iter().all(|segment| !segment.ecn_capable));
 }
 
-/// `cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700`: the same stimulus; the window is halved at once as
-/// RFC 3168 section 6.1.2 says, where that system reduces it in proportion.
+/// `cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700`: the same stimulus; the window is halved at once
+/// as RFC 3168 section 6.1.2 says, where that system reduces it in proportion.
 #[test]
 fn an_echoed_mark_halves_the_window_once_a_round_trip() {
     let mut tcp = Ladder::new(&ecn(Variant::Sack)).warm_up(100);

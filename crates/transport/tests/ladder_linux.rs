@@ -131,8 +131,8 @@ fn cubic_keeps_whole_windows() {
     let _ = tcp.poll();
 }
 
-/// The receiver's window bounds what is new (`tcp_snd_wnd_test`), not what is repeated, and nothing of it is taken back (RFC 9293
-/// section 3.8.6.2.1).
+/// The receiver's window bounds what is new (`tcp_snd_wnd_test`), not what is repeated, and nothing of it is taken back
+/// (RFC 9293 section 3.8.6.2.1).
 #[test]
 fn the_receivers_window_bounds_what_is_new() {
     let mut tcp = Ladder::new(&linux(Variant::Sack));

@@ -82,8 +82,8 @@ fn pairs(numbers: Range<u64>, first_seq: u64) -> Vec<(u64, u64)> {
     numbers.zip(first_seq..).collect()
 }
 
-/// Section 6.1.1: three numbers behind; what is retransmitted has a new number. Section 7.3.2: half of the window, and it grows by
-/// what leaves after that (appendix B.5): 1/5 for each packet, the second a little less.
+/// Section 6.1.1: three numbers behind; what is retransmitted has a new number. Section 7.3.2: half of the window, and
+/// it grows by what leaves after that (appendix B.5): 1/5 for each packet, the second a little less.
 #[test]
 fn the_packet_threshold() {
     let mut ladder = Ladder::new(&config());
@@ -132,8 +132,8 @@ fn thresholds_are_as_configured() {
     assert_eq!(ladder.ack(40, &[1..6]), AckOutcome::FastRetransmit);
 }
 
-/// Section 6.2: srtt + max(4 rttvar, 1 ms) + `max_ack_delay` after the last departure, doubled each time; two probes beyond the
-/// window, new data first; nothing is lost, and the window stays.
+/// Section 6.2: srtt + max(4 rttvar, 1 ms) + `max_ack_delay` after the last departure, doubled each time; two probes
+/// beyond the window, new data first; nothing is lost, and the window stays.
 #[test]
 fn the_probe_timeout() {
     let mut ladder = Ladder::new(&config());
@@ -162,8 +162,8 @@ fn the_first_probe_timeout_without_a_round_trip() {
     assert_eq!(ladder.expire(333 + 4 * 333 / 2 + 25), Some(Expired::Retransmission));
 }
 
-/// An outage that the link repairs late: probes leave, and the window is what it was (RFC 9002 section 7.5 counts the probes,
-/// and no more). A TCP of RFC 6298 would stand at one segment.
+/// An outage that the link repairs late: probes leave, and the window is what it was (RFC 9002 section 7.5 counts the
+/// probes, and no more). A TCP of RFC 6298 would stand at one segment.
 #[test]
 fn a_late_flight_costs_nothing() {
     let mut ladder = Ladder::new(&config());
@@ -176,8 +176,8 @@ fn a_late_flight_costs_nothing() {
     assert_eq!(ladder.sender.statistics().spurious_losses, 0);
 }
 
-/// The example of section 7.6.3, its table of packets and times: 1 arrives, 2 to 8 are lost, 9 arrives. The timeout is 2 s, the
-/// duration 6 s: between 2 and 8 are 7 s.
+/// The example of section 7.6.3, its table of packets and times: 1 arrives, 2 to 8 are lost, 9 arrives. The timeout is
+/// 2 s, the duration 6 s: between 2 and 8 are 7 s.
 fn persistent_example(config: &QuicConfig, acked_between: Option<u64>) -> Ladder {
     let mut ladder = Ladder::new(config);
     let sent = |ladder: &mut Ladder, at: u64| {
@@ -209,8 +209,8 @@ fn persistent_congestion() {
     let config = QuicConfig { handshake_rtt: Some(ms(200)), initial_window: 20.0, ..config };
     let ladder = persistent_example(&config, None);
     assert_eq!(ladder.sender.statistics().persistent_congestions, 1);
-    // Packet 8 left 7 s after packet 2. The least window, half of the last as threshold; packet 9 lets it grow at once, as
-    // there is no recovery.
+    // Packet 8 left 7 s after packet 2. The least window, half of the last as threshold; packet 9 lets it grow at once,
+    // as there is no recovery.
     assert_eq!(ladder.windows(), (3.0, 10.0));
     // An acknowledgement in between: a loss like others.
     for number in 2..7 {
@@ -254,8 +254,8 @@ fn a_row_found_in_pieces_is_persistent() {
     assert_eq!(ladder.sender.statistics().persistent_congestions, 1, "1 to 5: 376 ms");
 }
 
-/// Spurious losses are known exactly: the number tells which packet arrived. RFC 9002 leaves the window reduced; with `undo` it is
-/// taken back (RFC 9438 section 4.9).
+/// Spurious losses are known exactly: the number tells which packet arrived. RFC 9002 leaves the window reduced; with
+/// `undo` it is taken back (RFC 9438 section 4.9).
 #[test]
 fn a_spurious_loss() {
     for undo in [false, true] {
@@ -273,8 +273,8 @@ fn a_spurious_loss() {
     }
 }
 
-/// Section 7.1 and appendix B.7: a rise of the count is a congestion event, once a round trip; what is reported twice or late is
-/// none.
+/// Section 7.1 and appendix B.7: a rise of the count is a congestion event, once a round trip; what is reported twice
+/// or late is none.
 #[test]
 fn marks() {
     let config = config();
@@ -312,8 +312,9 @@ fn round_trips() {
     assert_eq!((sum_s, samples), (0.04, 1));
 }
 
-/// Each transmission has its number: the acknowledgement of an original that comes 1 ms behind its probe measures the original, and the
-/// probe's own, 40 ms later, the probe. What TCP without timestamps cannot tell (RFC 9002 section 4.2 and 5.1).
+/// Each transmission has its number: the acknowledgement of an original that comes 1 ms behind its probe measures the
+/// original, and the probe's own, 40 ms later, the probe. What TCP without timestamps cannot tell (RFC 9002 section 4.2
+/// and 5.1).
 #[test]
 fn an_original_is_told_from_its_probe() {
     let mut ladder = Ladder::new(&config());
@@ -328,9 +329,9 @@ fn an_original_is_told_from_its_probe() {
     assert!((sum_s - 0.186).abs() < 1e-12 && samples == 2, "{sum_s}");
 }
 
-/// Section 7.6.1: nothing but losses over more than 3 (srtt + max(4 rttvar, 1 ms) + `max_ack_delay`). The eighth round trip of
-/// 40 ms behind the handshake's, that of the acknowledgement which shows the losses, leaves rttvar 20 (3/4)^8 = 2.0 ms:
-/// 3 (40 + 8 + 25) = 219.03 ms.
+/// Section 7.6.1: nothing but losses over more than 3 (srtt + max(4 rttvar, 1 ms) + `max_ack_delay`). The eighth round
+/// trip of 40 ms behind the handshake's, that of the acknowledgement which shows the losses, leaves rttvar 20 (3/4)^8 =
+/// 2.0 ms: 3 (40 + 8 + 25) = 219.03 ms.
 #[test]
 fn an_outage_that_loses_is_persistent_after_219_ms() {
     for (lasts, is_persistent) in [(219, false), (220, true)] {
@@ -385,8 +386,8 @@ fn a_window_not_in_use_does_not_grow() {
     assert_eq!(paced.windows().0, 11.0);
 }
 
-/// Section 7.7: without pacing no burst is larger than the initial window; the rest of what a single acknowledgement frees follows at
-/// 1.25 windows a round trip, 10 packets of a window of 20 after 40 ms / 1.25 / 2.
+/// Section 7.7: without pacing no burst is larger than the initial window; the rest of what a single acknowledgement
+/// frees follows at 1.25 windows a round trip, 10 packets of a window of 20 after 40 ms / 1.25 / 2.
 #[test]
 fn an_unpaced_burst_is_bounded() {
     let mut ladder = Ladder::new(&config());

@@ -86,9 +86,9 @@ fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
     }
 }
 
-/// RFC 8985 section 6.2 step 2: a retransmission has arrived unless the echoed timestamp is older than it. The echo is that of
-/// the last segment in order (RFC 7323 section 4.3), so that a report of a retransmission beyond a hole never counts; Linux asks
-/// for the echo only where the acknowledgement is cumulative.
+/// RFC 8985 section 6.2 step 2: a retransmission has arrived unless the echoed timestamp is older than it. The echo is
+/// that of the last segment in order (RFC 7323 section 4.3), so that a report of a retransmission beyond a hole never
+/// counts; Linux asks for the echo only where the acknowledgement is cumulative.
 #[test]
 fn a_reported_repetition_has_arrived_in_linux() {
     for (rules, finds) in BOTH.into_iter().zip([false, true]) {
@@ -105,8 +105,8 @@ fn a_reported_repetition_has_arrived_in_linux() {
     }
 }
 
-/// RFC 6298 (5.4) to (5.7) and RFC 5681 section 3.1 know slow start after a timeout and no more; in Linux a retransmission that
-/// is lost there is a loss like any other, and begins a fast recovery.
+/// RFC 6298 (5.4) to (5.7) and RFC 5681 section 3.1 know slow start after a timeout and no more; in Linux a
+/// retransmission that is lost there is a loss like any other, and begins a fast recovery.
 #[test]
 fn a_repetition_lost_after_a_timeout_begins_a_recovery_in_linux() {
     for (rules, recoveries) in BOTH.into_iter().zip([0, 1]) {
@@ -124,9 +124,9 @@ fn a_repetition_lost_after_a_timeout_begins_a_recovery_in_linux() {
     }
 }
 
-/// RFC 5681 (4): `ssthresh` is "no more than" half of the FlightSize. At the end of a long recovery that counts everything
-/// reported above the oldest hole, several windows: the window bounds it (section 3.1: the window is what limits the
-/// data under way).
+/// RFC 5681 (4): `ssthresh` is "no more than" half of the FlightSize. At the end of a long recovery that counts
+/// everything reported above the oldest hole, several windows: the window bounds it (section 3.1: the window is what
+/// limits the data under way).
 #[test]
 fn a_loss_never_reduces_from_more_than_the_window() {
     // A timeout of a second, so that none comes.
@@ -149,7 +149,8 @@ fn a_loss_never_reduces_from_more_than_the_window() {
     end = tcp.poll().iter().map(|segment| segment.seq + 1).max().unwrap().max(end);
     let reported = end - 11;
     assert!(reported >= 10, "{reported}: twice the window");
-    // The first recovery ends with a window of 5, and the loss of 10 begins another: half of 5, not of all that is reported.
+    // The first recovery ends with a window of 5, and the loss of 10 begins another: half of 5, not of all that is
+    // reported.
     ack!(tcp, +100, 10, sack 11..end);
     assert_eq!(tcp.counts().fast_retransmits, 2);
     assert_eq!(tcp.ssthresh(), 2.5);

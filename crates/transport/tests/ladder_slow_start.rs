@@ -131,8 +131,8 @@ fn no_more_is_sent_than_the_receiver_allows() {
     assert_eq!(tcp.cwnd(), 10.0, "a window that is not used does not grow");
 }
 
-/// RFC 7661 section 4.3, and Linux's `tcp_write_xmit`, which compares what is under way with the window behind its loop: a paced
-/// window that is full was in use, also where all of it is acknowledged before the pacer opens again.
+/// RFC 7661 section 4.3, and Linux's `tcp_write_xmit`, which compares what is under way with the window behind its
+/// loop: a paced window that is full was in use, also where all of it is acknowledged before the pacer opens again.
 #[test]
 fn a_full_window_grows_while_the_pacer_is_closed() {
     let rfc = config(Variant::Sack).rfc;

@@ -210,8 +210,8 @@ fn eifel_sees_a_loss() {
 }
 
 /// RFC 3522 section 3.2 step 5: all originals arrived and all acknowledgements were lost, so that what answers the
-/// retransmission acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate before
-/// would have reported this one; and what reports one is about the retransmission.
+/// retransmission acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate
+/// before would have reported this one; and what reports one is about the retransmission.
 #[test]
 fn eifel_leaves_a_timeout_after_lost_acknowledgements() {
     for (reported_before, reports, spurious) in [(false, false, 0), (true, false, 1), (true, true, 0)] {

@@ -1,8 +1,8 @@
 //! Durations of 802.11 PPDUs that another program has computed.
 //!
-//! `durations.csv` has `standard,mcs_or_mbps,width_mhz,guard_interval_ns,bytes,duration_ns`: an amendment by its letters, its
-//! MCS (of 802.11a and g the rate in Mbit/s; from 8 on an MCS of n says how many streams there are, all others have one), and the
-//! nanoseconds of a PPDU with a PSDU of that many bytes. Every row has to be identical.
+//! `durations.csv` has `standard,mcs_or_mbps,width_mhz,guard_interval_ns,bytes,duration_ns`: an amendment by its
+//! letters, its MCS (of 802.11a and g the rate in Mbit/s; from 8 on an MCS of n says how many streams there are, all
+//! others have one), and the nanoseconds of a PPDU with a PSDU of that many bytes. Every row has to be identical.
 
 use crate::case::CaseReport;
 use crate::parse::GoldenError;

@@ -117,7 +117,8 @@ pub fn exact(model: &Model, accuracy: f64) -> Result<Exact, AnalysisError> {
 
 /// What forgetting may cost, in packets.
 struct Cost {
-    /// A packet that is held: it is taken for new when it comes again; if it is lost then, it makes a hole that is none.
+    /// A packet that is held: it is taken for new when it comes again; if it is lost then, it makes a hole that is
+    /// none.
     packet: f64,
     /// An end of part 2: what is lost in it may make such holes for certain.
     end: f64,

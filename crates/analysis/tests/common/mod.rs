@@ -86,15 +86,16 @@ pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
     (mean - expected) / (variance / n).sqrt().max(least).max(1e-12)
 }
 
-/// So many standard errors off is the mean of ten runs in one of 10,000 experiments at the most, where so many figures are
-/// compared in each.
+/// So many standard errors off is the mean of ten runs in one of 10,000 experiments at the most, where so many figures
+/// are compared in each.
 pub(crate) fn most_off(comparisons: f64) -> f64 {
     student_t_quantile(1.0 - FALSE_ALARM / 2.0 / comparisons, 9.0)
 }
 
-/// Fails where the deviations of a figure, in standard errors of ten runs, are not those of Student's t with 9 degrees of
-/// freedom: their mean is 0, and the mean of their squares 9/7, as far as so many tell. The square has a standard deviation of
-/// 2.3; six of them above (the square is skewed) and four below are left, and four for the mean: once in 10,000.
+/// Fails where the deviations of a figure, in standard errors of ten runs, are not those of Student's t with 9 degrees
+/// of freedom: their mean is 0, and the mean of their squares 9/7, as far as so many tell. The square has a standard
+/// deviation of 2.3; six of them above (the square is skewed) and four below are left, and four for the mean: once in
+/// 10,000.
 pub(crate) fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
     for (figure, z) in deviations.iter().enumerate() {
         let n = z.len() as f64;

@@ -1,7 +1,7 @@
 //! JSON texts in chunks: the objects under keys of some names, and in arrays under them, one at a time.
 //!
-//! A text may be one document, a document a line, or a sequence of documents behind record separators (RFC 7464). Only the object
-//! that is being read is kept, so a log of any length takes little memory.
+//! A text may be one document, a document a line, or a sequence of documents behind record separators (RFC 7464). Only
+//! the object that is being read is kept, so a log of any length takes little memory.
 
 use super::log_error::LogError;
 

@@ -112,7 +112,8 @@ impl FileReader {
         Ok(())
     }
 
-    /// Whether the file ends in the middle of a packet, as that of a killed tcpdump does, or in zeros, as that of a machine that crashed.
+    /// Whether the file ends in the middle of a packet, as that of a killed tcpdump does, or in zeros, as that of a
+    /// machine that crashed.
     ///
     /// # Errors
     /// A file that is too short to be a capture, and one of link types that are not read alone.

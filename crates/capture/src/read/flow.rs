@@ -16,8 +16,8 @@ pub const MOST_PACKETS: usize = 4_000_000;
 const OUT_OF_ORDER_NS: i64 = 1_000_000_000;
 /// A clock is set where this is between two packets of a flow.
 const DAY_NS: i64 = 86_400_000_000_000;
-/// A capture of several interfaces has a packet at each that it passes: within this time, so many packets apart, and of at least this share of the
-/// packets.
+/// A capture of several interfaces has a packet at each that it passes: within this time, so many packets apart, and of
+/// at least this share of the packets.
 const TWIN_NS: i64 = 1_000_000;
 const TWINS_APART: usize = 64;
 const TWINS: f64 = 0.3;
@@ -82,7 +82,8 @@ impl FlowReader {
     /// The record of a capture at one end: of TCP, or of QUIC in the clear at the sender.
     ///
     /// # Errors
-    /// A capture that does not show what arrived: of UDP, of encrypted QUIC, or of TCP without timestamps at the receiver.
+    /// A capture that does not show what arrived: of UDP, of encrypted QUIC, or of TCP without timestamps at the
+    /// receiver.
     pub fn finish(self) -> Result<FlowRecord, ReadError> {
         let flow = self.key;
         match self.told()? {
@@ -91,8 +92,8 @@ impl FlowReader {
         }
     }
 
-    /// What a capture at one end says: each packet, or of encrypted QUIC what was carried in stretches of time, by the sizes of its packets and the
-    /// gaps between them, with round trips by its handshake and its spin bit.
+    /// What a capture at one end says: each packet, or of encrypted QUIC what was carried in stretches of time, by the
+    /// sizes of its packets and the gaps between them, with round trips by its handshake and its spin bit.
     ///
     /// # Errors
     /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.
@@ -160,7 +161,8 @@ fn of_tcp(flow: FlowKey, seen: &[Seen], is_cut: bool) -> Result<FlowRecord, Read
     })
 }
 
-/// Takes out the second of two captured copies of a segment, if many have one. A retransmission comes later, or with a timestamp of its own.
+/// Takes out the second of two captured copies of a segment, if many have one. A retransmission comes later, or with a
+/// timestamp of its own.
 fn without_twins(seen: &mut Vec<Seen>) {
     let mut recent: VecDeque<Seen> = VecDeque::new();
     let mut is_twin = vec![false; seen.len()];

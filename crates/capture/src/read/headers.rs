@@ -198,8 +198,8 @@ pub struct Tcp {
     pub timestamps: Option<(u32, u32)>,
     /// Maximum segment size, of a SYN.
     pub mss: Option<u16>,
-    /// Whether it is a SYN with its options in the order in which Linux writes them, and no other system does: maximum segment size, SACK
-    /// permitted, timestamps, no operation, window scale.
+    /// Whether it is a SYN with its options in the order in which Linux writes them, and no other system does: maximum
+    /// segment size, SACK permitted, timestamps, no operation, window scale.
     pub is_of_linux: bool,
 }
 

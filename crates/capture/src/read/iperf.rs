@@ -1,5 +1,5 @@
-//! JSON of iperf3 (`--json`, and `--json-stream`): what was carried in intervals, of TCP with the sender's round trip and
-//! retransmissions, of UDP with what was lost.
+//! JSON of iperf3 (`--json`, and `--json-stream`): what was carried in intervals, of TCP with the sender's round trip
+//! and retransmissions, of UDP with what was lost.
 
 use super::log_error::LogError;
 use super::told::{StretchLog, Told, number, parsed};

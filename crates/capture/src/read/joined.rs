@@ -7,8 +7,8 @@ use super::observed::{Fate, FlowRecord, Observed, Seen, Vantage};
 use super::segments::mss_of;
 use std::collections::BTreeMap;
 
-/// Datagrams of the same content are told apart if so much time is between them: those of zeros by the identification of IPv4,
-/// which begins again after 65536. Shortest delays are of windows of this length too.
+/// Datagrams of the same content are told apart if so much time is between them: those of zeros by the identification
+/// of IPv4, which begins again after 65536. Shortest delays are of windows of this length too.
 const NEAR_NS: i64 = 1_000_000_000;
 
 /// What tells a packet from others: of TCP where its data begins in the flow, of UDP its content.
@@ -102,8 +102,8 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     })
 }
 
-/// How long packets of the other direction took, the shortest of each second: when each was sent since the first packet of the
-/// sender, by the receiver's clock, and its delay. Names that come twice are left out.
+/// How long packets of the other direction took, the shortest of each second: when each was sent since the first packet
+/// of the sender, by the receiver's clock, and its delay. Names that come twice are left out.
 fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) -> Vec<(i64, i64)> {
     let start = sender.first().map_or(0, |seen| seen.time_ns);
     let named = |seen: &[Seen], flow: FlowKey| {

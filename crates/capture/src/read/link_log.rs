@@ -1,7 +1,9 @@
-//! Logs of both ends of a link in one file: of mahimahi's `mm-link` (`--uplink-log`, `--downlink-log`) and of Pantheon's tunnels, merged.
+//! Logs of both ends of a link in one file: of mahimahi's `mm-link` (`--uplink-log`, `--downlink-log`) and of
+//! Pantheon's tunnels, merged.
 //!
-//! A line has a time in ms and `+ BYTES` (a packet came), `- BYTES DELAY` (one left, so long after it came), `d PACKETS BYTES` (the queue dropped
-//! some) or `# BYTES` (an opportunity of the emulator). Those of Pantheon end in the number of a flow.
+//! A line has a time in ms and `+ BYTES` (a packet came), `- BYTES DELAY` (one left, so long after it came), `d PACKETS
+//! BYTES` (the queue dropped some) or `# BYTES` (an opportunity of the emulator). Those of Pantheon end in the number
+//! of a flow.
 
 use super::events::short;
 use super::flow::MOST_PACKETS;

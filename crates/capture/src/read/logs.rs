@@ -1,5 +1,5 @@
-//! Logs of other tools, told by their content and read in chunks: what became of packets, or what was carried in stretches of
-//! time.
+//! Logs of other tools, told by their content and read in chunks: what became of packets, or what was carried in
+//! stretches of time.
 
 use super::elements::Elements;
 use super::events::{self, Events};

@@ -1,6 +1,8 @@
-//! Packets with numbers of their own, each sent once, and acknowledgements of ranges of them: QUIC (RFC 9000 section 13).
+//! Packets with numbers of their own, each sent once, and acknowledgements of ranges of them: QUIC (RFC 9000 section
+//! 13).
 //!
-//! Nothing is ambiguous: an acknowledgement names packets, and how long it was held back. What a later one leaves out was lost.
+//! Nothing is ambiguous: an acknowledgement names packets, and how long it was held back. What a later one leaves out
+//! was lost.
 
 use super::observed::{Fate, Observed};
 use std::collections::BTreeMap;
@@ -36,8 +38,8 @@ impl Numbered {
         }
     }
 
-    /// An acknowledgement of ranges, first and last number of each, which its sender held back for a time. Returns how many
-    /// packets it is the first to acknowledge.
+    /// An acknowledgement of ranges, first and last number of each, which its sender held back for a time. Returns how
+    /// many packets it is the first to acknowledge.
     pub(super) fn acknowledged(
         &mut self,
         now: i64,

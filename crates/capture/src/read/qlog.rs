@@ -1,7 +1,7 @@
 //! qlog of a QUIC sender (draft-ietf-quic-qlog-main-schema and -quic-events): JSON, or JSON text sequences.
 //!
-//! Packets of the application's number space count: when each was sent, and which acknowledgement named it. Its delay leaves out
-//! the time for which the receiver held the acknowledgement back.
+//! Packets of the application's number space count: when each was sent, and which acknowledgement named it. Its delay
+//! leaves out the time for which the receiver held the acknowledgement back.
 
 use super::flow::MOST_PACKETS;
 use super::log_error::LogError;

@@ -1,9 +1,9 @@
 //! TCP captured where its data arrives: what the timestamps option tells of the other end (RFC 7323).
 //!
-//! A segment carries the sender's clock (`TSval`), so its one-way delay is known up to how far the clocks are apart, to a tick. The
-//! receiver's own clock comes back (`TSecr`) with the segments that an acknowledgement released: the shortest such echo is a
-//! round trip of the empty path. Both together are round trips of every segment. A range that was left out and came with a
-//! later `TSval` was lost.
+//! A segment carries the sender's clock (`TSval`), so its one-way delay is known up to how far the clocks are apart, to
+//! a tick. The receiver's own clock comes back (`TSecr`) with the segments that an acknowledgement released: the
+//! shortest such echo is a round trip of the empty path. Both together are round trips of every segment. A range that
+//! was left out and came with a later `TSval` was lost.
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Kind, Tcp};

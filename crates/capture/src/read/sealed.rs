@@ -1,5 +1,5 @@
-//! Encrypted QUIC at one end: the sizes of its packets and the gaps between them say what was carried; its handshake and its spin bit say
-//! round trips (RFC 9000 section 17.4). What was lost stays unknown.
+//! Encrypted QUIC at one end: the sizes of its packets and the gaps between them say what was carried; its handshake
+//! and its spin bit say round trips (RFC 9000 section 17.4). What was lost stays unknown.
 
 use super::headers::{Begins, FlowKey, Kind};
 use super::observed::Seen;
@@ -12,7 +12,8 @@ const STRETCH_S: f64 = 0.5;
 const MOST: f64 = 10_000.0;
 /// Least share of a flow's packets that begin as QUIC's do, for the flow to be taken for QUIC.
 const NEARLY_ALL: f64 = 0.99;
-/// Header protection makes so many different values of five random bits of as many packets as this, and constant content does not.
+/// Header protection makes so many different values of five random bits of as many packets as this, and constant
+/// content does not.
 const DIFFERENT: u32 = 16;
 /// The spin bit turns at most at this share of the packets: else it is random.
 const TURNS: f64 = 0.25;
@@ -89,8 +90,8 @@ pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<St
     })
 }
 
-/// From the first packet of one end to that of the other, and from that to the next of the first: both together are a round trip wherever they
-/// were captured.
+/// From the first packet of one end to that of the other, and from that to the next of the first: both together are a
+/// round trip wherever they were captured.
 fn handshake(seen: &[Seen]) -> Option<i64> {
     let first = seen.first().filter(|of| begins(of) == Some(Begins::Long))?;
     let answer = seen.iter().position(|of| of.packet.flow != first.packet.flow)?;

@@ -1,9 +1,9 @@
 //! TCP at the sender: what each acknowledgement says of which transmission.
 //!
-//! An acknowledgement is triggered by the segment that arrived last. Of those that it is the first to acknowledge, this is
-//! the one that was sent last, as the path keeps the order. Its time belongs to that segment; of the others it is known
-//! that they arrived. A range that was retransmitted and is acknowledged sooner than a round trip after that had arrived the
-//! first time.
+//! An acknowledgement is triggered by the segment that arrived last. Of those that it is the first to acknowledge, this
+//! is the one that was sent last, as the path keeps the order. Its time belongs to that segment; of the others it is
+//! known that they arrived. A range that was retransmitted and is acknowledged sooner than a round trip after that had
+//! arrived the first time.
 
 use super::headers::{FlowKey, Kind, Packet, Tcp};
 use super::observed::{Fate, Observed, Seen};
@@ -205,8 +205,8 @@ impl Segments {
         }
     }
 
-    /// Which transmission of the first piece an acknowledgement echoes, if that was sent several times: `TSecr` is the `TSval`
-    /// of the segment that began where the last acknowledgement ended (RFC 7323 section 4.3).
+    /// Which transmission of the first piece an acknowledgement echoes, if that was sent several times: `TSecr` is the
+    /// `TSval` of the segment that began where the last acknowledgement ended (RFC 7323 section 4.3).
     fn echoed(&self, ack: i64, tcp: &Tcp) -> Option<usize> {
         let (_, echo) = tcp.timestamps?;
         let piece = self.pieces.get(&self.una).filter(|piece| ack > self.una && !piece.is_acknowledged)?;

@@ -23,7 +23,8 @@ pub struct PacketLog {
     pub is_cut: bool,
     /// How coarse its times are, where that is not known to be less than a transmission time.
     pub tick_ns: i64,
-    /// When the first packet was sent, in seconds of the clock that logs of both directions share; 0 where there is none.
+    /// When the first packet was sent, in seconds of the clock that logs of both directions share; 0 where there is
+    /// none.
     pub starts_s: f64,
 }
 

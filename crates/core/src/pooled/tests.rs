@@ -34,11 +34,12 @@ fn one_bad_run_decides_the_quantiles_of_all_as_in_one_long_run() {
         let found = pooled_quantile(&runs, p).unwrap().value;
         assert!((found / by_hand - 1.0).abs() < 1.0 / 64.0, "{p}: {found} against {by_hand}");
     }
-    // One run of ten is all that there is of the tail, and the interval says so. Of its 2000 values 27.5 % lie above, of the
-    // others' none: residuals of -450 and nine times 50, so that the variance of the share is 225000 10/9 / 11000^2 =
-    // 0.002066, that of 0.0475 / 0.002066 = 22.99 independent values, less for ten runs: times (1.96 / 2.262)^2, 17.26.
-    // Of 17 the 14th is the lower end (P(13 or fewer below it) = 0.9 %, 14 or fewer 5.0 %), and the 17th may well lie below
-    // the quantile (42 %). Up to 14/17 lie 9059 values: all 9000 good ones and 59 of the bad run.
+    // One run of ten is all that there is of the tail, and the interval says so. Of its 2000 values 27.5 % lie above,
+    // of the others' none: residuals of -450 and nine times 50, so that the variance of the share is 225000 10/9 /
+    // 11000^2 = 0.002066, that of 0.0475 / 0.002066 = 22.99 independent values, less for ten runs: times (1.96 /
+    // 2.262)^2, 17.26. Of 17 the 14th is the lower end (P(13 or fewer below it) = 0.9 %, 14 or fewer 5.0 %), and the
+    // 17th may well lie below the quantile (42 %). Up to 14/17 lie 9059 values: all 9000 good ones and 59 of the bad
+    // run.
     let found = pooled_quantile(&runs, 0.95).unwrap();
     assert!((found.low.unwrap() / 0.295 - 1.0).abs() < 0.02, "{found:?}");
     assert!(found.high.is_none() && found.ci95.is_none() && !found.at_least, "{found:?}");
@@ -48,8 +49,8 @@ fn one_bad_run_decides_the_quantiles_of_all_as_in_one_long_run() {
 fn quantiles_of_mixtures_with_gaps_are_within_one_part_in_64() {
     let mut uniform = uniform("mixtures");
     let mut noise = move |from: f64, to: f64| from + (to - from) * uniform();
-    // ARQ: each retransmission takes 200 ms. Outages of 2 s that 3 % of the packets wait for. A handover in one run of ten, to a path
-    // of 600 ms. Delays without noise at all.
+    // ARQ: each retransmission takes 200 ms. Outages of 2 s that 3 % of the packets wait for. A handover in one run of
+    // ten, to a path of 600 ms. Delays without noise at all.
     let mut kinds: Vec<(&str, Vec<Vec<f64>>)> = Vec::new();
     let arq = |u: f64| 0.02 + 0.2 * (u.ln() / 0.1_f64.ln()).floor();
     kinds.push(("arq", (0..10).map(|_| (0..500).map(|_| arq(noise(0.0, 1.0))).collect()).collect()));
@@ -80,8 +81,8 @@ fn quantiles_of_mixtures_with_gaps_are_within_one_part_in_64() {
 #[test]
 fn kaplan_and_meier_by_hand() {
     let near = |found: Estimate, exact: f64| (found.value / exact - 1.0).abs() < 1.0 / 64.0;
-    // 1, 3, 4+, 5, 7+ s: up to 1 s 1/5 have ended, up to 3 s 1 - 4/5 3/4 = 2/5, up to 5 s 1 - 3/5 1/2 = 7/10. Two of five did
-    // not end, so that of shares up to 3/5 there is a value.
+    // 1, 3, 4+, 5, 7+ s: up to 1 s 1/5 have ended, up to 3 s 1 - 4/5 3/4 = 2/5, up to 5 s 1 - 3/5 1/2 = 7/10. Two of
+    // five did not end, so that of shares up to 3/5 there is a value.
     let times = [(1.0, true), (3.0, true), (4.0, false), (5.0, true), (7.0, false)];
     let runs: Vec<RunTimes> = times.iter().map(|time| seen(&[*time])).collect();
     for (p, exact) in [(0.1, 1.0), (0.2, 1.0), (0.21, 3.0), (0.4, 3.0), (0.41, 5.0), (0.6, 5.0)] {
@@ -96,8 +97,8 @@ fn kaplan_and_meier_by_hand() {
             "{p}: {found:?}"
         );
     }
-    // 1+, 1+, 2, 3, ..., 9 s: with an eighth ending in each second from 2 s on the median is 5 s; as seen it would be 4 s, and
-    // with two endless times 6 s.
+    // 1+, 1+, 2, 3, ..., 9 s: with an eighth ending in each second from 2 s on the median is 5 s; as seen it would be 4
+    // s, and with two endless times 6 s.
     let mut times: Vec<(f64, bool)> = (2..10).map(|time| (f64::from(time), true)).collect();
     times.extend([(1.0, false); 2]);
     assert!(near(pooled_quantile(&[seen(&times)], 0.5).unwrap(), 5.0));
@@ -112,9 +113,9 @@ fn kaplan_and_meier_by_hand() {
 
 #[test]
 fn runs_are_clusters() {
-    // One run with times of 1, 2 and 9 s, one with 9 s alone: up to the median of 2 s (its bucket whole) lie 2 of 3 and 0 of 1,
-    // residuals of 2 - 3/2 and -1/2: a variance of 2 (1/4 + 1/4) / 16 = 1/16, that of (1/4) / (1/16) = 4 independent times, less
-    // for two runs: at least one.
+    // One run with times of 1, 2 and 9 s, one with 9 s alone: up to the median of 2 s (its bucket whole) lie 2 of 3 and
+    // 0 of 1, residuals of 2 - 3/2 and -1/2: a variance of 2 (1/4 + 1/4) / 16 = 1/16, that of (1/4) / (1/16) = 4
+    // independent times, less for two runs: at least one.
     let runs = [seen(&[(1.0, true), (2.0, true), (9.0, true)]), seen(&[(9.0, true)])];
     let times = Times::of(&runs, |run| Cow::Borrowed(&run.ended));
     let of_two_runs = (NORMAL / student_quantiles(2)[0]).powi(2);
@@ -140,8 +141,8 @@ fn nothing_that_ended_is_a_bound_alone() {
 
 #[test]
 fn order_statistics_are_those_of_the_binomial_distribution() {
-    // scipy.stats.binom: of 20 the median lies between the 6th and the 15th (P(fewer than 6) = 2.07 %); of 10 the 95 % quantile
-    // is above all in 60 %.
+    // scipy.stats.binom: of 20 the median lies between the 6th and the 15th (P(fewer than 6) = 2.07 %); of 10 the 95 %
+    // quantile is above all in 60 %.
     assert_eq!(order_statistics(20.0, 0.5), (Some(0.3), Some(0.75)));
     assert_eq!(order_statistics(20.0, 0.95), (Some(0.85), None));
     assert_eq!(order_statistics(10.0, 0.95), (Some(0.8), None));
@@ -150,7 +151,8 @@ fn order_statistics_are_those_of_the_binomial_distribution() {
     assert_eq!((low, high), (Some(0.936), Some(0.964)));
 }
 
-/// How often the quantile `p` of `truth` is within the interval, of so many experiments, and how often that is a bound alone.
+/// How often the quantile `p` of `truth` is within the interval, of so many experiments, and how often that is a bound
+/// alone.
 fn covered(
     p: f64,
     truth: f64,
@@ -208,8 +210,8 @@ type Kind = (&'static str, fn(f64) -> f64, fn(f64, f64) -> f64);
 fn coverage_of_unended_times(experiments: usize) -> Vec<(String, usize)> {
     let mut draw = uniform("censored");
     let mut found = Vec::new();
-    // Exponential times of mean 1, log-normal ones of median 1, and times with gaps (a timer of 1, 2, 4, ... s that expires with
-    // probability 0.4 each time).
+    // Exponential times of mean 1, log-normal ones of median 1, and times with gaps (a timer of 1, 2, 4, ... s that
+    // expires with probability 0.4 each time).
     let kinds: [Kind; 3] = [
         ("exponential", |x| (-x).exp(), |u, _| -u.ln()),
         (

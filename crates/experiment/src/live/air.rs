@@ -10,9 +10,9 @@ use crossfade_live::Entry;
 use crossfade_scenario::ScenarioError;
 use crossfade_sim::Engine;
 
-/// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor that hears every station would capture them. `packets` has the first bytes
-/// of each packet that entered, in the order of the journal. The replay is that run, to the nanosecond, and looking at it then
-/// costs the run nothing.
+/// Writes the PPDUs of a recorded run to `sink` as a pcap file, as a monitor that hears every station would capture
+/// them. `packets` has the first bytes of each packet that entered, in the order of the journal. The replay is that
+/// run, to the nanosecond, and looking at it then costs the run nothing.
 ///
 /// # Errors
 /// As [`replay`](super::replay()); the scenario has no Wi-Fi network.

@@ -6,10 +6,12 @@ use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, Traffic
 use crossfade_transport::{CongestionControlKind, RtoRule, SenderConfig, TcpConfig, Variant};
 use std::collections::BTreeSet;
 
-/// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set to.
+/// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set
+/// to.
 type Sysctl = (&'static str, &'static str, String);
 
-/// Settings of the kernel's TCP: those of a host are set on the host and on its route, the congestion control on each socket.
+/// Settings of the kernel's TCP: those of a host are set on the host and on its route, the congestion control on each
+/// socket.
 pub(super) struct KernelTcp {
     host: HostTcp,
     /// The congestion control of each entry of the scenario's flows, by the kernel's name.

@@ -18,8 +18,8 @@ use std::time::Duration;
 /// Time between two checks whether a run is over.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Metrics that only a simulator knows. Samples of the kernel's smoothed RTT do not separate delays of data and acknowledgements, and only
-/// their mean is meaningful.
+/// Metrics that only a simulator knows. Samples of the kernel's smoothed RTT do not separate delays of data and
+/// acknowledgements, and only their mean is meaningful.
 const UNKNOWN: [&str; 6] = [
     "spurious_timeouts",
     "spurious_fast_retransmits",

@@ -26,8 +26,8 @@ pub(super) struct WatchedLink {
 impl LiveNetwork {
     /// The links of `setup` in the run of `seed`: with the streams that they have in a simulation.
     ///
-    /// If the two directions share no link, each is driven on its own. A network of more than links goes through the engine as a whole, and
-    /// so do links that simulated flows share with packets from outside.
+    /// If the two directions share no link, each is driven on its own. A network of more than links goes through the
+    /// engine as a whole, and so do links that simulated flows share with packets from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
         if setup.flows.iter().any(|flow| flow.custom_control.is_some()) {
             let problem = "live: a class in Python is too slow for real time; use method simulation";
@@ -90,8 +90,8 @@ impl LiveNetwork {
     }
 }
 
-/// The network of a scenario for packets from outside, which take the routes of the flow that stands for them, or of the first one.
-/// Without a flow that does, nobody uses it but from outside.
+/// The network of a scenario for packets from outside, which take the routes of the flow that stands for them, or of
+/// the first one. Without a flow that does, nobody uses it but from outside.
 pub(super) fn whole(setup: &Setup, seed: RunSeed) -> Network {
     let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
     let number = setup.flows.iter().position(is_outside);

@@ -67,7 +67,8 @@ pub struct LiveReport {
     pub duration_s: f64,
     /// Both directions.
     pub directions: [Direction; 2],
-    /// Lateness in seconds from which a packet counts as late: half of the link's packet or frame time, at least 0.1 ms.
+    /// Lateness in seconds from which a packet counts as late: half of the link's packet or frame time, at least 0.1
+    /// ms.
     pub late_s: f64,
     /// The machine's load average at the end.
     pub load: f64,

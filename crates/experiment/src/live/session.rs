@@ -39,14 +39,15 @@ pub enum StayAwake {
 pub struct Options {
     /// Whether the scenario's built-in transfers run between the hosts, instead of a user's programs.
     pub bulk: bool,
-    /// Congestion control of both hosts, by the kernel's name; `None` is the scenario's for built-in transfers, and the kernel's default for
-    /// others.
+    /// Congestion control of both hosts, by the kernel's name; `None` is the scenario's for built-in transfers, and the
+    /// kernel's default for others.
     pub congestion: Option<String>,
     /// Largest packet in bytes for a user's programs; `None` is 1500, as the scenario's packets may be smaller.
     pub mtu: Option<u32>,
     /// Whether the hosts have IPv6 too.
     pub ipv6: bool,
-    /// Whether the hosts use segmentation offload: large segments are cut inside, and packets that leave together arrive as one.
+    /// Whether the hosts use segmentation offload: large segments are cut inside, and packets that leave together
+    /// arrive as one.
     pub large_segments: bool,
     /// Whether losses apply only to TCP segments that carry data, as in simulation.
     pub data_only: bool,
@@ -64,7 +65,8 @@ pub struct Options {
     pub watch: bool,
 }
 
-/// Two hosts with the network of a scenario between them once it is started. The first host is the far one, which sends the data.
+/// Two hosts with the network of a scenario between them once it is started. The first host is the far one, which sends
+/// the data.
 pub struct Session {
     hosts: [Host; 2],
     point: Arc<Point>,

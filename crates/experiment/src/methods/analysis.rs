@@ -86,8 +86,8 @@ fn unless_cancelled<T: Send + 'static>(
     }
 }
 
-/// The problem that the analysis solves at a point. A channel that is no Markov chain is fitted later, in `analyse`, since that takes
-/// time.
+/// The problem that the analysis solves at a point. A channel that is no Markov chain is fitted later, in `analyse`,
+/// since that takes time.
 ///
 /// # Errors
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
@@ -175,8 +175,8 @@ fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a SenderConf
     })
 }
 
-/// Loss process of packets. A link whose losses are in a table is refused elsewhere; packets that are frames of a physical layer are
-/// lost independently.
+/// Loss process of packets. A link whose losses are in a table is refused elsewhere; packets that are frames of a
+/// physical layer are lost independently.
 ///
 /// # Errors
 /// The packet loss of the physical layer has no closed form.

@@ -86,8 +86,8 @@ impl LossFormula {
     }
 }
 
-/// What is solved: the formula for the congestion control of the point, CUBIC having its own and no square-root law, and
-/// what it asks for.
+/// What is solved: the formula for the congestion control of the point, CUBIC having its own and no square-root law,
+/// and what it asks for.
 ///
 /// # Errors
 /// See [`path`]; a formula that is Reno's.

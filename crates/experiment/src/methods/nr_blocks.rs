@@ -1,4 +1,5 @@
-//! Transport blocks of an NR cell without a protocol: method phy, the model of their error rates, and tables made of both.
+//! Transport blocks of an NR cell without a protocol: method phy, the model of their error rates, and tables made of
+//! both.
 
 use crate::handle::{ExecutionHandle, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};

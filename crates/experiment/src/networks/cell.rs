@@ -1,5 +1,5 @@
-//! A cell: how it is made, and what is said of it, its slots and bins, who is there, and from where on which modulation is
-//! used.
+//! A cell: how it is made, and what is said of it, its slots and bins, who is there, and from where on which modulation
+//! is used.
 
 use super::doubts;
 use super::hop::{link, wired};
@@ -78,8 +78,8 @@ impl NetworkKind for CellSetup {
     }
 }
 
-/// A cell whose users each have a link of their own on the reverse path (`has_links`) or go back through it, and the wired segment that
-/// they share.
+/// A cell whose users each have a link of their own on the reverse path (`has_links`) or go back through it, and the
+/// wired segment that they share.
 pub(super) fn cell_with_links_back(
     cell: NamedMedium,
     users: u32,
@@ -202,7 +202,8 @@ pub(super) struct UserFacts {
     speed_mps: f64,
     /// The maximum Doppler shift in cycles a slot.
     fd_t: f64,
-    /// How long its channel stays like itself, in seconds: 0.423 over the Doppler shift (Rappaport); none where nothing moves.
+    /// How long its channel stays like itself, in seconds: 0.423 over the Doppler shift (Rappaport); none where nothing
+    /// moves.
     coherence_time_s: Option<f64>,
     /// Whether its ratios were recorded.
     is_recorded: bool,
@@ -383,8 +384,8 @@ impl UsersMeasured {
         self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64
     }
 
-    /// The goodput that a share `p` of the users does not exceed: the smallest with at least that share at or below it, as of
-    /// any other quantile.
+    /// The goodput that a share `p` of the users does not exceed: the smallest with at least that share at or below it,
+    /// as of any other quantile.
     fn goodput_quantile_bps(&self, p: f64) -> f64 {
         let mut sorted = self.goodputs_bps.clone();
         sorted.sort_by(f64::total_cmp);

@@ -34,6 +34,7 @@ pub(crate) trait NetworkKind {
         Vec::new()
     }
 
-    /// Reason for which method `who`, which assumes a link of constant rate that loses whole packets, cannot solve the network.
+    /// Reason for which method `who`, which assumes a link of constant rate that loses whole packets, cannot solve the
+    /// network.
     fn unmet_assumption(&self, scenario: &Scenario, who: &str) -> Option<ScenarioError>;
 }

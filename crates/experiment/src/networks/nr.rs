@@ -103,7 +103,8 @@ struct NrFacts {
     harq_processes_needed: u32,
     /// The SNR in dB from which each scheme is used, by index.
     schemes_from_db: Vec<f64>,
-    /// How grants are come by, and from a packet's arrival at an idle user to that at the base station in seconds: least and greatest.
+    /// How grants are come by, and from a packet's arrival at an idle user to that at the base station in seconds:
+    /// least and greatest.
     #[serde(skip_serializing_if = "Option::is_none")]
     uplink: Option<UplinkFacts>,
     /// The mean SNR of each user in dB.
@@ -326,7 +327,8 @@ mod tests {
         assert!((peak / 303.2e6 - 1.0).abs() < 1e-3, "{peak}");
         assert_eq!(facts["nr"]["harq_processes_needed"], 10);
         assert_eq!(facts["nr"]["harq_round_trip_s"], json!([0.004, 0.005125, 0.006]));
-        // Of 1509 bytes 1500 are the packet's, and of 100 blocks at most one is sent in vain, as its acknowledgement is misread.
+        // Of 1509 bytes 1500 are the packet's, and of 100 blocks at most one is sent in vain, as its acknowledgement is
+        // misread.
         let found = of(&json!([]), "user_goodput_bps");
         let share = found / (peak * 1500.0 / 1509.0);
         assert!((0.99..1.0).contains(&share), "{found} of {peak}");

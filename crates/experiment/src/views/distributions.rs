@@ -11,8 +11,8 @@ use crossfade_sim::NetworkStatistics;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
-/// A line a transfer, in the order of flows in the scenario, and of ends within one that arrives; those that were unfinished at
-/// the end of the run behind them, with the time that they had had.
+/// A line a transfer, in the order of flows in the scenario, and of ends within one that arrives; those that were
+/// unfinished at the end of the run behind them, with the time that they had had.
 pub(super) const TRANSFERS: &str = "run,flow,start_s,segments,completion_time_s,unfinished_s\n";
 /// A line a share: that part of the delays of the run is no longer than the value.
 pub(super) const DELAYS: &str = "run,flow,delay,share,value_s\n";

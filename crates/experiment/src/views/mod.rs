@@ -239,9 +239,9 @@ pub fn pcap(
     Ok(finished.map(|_| ()))
 }
 
-/// When flow `number`, counted from 0, was delivered each 1500 bytes in `run` of the only point of `experiment`, in the format
-/// of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could have carried for it, where packets of
-/// it were always waiting. `None` if `cancel` became true.
+/// When flow `number`, counted from 0, was delivered each 1500 bytes in `run` of the only point of `experiment`, in the
+/// format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could have carried for it,
+/// where packets of it were always waiting. `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has several points, or no such flow; nothing was delivered.
@@ -272,9 +272,9 @@ pub fn opportunities(
     }
 }
 
-/// Hands what a radio that hears everything would have heard of the stations of a mesh or of a Wi-Fi network, in `run` of the only
-/// point of `experiment`, to `sink`, as a pcap file; `None` if `cancel` became true. Without `snaplen` frames of a mesh are cut behind
-/// their headers, and those of a Wi-Fi network are whole.
+/// Hands what a radio that hears everything would have heard of the stations of a mesh or of a Wi-Fi network, in `run`
+/// of the only point of `experiment`, to `sink`, as a pcap file; `None` if `cancel` became true. Without `snaplen`
+/// frames of a mesh are cut behind their headers, and those of a Wi-Fi network are whole.
 ///
 /// # Errors
 /// The plan has several points; there is no air; packets or windows that TCP's headers have no room for.

@@ -7,7 +7,8 @@ use crossfade_scenario::{FlowSetup, Setup, TrafficSetup};
 use crossfade_sim::Network;
 use std::sync::atomic::AtomicBool;
 
-/// What a packet takes of each flow that a run simulates from its beginning on, in their order; `None` where packets differ.
+/// What a packet takes of each flow that a run simulates from its beginning on, in their order; `None` where packets
+/// differ.
 pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     let comes_later =
         |flow: &&FlowSetup| matches!(flow.traffic, TrafficSetup::Arrivals { .. } | TrafficSetup::Outside);
@@ -16,7 +17,8 @@ pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     lasting.flat_map(|flow| std::iter::repeat_n(size(flow), flow.count as usize)).collect()
 }
 
-/// The opportunities that flow `number`, with packets of `bytes`, used in a run of `network`; `None` once `cancel` is true.
+/// The opportunities that flow `number`, with packets of `bytes`, used in a run of `network`; `None` once `cancel` is
+/// true.
 pub(super) fn opportunities(
     network: Network,
     number: u32,

@@ -8,7 +8,8 @@ use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, RfcConfig, Rules, Segment, Variant};
 use std::ops::Range;
 
-/// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery and recorded packets.
+/// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery and recorded
+/// packets.
 pub(crate) struct Pcap<'a> {
     file: File,
     sink: &'a mut Sink<'a>,

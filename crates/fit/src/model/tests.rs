@@ -132,8 +132,8 @@ fn saturated(rate_of: impl Fn(usize) -> f64) -> Record {
     Record::new(packets, true).unwrap()
 }
 
-/// UDP at half the rate never waits but behind an outage of 0.4 s: the queue of 60 packets fills, and drops what comes then. The rate is
-/// bounded, the drops are no losses of the channel.
+/// UDP at half the rate never waits but behind an outage of 0.4 s: the queue of 60 packets fills, and drops what comes
+/// then. The rate is bounded, the drops are no losses of the channel.
 #[test]
 fn an_outage_shows_the_queue_of_a_link_that_is_idle() {
     let mut random = stream(6);
@@ -163,8 +163,8 @@ fn an_outage_shows_the_queue_of_a_link_that_is_idle() {
     assert!(fit.limit.drops > 200 && (0.004..0.006).contains(&fit.loss.value), "{:?}", fit.loss);
 }
 
-/// A queue that always stands behind the first packets, at a rate that steps, of which each second packet is acknowledged: the first
-/// two acknowledgements tell the path to a quarter of a packet, of 8 to 12 ms.
+/// A queue that always stands behind the first packets, at a rate that steps, of which each second packet is
+/// acknowledged: the first two acknowledgements tell the path to a quarter of a packet, of 8 to 12 ms.
 #[test]
 fn the_beginning_tells_the_path_of_a_rate_that_changes() {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
@@ -182,7 +182,8 @@ fn the_beginning_tells_the_path_of_a_rate_that_changes() {
     assert!(fit.delay.low < 60e-3 && 60e-3 < fit.delay.high, "{:?}", fit.delay);
 }
 
-/// A window of 90 to 130 packets over 10 Mbit/s and 40 ms, of which 34 are under way: the queue always holds 56 or more.
+/// A window of 90 to 130 packets over 10 Mbit/s and 40 ms, of which 34 are under way: the queue always holds 56 or
+/// more.
 fn never_empty(from: usize) -> Record {
     let (mut free_at, mut packets) = (0.0_f64, Vec::<Packet>::new());
     while free_at < 40.0 {
@@ -276,8 +277,8 @@ fn holds(draws: &[f64], truth: f64) -> usize {
     usize::from(low <= truth && truth <= high)
 }
 
-/// 95 % intervals hold what they say, over 200 records of each kind, or as many as `CROSSFADE_RECORDS` says, from number
-/// `CROSSFADE_FIRST` on: bench/results/fit-links.md.
+/// 95 % intervals hold what they say, over 200 records of each kind, or as many as `CROSSFADE_RECORDS` says, from
+/// number `CROSSFADE_FIRST` on: bench/results/fit-links.md.
 #[test]
 #[ignore = "long: make test-long"]
 fn intervals_cover_what_they_say() {

@@ -56,7 +56,8 @@ impl ArqLinkConfig {
         self.protocol.may_lose()
     }
 
-    /// Longest time over which a frame may be retransmitted: see [`Protocol::longest_recovery`](super::Protocol::longest_recovery).
+    /// Longest time over which a frame may be retransmitted: see
+    /// [`Protocol::longest_recovery`](super::Protocol::longest_recovery).
     pub fn longest_recovery(&self, frame_error_rate: Option<f64>) -> SimTime {
         self.protocol.longest_recovery(self.frame_time(), frame_error_rate)
     }

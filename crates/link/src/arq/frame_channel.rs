@@ -42,10 +42,12 @@ pub trait FrameChannel: Send {
     /// The reception of `transmission`.
     fn transmit(&mut self, transmission: Transmission) -> Reception<Self::Soft>;
 
-    /// Whether receptions may be soft. Headers of frames must then be readable, and the protocol must retransmit frames.
+    /// Whether receptions may be soft. Headers of frames must then be readable, and the protocol must retransmit
+    /// frames.
     fn combines(&self) -> bool;
 
-    /// Duration of the last frame, or of the next one before the first, where it varies; `None` where all frames are equally long.
+    /// Duration of the last frame, or of the next one before the first, where it varies; `None` where all frames are
+    /// equally long.
     fn frame_time(&self) -> Option<SimTime> {
         None
     }

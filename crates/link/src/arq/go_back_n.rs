@@ -44,7 +44,8 @@ struct Outstanding {
     sent_at: SimTime,
 }
 
-/// Sender of go back N: sends a window of frames, and retransmits all of it when its oldest frame is not acknowledged in time.
+/// Sender of go back N: sends a window of frames, and retransmits all of it when its oldest frame is not acknowledged
+/// in time.
 ///
 /// ```text
 ///   base          cursor        base + window.len()

@@ -4,8 +4,8 @@ use super::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Receiver that passes up frames in order, and acknowledges the last of them: that of stop-and-wait and of go back N, which differ in
-/// how far their senders run ahead.
+/// Receiver that passes up frames in order, and acknowledges the last of them: that of stop-and-wait and of go back N,
+/// which differ in how far their senders run ahead.
 #[derive(Debug, Default)]
 pub struct InOrderReceiver {
     next: u64,

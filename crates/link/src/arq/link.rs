@@ -53,8 +53,8 @@ struct Sending {
 
 /// An ARQ link: a queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
-/// A packet arrives when its last frame is passed up. It is lost when one of its frames is, which is reported when the fate of its last
-/// frame is known.
+/// A packet arrives when its last frame is passed up. It is lost when one of its frames is, which is reported when the
+/// fate of its last frame is known.
 ///
 /// Frames are not events: [`next_event`](Link::next_event) is the earliest time at which a packet can leave, and
 /// [`advance`](Link::advance) and [`push`](Link::push) process all frames up to their time. Statistics count processed frames.
@@ -91,7 +91,8 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
 }
 
 impl ArqLinkConfig {
-    /// The link over `channel`, behind `queue`, which draws from `draws` if it draws at all. `feedback` decides which acknowledgements and requests are lost.
+    /// The link over `channel`, behind `queue`, which draws from `draws` if it draws at all. `feedback` decides which
+    /// acknowledgements and requests are lost.
     ///
     /// # Errors
     /// A parameter outside its range, or a channel that combines copies on a link that cannot.
@@ -360,7 +361,8 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         }
     }
 
-    /// Earliest time at which a packet can arrive if no frame is missing: the oldest packet must have been sent to its end.
+    /// Earliest time at which a packet can arrive if no frame is missing: the oldest packet must have been sent to its
+    /// end.
     fn earliest_departure(&self, next: SimTime) -> SimTime {
         let FrameTiming { frame_time, delay, .. } = self.timing;
         let last_frame = frame_time.saturating_add(delay);

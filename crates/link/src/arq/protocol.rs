@@ -19,8 +19,8 @@ pub trait Protocol {
     /// Makes both ends before the first frame, of parameters that [`check`](Protocol::check) accepts.
     fn build(&self) -> (Self::Sender, Self::Receiver);
 
-    /// How long the protocol waits before it retransmits a frame or asks for it again, with frames of `frame_time`; `None` if it retransmits
-    /// nothing.
+    /// How long the protocol waits before it retransmits a frame or asks for it again, with frames of `frame_time`;
+    /// `None` if it retransmits nothing.
     fn patience(&self, frame_time: SimTime) -> Option<Patience>;
 
     /// Number of retransmission rounds of a frame before it is given up; `None` never gives up.
@@ -31,8 +31,8 @@ pub trait Protocol {
         self.most_repetitions().is_some()
     }
 
-    /// Longest time over which a frame may be retransmitted. Without a limit, the time after which one frame in a million is still missing if
-    /// frames are lost independently with `frame_error_rate` (0.5 if unknown).
+    /// Longest time over which a frame may be retransmitted. Without a limit, the time after which one frame in a
+    /// million is still missing if frames are lost independently with `frame_error_rate` (0.5 if unknown).
     fn longest_recovery(&self, frame_time: SimTime, frame_error_rate: Option<f64>) -> SimTime {
         let Some(patience) = self.patience(frame_time) else { return SimTime::ZERO };
         let expected = || {

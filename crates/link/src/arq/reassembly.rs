@@ -23,8 +23,8 @@ struct Transit {
 
 /// Maps frames to packets and tracks their fates.
 ///
-/// The receiver of a real link finds the borders of packets in the frames, and by a checksum the packets that miss a frame. A packet's
-/// fate is reported when the fate of its last frame is known.
+/// The receiver of a real link finds the borders of packets in the frames, and by a checksum the packets that miss a
+/// frame. A packet's fate is reported when the fate of its last frame is known.
 pub(super) struct Reassembly {
     packets: VecDeque<Transit>,
     /// Whether frames come in order.
@@ -107,7 +107,8 @@ impl Reassembly {
         self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)
     }
 
-    /// Takes a delivery of the receiver. Calls `leave` with every packet whose fate is now known, and whether it is lost.
+    /// Takes a delivery of the receiver. Calls `leave` with every packet whose fate is now known, and whether it is
+    /// lost.
     #[inline]
     pub(super) fn on_delivery(
         &mut self,

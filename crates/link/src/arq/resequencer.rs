@@ -136,8 +136,8 @@ impl Resequencer {
         self.release();
     }
 
-    /// If the buffer is too small for the frames between V(N) and V(R), passes up frames at its head, received and lost ones: as many as
-    /// are too many, and at least `at_least`. Returns whether it did.
+    /// If the buffer is too small for the frames between V(N) and V(R), passes up frames at its head, received and lost
+    /// ones: as many as are too many, and at least `at_least`. Returns whether it did.
     pub(super) fn relieve(&mut self, at_least: u32) -> bool {
         let held = self.v_r - self.v_n;
         if held <= self.capacity {

@@ -1,8 +1,8 @@
 //! The radio link protocol of Toledo and Wang: "TCP performance over wireless MIMO channels with ARQ and
 //! packet combining" (IEEE Trans. Mobile Computing 5(3), 2006), sections 5.1 and 5.2.
 //!
-//! It is the protocol of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time; and
-//! periodic acknowledgements, which free the sender's buffer.
+//! It is the protocol of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time;
+//! and periodic acknowledgements, which free the sender's buffer.
 
 use super::resequencer::{HALF, Place, Resequencer};
 use super::{
@@ -18,8 +18,8 @@ pub struct RlpNackConfig {
     pub max_retransmissions: u32,
     /// Waiting time for the answer to a NACK; the duration of four frames in the paper.
     pub timeout: SimTime,
-    /// Whether a corrupt retransmission is NACKed at once instead of after the timeout, as in the listing of section 5.2. It takes a
-    /// header that can be read.
+    /// Whether a corrupt retransmission gets a NACK at once instead of after the timeout, as in the listing of section
+    /// 5.2. It takes a header that can be read.
     pub nack_corrupt: bool,
     /// Whether NACKs of a frame that already waits for retransmission are ignored.
     pub merge_nacks: bool,

@@ -201,8 +201,8 @@ impl Segmenter {
         (!self.is_empty()).then(next)
     }
 
-    /// Number of frames to be made before the queue is asked for a packet and may drop others; `None` if the queue never drops packets that it
-    /// has taken.
+    /// Number of frames to be made before the queue is asked for a packet and may drop others; `None` if the queue
+    /// never drops packets that it has taken.
     pub(super) fn frames_before_drops(&self) -> Option<u32> {
         let waiting = self.queue.discipline();
         let may_drop = waiting.packets() > 0 && waiting.next_bytes().is_none();

@@ -7,9 +7,11 @@ use std::ops::Range;
 /// Size of the soft buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftBufferConfig {
-    /// Greatest number of frames of which copies are kept. For a further frame, the one whose last copy is oldest is forgotten.
+    /// Greatest number of frames of which copies are kept. For a further frame, the one whose last copy is oldest is
+    /// forgotten.
     pub frames: u32,
-    /// Greatest number of copies of a frame that are added up. Later copies are combined with their sum one by one, and not kept.
+    /// Greatest number of copies of a frame that are added up. Later copies are combined with their sum one by one, and
+    /// not kept.
     pub copies: u32,
 }
 
@@ -25,7 +27,8 @@ impl SoftBufferConfig {
     }
 }
 
-/// The default is large enough for the radio link protocols: every frame that they may wait for, and more copies than they send.
+/// The default is large enough for the radio link protocols: every frame that they may wait for, and more copies than
+/// they send.
 impl Default for SoftBufferConfig {
     fn default() -> Self {
         Self { frames: 128, copies: 16 }
@@ -51,7 +54,8 @@ impl<S: SoftValue> SoftBuffer<S> {
         Self { config, kept: BTreeMap::new(), copies: 0 }
     }
 
-    /// Receives a copy of a frame; returns whether the frame now passes its check, after which its copies are forgotten.
+    /// Receives a copy of a frame; returns whether the frame now passes its check, after which its copies are
+    /// forgotten.
     pub(super) fn receive(&mut self, sdu: Sdu, copy: S) -> bool {
         self.copies += 1;
         let last = self.copies;

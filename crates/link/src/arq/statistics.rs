@@ -17,7 +17,8 @@ pub struct ArqStatistics {
     pub frames_delivered: u64,
     /// Payloads given up, or lost in another way.
     pub frames_lost: u64,
-    /// Payloads passed up although their fate was known before, because sequence numbers were ambiguous. Their packet has already left.
+    /// Payloads passed up although their fate was known before, because sequence numbers were ambiguous. Their packet
+    /// has already left.
     pub stray_frames: u64,
     /// Acknowledgements and requests sent back.
     pub feedback_sent: u64,

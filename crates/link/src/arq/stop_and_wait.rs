@@ -6,8 +6,8 @@ use crossfade_core::SimTime;
 /// Parameters of stop and wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopAndWaitConfig {
-    /// Time from the start of a frame's transmission to its retransmission: at least a frame, the delays of both directions and the
-    /// acknowledgement.
+    /// Time from the start of a frame's transmission to its retransmission: at least a frame, the delays of both
+    /// directions and the acknowledgement.
     pub timeout: SimTime,
     /// Number of retransmissions after which a frame is given up; `None` never gives up.
     pub max_retransmissions: Option<u32>,

@@ -18,9 +18,9 @@ use crossfade_core::SimTime;
 ///
 /// The discipline decides on a packet once, at the time at which the packet becomes the head: a queue that is asked for
 /// whole packets drops and marks exactly what the discipline does without it. From then on the discipline does not drop
-/// the packet. The discard timer drops it as long as none of its bytes has left, as in NR (3GPP TS 38.323 clause 5.3; TS
-/// 38.322 clause 5.4: an SDU is discarded if neither it nor a segment of it has been submitted to lower layers). A packet of which
-/// bytes have left is never dropped.
+/// the packet. The discard timer drops it as long as none of its bytes has left, as in NR (3GPP TS 38.323 clause 5.3;
+/// TS 38.322 clause 5.4: an SDU is discarded if neither it nor a segment of it has been submitted to lower layers). A
+/// packet of which bytes have left is never dropped.
 ///
 /// The head does not count in the limit of the discipline. Whatever is dropped is added to the `dropped` of the call.
 pub struct ByteQueue {
@@ -64,15 +64,16 @@ impl Piece {
 }
 
 impl ByteQueue {
-    /// A byte queue over an empty discipline. Packets take their own bytes on the link, at least 1, and there is no discard timer.
+    /// A byte queue over an empty discipline. Packets take their own bytes on the link, at least 1, and there is no
+    /// discard timer.
     pub fn new(queue: Box<dyn QueueDiscipline + Send>) -> Self {
         let head = Waiting { since: SimTime::ZERO, packet: Parcel::default() };
         let link_bytes = Box::new(|bytes: u32| bytes.max(1));
         Self { queue, link_bytes, discard_after: None, head, length: 0, left: 0, bytes_behind: 0 }
     }
 
-    /// Makes a packet of n bytes take `link_bytes(n)` bytes, at least 1, for headers that are added or compressed. The discipline still
-    /// counts the packet's own bytes.
+    /// Makes a packet of n bytes take `link_bytes(n)` bytes, at least 1, for headers that are added or compressed. The
+    /// discipline still counts the packet's own bytes.
     #[must_use]
     pub fn with_link_bytes(self, link_bytes: impl Fn(u32) -> u32 + Send + 'static) -> Self {
         Self { link_bytes: Box::new(link_bytes), ..self }
@@ -99,8 +100,8 @@ impl ByteQueue {
         outcome
     }
 
-    /// Remaining bytes of the packet at the head at time `now`; `None` if no packet waits. Without a head, the discipline is asked for a
-    /// packet.
+    /// Remaining bytes of the packet at the head at time `now`; `None` if no packet waits. Without a head, the
+    /// discipline is asked for a packet.
     pub fn head(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<u32> {
         self.discard(now, dropped);
         if self.left == 0 {
@@ -115,8 +116,8 @@ impl ByteQueue {
         Some(self.left)
     }
 
-    /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if no packet waits. A caller with more room asks
-    /// again for bytes of the next packet.
+    /// Takes up to `most` bytes, at least 1, of the packet at the head, at time `now`; `None` if no packet waits. A
+    /// caller with more room asks again for bytes of the next packet.
     #[inline]
     pub fn take(&mut self, now: SimTime, most: u32, dropped: &mut Vec<Waiting>) -> Option<Piece> {
         if self.begun() == 0 || self.discard_after.is_some() {
@@ -127,7 +128,8 @@ impl ByteQueue {
         Some(Piece { packet: self.head, offset, bytes, left: self.left })
     }
 
-    /// Like [`Self::take`], for a packet of which some bytes have left and at least `bytes` have not; returns the bytes that stay at the head.
+    /// Like [`Self::take`], for a packet of which some bytes have left and at least `bytes` have not; returns the bytes
+    /// that stay at the head.
     #[inline]
     pub(crate) fn go_on(&mut self, bytes: u32) -> u32 {
         debug_assert!(self.begun() >= bytes, "{} bytes left of {}", self.left, self.length);
@@ -429,8 +431,8 @@ mod tests {
             }
         }
 
-        /// Whatever is asked for, no byte is lost or sent twice, packets leave one after the other and each flow's in order, and none
-        /// is dropped of which bytes have left.
+        /// Whatever is asked for, no byte is lost or sent twice, packets leave one after the other and each flow's in
+        /// order, and none is dropped of which bytes have left.
         #[test]
         fn bytes_are_conserved(
             requests in requests(), limit in limits(), ecn: bool,

@@ -4,7 +4,8 @@ use super::{CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueDisciplin
 use crate::limit::QueueLimit;
 use crossfade_core::{OutOfRange, Stream};
 
-/// Queue discipline of a link, with its parameters. A new discipline is added here and to the macro below, which makes it.
+/// Queue discipline of a link, with its parameters. A new discipline is added here and to the macro below, which makes
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueConfig {
     /// First in, first out; a packet that finds the queue full is dropped. `None` is without limit.
@@ -21,8 +22,8 @@ pub enum QueueConfig {
     DualPi2(DualPi2Config),
 }
 
-/// Makes the queue of a configuration and evaluates an expression with it, whichever it is; returns the error of a parameter outside its
-/// range.
+/// Makes the queue of a configuration and evaluates an expression with it, whichever it is; returns the error of a
+/// parameter outside its range.
 macro_rules! with_queue {
     ($config:expr, $draws:expr, |$queue:ident| $does:expr) => {
         match $config {

@@ -10,8 +10,8 @@ use crossfade_core::{OutOfRange, SimTime};
 pub struct CoDelConfig {
     /// TARGET: acceptable standing queueing delay.
     pub target: SimTime,
-    /// INTERVAL: time for which delays must exceed the target before the first drop; about the largest round-trip time that the queue
-    /// shall serve well.
+    /// INTERVAL: time for which delays must exceed the target before the first drop; about the largest round-trip time
+    /// that the queue shall serve well.
     pub interval: SimTime,
     /// `maxpacket_`: a queue that holds no more bytes than this drops nothing.
     pub mtu: u32,

@@ -18,7 +18,8 @@ pub struct FqCoDelConfig {
     pub quantum: u32,
     /// Number of queues.
     pub queues: u32,
-    /// Salt of the hash that scatters flows over the queues, so that two may share one. `None` gives flow n the queue n modulo
+    /// Salt of the hash that scatters flows over the queues, so that two may share one. `None` gives flow n the queue n
+    /// modulo
     /// [`queues`](Self::queues): no two flows share a queue as long as there are enough.
     pub perturbation: Option<u64>,
 }
@@ -113,8 +114,8 @@ impl FqCoDel {
         }
     }
 
-    /// Drops half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from its head (RFC 8290 section 4.1). Searching all
-    /// queues is slow, which is why several packets are dropped at once.
+    /// Drops half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from its head (RFC 8290 section
+    /// 4.1). Searching all queues is slow, which is why several packets are dropped at once.
     fn drop_from_the_fattest(&mut self, dropped: &mut Vec<Waiting>) {
         let mut fattest = 0;
         for index in 1..self.flows.len() {

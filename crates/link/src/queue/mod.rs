@@ -131,8 +131,8 @@ impl Updates {
         Self { next: period, period }
     }
 
-    /// Makes up for those that are due by `now`: nothing came or left meanwhile. `update` does one and says whether nothing
-    /// changes any more: then neither do those that are left.
+    /// Makes up for those that are due by `now`: nothing came or left meanwhile. `update` does one and says whether
+    /// nothing changes any more: then neither do those that are left.
     fn make_up(&mut self, now: SimTime, mut update: impl FnMut(SimTime) -> bool) {
         while self.next <= now {
             let is_settled = update(self.next);

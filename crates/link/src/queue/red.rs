@@ -22,8 +22,8 @@ pub struct RedConfig {
     pub w_q: f64,
     /// Between `max_th` and twice that, the probability grows from `max_p` to 1 instead of jumping to it.
     pub gentle: bool,
-    /// Whether ECN-capable packets are marked instead of dropped, up to `max_th` (twice that if gentle). Beyond it, and when the queue is
-    /// full, all packets are dropped.
+    /// Whether ECN-capable packets are marked instead of dropped, up to `max_th` (twice that if gentle). Beyond it, and
+    /// when the queue is full, all packets are dropped.
     pub ecn: bool,
     /// Transmission time of a typical small packet: idle time counts as arrivals of such packets at an empty queue.
     pub idle_packet_time: SimTime,
@@ -146,8 +146,8 @@ impl Red {
     }
 }
 
-/// Probability of a mark that spreads marks evenly: the number of packets from one mark to the next is uniform instead of geometric
-/// (Floyd93 section VII).
+/// Probability of a mark that spreads marks evenly: the number of packets from one mark to the next is uniform instead
+/// of geometric (Floyd93 section VII).
 fn p_a(p_b: f64, count: u32) -> f64 {
     let counted = f64::from(count) * p_b;
     if counted < 1.0 { p_b / (1.0 - counted) } else { 1.0 }
@@ -312,7 +312,8 @@ mod tests {
         }
         assert_eq!(p_a(0.02, 50), 1.0);
 
-        // In Figure 2 the arrival after a mark has count 1: gaps are 1 .. 49, their mean 25. The first has count 0: that gap may be 50.
+        // In Figure 2 the arrival after a mark has count 1: gaps are 1 .. 49, their mean 25. The first has count 0:
+        // that gap may be 50.
         let mut red = at_average(7.0, in_packets());
         while arrives(&mut red, plain(0, 1000)) {
             red.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap();

@@ -134,8 +134,8 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         }
     }
 
-    /// Takes what is due by `now` from the queue. That the queue ran empty is noticed only here: nothing can depend on it
-    /// earlier.
+    /// Takes what is due by `now` from the queue. That the queue ran empty is noticed only here: nothing can depend on
+    /// it earlier.
     fn catch_up(&mut self, now: SimTime) {
         while !self.is_idle && self.starts_at <= now {
             self.transmit_next();
@@ -163,7 +163,8 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
     }
 }
 
-/// Records that a packet leaves the link at time `at` without coming out: packets in order of `at`, of equal times in order of calls.
+/// Records that a packet leaves the link at time `at` without coming out: packets in order of `at`, of equal times in
+/// order of calls.
 fn leave(gone: &mut VecDeque<(SimTime, Departure)>, at: SimTime, departure: Departure) {
     let place = gone.partition_point(|(earlier, _)| *earlier <= at);
     gone.insert(place, (at, departure));

@@ -246,8 +246,8 @@ proptest! {
         prop_assert_eq!(link.report(SimTime::MAX).statistics, hop.report(SimTime::MAX).statistics);
     }
 
-    /// Whenever somebody looks, drop-tail that decides as packets come and drop-tail that decides as they leave have counted the
-    /// same.
+    /// Whenever somebody looks, drop-tail that decides as packets come and drop-tail that decides as they leave have
+    /// counted the same.
     #[test]
     fn with_drop_tail_it_has_counted_what_a_hop_has(
         packets in traffic(), looks in prop::collection::vec(0_u64..3000, 200), lossy: bool, has_rate: bool,

@@ -101,10 +101,11 @@ pub struct DirectionConfig {
     pub grant: SimTime,
     /// Share of each grant that comes half of that time later.
     pub half_grant: f64,
-    /// Standard deviation of the logarithm of a grant's size relative to the rate: independent from grant to grant, of mean 1.
+    /// Standard deviation of the logarithm of a grant's size relative to the rate: independent from grant to grant, of
+    /// mean 1.
     pub grant_spread: f64,
-    /// Probability that grants come at another phase than before: half of these moves last, and after the others grants return to the
-    /// earlier phase.
+    /// Probability that grants come at another phase than before: half of these moves last, and after the others grants
+    /// return to the earlier phase.
     pub grant_moves: f64,
     /// The probability that a packet is lost.
     pub loss: f64,
@@ -121,8 +122,8 @@ pub struct ClosedForms {
     pub outage_share: f64,
     /// The mean time in seconds that a byte waits for a grant on a link that is idle and open.
     pub idle_wait_s: f64,
-    /// The longest time in seconds without a grant, where the outage lasts no longer than usual and nothing is obstructed: the
-    /// grants before and after it have phases of their own.
+    /// The longest time in seconds without a grant, where the outage lasts no longer than usual and nothing is
+    /// obstructed: the grants before and after it have phases of their own.
     pub longest_gap_s: f64,
 }
 
@@ -138,8 +139,8 @@ impl SatelliteConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// A slot that is shorter than 1 s or than four times what a boundary takes, an offset or a share outside its range, delays
-    /// that are not in order.
+    /// A slot that is shorter than 1 s or than four times what a boundary takes, an offset or a share outside its
+    /// range, delays that are not in order.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let least = SimTime::from_millis(1000);
         OutOfRange::unless(self.slot >= least, "slot", self.slot, "at least 1 s")?;
@@ -198,8 +199,8 @@ impl SatelliteConfig {
         let grant_s = direction.grant.as_secs_f64();
         let halves = if direction.half_grant > 0.0 { 2.0 } else { 1.0 };
         let apart_s = grant_s / halves;
-        // Grants of two cycles lie as far apart as those of one, and further or nearer by the difference of two uniform phases
-        // where one of them has moved. A byte meets a gap as often as it is long.
+        // Grants of two cycles lie as far apart as those of one, and further or nearer by the difference of two uniform
+        // phases where one of them has moved. A byte meets a gap as often as it is long.
         let moved = direction.moved_share();
         let longest_s = if moved > 0.0 { 2.0 * apart_s } else { apart_s };
         ClosedForms {

@@ -90,7 +90,8 @@ impl Direction {
         }
     }
 
-    /// Mean rate of a slot in bit/s outside outages and obstructions: lognormal, of mean [`rate_bps`](DirectionConfig::rate_bps).
+    /// Mean rate of a slot in bit/s outside outages and obstructions: lognormal, of mean
+    /// [`rate_bps`](DirectionConfig::rate_bps).
     pub(super) fn slot_rate_bps(&self, slot: u64) -> f64 {
         let DirectionConfig { rate_bps, spread_between: spread, slot_correlation: correlation, .. } =
             self.config;
@@ -130,8 +131,8 @@ impl Direction {
         SlotCapacity { number, can: Can::Granted(grants), bits }
     }
 
-    /// The times between two grants in a slot, which begins with one of them: the share of each at which its grants come, and what
-    /// is granted over what the rate allows.
+    /// The times between two grants in a slot, which begins with one of them: the share of each at which its grants
+    /// come, and what is granted over what the rate allows.
     fn cycles(&self, slot: u64, phase: f64) -> impl Iterator<Item = (f64, f64)> + use<> {
         let DirectionConfig { grant, grant_spread: spread, grant_moves, .. } = self.config;
         let varies = spread > 0.0 || grant_moves > 0.0;

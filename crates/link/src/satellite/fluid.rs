@@ -7,7 +7,8 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Transmitter without grants: sends packets at the momentary rate; a packet that meets a change goes on at the new rate.
+/// Transmitter without grants: sends packets at the momentary rate; a packet that meets a change goes on at the new
+/// rate.
 pub(super) struct FluidService {
     direction: Arc<Direction>,
     delays: Delays,

@@ -2,7 +2,8 @@
 
 use crossfade_core::SimTime;
 
-/// Outage and ramp around each boundary of slots: no capacity until the boundary, and perhaps longer; then the rate returns over a ramp.
+/// Outage and ramp around each boundary of slots: no capacity until the boundary, and perhaps longer; then the rate
+/// returns over a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// Duration of the outage before the boundary.
@@ -18,9 +19,9 @@ impl Gate {
     /// A gate without outage and ramp.
     pub const OPEN: Self = Self { outage: SimTime::ZERO, ramp: SimTime::ZERO };
 
-    /// The steps of a ramp: the share of the ramp at which each ends, and the share of the rate that it has. Both are those of a
-    /// ramp of 600 ms after the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT), against the mean
-    /// rate from there on, where every other outage lasts 30 ms longer in the mean.
+    /// The steps of a ramp: the share of the ramp at which each ends, and the share of the rate that it has. Both are
+    /// those of a ramp of 600 ms after the eight outages of the public example of `LeoReplayer` (SpaceNetLab/LeoCC,
+    /// MIT), against the mean rate from there on, where every other outage lasts 30 ms longer in the mean.
     pub const RAMP: [(f64, f64); 4] = [(1.0 / 12.0, 0.24), (1.0 / 6.0, 0.5), (1.0 / 3.0, 0.66), (1.0, 0.89)];
 
     /// Time of full rate that is lost at a boundary whose outage lasts `longer` beyond it.

@@ -7,8 +7,8 @@ use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::sync::Arc;
 
-/// Transmitter with grants. Large packets take several grants and leave with the last; small ones share one. A grant that finds no
-/// packet is lost, and so is the rest of a grant when the queue runs empty.
+/// Transmitter with grants. Large packets take several grants and leave with the last; small ones share one. A grant
+/// that finds no packet is lost, and so is the rest of a grant when the queue runs empty.
 pub(super) struct GrantService {
     direction: Arc<Direction>,
     delays: Delays,

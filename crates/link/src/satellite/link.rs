@@ -12,7 +12,8 @@ use crate::queue::QueueConfig;
 use crossfade_core::{OutOfRange, RunSeed, SimTime, Stream};
 use std::sync::Arc;
 
-/// One direction of a satellite link in a run. The other direction, made of the same configuration and seed, has the same slots.
+/// One direction of a satellite link in a run. The other direction, made of the same configuration and seed, has the
+/// same slots.
 pub struct Satellite {
     direction: Arc<Direction>,
     config: DirectionConfig,
@@ -57,8 +58,8 @@ impl Satellite {
         slots.time(slots.locate(now).0 + 1, SimTime::ZERO)
     }
 
-    /// Builds the link, with a queue before it and a further `delay` behind it; `draws` is the random stream of the queue, `losses` that of
-    /// losses.
+    /// Builds the link, with a queue before it and a further `delay` behind it; `draws` is the random stream of the
+    /// queue, `losses` that of losses.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.

@@ -31,8 +31,8 @@ impl Place {
     }
 }
 
-/// Satellites on circular orbits of one altitude and inclination: a Walker delta pattern (J. G. Walker, "Satellite constellations",
-/// Journal of the British Interplanetary Society 37, 1984).
+/// Satellites on circular orbits of one altitude and inclination: a Walker delta pattern (J. G. Walker, "Satellite
+/// constellations", Journal of the British Interplanetary Society 37, 1984).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shell {
     /// Altitude above the ground in km.
@@ -43,7 +43,8 @@ pub struct Shell {
     pub planes: u32,
     /// Number of satellites in each plane.
     pub per_plane: u32,
-    /// Phasing F: a satellite is ahead of its neighbour in the plane to the west by F parts of 360 degrees over the number of satellites.
+    /// Phasing F: a satellite is ahead of its neighbour in the plane to the west by F parts of 360 degrees over the
+    /// number of satellites.
     pub phasing: u32,
 }
 
@@ -150,7 +151,8 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// The satellite that both places see at `now` and that is highest over the terminal, and the one-way delay through it.
+    /// The satellite that both places see at `now` and that is highest over the terminal, and the one-way delay through
+    /// it.
     fn best(&self, now: SimTime) -> Option<(u32, SimTime)> {
         let Orbit { shell, terminal, gateway, min_elevation_deg } = &self.orbit;
         let time_s = self.begins_s + now.as_secs_f64();

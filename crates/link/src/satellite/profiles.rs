@@ -24,25 +24,27 @@ const fn ms(millis: u64) -> SimTime {
 impl Profile {
     /// One terminal of Starlink at rest, 2025.
     ///
-    /// Source, where nothing else is said: the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT; `LeoCC`, SIGCOMM 2025).
-    /// Rates and delays are those of its first 60 s; the second 60 s were kept for the check. What happens at boundaries is the
-    /// mean of all eight, as the first four say too little about the last four. The record does not name its direction: its
-    /// rate and its structure stand for both here, and the rate of the uplink is
+    /// Source, where nothing else is said: the public example of `LeoReplayer` (SpaceNetLab/LeoCC, MIT; `LeoCC`,
+    /// SIGCOMM 2025). Rates and delays are those of its first 60 s; the second 60 s were kept for the check. What
+    /// happens at boundaries is the mean of all eight, as the first four say too little about the last four. The record
+    /// does not name its direction: its rate and its structure stand for both here, and the rate of the uplink is
     /// [another record's](Self::starlink_autobahn_2024).
     pub fn starlink_leocc_2025() -> Self {
         let shared = SatelliteConfig {
             // Boundaries at :12, :27, :42 and :57 of each minute, all terminals together.
             slot: ms(15_000),
             offset: None,
-            // Boundaries at 8.77 s and each 15 s from there on. The last opportunities before them come 71 to 83 ms before, 77 ms in
-            // the mean. Four outages end by the boundary, 10 to 24 ms before it, the others 7, 17, 22 and 57 ms after it.
+            // Boundaries at 8.77 s and each 15 s from there on. The last opportunities before them come 71 to 83 ms
+            // before, 77 ms in the mean. Four outages end by the boundary, 10 to 24 ms before it, the others 7, 17, 22
+            // and 57 ms after it.
             gate: Gate { outage: ms(77), ramp: ms(600) },
             // How often the satellite changes, no measurement at hand says: a guess.
             handover: 0.5,
             // As the outages of all records at hand, 54 to 135 ms.
             longer_outage: ms(30),
-            // Half of the round trips of pings, off the boundaries: means of 10.0 to 11.9 ms in five slots, of which half of the
-            // time between two grants is the wait for them, 2 ms. Uniform with the mean and the deviation of the five.
+            // Half of the round trips of pings, off the boundaries: means of 10.0 to 11.9 ms in five slots, of which
+            // half of the time between two grants is the wait for them, 2 ms. Uniform with the mean and the deviation
+            // of the five.
             base_delay: BaseDelay::Uniform([SimTime::from_micros(7700), SimTime::from_micros(10_100)]),
             // Pings around a boundary took no longer than their wait for the end of the outage explains.
             spike: Spike::NONE,
@@ -55,12 +57,12 @@ impl Profile {
             // Five slots of 37.7 to 59.6 Mbit/s.
             spread_between: 0.19,
             slot_correlation: 0.0,
-            // Windows of 100 ms within a slot have a relative deviation of 0.11 and correlations of 0.55, 0.45 and 0.22 after 0.1, 0.2
-            // and 0.5 s: half of their variance lasts for some steps, half comes from single grants.
+            // Windows of 100 ms within a slot have a relative deviation of 0.11 and correlations of 0.55, 0.45 and 0.22
+            // after 0.1, 0.2 and 0.5 s: half of their variance lasts for some steps, half comes from single grants.
             spread_within: 0.09,
             step_correlation: 0.82,
-            // The autocorrelation of what may be sent in each ms peaks at 8, 16, 24, 32, 40 and 48 ms (0.56, 0.48, 0.38, 0.39, 0.31,
-            // 0.29), and less at 4, 12 and 20 (0.11 to 0.13).
+            // The autocorrelation of what may be sent in each ms peaks at 8, 16, 24, 32, 40 and 48 ms (0.56, 0.48,
+            // 0.38, 0.39, 0.31, 0.29), and less at 4, 12 and 20 (0.11 to 0.13).
             grant: ms(8),
             half_grant: 0.15,
             grant_spread: 0.25,
@@ -76,14 +78,14 @@ impl Profile {
 
     /// A terminal of Starlink on a moving car, 2024.
     ///
-    /// Source, where nothing else is said: the samples of 1 s of sys-uos/Starlink-on-the-Autobahn, 4,861 s (CC BY-SA 4.0), of
-    /// which only these summaries are here. What samples of 1 s cannot show is that of
+    /// Source, where nothing else is said: the samples of 1 s of sys-uos/Starlink-on-the-Autobahn, 4,861 s (CC BY-SA
+    /// 4.0), of which only these summaries are here. What samples of 1 s cannot show is that of
     /// [a terminal at rest](Self::starlink_leocc_2025).
     pub fn starlink_autobahn_2024() -> Self {
         let rest = Self::starlink_leocc_2025();
         let shared = SatelliteConfig {
-            // arXiv 2601.08439, one-way delays 500 times a second: spikes of 75 to 140 ms at boundaries; APNIC: round trips 30 to
-            // 50 ms longer.
+            // arXiv 2601.08439, one-way delays 500 times a second: spikes of 75 to 140 ms at boundaries; APNIC: round
+            // trips 30 to 50 ms longer.
             spike: Spike { least: ms(20), beyond: ms(8), most: ms(60), after: ms(50) },
             // Up below 1 Mbit/s in 6.7 % of the seconds.
             obstructed: 0.067,
@@ -105,9 +107,9 @@ impl Profile {
 
     /// A satellite in geostationary orbit: no boundaries.
     ///
-    /// Source: the emulated paths of Endres et al., "Performance of QUIC implementations over geostationary satellite links"
-    /// (arXiv 2202.08228): 20 Mbit/s down, 2 Mbit/s up, a round trip of 600 ms, of which 477 to 542 ms are propagation over four
-    /// legs; no losses (their second path loses 1 %).
+    /// Source: the emulated paths of Endres et al., "Performance of QUIC implementations over geostationary satellite
+    /// links" (arXiv 2202.08228): 20 Mbit/s down, 2 Mbit/s up, a round trip of 600 ms, of which 477 to 542 ms are
+    /// propagation over four legs; no losses (their second path loses 1 %).
     pub fn geo() -> Self {
         let shared = SatelliteConfig {
             slot: ms(15_000),

@@ -54,7 +54,8 @@ impl Numbered {
         complex_normal(&mut self.at(number)).re * SQRT_2
     }
 
-    /// A stream of an autoregressive process of order 1 with unit variance: as many of its values as are taken, from a number on.
+    /// A stream of an autoregressive process of order 1 with unit variance: as many of its values as are taken, from a
+    /// number on.
     pub(super) fn autoregressive(&self, from: u64, correlation: f64) -> impl Iterator<Item = f64> + use<> {
         let mut stream = self.at(from);
         let innovation = (1.0 - correlation * correlation).sqrt();

@@ -125,7 +125,8 @@ fn a_packet_on_an_idle_link_waits_for_half_of_the_time_between_grants() {
     }
 }
 
-/// Grants whose sizes vary and that move: the capacity, the sizes, how often they stay, and the wait of a byte, by their definitions.
+/// Grants whose sizes vary and that move: the capacity, the sizes, how often they stay, and the wait of a byte, by
+/// their definitions.
 #[test]
 fn grants_vary_about_the_rate_and_move_as_often_as_they_should() {
     let Profile { shared, down: config, .. } = steady();
@@ -177,7 +178,8 @@ fn the_longest_gap_is_the_outage_and_two_grants() {
     let arrived = arrivals(&mut link(down(&shared, &config, 0)), &pushes);
     let longest = arrived.windows(2).map(|pair| pair[1].1 - pair[0].1).max().unwrap();
     let bound = shared.closed_forms(&config).longest_gap_s;
-    // At each of 30 boundaries both phases are drawn: that all of them stay 6 ms below the bound has a probability of 5e-5.
+    // At each of 30 boundaries both phases are drawn: that all of them stay 6 ms below the bound has a probability of
+    // 5e-5.
     assert!(longest.as_secs_f64() <= bound && longest.as_secs_f64() > bound - 0.006, "{longest}, {bound}");
 }
 
@@ -336,7 +338,8 @@ proptest! {
         }
     }
 
-    /// Each packet leaves once, in order, no more than there is capacity for; and when the link is looked after changes nothing.
+    /// Each packet leaves once, in order, no more than there is capacity for; and when the link is looked after changes
+    /// nothing.
     #[test]
     fn packets_keep_their_order_and_none_is_lost_from_sight(
         gaps in prop::collection::vec((0_u64..40_000, 40_u32..4000), 1..200), run in 0_u64..1000, polls: u64, flows: bool,

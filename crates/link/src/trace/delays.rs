@@ -77,8 +77,8 @@ impl DelaySeries {
         Ok(Self { rows: self.rows[..kept].into(), period: Some(period), ..self })
     }
 
-    /// Like this series, whose last delay holds for ever, with the time at which the recording of that delay ended, which
-    /// counts in the mean; a time that is not after the last row says nothing.
+    /// Like this series, whose last delay holds for ever, with the time at which the recording of that delay ended,
+    /// which counts in the mean; a time that is not after the last row says nothing.
     #[must_use]
     pub fn recorded_until(self, end: SimTime) -> Self {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
@@ -105,8 +105,8 @@ impl DelaySeries {
         [delays().min(), delays().max()].map(Option::unwrap_or_default)
     }
 
-    /// The mean delay of a round, or until the recording ends, or else until the last row begins; a single row without an end
-    /// has its own.
+    /// The mean delay of a round, or until the recording ends, or else until the last row begins; a single row without
+    /// an end has its own.
     pub fn mean(&self) -> SimTime {
         let end = self.period.or(self.recorded).unwrap_or(self.last_time());
         if end == SimTime::ZERO {

@@ -84,8 +84,9 @@ impl RateTable {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// Like this table, whose last row holds for ever, with the time at which the recording of that row ended. It counts
-    /// in [`lasts`](Self::lasts) and in the mean rate; a time that is not after the last row begins says nothing.
+    /// Like this table, whose last row holds for ever, with the time at which the recording of that row ended. It
+    /// counts in [`lasts`](Self::lasts) and in the mean rate; a time that is not after the last row begins says
+    /// nothing.
     #[must_use]
     pub fn recorded_until(self, end: SimTime) -> Self {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }

@@ -131,8 +131,8 @@ impl SendRecord {
 impl FromStr for SendRecord {
     type Err = TraceError;
 
-    /// Reads a record with the columns `time_s` and `bytes`, separated by commas or white space. A first line of names is
-    /// skipped; `#` starts a comment.
+    /// Reads a record with the columns `time_s` and `bytes`, separated by commas or white space. A first line of names
+    /// is skipped; `#` starts a comment.
     ///
     /// ```
     /// use crossfade_link::trace::SendRecord;

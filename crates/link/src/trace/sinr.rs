@@ -5,8 +5,8 @@ use crossfade_core::{SimTime, excerpt, from_db, to_db};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What somebody measured in place of a channel: a ratio over time, of all bins or of each. A row holds until the next, the
-/// first one's values before it as well, the last one's for ever unless the trace begins again.
+/// What somebody measured in place of a channel: a ratio over time, of all bins or of each. A row holds until the next,
+/// the first one's values before it as well, the last one's for ever unless the trace begins again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SinrTrace {
     times: Arc<[SimTime]>,
@@ -61,8 +61,8 @@ impl SinrTrace {
 impl FromStr for SinrTrace {
     type Err = TraceError;
 
-    /// Reads a table of a time in seconds and one ratio in dB, or one for each bin, separated by commas or white space. A
-    /// first line of names is skipped; `#` starts a comment.
+    /// Reads a table of a time in seconds and one ratio in dB, or one for each bin, separated by commas or white space.
+    /// A first line of names is skipped; `#` starts a comment.
     ///
     /// ```
     /// use crossfade_link::trace::SinrTrace;

@@ -112,8 +112,8 @@ fn delays_of_a_table_do_not_reorder() {
     assert_eq!(arrived, [(100_500, 0), (100_500, 1), (210_500, 2)]);
 }
 
-/// Opportunities at 1, 2, 4 and 10 ms of every 10; 20 ms of delay, from 4 ms on 5, from 8 ms on 30. Packets at 0 are sent at 1,
-/// 2, 4 and 10 ms: they would come out at 21, 22, 9 and 30 ms (at 10 ms the series begins again).
+/// Opportunities at 1, 2, 4 and 10 ms of every 10; 20 ms of delay, from 4 ms on 5, from 8 ms on 30. Packets at 0 are
+/// sent at 1, 2, 4 and 10 ms: they would come out at 21, 22, 9 and 30 ms (at 10 ms the series begins again).
 #[test]
 fn recorded_delays_hold_at_the_end_of_a_transmission_and_do_not_reorder() {
     let delays = || "0 0.020\n0.004 0.005\n0.008 0.030\n".parse::<DelaySeries>().unwrap();

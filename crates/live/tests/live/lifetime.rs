@@ -43,8 +43,8 @@ fn one_thread_passes_little_and_two_pass_much() {
     });
 }
 
-/// A link that panics once both threads pass packets ends the emulation, on whichever of them it does, and whoever stops
-/// it learns of it; no thread and no device is left by then.
+/// A link that panics once both threads pass packets ends the emulation, on whichever of them it does, and whoever
+/// stops it learns of it; no thread and no device is left by then.
 fn a_link_that_fails_ends_the_emulation() {
     for thread in ["links", "reverse"] {
         let before = in_use();

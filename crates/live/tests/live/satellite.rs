@@ -52,8 +52,8 @@ fn times(record: &[Entry]) -> [Vec<SimTime>; 2] {
     found
 }
 
-/// Both directions give each ping the times that the same draws give it in simulated time; what a ping measures beyond these, in
-/// each twentieth of a slot, is what this machine adds.
+/// Both directions give each ping the times that the same draws give it in simulated time; what a ping measures beyond
+/// these, in each twentieth of a slot, is what this machine adds.
 fn ping_through_a_satellite_link_by_phase() {
     const BINS: usize = 20;
     undisturbed(|| {
@@ -130,8 +130,8 @@ fn the_example_of_leo_replayer_to_the_packet() {
     assert!(*record == replay(schedule(), &record), "the same arrivals have the same fates");
     let [pushed, arrived] = times(&record);
     assert!(report.forward.link.queue_drops > 0 && arrived.len() > 8_000, "{report:?}");
-    // The queue is never empty once it was full: each opportunity from the first on takes a packet, which takes the delay of its
-    // time and never overtakes another.
+    // The queue is never empty once it was full: each opportunity from the first on takes a packet, which takes the
+    // delay of its time and never overtakes another.
     let first = opportunities.partition_point(|at| MS * *at <= pushed[0]);
     let last = *pushed.last().unwrap();
     let mut before = SimTime::ZERO;

@@ -1,8 +1,9 @@
 //! Turns of stations at the access point (T. Høiland-Jørgensen et al., USENIX ATC 2017, section 3.2).
 //!
-//! Stations for which packets wait are in two lists, as the queues of FQ-CoDel are (RFC 8290): a station that had nothing comes to
-//! the new ones, which go first, and when its airtime is used up, or nothing waits any more, to the old ones. Airtime is charged
-//! after a transmission, with all its attempts; what a station sends itself is charged while packets wait for it.
+//! Stations for which packets wait are in two lists, as the queues of FQ-CoDel are (RFC 8290): a station that had
+//! nothing comes to the new ones, which go first, and when its airtime is used up, or nothing waits any more, to the
+//! old ones. Airtime is charged after a transmission, with all its attempts; what a station sends itself is charged
+//! while packets wait for it.
 
 use std::collections::VecDeque;
 
@@ -61,7 +62,8 @@ impl Turns {
         all
     }
 
-    /// The station whose turn it is, of those to which something `can` be sent now. Who has nothing to come at all leaves the lists.
+    /// The station whose turn it is, of those to which something `can` be sent now. Who has nothing to come at all
+    /// leaves the lists.
     pub(super) fn next(
         &mut self,
         mut has_work: impl FnMut(usize) -> bool,

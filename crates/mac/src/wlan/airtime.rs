@@ -1,4 +1,5 @@
-//! Shares of the air among stations of different rates (T. Høiland-Jørgensen et al., USENIX ATC 2017, equations 1 to 5).
+//! Shares of the air among stations of different rates (T. Høiland-Jørgensen et al., USENIX ATC 2017, equations 1 to
+//! 5).
 
 use super::modes::Mode;
 use crossfade_core::SimTime;
@@ -56,8 +57,8 @@ pub fn shares(users: &[AirtimeUser], overhead: Overhead, sharing: Sharing) -> Ve
     users.iter().map(|user| (share(user), share(user) * user.alone_bps(overhead))).collect()
 }
 
-/// The mean time around a transmission of a mode that is followed by a block acknowledgement: an interframe space, half of the
-/// first contention window, SIFS and the answer.
+/// The mean time around a transmission of a mode that is followed by a block acknowledgement: an interframe space, half
+/// of the first contention window, SIFS and the answer.
 pub fn around(mode: Mode, category: super::edca::Category, answer: super::edca::BlockAckFrame) -> SimTime {
     let band = mode.band();
     let wait = super::edca::SLOT * u64::from(category.windows[0]);
@@ -69,7 +70,8 @@ mod tests {
     use super::*;
     use crate::wlan::{BEST_EFFORT, Band, BlockAckFrame, EDCA, Standard};
 
-    /// The model's columns of the paper's table 1: two stations at 144.4 Mbit/s and one at 7.2, with the aggregates that it measured.
+    /// The model's columns of the paper's table 1: two stations at 144.4 Mbit/s and one at 7.2, with the aggregates
+    /// that it measured.
     #[test]
     fn the_model_of_the_anomaly_is_repeated() {
         let mode = Mode::new(Standard::N, Band::Ghz5, 7, 2, 20, 400).unwrap();

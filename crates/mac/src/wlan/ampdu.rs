@@ -70,8 +70,8 @@ pub struct Ampdu {
 }
 
 impl Ampdu {
-    /// An empty one, which is sent in `mode`; `time` is what is left of a transmission opportunity, if that is limited. The
-    /// first MPDU is taken whatever its length.
+    /// An empty one, which is sent in `mode`; `time` is what is left of a transmission opportunity, if that is limited.
+    /// The first MPDU is taken whatever its length.
     pub fn new(mode: Mode, limits: &AmpduLimits, time: Option<SimTime>) -> Self {
         let duration = time.map_or(limits.duration, |time| time.min(limits.duration));
         let most = u64::from(limits.bytes).min(mode.bytes_within(duration));

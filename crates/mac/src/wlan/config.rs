@@ -42,17 +42,19 @@ pub struct WlanConfig {
     pub radio: RadioConfig,
     /// Networks that share the channel.
     pub neighbours: Option<Neighbours>,
-    /// PPDUs of several stations, with stations of 802.11ax and be that have an equal width and guard interval, and no more of them than
-    /// that width has RUs.
+    /// PPDUs of several stations, with stations of 802.11ax and be that have an equal width and guard interval, and no
+    /// more of them than that width has RUs.
     pub ofdma: Option<OfdmaConfig>,
-    /// The links of multi-link devices, each a channel of its own; empty is one link, that of `stations` and `neighbours`.
+    /// The links of multi-link devices, each a channel of its own; empty is one link, that of `stations` and
+    /// `neighbours`.
     pub links: Vec<LinkConfig>,
 }
 
 /// A link of multi-link devices, with a band, a width and a contention of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// The stations as they are on this link, in the order of [`WlanConfig::stations`]; none of one that does not use it.
+    /// The stations as they are on this link, in the order of [`WlanConfig::stations`]; none of one that does not use
+    /// it.
     pub stations: Vec<Option<StationConfig>>,
     /// Networks that share its channel.
     pub neighbours: Option<Neighbours>,
@@ -180,9 +182,9 @@ impl WlanConfig {
     /// Refuses what cannot be.
     ///
     /// # Errors
-    /// No stations or more than 1000, more than three links, a link without stations or a station without links, no categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a
-    /// station, stations in several bands, neighbours that cannot be, PPDUs of no
-    /// station.
+    /// No stations or more than 1000, more than three links, a link without stations or a station without links, no
+    /// categories, error rates outside 0 to 1, a mode that there is not, limits beyond the standard of a station,
+    /// stations in several bands, neighbours that cannot be, PPDUs of no station.
     pub fn check(&self) -> Result<(), MeshError> {
         let count = self.stations.len();
         if !(1..=MOST_STATIONS).contains(&count) {
@@ -288,8 +290,8 @@ impl Neighbours {
     }
 }
 
-/// Bytes that a data frame of a standard adds to a packet: a MAC header, FCS of 4, LLC and SNAP of 8. Those of 802.11a and g name no
-/// category.
+/// Bytes that a data frame of a standard adds to a packet: a MAC header, FCS of 4, LLC and SNAP of 8. Those of 802.11a
+/// and g name no category.
 pub const fn mpdu_overhead(standard: Standard) -> u32 {
     match standard {
         Standard::A | Standard::G => super::ampdu::MPDU_OVERHEAD - 2,

@@ -1,9 +1,9 @@
 //! Contention of access categories for one air that all hear (IEEE 802.11-2016 clause 10.22.2).
 //!
-//! Time is cut into slots from the end of the last transmission on. At the first boundary after its AIFS, and at each one from then
-//! on, a category with a counter above 0 lowers it by one, and one with a counter of 0 and something to send transmits: a counter
-//! that reaches 0 at a boundary lets it transmit at the next. A transmission that begins at a boundary has lowered the
-//! counters of all others there.
+//! Time is cut into slots from the end of the last transmission on. At the first boundary after its AIFS, and at each
+//! one from then on, a category with a counter above 0 lowers it by one, and one with a counter of 0 and something to
+//! send transmits: a counter that reaches 0 at a boundary lets it transmit at the next. A transmission that begins at a
+//! boundary has lowered the counters of all others there.
 
 use super::modes::{Band, Durations, Mode};
 use crossfade_core::{SimTime, Stream};
@@ -34,8 +34,8 @@ pub const BEST_EFFORT: usize = 2;
 /// Place of background in [`EDCA`].
 pub const BACKGROUND: usize = 3;
 
-/// The categories of stations of OFDM, the first in an internal collision first (IEEE 802.11-2020 table 9-155); best effort and
-/// background with one exchange an opportunity, as most products have it.
+/// The categories of stations of OFDM, the first in an internal collision first (IEEE 802.11-2020 table 9-155); best
+/// effort and background with one exchange an opportunity, as most products have it.
 pub const EDCA: [Category; 4] = [
     Category { windows: [3, 7], aifsn: 2, txop: SimTime::from_micros(2080), priority: 6 },
     Category { windows: [7, 15], aifsn: 2, txop: SimTime::from_micros(4096), priority: 5 },
@@ -116,7 +116,8 @@ impl Contest {
         self.contenders[contender].counter = (draw >> 64) as u32;
     }
 
-    /// Something came to `contender`, which had nothing to send, while the air was busy: it draws, unless its counter still runs.
+    /// Something came to `contender`, which had nothing to send, while the air was busy: it draws, unless its counter
+    /// still runs.
     pub fn arrive(&mut self, contender: usize) {
         if self.contenders[contender].counter == 0 {
             self.draw(contender);
@@ -154,7 +155,8 @@ impl Contest {
         self.draw(contender);
     }
 
-    /// What `contender` sent first has failed, or it has lost an internal collision: a new counter from twice the window.
+    /// What `contender` sent first has failed, or it has lost an internal collision: a new counter from twice the
+    /// window.
     pub fn fail(&mut self, contender: usize) {
         let of = &mut self.contenders[contender];
         of.window = (2 * of.window + 1).min(of.category.windows[1]);

@@ -95,8 +95,9 @@ impl Exchange {
     }
 }
 
-/// The bit rate of each station that one sender sends to, in turns or for equal times: after T. Høiland-Jørgensen et al., USENIX ATC
-/// 2017, equations 1 to 5, but that every exchange has a wait of its own before it, and that answers count as airtime.
+/// The bit rate of each station that one sender sends to, in turns or for equal times: after T. Høiland-Jørgensen et
+/// al., USENIX ATC 2017, equations 1 to 5, but that every exchange has a wait of its own before it, and that answers
+/// count as airtime.
 pub fn rates_in_turns(exchanges: &[Exchange], sharing: Sharing) -> Vec<f64> {
     let turns = |one: &Exchange| match sharing {
         Sharing::Turns => 1.0,
@@ -107,8 +108,8 @@ pub fn rates_in_turns(exchanges: &[Exchange], sharing: Sharing) -> Vec<f64> {
     exchanges.iter().map(|one| turns(one) * one.bits() / round).collect()
 }
 
-/// The block acknowledgement window that links with such exchanges never exhaust, one exchange a link: while the MPDUs of one link are in
-/// flight, each other link begins as many aggregates as its exchanges allow.
+/// The block acknowledgement window that links with such exchanges never exhaust, one exchange a link: while the MPDUs
+/// of one link are in flight, each other link begins as many aggregates as its exchanges allow.
 pub fn window_of_links(exchanges: &[Exchange]) -> u32 {
     let needs = |(slowest, of): (usize, &Exchange)| {
         let others = exchanges.iter().enumerate().filter(|(link, _)| *link != slowest);

@@ -1,4 +1,5 @@
-//! Multi-link devices: several links under one window, against single links and closed forms, and over random schedules.
+//! Multi-link devices: several links under one window, against single links and closed forms, and over random
+//! schedules.
 
 use super::network_tests::{SEED, config, saturate, saturate_with};
 use super::*;
@@ -67,7 +68,8 @@ fn one_link_is_a_network_without_links() {
     assert_eq!(named, plain);
 }
 
-/// Two and three equal links carry twice and three times what one does, within 1 %: by the closed form of one link and as simulated.
+/// Two and three equal links carry twice and three times what one does, within 1 %: by the closed form of one link and
+/// as simulated.
 #[test]
 fn equal_links_add_up() {
     for (mode, aggregate) in [(eht(Band::Ghz5, 11, 80), 263), (eht(Band::Ghz6, 4, 40), 45)] {
@@ -138,8 +140,8 @@ fn contenders_on_one_link_take_their_share_of_it_alone() {
     }
 }
 
-/// A link on which nothing is read costs its own rate and what its attempts hold back, and never stops the others: all is retransmitted
-/// there, in order, and nothing is given up.
+/// A link on which nothing is read costs its own rate and what its attempts hold back, and never stops the others: all
+/// is retransmitted there, in order, and nothing is given up.
 #[test]
 fn a_dead_link_stalls_nothing_for_good() {
     let mode = eht(Band::Ghz5, 7, 40);
@@ -176,7 +178,8 @@ fn a_dead_link_stalls_nothing_for_good() {
     }
 }
 
-/// An outage in which more is given up than numbers of 12 bits tell apart: afterwards all comes again, with one link and with two.
+/// An outage in which more is given up than numbers of 12 bits tell apart: afterwards all comes again, with one link
+/// and with two.
 #[test]
 fn an_outage_longer_than_the_numbers_ends() {
     for (links, window) in [(1, 1024), (2, 1024), (1, 64)] {
@@ -211,7 +214,8 @@ fn an_outage_longer_than_the_numbers_ends() {
     }
 }
 
-/// The window stalls on the slow link's MPDUs where it is small: less than the fast link alone. With the standard's 1024 both add up.
+/// The window stalls on the slow link's MPDUs where it is small: less than the fast link alone. With the standard's
+/// 1024 both add up.
 #[test]
 fn a_slow_link_stalls_a_small_window() {
     let (fast, slow) = (eht(Band::Ghz6, 11, 160), eht(Band::Ghz5, 0, 20));
@@ -231,7 +235,8 @@ fn a_slow_link_stalls_a_small_window() {
     assert!(both > alone && both < alone + slow_alone * 1.01, "{both} of {alone} and {slow_alone}");
 }
 
-/// With the window that links never exhaust their closed forms add up, though they differ; with a quarter of it they do not.
+/// With the window that links never exhaust their closed forms add up, though they differ; with a quarter of it they do
+/// not.
 #[test]
 fn the_window_of_links_is_enough_for_them() {
     for modes in [
@@ -312,8 +317,8 @@ fn links_that_cannot_be_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Over random losses, links, windows, stations, categories and schedules: each packet leaves once, those of a way in order, and none
-    /// is lost unless it was given up.
+    /// Over random losses, links, windows, stations, categories and schedules: each packet leaves once, those of a way
+    /// in order, and none is lost unless it was given up.
     #[test]
     fn links_deliver_once_in_order_and_all(
         pushes in prop::collection::vec((0_u64..2000, 0_u32..2, 0_u32..2, any::<bool>(), 40_u32..1500), 1..1200),

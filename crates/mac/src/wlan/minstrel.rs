@@ -1,13 +1,14 @@
 //! Minstrel-HT: rate control by what was acknowledged (Linux `rc80211_minstrel_ht` before 5.13, as ns-3 has it too).
 //!
-//! Each 50 ms the success probability p of every mode tried is averaged, p <- 3/4 p + 1/4 successes / attempts, and with it the mean
-//! length of aggregates. A mode's throughput is 0 below p = 10 %, else min(p, 90 %) over the time that an MPDU of 1200 bytes takes in
-//! a mean aggregate. An aggregate goes by the mode of the best throughput; where no answer comes, after some tries by the second
-//! best, then by the most probable. In between, single MPDUs probe modes in an order drawn at random.
+//! Each 50 ms the success probability p of every mode tried is averaged, p <- 3/4 p + 1/4 successes / attempts, and
+//! with it the mean length of aggregates. A mode's throughput is 0 below p = 10 %, else min(p, 90 %) over the time that
+//! an MPDU of 1200 bytes takes in a mean aggregate. An aggregate goes by the mode of the best throughput; where no
+//! answer comes, after some tries by the second best, then by the most probable. In between, single MPDUs probe modes
+//! in an order drawn at random.
 //!
-//! Where the whole chain gets no answer, the interval ends at once, and of a mode that has lost more than 80 % of it the past does not
-//! count. (Linux has such a rule for streams alone, the "sudden death" of `minstrel_downgrade_rate`; without it a fall by many modes
-//! takes several intervals for each.)
+//! Where the whole chain gets no answer, the interval ends at once, and of a mode that has lost more than 80 % of it
+//! the past does not count. (Linux has such a rule for streams alone, the "sudden death" of `minstrel_downgrade_rate`;
+//! without it a fall by many modes takes several intervals for each.)
 
 use super::modes::{Durations, Mode};
 use crossfade_core::{SimTime, Stream};
@@ -258,8 +259,8 @@ mod tests {
         (0..12).map(|mcs| Mode::new(Standard::Ax, Band::Ghz5, mcs, 1, width, 800).unwrap()).collect()
     }
 
-    /// A station that is always sent to, whose ratio in dB is `first` for so long, then `then`; at each exchange its end and the place
-    /// of the best mode.
+    /// A station that is always sent to, whose ratio in dB is `first` for so long, then `then`; at each exchange its
+    /// end and the place of the best mode.
     fn history(
         width: u16,
         seed: u64,

@@ -1,8 +1,8 @@
-//! Wi-Fi 4 to 7: modes and durations, aggregates, block acknowledgements, contention, rate control, the queues of an access point, and
-//! what can be computed of saturated stations.
+//! Wi-Fi 4 to 7: modes and durations, aggregates, block acknowledgements, contention, rate control, the queues of an
+//! access point, and what can be computed of saturated stations.
 //!
-//! Protocols here know no engine: time and randomness are arguments. [`Wlan`] puts them together: an access point and its stations in
-//! one air, as a [`Fabric`](crossfade_link::Fabric).
+//! Protocols here know no engine: time and randomness are arguments. [`Wlan`] puts them together: an access point and
+//! its stations in one air, as a [`Fabric`](crossfade_link::Fabric).
 
 mod access_point;
 mod airtime;

@@ -1,8 +1,8 @@
 //! Modes of 802.11a to be: which there are, their bit rates, and how long a PPDU lasts.
 //!
-//! A PPDU is a preamble and symbols of `N_DBPS` bits. The payload has 16 bits of service, 6 of tail and the octets of the
-//! PSDU (IEEE 802.11-2020 clauses 17.4.3, 19.4.3 and 21.4.3, 802.11ax-2021 clause 27.4.3). Rates and preambles are those of
-//! full bandwidth and one user; every stream beyond the first adds training fields.
+//! A PPDU is a preamble and symbols of `N_DBPS` bits. The payload has 16 bits of service, 6 of tail and the octets of
+//! the PSDU (IEEE 802.11-2020 clauses 17.4.3, 19.4.3 and 21.4.3, 802.11ax-2021 clause 27.4.3). Rates and preambles are
+//! those of full bandwidth and one user; every stream beyond the first adds training fields.
 
 use crate::error::{MeshError, out_of_range};
 use crossfade_core::SimTime;
@@ -236,8 +236,9 @@ impl Mode {
     /// A mode that exists. `mcs` counts from 0 for every number of streams; of a and g it is the place of the rate.
     ///
     /// # Errors
-    /// A width, an MCS, streams, a guard interval or a band that the standard does not have, and the MCS of 802.11ac whose
-    /// bits do not fill whole symbols (IEEE 802.11-2020 clause 21.5: MCS 9 at 20 MHz but for 3 and 6 streams, ...).
+    /// A width, an MCS, streams, a guard interval or a band that the standard does not have, and the MCS of 802.11ac
+    /// whose bits do not fill whole symbols (IEEE 802.11-2020 clause 21.5: MCS 9 at 20 MHz but for 3 and 6 streams,
+    /// ...).
     pub fn new(
         standard: Standard,
         band: Band,
@@ -288,8 +289,8 @@ impl Mode {
         Ok(mode)
     }
 
-    /// The mode of 802.11a or g of a rate in Mbit/s, or of an MCS of the others, of one stream; from 8 on an MCS of 802.11n
-    /// says how many streams there are.
+    /// The mode of 802.11a or g of a rate in Mbit/s, or of an MCS of the others, of one stream; from 8 on an MCS of
+    /// 802.11n says how many streams there are.
     ///
     /// # Errors
     /// What [`new`](Self::new) refuses, and a rate that there is not.
@@ -437,8 +438,9 @@ impl Mode {
         SimTime::from_micros(micros)
     }
 
-    /// Symbols of the EHT-SIG of one user: an allocation field for each 40 MHz, one for the centre from 80 MHz on, a user
-    /// field, each part with CRC and tail, at the constellation and rate of the data up to MCS 5, as ns-3 counts them.
+    /// Symbols of the EHT-SIG of one user: an allocation field for each 40 MHz, one for the centre from 80 MHz on, a
+    /// user field, each part with CRC and tail, at the constellation and rate of the data up to MCS 5, as ns-3 counts
+    /// them.
     fn sig_symbols(self) -> u64 {
         let width = u64::from(self.width_mhz);
         let common = 10 + if width <= 40 { 8 } else { 8 * (width / 40) + 1 };
@@ -467,9 +469,9 @@ impl Mode {
         ((room / self.symbol_ns() * per_symbol / of).saturating_sub(22)) / 8
     }
 
-    /// The mode in which control frames go beside it: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, not above the rate that
-    /// 802.11a has with its modulation and coding (the non-HT reference rate, IEEE 802.11-2020 clause 10.6.12). So an answer is read
-    /// wherever the data are.
+    /// The mode in which control frames go beside it: OFDM at the highest basic rate, 6, 12 or 24 Mbit/s, not above the
+    /// rate that 802.11a has with its modulation and coding (the non-HT reference rate, IEEE 802.11-2020 clause
+    /// 10.6.12). So an answer is read wherever the data are.
     #[must_use]
     pub fn control(self) -> Self {
         let mcs = match self.coding() {
@@ -480,8 +482,8 @@ impl Mode {
         self.ofdm(mcs)
     }
 
-    /// The mode in which a station acknowledges data in an RU: one stream with the modulation of [`control`](Self::control) at code rate
-    /// 1/2.
+    /// The mode in which a station acknowledges data in an RU: one stream with the modulation of
+    /// [`control`](Self::control) at code rate 1/2.
     #[must_use]
     pub(super) fn response(self) -> Self {
         let mcs = match self.coding() {

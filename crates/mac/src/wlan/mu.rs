@@ -1,5 +1,5 @@
-//! PPDUs of several stations (multi-user, MU): downlink OFDMA, and uplink OFDMA that a trigger frame asks for (IEEE 802.11ax-2021
-//! clauses 26.5.1, 26.5.2 and 27.3.4).
+//! PPDUs of several stations (multi-user, MU): downlink OFDMA, and uplink OFDMA that a trigger frame asks for (IEEE
+//! 802.11ax-2021 clauses 26.5.1, 26.5.2 and 27.3.4).
 //!
 //! ```text
 //!  downlink   HE MU PPDU, SIFS, MU-BAR, SIFS, block acknowledgements in an HE TB PPDU
@@ -50,8 +50,8 @@ impl RuMode {
         bits as f64 / of as f64 / ppdu.symbol_ns as f64 * 1e9
     }
 
-    /// The one in which a station acknowledges there: MCS 0, 1 or 3 with one stream, after the modulation of the data, as control frames
-    /// outside RUs have it.
+    /// The one in which a station acknowledges there: MCS 0, 1 or 3 with one stream, after the modulation of the data,
+    /// as control frames outside RUs have it.
     #[must_use]
     pub(super) fn response(self) -> Self {
         Self { mode: self.mode.response(), ..self }
@@ -70,7 +70,8 @@ pub struct MuPpdu {
 }
 
 impl MuPpdu {
-    /// To several stations: the preamble of one user and HE-SIG-B, or the part of EHT-SIG that ns-3 counts in its place.
+    /// To several stations: the preamble of one user and HE-SIG-B, or the part of EHT-SIG that ns-3 counts in its
+    /// place.
     pub fn downlink(layout: &Layout, modes: &[RuMode]) -> Self {
         let mcs = modes.iter().map(|one| one.mode.mcs()).min().unwrap_or(0);
         let width = modes.first().map_or(20, |one| one.mode.width_mhz());
@@ -78,7 +79,8 @@ impl MuPpdu {
         Self::new(modes, SimTime::from_micros(36) + signalled, 800)
     }
 
-    /// From several stations: a short training field of 8 us, no HE-SIG-B, and a guard interval of at least 1.6 us (table 27-13).
+    /// From several stations: a short training field of 8 us, no HE-SIG-B, and a guard interval of at least 1.6 us
+    /// (table 27-13).
     pub(super) fn triggered(modes: &[RuMode]) -> Self {
         Self::new(modes, SimTime::from_micros(40), 1600)
     }
@@ -106,9 +108,9 @@ impl MuPpdu {
     }
 }
 
-/// Symbols of HE-SIG-B with so many user fields in its two content channels (clause 27.3.11.8): allocation fields of 8 bits, one more bit
-/// from 80 MHz on, and user fields of 21 bits, two a block; each part has 10 bits of CRC and tail. Its MCS is the lowest of the data, at
-/// most 5.
+/// Symbols of HE-SIG-B with so many user fields in its two content channels (clause 27.3.11.8): allocation fields of 8
+/// bits, one more bit from 80 MHz on, and user fields of 21 bits, two a block; each part has 10 bits of CRC and tail.
+/// Its MCS is the lowest of the data, at most 5.
 fn sig_b_symbols(width_mhz: u16, fields: [u64; 2], lowest_mcs: u8) -> u64 {
     let width = u64::from(width_mhz);
     let common = 10 + if width <= 40 { 8 } else { 8 * (width / 40) + 1 };
@@ -161,7 +163,8 @@ pub struct MuExchange {
 }
 
 impl MuExchange {
-    /// With stations in these modes, the one with the largest RU first, whose block acknowledgements have so many bytes each.
+    /// With stations in these modes, the one with the largest RU first, whose block acknowledgements have so many bytes
+    /// each.
     pub fn new(ofdma: &OfdmaConfig, way: MuWay, modes: &[Mode], answer_bytes: &[u32], rts: bool) -> Self {
         let width = modes.first().map_or(20, |mode| mode.width_mhz());
         let layout = ofdma.layout(width, modes.len());
@@ -233,8 +236,9 @@ impl MuExchange {
     }
 }
 
-/// Stations that are alike, always have packets of `bytes` and lose none, all of them in each PPDU of an access point that contends alone:
-/// packets of each one's aggregates, and the bit rate of each. `None` where their RUs differ in size, or where they take no part.
+/// Stations that are alike, always have packets of `bytes` and lose none, all of them in each PPDU of an access point
+/// that contends alone: packets of each one's aggregates, and the bit rate of each. `None` where their RUs differ in
+/// size, or where they take no part.
 ///
 /// An exchange follows the one before it after an interframe space and half of the first contention window.
 pub fn saturated_in_one_ppdu(
@@ -284,8 +288,9 @@ mod tests {
         time.as_nanos()
     }
 
-    /// Bits of a symbol, `N_SD` x bits x R, by hand: MCS 0 of 26 tones 24 / 2, MCS 7 of 52 48 x 6 x 5 / 6, MCS 11 of 106 102 x 10 x 5 / 6,
-    /// MCS 5 of 242 234 x 6 x 2 / 3, MCS 9 of 484 468 x 8 x 5 / 6, and MCS 4 of 996 980 x 4 x 3 / 4.
+    /// Bits of a symbol, `N_SD` x bits x R, by hand: MCS 0 of 26 tones 24 / 2, MCS 7 of 52 48 x 6 x 5 / 6, MCS 11 of
+    /// 106 102 x 10 x 5 / 6, MCS 5 of 242 234 x 6 x 2 / 3, MCS 9 of 484 468 x 8 x 5 / 6, and MCS 4 of 996 980 x 4 x 3 /
+    /// 4.
     #[test]
     fn symbols_are_those_of_the_data_subcarriers() {
         let check = |ru: Ru, mcs, width, bits: u64| {
@@ -317,9 +322,10 @@ mod tests {
         assert_eq!(sig_b_symbols(160, [4, 7], 1), 5);
     }
 
-    /// Two stations with 20 of 40 MHz, MCS 0, 1536 bytes: 1493.6 us in ns-3's test of durations. Eight with 106 tones of 80 MHz at MCS 11,
-    /// 1544 bytes: 20 + 4 + 8 us, one symbol of HE-SIG-B (27 + 104 bits of 208), 4 and 8 us of training, and 12374 / 850 symbols, 15 of
-    /// 13.6 us. From the stations 4 us less of HE-SIG-B, 4 us more of training, and symbols of 14.4 us.
+    /// Two stations with 20 of 40 MHz, MCS 0, 1536 bytes: 1493.6 us in ns-3's test of durations. Eight with 106 tones
+    /// of 80 MHz at MCS 11, 1544 bytes: 20 + 4 + 8 us, one symbol of HE-SIG-B (27 + 104 bits of 208), 4 and 8 us of
+    /// training, and 12374 / 850 symbols, 15 of 13.6 us. From the stations 4 us less of HE-SIG-B, 4 us more of
+    /// training, and symbols of 14.4 us.
     #[test]
     fn ppdus_of_several_stations_last_as_by_hand() {
         let two = exchange(MuWay::Down, 0, 40, 2, 64);
@@ -337,9 +343,10 @@ mod tests {
         assert_eq!(ns(wide.ppdu.lasts(1)), 40_000 + 16_000 + 16_000 + 6_000);
     }
 
-    /// Control frames at 24 Mbit/s, 20 + 4 ceil((22 + 8 B) / 96) us, for eight stations: a basic trigger of 28 + 8 x 6 bytes, 48 us, a
-    /// MU-BAR of 28 + 8 x 9, 56 us, a MU-RTS of 28 + 8 x 5, 44 us, and a block acknowledgement for all of 22 + 8 x 12 bytes, 64 us, or with
-    /// bitmaps of 256 22 + 8 x 36, 128 us. One of 56 bytes and a delimiter in 106 tones at MCS 3, 102 x 4 / 2 bits a symbol, has 3.
+    /// Control frames at 24 Mbit/s, 20 + 4 ceil((22 + 8 B) / 96) us, for eight stations: a basic trigger of 28 + 8 x 6
+    /// bytes, 48 us, a MU-BAR of 28 + 8 x 9, 56 us, a MU-RTS of 28 + 8 x 5, 44 us, and a block acknowledgement for all
+    /// of 22 + 8 x 12 bytes, 64 us, or with bitmaps of 256 22 + 8 x 36, 128 us. One of 56 bytes and a delimiter in 106
+    /// tones at MCS 3, 102 x 4 / 2 bits a symbol, has 3.
     #[test]
     fn frames_around_the_data_last_as_by_hand() {
         let down = exchange(MuWay::Down, 11, 80, 8, 256);

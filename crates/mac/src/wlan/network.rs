@@ -1,11 +1,12 @@
 //! The fabric: an access point and its stations in one air, in which all hear all, or in one for each link.
 //!
-//! An exchange is one event at its beginning, one when its data have been read, and one at its end. What is read is delivered
-//! at the end of the data; what failed goes back to its sender at the end of the answer. Two that begin at one boundary
-//! collide, and nothing of either is read.
+//! An exchange is one event at its beginning, one when its data have been read, and one at its end. What is read is
+//! delivered at the end of the data; what failed goes back to its sender at the end of the answer. Two that begin at
+//! one boundary collide, and nothing of either is read.
 //!
-//! Multi-link devices have an air for each link. All of these contend and send at once (STR, simultaneous transmit and receive). An air
-//! that is won takes the next MPDUs of the queue; numbers, the window and the reorder buffer are common to all links.
+//! Multi-link devices have an air for each link. All of these contend and send at once (STR, simultaneous transmit and
+//! receive). An air that is won takes the next MPDUs of the queue; numbers, the window and the reorder buffer are
+//! common to all links.
 
 mod access;
 mod air;
@@ -64,8 +65,9 @@ impl Station {
     }
 }
 
-/// An access point, port 0, and its stations. Port 1 + n K + c is that of station n for category c of K. It carries packets between
-/// these, both ways, and reports what went to the stations, with what came from them as [`LinkReport::back`].
+/// An access point, port 0, and its stations. Port 1 + n K + c is that of station n for category c of K. It carries
+/// packets between these, both ways, and reports what went to the stations, with what came from them as
+/// [`LinkReport::back`].
 pub struct Wlan {
     config: WlanConfig,
     stations: Vec<Station>,
@@ -107,11 +109,13 @@ const DOWN: usize = 0;
 const UP: usize = 1;
 
 impl Wlan {
-    /// An air in which nothing has been sent. Streams are named `wlan.contention`, `wlan.neighbour.N`, and `wlan.dl.N.C` and
-    /// `wlan.ul.N.C` of station N and category C; of links beyond the first the name of a stream ends with the number of the link.
+    /// An air in which nothing has been sent. Streams are named `wlan.contention`, `wlan.neighbour.N`, and
+    /// `wlan.dl.N.C` and `wlan.ul.N.C` of station N and category C; of links beyond the first the name of a stream ends
+    /// with the number of the link.
     ///
     /// # Errors
-    /// What [`WlanConfig::check`] refuses, a queue that cannot be, a channel that cannot be, a mode without error rates.
+    /// What [`WlanConfig::check`] refuses, a queue that cannot be, a channel that cannot be, a mode without error
+    /// rates.
     pub fn new(config: WlanConfig, seed: RunSeed) -> Result<Self, MeshError> {
         config.check()?;
         let (count, categories) = (config.stations.len(), config.categories.len());

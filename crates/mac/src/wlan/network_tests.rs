@@ -96,8 +96,8 @@ fn one_station_of_802_11n_is_what_ns3_prints() {
     }
 }
 
-/// Saturated uplinks: within 1 % of Bianchi with aggregates, 1 to 20 stations. EDCA is the plain form: a busy slot counts as one. The
-/// form with a slot after a success is below it by 9 us over what a success lasts.
+/// Saturated uplinks: within 1 % of Bianchi with aggregates, 1 to 20 stations. EDCA is the plain form: a busy slot
+/// counts as one. The form with a slot after a success is below it by 9 us over what a success lasts.
 #[test]
 fn saturated_stations_are_those_of_the_closed_form() {
     for (mode, packets) in [(he(7, 20), 37), (he(11, 80), 64)] {
@@ -125,8 +125,8 @@ fn saturated_stations_are_those_of_the_closed_form() {
     }
 }
 
-/// The block acknowledgement window stalls on its oldest MPDU: mean MPDUs of an aggregate, within 1 % of what was computed apart from
-/// this code, and of those the share 1 - p is delivered.
+/// The block acknowledgement window stalls on its oldest MPDU: mean MPDUs of an aggregate, within 1 % of what was
+/// computed apart from this code, and of those the share 1 - p is delivered.
 #[test]
 fn the_window_stalls_as_it_was_computed() {
     for (window, expected) in
@@ -146,7 +146,8 @@ fn the_window_stalls_as_it_was_computed() {
     }
 }
 
-/// Two fast stations and a slow one: by airtime each has a third of the air, with and without a driver below the queues.
+/// Two fast stations and a slow one: by airtime each has a third of the air, with and without a driver below the
+/// queues.
 #[test]
 fn airtime_is_shared_whatever_the_rates() {
     for aql in [None, Some(Aql::LINUX)] {
@@ -267,8 +268,8 @@ fn events_are_those_of_the_air() {
     assert_eq!(of.mpdus.frame_errors, errors);
 }
 
-/// A station that hears nothing for a while, BARs included, is reached again; and what it holds behind a gap is passed on after the
-/// timeout, or when it is told.
+/// A station that hears nothing for a while, BARs included, is reached again; and what it holds behind a gap is passed
+/// on after the timeout, or when it is told.
 #[test]
 fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
     for timeout in [None, Some(SimTime::from_millis(100))] {
@@ -301,8 +302,8 @@ fn what_was_given_up_in_a_fade_holds_back_nothing_after_it() {
     }
 }
 
-/// A million exchanges of 20 stations, both ways, with errors and retries that end: every packet leaves once and in order, and what
-/// is inside is what has not left.
+/// A million exchanges of 20 stations, both ways, with errors and retries that end: every packet leaves once and in
+/// order, and what is inside is what has not left.
 #[test]
 fn a_million_exchanges_conserve_packets() {
     let mut config = config(&[he(11, 80); 20], 0.3, 16);
@@ -361,7 +362,8 @@ fn a_million_exchanges_conserve_packets() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever is pushed, when and where: every packet leaves once, those of a way in order, and none is lost unless given up.
+    /// Whatever is pushed, when and where: every packet leaves once, those of a way in order, and none is lost unless
+    /// given up.
     #[test]
     fn packets_are_conserved_and_stay_in_order(
         pushes in prop::collection::vec((0_u64..3000, 0_u32..3, 0_u32..2, any::<bool>(), 40_u32..1500), 1..1500),

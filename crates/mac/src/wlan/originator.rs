@@ -8,11 +8,11 @@
 //!     +---not acknowledged--+--retries used up--> given up, and a BAR moves the recipient's window
 //! ```
 //!
-//! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it. A recipient that answered
-//! no BAR still waits for what was given up; it is told after its next answer.
+//! Without an answer nothing is known of what is in flight: a block acknowledgement request (BAR) asks for it. A
+//! recipient that answered no BAR still waits for what was given up; it is told after its next answer.
 //!
-//! A device with several links has one agreement for all of them: one window, one numbering. An answer settles what was sent on its own
-//! link, and what failed is retransmitted on the first link that is free.
+//! A device with several links has one agreement for all of them: one window, one numbering. An answer settles what was
+//! sent on its own link, and what failed is retransmitted on the first link that is free.
 
 use super::ampdu::Ampdu;
 use std::collections::VecDeque;
@@ -87,7 +87,8 @@ pub struct Originator<T> {
     asks: u8,
     /// Whether it has to be told where the window begins.
     tell: Tell,
-    /// Links, by bits, on which it answered nothing when it was told: the others tell it, or whoever has an answer next.
+    /// Links, by bits, on which it answered nothing when it was told: the others tell it, or whoever has an answer
+    /// next.
     mute: u8,
     /// The number that the recipient waited for when it last answered.
     heard: u64,
@@ -162,8 +163,9 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// Puts MPDUs into an A-MPDU on a link: first those that failed, in order of their numbers, then new ones as far as the window goes.
-    /// `next` is asked for a new MPDU of at most so many bytes; `sent` is shown each number, item, and how often it was sent before.
+    /// Puts MPDUs into an A-MPDU on a link: first those that failed, in order of their numbers, then new ones as far as
+    /// the window goes. `next` is asked for a new MPDU of at most so many bytes; `sent` is shown each number, item, and
+    /// how often it was sent before.
     pub fn compose(
         &mut self,
         link: u8,
@@ -193,8 +195,8 @@ impl<T: Copy> Originator<T> {
         }
     }
 
-    /// A block acknowledgement came on a link: `has` says of a number whether the recipient has it, `waits_for` is the first that it has
-    /// not and still waits for.
+    /// A block acknowledgement came on a link: `has` says of a number whether the recipient has it, `waits_for` is the
+    /// first that it has not and still waits for.
     pub fn on_block_ack(
         &mut self,
         link: u8,
@@ -376,7 +378,8 @@ mod tests {
         }
     }
 
-    /// Mean MPDUs sent and delivered an aggregate where each fails with `p` and all that is not acknowledged is retransmitted.
+    /// Mean MPDUs sent and delivered an aggregate where each fails with `p` and all that is not acknowledged is
+    /// retransmitted.
     fn stall(window: u32, p: f64, attempts: Option<u32>, exchanges: u32) -> (f64, f64) {
         let mut stream = RunSeed { seed: 7, run: 0 }.stream("stall");
         let (mut originator, mut next) = (Originator::new(window, attempts), 0);
@@ -392,7 +395,8 @@ mod tests {
         (sent as f64 / f64::from(exchanges), delivered as f64 / f64::from(exchanges))
     }
 
-    /// Means of a simulation of the window that is not this one (125,000 exchanges with a window of 64, 62,500 with 256).
+    /// Means of a simulation of the window that is not this one (125,000 exchanges with a window of 64, 62,500 with
+    /// 256).
     #[test]
     fn aggregates_are_as_short_as_the_window_makes_them() {
         for (window, exchanges, expected) in [
@@ -490,7 +494,8 @@ mod tests {
         assert_eq!(send(&mut originator, 0, 5).len(), 5);
         assert_eq!(send(&mut originator, 1, 5), [(5, 0), (6, 0), (7, 0)], "the window ends it");
         assert_eq!(originator.poll_transmit(1, true), None);
-        // The first link hears nothing: what it has sent goes on the second, once that is free, and 5 to 7 are in flight still.
+        // The first link hears nothing: what it has sent goes on the second, once that is free, and 5 to 7 are in
+        // flight still.
         originator.on_silence(0, &mut Settled::default());
         assert_eq!((originator.waiting(), originator.poll_transmit(1, false)), (5, Some(Transmit::Ampdu)));
         let mut settled = Settled::default();
@@ -502,7 +507,8 @@ mod tests {
         assert_eq!(send(&mut originator, 1, 8), [(8, 0), (9, 0), (10, 0)]);
     }
 
-    /// Of what was given up the recipient is told once, on the link that is free first; if that BAR is lost, on another.
+    /// Of what was given up the recipient is told once, on the link that is free first; if that BAR is lost, on
+    /// another.
     #[test]
     fn one_link_tells_what_was_given_up() {
         let (mut originator, mut next) = (Originator::new(8, Some(1)), 0);
@@ -525,9 +531,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Over random losses of MPDUs, answers and BARs, with a recipient that waits for what is missing and one that does not
-        /// wait long: what it releases is in order and without duplicates, what is missing was given up or came late, and
-        /// nothing stays with a recipient that was heard last.
+        /// Over random losses of MPDUs, answers and BARs, with a recipient that waits for what is missing and one that
+        /// does not wait long: what it releases is in order and without duplicates, what is missing was given up or
+        /// came late, and nothing stays with a recipient that was heard last.
         #[test]
         fn nothing_is_lost_twice_or_out_of_order(
             window in prop::sample::select(vec![4_u32, 64, 256]),

@@ -1,8 +1,8 @@
 //! What becomes of MPDUs that collide with nothing: the channel of a station, and the error rates of its modes.
 //!
-//! A channel is constant, fades, or was recorded; it has a value each [`STEP`]. The ratio of a station is shared by the streams of
-//! a mode. Ratios that differ over the band count by their mean mutual information. The MPDUs of an aggregate meet the channel of
-//! the moment in which each is sent.
+//! A channel is constant, fades, or was recorded; it has a value each [`STEP`]. The ratio of a station is shared by the
+//! streams of a mode. Ratios that differ over the band count by their mean mutual information. The MPDUs of an
+//! aggregate meet the channel of the moment in which each is sent.
 
 use super::config::{RadioConfig, ReceptionConfig, StationConfig, StationRadio};
 use super::modes::Mode;
@@ -201,7 +201,8 @@ impl Reception {
         }
     }
 
-    /// The probability that an answer of `bytes` to data in the mode at place `rate` is not read; it goes the other way than these.
+    /// The probability that an answer of `bytes` to data in the mode at place `rate` is not read; it goes the other way
+    /// than these.
     pub(super) fn answer(&mut self, rate: usize, at: SimTime, bytes: u32, direction: usize) -> f64 {
         match &mut self.kind {
             Of::Share(_) => 0.0,

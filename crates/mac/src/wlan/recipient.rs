@@ -1,5 +1,5 @@
-//! The receiving end of a block acknowledgement agreement: what has come, and in which order it is released (IEEE 802.11-2016
-//! clause 10.24.7.6).
+//! The receiving end of a block acknowledgement agreement: what has come, and in which order it is released (IEEE
+//! 802.11-2016 clause 10.24.7.6).
 
 use super::originator::expand;
 use crossfade_core::SimTime;
@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 /// The receiving end of one agreement.
 ///
-/// A number within the window is kept until all before it have come; one up to 2047 beyond it moves the window, and what falls out
-/// of that is released with its gaps; one before it is a duplicate. A BAR moves the window as well.
+/// A number within the window is kept until all before it have come; one up to 2047 beyond it moves the window, and
+/// what falls out of that is released with its gaps; one before it is a duplicate. A BAR moves the window as well.
 #[derive(Clone, Debug)]
 pub struct Recipient<T> {
     window: u32,

@@ -1,7 +1,8 @@
 //! Resource units (RUs) of OFDMA: which a width has, and how a PPDU of several stations divides its band among them.
 //!
-//! Sizes are in subcarriers (tones), of which most carry data (IEEE 802.11ax-2021 clause 27.3.2; 802.11be for 320 MHz). A channel of
-//! 20 MHz has 9 RUs of 26 tones, 4 of 52, 2 of 106 or one of 242; 80 MHz have one of 26 more, between the second and the third 20 MHz.
+//! Sizes are in subcarriers (tones), of which most carry data (IEEE 802.11ax-2021 clause 27.3.2; 802.11be for 320 MHz).
+//! A channel of 20 MHz has 9 RUs of 26 tones, 4 of 52, 2 of 106 or one of 242; 80 MHz have one of 26 more, between the
+//! second and the third 20 MHz.
 
 /// The size of a resource unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,8 +112,8 @@ impl RuPlace {
         Some([first, first + 1].map(|place| Self { ru: half, channel, place }))
     }
 
-    /// The RU allocation field of trigger frames (IEEE 802.11ax-2021 table 9-29i): its lowest bit tells the second 80 MHz, and RUs
-    /// beyond 160 MHz are told as those in the same place below.
+    /// The RU allocation field of trigger frames (IEEE 802.11ax-2021 table 9-29i): its lowest bit tells the second 80
+    /// MHz, and RUs beyond 160 MHz are told as those in the same place below.
     pub const fn allocation(self) -> u8 {
         let channel = self.channel % 4;
         let index = match self.ru {
@@ -140,8 +141,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For so many stations, at most one for each RU of 26 tones: the band is halved, and the first of its largest parts again, until each
-    /// station has one. So sizes differ by a factor of two at most.
+    /// For so many stations, at most one for each RU of 26 tones: the band is halved, and the first of its largest
+    /// parts again, until each station has one. So sizes differ by a factor of two at most.
     pub fn halved(width_mhz: u16, stations: usize) -> Self {
         let mut rus = vec![RuPlace { ru: Ru::of_width(width_mhz), channel: 0, place: 0 }];
         while rus.len() < stations {
@@ -194,8 +195,8 @@ impl Layout {
         &self.rus
     }
 
-    /// User fields in the two content channels of HE-SIG-B (clause 27.3.11.8). The first is of the first, third, ... 20 MHz, the
-    /// second of those between. Of an RU beyond 20 MHz it is in the channel that has fewer.
+    /// User fields in the two content channels of HE-SIG-B (clause 27.3.11.8). The first is of the first, third, ... 20
+    /// MHz, the second of those between. Of an RU beyond 20 MHz it is in the channel that has fewer.
     pub(super) fn user_fields(&self) -> [u64; 2] {
         let mut fields = [0; 2];
         let all = || self.rus.iter().chain(&self.empty);
@@ -252,7 +253,8 @@ mod tests {
         assert_eq!(Layout::halved(20, 40).rus().len(), 9, "no more than there are");
     }
 
-    /// The RU in the middle of 20 MHz has a user field where its neighbours have 26 tones, whether a station has it or not.
+    /// The RU in the middle of 20 MHz has a user field where its neighbours have 26 tones, whether a station has it or
+    /// not.
     #[test]
     fn user_fields_are_those_of_the_parts_of_20_mhz() {
         assert_eq!(Layout::halved(20, 2).user_fields(), [2, 0]);

@@ -1,8 +1,8 @@
 //! The throughput of saturated stations whose exchanges are aggregates (G. Bianchi, IEEE JSAC 18(3), 2000).
 //!
-//! n stations within range of each other always have something to send. Of the slots of a channel a share is empty, one holds a
-//! success of length `T_s`, or a collision of length `T_c`. What a success and a collision last is up to the caller: with aggregates
-//! a collision costs a whole one.
+//! n stations within range of each other always have something to send. Of the slots of a channel a share is empty, one
+//! holds a success of length `T_s`, or a collision of length `T_c`. What a success and a collision last is up to the
+//! caller: with aggregates a collision costs a whole one.
 
 use crate::bianchi::{Saturation, attempt_probability};
 use crate::error::{MeshError, out_of_range};
@@ -14,7 +14,8 @@ pub enum Form {
     Plain,
     /// An empty slot follows, since stations resume their counters a slot later: ns-3's reference for 802.11ax.
     Slot,
-    /// An empty slot follows, unless the winner draws 0 and sends again: ns-3's reference for 802.11a, b and g. So it is with DCF.
+    /// An empty slot follows, unless the winner draws 0 and sends again: ns-3's reference for 802.11a, b and g. So it
+    /// is with DCF.
     SlotOrAgain,
 }
 
@@ -105,7 +106,8 @@ mod tests {
         saturated.throughput(form).unwrap().throughput_bps / 1e6
     }
 
-    /// S of the paper's FHSS set, computed apart from this code: basic access and RTS/CTS, W and m 32, 3; 32, 5; 128, 3.
+    /// S of the paper's FHSS set, computed apart from this code: basic access and RTS/CTS, W and m 32, 3; 32, 5; 128,
+    /// 3.
     #[test]
     fn the_set_of_2000() {
         let n = [5, 10, 20, 30, 50];
@@ -132,8 +134,8 @@ mod tests {
         }
     }
 
-    /// ns-3's references for 802.11ax (its script `bianchi11ax.py`): 1500 bytes and 38 of headers, no aggregation, 5, 10, 20 and 50
-    /// stations. After a collision EIFS, with a propagation delay of 0.1 us, or DIFS, without.
+    /// ns-3's references for 802.11ax (its script `bianchi11ax.py`): 1500 bytes and 38 of headers, no aggregation, 5,
+    /// 10, 20 and 50 stations. After a collision EIFS, with a propagation delay of 0.1 us, or DIFS, without.
     #[test]
     fn the_references_of_ns3_for_ax_have_a_slot_after_a_success() {
         let n = [5, 10, 20, 50];
@@ -217,7 +219,8 @@ mod tests {
         check(160, 11, 256, [1058.2, 1010.7, 913.0, 836.2, 762.9], None);
     }
 
-    /// One station, UDP of 1472 bytes: what ns-3's saturation example prints for 802.11n, within 0.6 %; beacons are not counted here.
+    /// One station, UDP of 1472 bytes: what ns-3's saturation example prints for 802.11n, within 0.6 %; beacons are not
+    /// counted here.
     #[test]
     fn one_station_is_what_ns3_prints() {
         let check = |mcs, streams, width, guard, expected: f64| {

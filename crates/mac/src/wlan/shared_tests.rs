@@ -26,9 +26,10 @@ fn up(stations: usize) -> Vec<(Port, Port)> {
     (1..=stations as Port).map(|port| (port, 0)).collect()
 }
 
-/// Eight stations of 80 MHz at MCS 11 with aggregates of 64 in 106 tones, by hand: 64 x 1544 bytes are 790,550 bits, 931 symbols of 850
-/// bits, 12.66 ms; 5.484 ms have (5484 - 48) / 13.6 = 399 symbols, which carry 27 MPDUs of 1544 bytes, 393 symbols. With AIFS, 7.5
-/// slots, MU-BAR and answers a cycle has 43 + 67.5 + 48 + 5344.8 + 16 + 56 + 16 + 76.8 us.
+/// Eight stations of 80 MHz at MCS 11 with aggregates of 64 in 106 tones, by hand: 64 x 1544 bytes are 790,550 bits,
+/// 931 symbols of 850 bits, 12.66 ms; 5.484 ms have (5484 - 48) / 13.6 = 399 symbols, which carry 27 MPDUs of 1544
+/// bytes, 393 symbols. With AIFS, 7.5 slots, MU-BAR and answers a cycle has 43 + 67.5 + 48 + 5344.8 + 16 + 56 + 16 +
+/// 76.8 us.
 #[test]
 fn a_cycle_is_what_it_is_by_hand() {
     let of = network(he(11, 80), 8, 0.0, 64, OFDMA);
@@ -39,8 +40,8 @@ fn a_cycle_is_what_it_is_by_hand() {
     assert!((rate / (27.0 * 12e3 / cycle_us * 1e6) - 1.0).abs() < 1e-9, "{rate}");
 }
 
-/// Saturated stations in one PPDU, both ways, by both requests, in halves of the band and in RUs of one size: the closed form within
-/// 0.6 %. The access point contends alone.
+/// Saturated stations in one PPDU, both ways, by both requests, in halves of the band and in RUs of one size: the
+/// closed form within 0.6 %. The access point contends alone.
 #[test]
 fn saturated_stations_are_those_of_the_closed_form() {
     for (mode, stations, window, ofdma) in [
@@ -100,8 +101,8 @@ fn what_is_lost_is_retransmitted_in_later_ppdus() {
     }
 }
 
-/// A sparse flow beside a long backlog: the PPDU lasts as long as the shorter half of its stations needs, and the other one has the air
-/// alone while nothing else waits.
+/// A sparse flow beside a long backlog: the PPDU lasts as long as the shorter half of its stations needs, and the other
+/// one has the air alone while nothing else waits.
 #[test]
 fn a_long_backlog_makes_nobody_pad() {
     let mut wlan = Wlan::new(network(he(11, 80), 4, 0.0, 256, OFDMA), SEED).unwrap();

@@ -1,4 +1,5 @@
-//! One direction of one category between the access point and a station: what waits, what is under way, and what has come.
+//! One direction of one category between the access point and a station: what waits, what is under way, and what has
+//! come.
 
 use super::ampdu::Ampdu;
 use super::originator::{Originator, Transmit};
@@ -124,7 +125,8 @@ impl Way {
         self.originator.poll_transmit(link as u8, self.backlog.packets() > 0)
     }
 
-    /// Whether so much was given up unheard that the recipient would take the numbers that come for old ones: they have 12 bits.
+    /// Whether so much was given up unheard that the recipient would take the numbers that come for old ones: they have
+    /// 12 bits.
     pub(super) fn is_out_of_step(&self, window: u32) -> bool {
         self.originator.start() + u64::from(window) > self.recipient.start() + HALF_OF_THE_NUMBERS
     }
@@ -149,8 +151,8 @@ impl Way {
         self.backlog.bytes().div_ceil(self.backlog.packets().max(1) as u64) as u32
     }
 
-    /// Puts MPDUs into an aggregate on a link at `now`; `sent` is shown each with its number and how often it was sent before. Whether the window
-    /// ended it, though more waited.
+    /// Puts MPDUs into an aggregate on a link at `now`; `sent` is shown each with its number and how often it was sent
+    /// before. Whether the window ended it, though more waited.
     pub(super) fn compose(
         &mut self,
         link: usize,

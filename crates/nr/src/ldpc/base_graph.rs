@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// Tables 5.3.2-2 and 5.3.2-3 of 38.212: the row and the column of each one, and its shift for each set of lifting sizes.
+/// Tables 5.3.2-2 and 5.3.2-3 of 38.212: the row and the column of each one, and its shift for each set of lifting
+/// sizes.
 const TABLES: [&str; 2] = [include_str!("base-graph-1.csv"), include_str!("base-graph-2.csv")];
 /// The factor of each set of lifting sizes; the others of a set are it times powers of 2, up to 384 (table 5.3.2-1).
 const SETS: [u32; 8] = [2, 3, 5, 7, 9, 11, 13, 15];
@@ -71,8 +72,8 @@ impl BaseGraph {
         enough.min().unwrap_or(LARGEST_LIFTING)
     }
 
-    /// Where the circular buffer of `length` bits, lifted by `lifting`, begins for redundancy version `version` (38.212 table
-    /// 5.4.2.1-2).
+    /// Where the circular buffer of `length` bits, lifted by `lifting`, begins for redundancy version `version` (38.212
+    /// table 5.4.2.1-2).
     pub fn buffer_start(self, version: u32, length: u32, lifting: u32) -> u32 {
         let (numerators, columns) = match self {
             Self::One => ([0, 17, 33, 56], 66),

@@ -4,8 +4,8 @@ use super::base_graph::BaseGraph;
 
 /// A base graph lifted for a block size.
 ///
-/// A word has the columns of the graph, `lifting` bits each. The first columns are information, of which the last bits are
-/// fillers where the block is shorter; the first two columns are never sent.
+/// A word has the columns of the graph, `lifting` bits each. The first columns are information, of which the last bits
+/// are fillers where the block is shorter; the first two columns are never sent.
 #[derive(Clone, Debug)]
 pub struct Code {
     graph: BaseGraph,
@@ -76,8 +76,8 @@ impl Code {
                 *sum ^= bit;
             }
         };
-        // In the sum of the first four rows each parity column but the first cancels out, and the first stands with one shift
-        // that occurs an odd number of times.
+        // In the sum of the first four rows each parity column but the first cancels out, and the first stands with one
+        // shift that occurs an odd number of times.
         let mut sum = vec![0; z];
         let mut shifts = Vec::new();
         for row in &self.rows[..4] {

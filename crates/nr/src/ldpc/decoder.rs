@@ -1,8 +1,9 @@
 //! Sum-product decoding, layered or flooding.
 //!
 //! A magnitude x of a log-likelihood ratio is carried as e = exp(-x), in which a check combines two messages exactly:
-//! tanh(x/2) = (1 - e) / (1 + e), so that the product of two hyperbolic tangents is that of (a + b) / (1 + a b). Nothing cancels
-//! out, and no table is needed. The numbers are the same on every processor ([`crossfade_channel::simd`]).
+//! tanh(x/2) = (1 - e) / (1 + e), so that the product of two hyperbolic tangents is that of (a + b) / (1 + a b).
+//! Nothing cancels out, and no table is needed. The numbers are the same on every processor
+//! ([`crossfade_channel::simd`]).
 
 use super::code::Code;
 use crossfade_channel::simd::{Kernel, Simd, Vector};
@@ -67,8 +68,9 @@ impl Decoder {
         &self.code
     }
 
-    /// How many iterations it takes until the bits of the block are those of `block`, which stands for its checksum; `None`
-    /// if they are not in time. Of each bit of the word `ratios` has ln(P(0) / P(1)), 0 where nothing was received.
+    /// How many iterations it takes until the bits of the block are those of `block`, which stands for its checksum;
+    /// `None` if they are not in time. Of each bit of the word `ratios` has ln(P(0) / P(1)), 0 where nothing was
+    /// received.
     pub fn decode(&mut self, ratios: &[f32], block: &[u8]) -> Option<u32> {
         let (z, stride) = (self.code.lifting(), self.stride);
         for (column, bits) in self.totals.chunks_exact_mut(stride).zip(ratios.chunks_exact(z)) {
@@ -183,8 +185,8 @@ fn rotate(from: &[f32], to: &mut [f32], shift: usize) {
     end.copy_from_slice(before);
 }
 
-/// The checks of a row: `aligned` has the ratios of its columns, and gets them without the messages of this row; `messages` has
-/// those and gets the new ones.
+/// The checks of a row: `aligned` has the ratios of its columns, and gets them without the messages of this row;
+/// `messages` has those and gets the new ones.
 struct Check<'a> {
     aligned: &'a mut [f32],
     messages: &'a mut [f32],

@@ -5,7 +5,8 @@ use super::code::Code;
 /// Circular buffer and bit interleaver of a code block.
 #[derive(Clone, Debug)]
 pub struct RateMatching {
-    /// Places in the word of the bits of the buffer, in order and without fillers, and where each redundancy version begins.
+    /// Places in the word of the bits of the buffer, in order and without fillers, and where each redundancy version
+    /// begins.
     buffer: Vec<u32>,
     starts: [usize; 4],
     /// Bits of a transmission, and of a symbol.

@@ -18,7 +18,8 @@ enum Sdu {
     Complete,
 }
 
-/// Receiver of RLC acknowledged mode. Its numbers never wrap around: sequence numbers of PDUs are mapped to the window from `RX_Next` on.
+/// Receiver of RLC acknowledged mode. Its numbers never wrap around: sequence numbers of PDUs are mapped to the window
+/// from `RX_Next` on.
 #[derive(Clone, Debug)]
 pub struct AmReceiver {
     config: RlcConfig,

@@ -5,8 +5,8 @@
 //!   acknowledged  |  sent, some NACKed  |  not numbered
 //!                 TX_Next_Ack           (at most TX_Next_Ack + window)
 //! ```
-//! Retransmissions go before new data. A PDU polls after `pollPDU` PDUs or `pollByte` bytes of new data, when nothing is left to send, and
-//! when the window is full; the timer that starts with it repeats the last SDU with a poll.
+//! Retransmissions go before new data. A PDU polls after `pollPDU` PDUs or `pollByte` bytes of new data, when nothing
+//! is left to send, and when the window is full; the timer that starts with it repeats the last SDU with a poll.
 
 use super::{DataPdu, RlcConfig, Source, Status};
 use crossfade_core::SimTime;
@@ -246,7 +246,8 @@ impl AmTransmitter {
         self.again.insert(place, Again { number, start, end });
     }
 
-    /// Applies `t-PollRetransmit` if it has expired by `now`: the next PDU polls, and the last SDU is retransmitted where no other data wait.
+    /// Applies `t-PollRetransmit` if it has expired by `now`: the next PDU polls, and the last SDU is retransmitted
+    /// where no other data wait.
     pub fn expire(&mut self, now: SimTime, source: &impl Source) {
         if self.poll.is_none_or(|(_, expiry)| expiry > now) {
             return;

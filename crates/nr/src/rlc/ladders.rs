@@ -289,8 +289,8 @@ fn reports_that_do_not_fit_say_less() {
     assert_eq!((&status.nacks[..], bytes), (&[Nack { sn: 1, count: 98, bytes: None }][..], 6));
 }
 
-/// Every PDU and report is lost with probability `loss`, order is that of a link with HARQ: PDUs are up to 8 ms late. The times that each SDU
-/// was handed up, and how often its bytes were sent; `None` if the link failed.
+/// Every PDU and report is lost with probability `loss`, order is that of a link with HARQ: PDUs are up to 8 ms late.
+/// The times that each SDU was handed up, and how often its bytes were sent; `None` if the link failed.
 fn lossy(config: RlcConfig, loss: f64, count: u64, run: u64) -> Option<(BTreeMap<u64, u32>, f64)> {
     let mut stream = RunSeed { seed: 7, run }.stream("rlc");
     let mut am = Am::new(config, count, 500);
@@ -342,7 +342,8 @@ fn nothing_is_lost_or_handed_up_twice() {
 
 const SDUS: u32 = 20_000;
 
-/// Whole SDUs over a link that loses PDUs alone: transmissions are 1 / (1 - P), and P^(maxRetxThreshold + 1) of the SDUs fail.
+/// Whole SDUs over a link that loses PDUs alone: transmissions are 1 / (1 - P), and P^(maxRetxThreshold + 1) of the
+/// SDUs fail.
 #[test]
 fn transmissions_and_failures_are_those_of_the_closed_forms() {
     let mut stream = RunSeed { seed: 7, run: 0 }.stream("rlc.closed");

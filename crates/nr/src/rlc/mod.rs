@@ -1,8 +1,9 @@
 //! Radio link control: 3GPP TS 38.322, unacknowledged and acknowledged mode.
 //!
-//! Machines without clock and input or output: a transmitter fills transmission opportunities of so many bytes with PDUs, a receiver
-//! takes PDUs and hands up SDUs. An SDU has one sequence number, is cut into segments where an opportunity is too small, and is never
-//! joined with others. Bytes stand for themselves by their number in the SDU, and SDUs by an identity that the caller gives.
+//! Machines without clock and input or output: a transmitter fills transmission opportunities of so many bytes with
+//! PDUs, a receiver takes PDUs and hands up SDUs. An SDU has one sequence number, is cut into segments where an
+//! opportunity is too small, and is never joined with others. Bytes stand for themselves by their number in the SDU,
+//! and SDUs by an identity that the caller gives.
 
 mod am_receiver;
 mod am_transmitter;
@@ -58,7 +59,8 @@ impl RlcConfig {
         self.numbers() / 2
     }
 
-    /// Header bytes of a PDU that begins at byte `start` of its SDU and carries the SDU's end or not (6.2.2.3 and 6.2.2.4).
+    /// Header bytes of a PDU that begins at byte `start` of its SDU and carries the SDU's end or not (6.2.2.3 and
+    /// 6.2.2.4).
     pub fn header_bytes(&self, start: u32, is_end: bool) -> u32 {
         let offset = if start > 0 { 2 } else { 0 };
         match (self.mode, self.sn_bits) {

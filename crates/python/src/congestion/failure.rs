@@ -55,8 +55,8 @@ impl Told {
         Self { object, place, failure }
     }
 
-    /// What `work` gives of the object, after whose `method` it looks. After an exception nothing is called any more; the
-    /// run is about to end.
+    /// What `work` gives of the object, after whose `method` it looks. After an exception nothing is called any more;
+    /// the run is about to end.
     pub(super) fn tell<T>(
         &self,
         method: &str,

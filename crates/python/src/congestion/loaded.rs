@@ -1,5 +1,5 @@
-//! A congestion control that was compiled of one Rust file, and is called through the table of C functions that its library
-//! exports.
+//! A congestion control that was compiled of one Rust file, and is called through the table of C functions that its
+//! library exports.
 
 use super::answers::{Answers, is_word};
 use super::failure::Failure;
@@ -81,8 +81,8 @@ impl LoadedControl {
             return;
         }
         let mut answer = Answer::default();
-        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and two pointers to what is read and
-        // written.
+        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and two pointers to what is
+        // read and written.
         if unsafe { (table.event)(object.0, event, &raw mut answer) } {
             self.take(&answer, event.method());
         } else {
@@ -94,7 +94,8 @@ impl LoadedControl {
     fn told(&self) -> Option<String> {
         let (table, object) = self.made.as_ref().filter(|_| !self.failure.has_failed())?;
         let mut text = vec![0; LONGEST_INFO];
-        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and as many bytes as can be written.
+        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and as many bytes as can be
+        // written.
         let length = unsafe { (table.info)(object.0, text.as_mut_ptr(), text.len()) };
         if length == usize::MAX {
             self.fail(&format!("{}, in info", last_panic(table)));

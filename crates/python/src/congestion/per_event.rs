@@ -9,8 +9,8 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use rand::Rng;
 
-/// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each; those of its rate, and
-/// the events that only some congestion controls hear, where it has them.
+/// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each; those of its rate,
+/// and the events that only some congestion controls hear, where it has them.
 pub(crate) struct PythonControl {
     told: Told,
     answers: Answers,

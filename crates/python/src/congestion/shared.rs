@@ -1,9 +1,10 @@
 //! A congestion control that is one Python object for many flows of a run: it hears once a period of all their
 //! acknowledgements, an array with a row for each.
 //!
-//! Periods are those of simulated time: the k-th has all acknowledgements from k periods on and before k + 1. Its rows are handed over
-//! when the first acknowledgement of a later period comes, of whatever flow, and what is answered holds for a flow from its own
-//! first acknowledgement of a later period on. So a flow sees nothing of when others send, and fares as with an object of its own.
+//! Periods are those of simulated time: the k-th has all acknowledgements from k periods on and before k + 1. Its rows
+//! are handed over when the first acknowledgement of a later period comes, of whatever flow, and what is answered holds
+//! for a flow from its own first acknowledgement of a later period on. So a flow sees nothing of when others send, and
+//! fares as with an object of its own.
 
 use super::answers::Answers;
 use super::batched::period;

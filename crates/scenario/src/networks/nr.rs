@@ -61,7 +61,8 @@ pub(super) fn refuse_queues(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Fills in bearers and priorities of users whose flow has a class, and bearers of flows beside others with their queues on the downlink.
+/// Fills in bearers and priorities of users whose flow has a class, and bearers of flows beside others with their
+/// queues on the downlink.
 fn resolve_classes(
     scenario: &Scenario,
     users: &Users,
@@ -143,7 +144,8 @@ fn resolve_queue_up(
     Ok(())
 }
 
-/// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place. The queue of each flow.
+/// Fills in the queues of users on the downlink: that of `link`, and those of flows in its place. The queue of each
+/// flow.
 fn resolve_queues(
     scenario: &mut Scenario,
     users: &Users,

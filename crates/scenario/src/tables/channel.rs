@@ -193,10 +193,10 @@ tag! {
             decorrelation, fd_t, speed, carrier, clock]
             "table and snr_db, mode, block_sizes, fading, fd_t (or speed and carrier) with clock, shadowing_db with \
              decorrelation, parts with modulation, and combining",
-        /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
-        /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
-        /// spectrum), with block_length they stay for a block of frames, otherwise each transmission has gains of its own; shadowing_db and decorrelation move the
-        /// ratio itself. Needs link.frame_size.
+        /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table phy:
+        /// snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes spectrum), with
+        /// block_length they stay for a block of frames, otherwise each transmission has gains of its own; shadowing_db
+        /// and decorrelation move the ratio itself. Needs link.frame_size.
         BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, shadowing_db, decorrelation, fd_t, speed, carrier, block_length,
             clock]
             "snr_db (or es_n0_db, or eb_n0_db), antennas, shadowing_db with decorrelation, and fd_t (or speed and carrier, \

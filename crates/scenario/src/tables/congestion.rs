@@ -46,8 +46,8 @@ impl Congestion {
 pub enum ControlName {
     /// A congestion control that is compiled in.
     BuiltIn(Congestion),
-    /// A class in a Python file beside the scenario, `mine.py`, or `mine.py:Halver` where it has several; or a Rust file
-    /// there, `mine.rs`.
+    /// A class in a Python file beside the scenario, `mine.py`, or `mine.py:Halver` where it has several; or a Rust
+    /// file there, `mine.rs`.
     Custom(String),
 }
 

@@ -18,8 +18,8 @@ pub enum Method {
     /// Solution as the bounds that a paper prints.
     #[serde(rename = "analysis:paper-bounds")]
     AnalysisPaperBounds,
-    /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss
-    /// rate alone; of CUBIC its response function (RFC 9438 section 5); of a physical layer the closed forms of its error
+    /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss rate
+    /// alone; of CUBIC its response function (RFC 9438 section 5); of a physical layer the closed forms of its error
     /// rates, where there are some; of a mesh Bianchi's throughput of saturated stations around one node.
     Formula,
     /// Square-root law (Mathis, Semke, Mahdavi and Ott 1997): like formula, but without timeouts.

@@ -232,8 +232,8 @@ pub struct Scenario {
     pub alternative: Option<String>,
 
     /// Alternatives by name, such as radio technologies: tables that replace the scenario's. An alternative may hold
-    /// channel, phy, link, reverse, wired, mesh, cell, nr, wlan, tcp and flows, each whole: nothing of the table that it
-    /// replaces is left. Keys that are set or swept beside the file hold in all of them.
+    /// channel, phy, link, reverse, wired, mesh, cell, nr, wlan, tcp and flows, each whole: nothing of the table that
+    /// it replaces is left. Keys that are set or swept beside the file hold in all of them.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub alternatives: Map<String, Value>,
 

@@ -22,8 +22,8 @@ use crossfade_nr::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Downlink of a 5G NR cell in place of the link: coded transport blocks with hybrid ARQ, one flow for each user. A slot
-/// of the scenario is then a slot of the numerology.
+/// Downlink of a 5G NR cell in place of the link: coded transport blocks with hybrid ARQ, one flow for each user. A
+/// slot of the scenario is then a slot of the numerology.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Nr {
@@ -527,7 +527,8 @@ impl Nr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrPreset {
-    /// FDD of 10 MHz at 15 kHz and 2.1 GHz: the cell width of RFC 8869, with srsRAN's scheduling times (k1 4, SR each 20 ms).
+    /// FDD of 10 MHz at 15 kHz and 2.1 GHz: the cell width of RFC 8869, with srsRAN's scheduling times (k1 4, SR each
+    /// 20 ms).
     #[serde(rename = "nr-fdd-10")]
     NrFdd10,
     /// TDD of 40 MHz at 30 kHz and 3.5 GHz, pattern `DDDSU`. These are the defaults without a preset.
@@ -539,16 +540,21 @@ pub enum NrPreset {
     /// srsRAN Project on 100 MHz: the cell of `nr-tdd-100`, 5 transmissions, a target of 1 %, and the RLC of its 5QI 9.
     #[serde(rename = "srsran-tdd-100")]
     SrsranTdd100,
-    /// OpenAirInterface on 40 MHz: `DDDDDDDSUU`, one layer, k1 and k2 of 2 slots, and the RLC and PDCP of its data bearers.
+    /// OpenAirInterface on 40 MHz: `DDDDDDDSUU`, one layer, k1 and k2 of 2 slots, and the RLC and PDCP of its data
+    /// bearers.
     #[serde(rename = "oai-tdd-40")]
     OaiTdd40,
-    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with an RTT of 8 ms, requests each 10 ms.
+    /// LTE of 10 MHz with its 50 resource blocks: FDD, 64-QAM, 8 HARQ processes with an RTT of 8 ms, requests each 10
+    /// ms.
     #[serde(rename = "lte-10")]
     Lte10,
-    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): RTT 25.77 ms, 32 HARQ processes, Amarisoft's times.
+    /// Satellite at 600 km with a transparent payload (3GPP TR 38.821): RTT 25.77 ms, 32 HARQ processes, Amarisoft's
+    /// times.
     NrNtnLeo,
-    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 2 s.
+    /// Geostationary satellite (3GPP TR 38.821): RTT 541.46 ms, no HARQ feedback (srsRAN's example), RLC poll after 2
+    /// s.
     NrNtnGeo,
-    /// Millimetre waves of 100 MHz at 28 GHz, 120 kHz, blocked by pedestrians: for 299 ms in the mean, each 5 s, by 15.8 dB.
+    /// Millimetre waves of 100 MHz at 28 GHz, 120 kHz, blocked by pedestrians: for 299 ms in the mean, each 5 s, by
+    /// 15.8 dB.
     NrMmwaveBlockage,
 }

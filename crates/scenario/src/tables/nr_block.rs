@@ -7,7 +7,8 @@ use crossfade_nr::{BlockChannel, BlockConfig, BlockSize, CodedModulation, McsTab
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transport block of method phy, coded and decoded bit by bit. The cell gives MCS table, layers, HARQ, channel and SNR.
+/// Transport block of method phy, coded and decoded bit by bit. The cell gives MCS table, layers, HARQ, channel and
+/// SNR.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NrBlock {

@@ -7,8 +7,8 @@ use crossfade_link::satellite::{Orbit, Place, Shell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Walker shell of satellites over a terminal and a gateway: in each slot the satellite that stands highest over the terminal
-/// carries packets, in straight lines at the speed of light.
+/// A Walker shell of satellites over a terminal and a gateway: in each slot the satellite that stands highest over the
+/// terminal carries packets, in straight lines at the speed of light.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OrbitTable {

@@ -25,7 +25,8 @@ pub struct Policer {
 absent!(Policer);
 
 impl Policer {
-    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at `link_bps`.
+    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at
+    /// `link_bps`.
     pub(crate) fn resolve(
         &self,
         table: &str,

@@ -208,7 +208,8 @@ pub enum RateReduction {
 const LONGEST_DELAYED_ACK: SimTime = SimTime::from_millis(500);
 
 impl Rfc {
-    /// Fills in the defaults of a sender with SACK or without, and with this congestion control, which counts marks or hears of one a round trip.
+    /// Fills in the defaults of a sender with SACK or without, and with this congestion control, which counts marks or
+    /// hears of one a round trip.
     pub(crate) fn resolve(
         &mut self,
         sack: bool,
@@ -295,7 +296,8 @@ impl Rfc {
         }
     }
 
-    /// Whether data may be marked, and whether marks are counted. What is usual for the congestion control stays unsaid.
+    /// Whether data may be marked, and whether marks are counted. What is usual for the congestion control stays
+    /// unsaid.
     fn resolve_ecn(&mut self, counts_marks: bool) -> Result<(bool, bool), ScenarioError> {
         let ecn = *self.ecn.get_or_insert(counts_marks);
         let usual = counts_marks && ecn;

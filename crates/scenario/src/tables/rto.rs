@@ -44,8 +44,8 @@ pub struct Rto {
 }
 
 impl Rto {
-    /// Fills in the defaults: what is `usual` of min, initial and granularity in ms, or nothing where only a fixed timeout is
-    /// allowed, for flavour "paper".
+    /// Fills in the defaults: what is `usual` of min, initial and granularity in ms, or nothing where only a fixed
+    /// timeout is allowed, for flavour "paper".
     pub(super) fn resolve(
         &mut self,
         usual: Option<[u64; 3]>,

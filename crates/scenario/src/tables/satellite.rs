@@ -215,11 +215,12 @@ pub enum ProfileName {
     /// One terminal at rest: the public example of LeoReplayer (LeoCC, SIGCOMM 2025). 49 Mbit/s down, 16 Mbit/s up.
     #[serde(rename = "starlink-leocc-2025")]
     StarlinkLeocc2025,
-    /// A terminal on a moving car: Starlink-on-the-Autobahn. 237 Mbit/s down, 17 Mbit/s up, obstructed for 6.7 % of the time.
+    /// A terminal on a moving car: Starlink-on-the-Autobahn. 237 Mbit/s down, 17 Mbit/s up, obstructed for 6.7 % of the
+    /// time.
     #[serde(rename = "starlink-autobahn-2024")]
     StarlinkAutobahn2024,
-    /// A geostationary satellite without boundaries, as emulated by Endres et al. (arXiv 2202.08228): 20 Mbit/s down, 2 Mbit/s
-    /// up, 300 ms one way.
+    /// A geostationary satellite without boundaries, as emulated by Endres et al. (arXiv 2202.08228): 20 Mbit/s down, 2
+    /// Mbit/s up, 300 ms one way.
     #[serde(rename = "geo")]
     Geo,
 }
@@ -270,8 +271,8 @@ impl SatelliteSetup {
 }
 
 impl Satellite {
-    /// Fills in what the profile says: the direction of the data and that of the acknowledgements; `None` is a link without
-    /// satellite.
+    /// Fills in what the profile says: the direction of the data and that of the acknowledgements; `None` is a link
+    /// without satellite.
     pub(crate) fn resolve(&mut self) -> Result<Option<[SatelliteSetup; 2]>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);

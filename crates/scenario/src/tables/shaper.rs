@@ -31,7 +31,8 @@ pub struct ShaperSetup {
 }
 
 impl Shaper {
-    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at `link_bps`.
+    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at
+    /// `link_bps`.
     pub(crate) fn resolve(
         &self,
         table: &str,

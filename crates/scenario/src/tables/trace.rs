@@ -22,8 +22,8 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<FileName>,
 
-    /// Bytes that may leave at an opportunity. CellReplay's heavy traces have 1400 B: their text is mahimahi's. Taken by
-    /// opportunities.
+    /// Bytes that may leave at an opportunity. CellReplay's heavy traces have 1400 B: their text is mahimahi's. Taken
+    /// by opportunities.
     #[schemars(extend("x-default" = "1500 B, of opportunities"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunity_size: Option<Size>,

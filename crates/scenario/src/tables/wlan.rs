@@ -218,8 +218,8 @@ impl Wlan {
         })
     }
 
-    /// Fills in the defaults of a network whose stations are those of `wlan.stations`, or so many as there are senders: the stations, and
-    /// which categories are used of the four, by their places in [`crossfade_mac::wlan::EDCA`].
+    /// Fills in the defaults of a network whose stations are those of `wlan.stations`, or so many as there are senders:
+    /// the stations, and which categories are used of the four, by their places in [`crossfade_mac::wlan::EDCA`].
     pub(crate) fn resolve(
         &mut self,
         senders: usize,

@@ -1,4 +1,5 @@
-//! The air of a Wi-Fi network and the queues before it: limits of aggregates, access categories, the access point, neighbours.
+//! The air of a Wi-Fi network and the queues before it: limits of aggregates, access categories, the access point,
+//! neighbours.
 
 use super::base::{absent, json, positive_time, time};
 use super::queue::{Packets, USUAL_LIMIT};

@@ -127,8 +127,8 @@ pub(super) fn resolve(
     Ok(all)
 }
 
-/// Fills in the defaults of stations in the table called `table`, adds them to the links that they use, and returns them as they are on
-/// the first of these.
+/// Fills in the defaults of stations in the table called `table`, adds them to the links that they use, and returns
+/// them as they are on the first of these.
 pub(super) fn stations(
     group: &mut WlanStations,
     table: &str,

@@ -55,7 +55,8 @@ pub enum WlanMuAck {
 }
 
 impl WlanOfdma {
-    /// Fills in the defaults of a network of this standard and width; none without the table, or with neither direction.
+    /// Fills in the defaults of a network of this standard and width; none without the table, or with neither
+    /// direction.
     pub(super) fn resolve(
         &mut self,
         standard: Standard,

@@ -169,8 +169,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         !self.net.is_over
     }
 
-    /// What comes over a link in the instant that ends the run goes on to the next link, whichever of the two events was
-    /// scheduled first: that depends on how often a queue wants to be asked, and must not show.
+    /// What comes over a link in the instant that ends the run goes on to the next link, whichever of the two events
+    /// was scheduled first: that depends on how often a queue wants to be asked, and must not show.
     #[cold]
     fn pass_on(&mut self) {
         let net = &mut self.net;

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! In recovery nothing but the repeated segment is sent until it is acknowledged, although the inflated window would
-//! allow more: the text of section II differs here from the analysis, and the analysis is followed. A retransmission that
-//! is lost leaves the sender silent until the timer that its segment got when it was first sent.
+//! allow more: the text of section II differs here from the analysis, and the analysis is followed. A retransmission
+//! that is lost leaves the sender silent until the timer that its segment got when it was first sent.
 
 use super::recovery::LossRecovery;
 use super::scoreboard::Scoreboard;

@@ -55,7 +55,8 @@ pub struct AckSample {
 ///
 /// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the FlightSize.
 ///
-/// A congestion control that asks for samples ([`Needs`]) hears more, in flavour `rfc`. Within an acknowledgement the order is:
+/// A congestion control that asks for samples ([`Needs`]) hears more, in flavour `rfc`. Within an acknowledgement the
+/// order is:
 ///
 /// 1. [`on_ecn`](Self::on_ecn) for an echoed mark; [`undo`](Self::undo), if the last reduction had no cause;
 /// 2. [`on_segment_lost`](Self::on_segment_lost) for each segment that it shows to be lost;
@@ -65,11 +66,11 @@ pub struct AckSample {
 /// 5. [`on_delivery`](Self::on_delivery);
 /// 6. [`on_ack`](Self::on_ack), where the window may grow.
 ///
-/// A timer tells losses, `on_loss` or [`on_timeout`](Self::on_timeout), and the phase in this order. Then segments leave, each
-/// behind its [`on_send`](Self::on_send).
+/// A timer tells losses, `on_loss` or [`on_timeout`](Self::on_timeout), and the phase in this order. Then segments
+/// leave, each behind its [`on_send`](Self::on_send).
 ///
-/// It is one trait, not one for all and one for models: all but six methods have a default, and a second trait would be an empty
-/// `impl` for each congestion control without a model.
+/// It is one trait, not one for all and one for models: all but six methods have a default, and a second trait would be
+/// an empty `impl` for each congestion control without a model.
 pub trait CongestionControl: Send {
     /// Congestion window in segments.
     fn cwnd(&self) -> f64;

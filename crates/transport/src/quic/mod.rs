@@ -1,8 +1,8 @@
 //! QUIC's loss recovery (RFC 9002) over one stream: the sender and the receiver of flavour `quic`.
 //!
-//! The handshake is confirmed, so that there is one packet number space. Packets are full-sized and each holds one segment
-//! of the stream. What is not there: other streams, keys, migration, 0-RTT, the amplification limit; flow control is a
-//! constant credit, as TCP's window is here.
+//! The handshake is confirmed, so that there is one packet number space. Packets are full-sized and each holds one
+//! segment of the stream. What is not there: other streams, keys, migration, 0-RTT, the amplification limit; flow
+//! control is a constant credit, as TCP's window is here.
 //!
 //! ```text
 //!               a loss, or a mark

@@ -78,8 +78,8 @@ impl RoundTrip {
         self.rto.current().saturating_add(held_back)
     }
 
-    /// Duration of persistent congestion: the time between the departures of two packets with everything between them lost
-    /// (section 7.6.1), and the time of the first RTT sample. `None` before that sample.
+    /// Duration of persistent congestion: the time between the departures of two packets with everything between them
+    /// lost (section 7.6.1), and the time of the first RTT sample. `None` before that sample.
     pub(super) fn persistent(&self) -> Option<(SimTime, SimTime)> {
         let timeout = self.rto.base().saturating_add(self.config.max_ack_delay);
         Some((self.first_at?, timeout.saturating_mul(u64::from(self.config.persistent_threshold))))

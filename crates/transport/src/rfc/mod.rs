@@ -1,7 +1,8 @@
 //! TCP as the RFCs specify it: the sender of flavour `rfc`.
 //!
-//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's application reads at once, so that
-//! its window is constant unless it is Linux's, and every segment is full-sized, so that the windows of RFC 5681 count segments.
+//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's application reads at once, so
+//! that its window is constant unless it is Linux's, and every segment is full-sized, so that the windows of RFC 5681
+//! count segments.
 //!
 //! ```text
 //!               loss shown by duplicates, SACK or RACK

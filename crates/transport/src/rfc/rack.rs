@@ -10,7 +10,8 @@ const REO_WND_PERSIST: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
-    /// Sending time of the transmission sent last among those that have arrived, and its number among all transmissions.
+    /// Sending time of the transmission sent last among those that have arrived, and its number among all
+    /// transmissions.
     newest: Option<(SimTime, u64)>,
     /// RTT of the segment that arrived last.
     rtt: SimTime,

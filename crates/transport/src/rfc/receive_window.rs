@@ -1,5 +1,5 @@
-//! The receive window of Linux: a segment that lets it grow is acknowledged at once (`tcp_grow_window`), and what waits beyond holes
-//! takes room from it (`__tcp_select_window`).
+//! The receive window of Linux: a segment that lets it grow is acknowledged at once (`tcp_grow_window`), and what waits
+//! beyond holes takes room from it (`__tcp_select_window`).
 //!
 //! The program reads at once. Elsewhere in this flavour `w_max` is the window all the time; it bounds this one too.
 
@@ -9,8 +9,8 @@ use crossfade_core::SimTime;
 /// 572be9bf9d0d it was 6 MB), in bytes.
 const BUFFER: u64 = 131_072;
 const LARGEST_BUFFER: u64 = 32 << 20;
-/// What fits into a page. Larger segments do not bound the sender: of them the first window has room for a few, the kernel fills its
-/// rest with parts of segments, and it has other memory for them.
+/// What fits into a page. Larger segments do not bound the sender: of them the first window has room for a few, the
+/// kernel fills its rest with parts of segments, and it has other memory for them.
 const LARGEST_SEGMENT: u64 = 4096 - 320;
 /// What a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
 const FIRST_ROUND: u64 = 10;
@@ -48,8 +48,8 @@ pub(super) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// With segments of `mss` bytes, of which at most `w_max` are under way. With timestamps the handshake may have measured
-    /// a round trip.
+    /// With segments of `mss` bytes, of which at most `w_max` are under way. With timestamps the handshake may have
+    /// measured a round trip.
     pub(super) fn new(mss: u32, w_max: u32, handshake_rtt: Option<SimTime>) -> Self {
         let mss = u64::from(mss);
         // A packet as a TUN device and most drivers allocate it: headers and headroom, rounded up to a cache line,
@@ -77,8 +77,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// The new segment `seq` has arrived, which echoes an acknowledgement that left at `echo`, if that is not 0; everything before
-    /// segment `rcv_nxt` has. Returns whether the window has grown by it, which it `may`.
+    /// The new segment `seq` has arrived, which echoes an acknowledgement that left at `echo`, if that is not 0;
+    /// everything before segment `rcv_nxt` has. Returns whether the window has grown by it, which it `may`.
     pub(super) fn on_segment(
         &mut self,
         now: SimTime,
@@ -109,8 +109,8 @@ impl ReceiveWindow {
         grows
     }
 
-    /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what waits, and no
-    /// less than was promised. `None` if it bounds nothing.
+    /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what
+    /// waits, and no less than was promised. `None` if it bounds nothing.
     pub(super) fn advertise(&mut self) -> Option<u32> {
         if self.mss > LARGEST_SEGMENT {
             return None;
@@ -126,7 +126,8 @@ impl ReceiveWindow {
         buffer * self.ratio / 256
     }
 
-    /// `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`: with each new echo an eighth of what is longer, all of what is shorter.
+    /// `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`: with each new echo an eighth of what is longer, all of what is
+    /// shorter.
     fn measure(&mut self, now: SimTime, echo: SimTime) {
         if echo == self.last_echo {
             return;
@@ -139,8 +140,8 @@ impl ReceiveWindow {
         });
     }
 
-    /// `tcp_rcv_rtt_measure`: a round trip takes no longer than a whole window to come in. Without timestamps nothing else is known of
-    /// it. The segment in order before `next` has come.
+    /// `tcp_rcv_rtt_measure`: a round trip takes no longer than a whole window to come in. Without timestamps nothing
+    /// else is known of it. The segment in order before `next` has come.
     fn measure_window(&mut self, now: SimTime, next: u64) {
         let received = next * self.mss;
         match self.window_begin {
@@ -154,9 +155,10 @@ impl ReceiveWindow {
         self.window_begin = Some((now, received + self.advertised.min(self.w_max)));
     }
 
-    /// `tcp_rcv_space_adjust`, where something is read: once a round trip the buffer is made large enough for twice what was read in it, and
-    /// for as fast a growth once more. The kernel looks after each segment that it copies, so that of many read at once it sees the
-    /// first, less what is still `unread` then; the others count for the next round trip.
+    /// `tcp_rcv_space_adjust`, where something is read: once a round trip the buffer is made large enough for twice
+    /// what was read in it, and for as fast a growth once more. The kernel looks after each segment that it copies, so
+    /// that of many read at once it sees the first, less what is still `unread` then; the others count for the next
+    /// round trip.
     fn adjust(&mut self, now: SimTime, received: u64, unread: u64) {
         let copied = received - unread;
         let (begin, before) = *self.round.get_or_insert((now, copied));
@@ -183,9 +185,9 @@ impl ReceiveWindow {
 mod tests {
     use super::*;
 
-    /// A capture of Linux 6.18 (10 Mbit/s, 40 ms there and back, segments of 1448 bytes): it advertises 80,480 bytes from
-    /// the sixth segment on, and acknowledges 33 to 64 one by one until it has 169,952, for the 10 segments of the first
-    /// round trip were 20 in the second.
+    /// A capture of Linux 6.18 (10 Mbit/s, 40 ms there and back, segments of 1448 bytes): it advertises 80,480 bytes
+    /// from the sixth segment on, and acknowledges 33 to 64 one by one until it has 169,952, for the 10 segments of the
+    /// first round trip were 20 in the second.
     #[test]
     fn the_window_grows_as_in_a_capture() {
         let us = SimTime::from_micros;
@@ -207,9 +209,9 @@ mod tests {
         assert_eq!((grown[5].1, grown.len(), grown[37].1), (80_480, 6 + 32, 172_320));
     }
 
-    /// A capture over losses of a fifth, arrivals in tenths of a millisecond: segments 9, 10 and 16 are missing
-    /// first. The right edge of
-    /// the capture in segments: 48.0, 51.0, 54.0, 57.0, 60.0, 61.6, 62.6, 63.6, then 64.6 to 64.7 until 16 has come, and 87.1 with 62.
+    /// A capture over losses of a fifth, arrivals in tenths of a millisecond: segments 9, 10 and 16 are missing first.
+    /// The right edge of the capture in segments: 48.0, 51.0, 54.0, 57.0, 60.0, 61.6, 62.6, 63.6, then 64.6 to 64.7
+    /// until 16 has come, and 87.1 with 62.
     #[test]
     fn what_waits_beyond_holes_takes_room() {
         let times: [u64; 59] = [
@@ -242,8 +244,9 @@ mod tests {
         assert_eq!(after, [88, 88]);
     }
 
-    /// The kernel's own account (`tcp:tcp_rcvbuf_grow`; 100 Mbit/s, 100 ms there and back, losses of a twentieth, BBR): what was read
-    /// in a round trip, what was unread, in how many us and what lay beyond holes; the largest buffer is reached in the second second.
+    /// The kernel's own account (`tcp:tcp_rcvbuf_grow`; 100 Mbit/s, 100 ms there and back, losses of a twentieth, BBR):
+    /// what was read in a round trip, what was unread, in how many us and what lay beyond holes; the largest buffer is
+    /// reached in the second second.
     #[test]
     fn the_buffer_grows_as_the_kernel_says() {
         // time, rtt, copied, inq, space, ooo, rcvbuf: and the next rcvbuf.
@@ -270,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Nobody echoes when a segment left. The first window is of 44 segments, and grows by the first to 55, as far as the first
-    /// buffer goes; 100 come in each 100 ms.
+    /// Nobody echoes when a segment left. The first window is of 44 segments, and grows by the first to 55, as far as
+    /// the first buffer goes; 100 come in each 100 ms.
     #[test]
     fn without_timestamps_a_round_trip_is_what_a_window_takes() {
         let mut window = ReceiveWindow::new(1460, 1000, None);

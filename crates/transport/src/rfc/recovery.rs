@@ -11,8 +11,8 @@ use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// A loss was found, by acknowledgements or by the reordering timer: the fast retransmit. `safe` as PRR has it: not where
-    /// an acknowledgement has shown the loss.
+    /// A loss was found, by acknowledgements or by the reordering timer: the fast retransmit. `safe` as PRR has it: not
+    /// where an acknowledgement has shown the loss.
     pub(super) fn start_recovery(&mut self, now: SimTime, news: &News, safe: bool) {
         self.statistics.fast_retransmits += 1;
         let (snd_una, snd_max) = (self.flight.snd_una(), self.flight.snd_max());

@@ -75,8 +75,8 @@ impl Rto {
         }
     }
 
-    /// A round trip `rtt` was measured by an acknowledgement that leaves `snd_una`, with `snd_max` sent; one of `samples`
-    /// in a window.
+    /// A round trip `rtt` was measured by an acknowledgement that leaves `snd_una`, with `snd_max` sent; one of
+    /// `samples` in a window.
     pub(crate) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
         let (srtt, Some(falling)) = (self.srtt, &mut self.falling) else {
             return self.on_sample(rtt, samples);

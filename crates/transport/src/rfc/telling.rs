@@ -25,8 +25,8 @@ impl RfcSender {
         }
     }
 
-    /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`, as with a timeout,
-    /// of which every congestion control hears.
+    /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`, as with a
+    /// timeout, of which every congestion control hears.
     #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
         if !self.fixed.needs.samples {
@@ -43,9 +43,9 @@ impl RfcSender {
         }
     }
 
-    /// The phase that the congestion control sees. For one that sets its own window a recovery ends as all losses are repaired
-    /// (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins another: it would conserve
-    /// packets each time.
+    /// The phase that the congestion control sees. For one that sets its own window a recovery ends as all losses are
+    /// repaired (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins
+    /// another: it would conserve packets each time.
     fn phase_of_control(&self) -> Phase {
         let lasts = self.phase == Phase::Open
             && self.told_phase == Phase::Recovery
@@ -60,8 +60,8 @@ impl RfcSender {
         self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
 
-    /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were under way and
-    /// `prior_lost` found lost. It `answers_probe`, or the original of what that repeated.
+    /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were under way
+    /// and `prior_lost` found lost. It `answers_probe`, or the original of what that repeated.
     #[inline(never)]
     pub(super) fn tell_delivery(
         &mut self,

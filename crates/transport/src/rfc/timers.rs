@@ -171,8 +171,8 @@ impl RfcSender {
         self.rto.restart(now, true);
     }
 
-    /// An acknowledgement may explain the last probe, and moves the next one. Returns whether it may answer the probe as well as
-    /// the original.
+    /// An acknowledgement may explain the last probe, and moves the next one. Returns whether it may answer the probe
+    /// as well as the original.
     pub(super) fn probe_after_ack(&mut self, now: SimTime, ack: &Ack, news: &News) -> bool {
         if !self.probes {
             return false;

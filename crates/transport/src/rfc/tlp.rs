@@ -4,7 +4,8 @@ use super::TimerPolicy;
 use crate::segment::SackBlock;
 use crossfade_core::SimTime;
 
-/// `TLP.max_ack_delay`, whose value RFC 8985 section 7.2 leaves to the implementation: here that of Linux (`TCP_RTO_MIN`).
+/// `TLP.max_ack_delay`, whose value RFC 8985 section 7.2 leaves to the implementation: here that of Linux
+/// (`TCP_RTO_MIN`).
 const MAX_ACK_DELAY: SimTime = SimTime::from_millis(200);
 
 /// A probe that was sent and not yet explained.
@@ -110,8 +111,8 @@ impl TailLossProbe {
 mod tests {
     use super::*;
 
-    /// Section 7.4.2: segments 0 to 9 were sent, and the probe repeats the last. A D-SACK of it says that the original had
-    /// arrived; one of another segment says nothing, and the loss shows with the next acknowledgement.
+    /// Section 7.4.2: segments 0 to 9 were sent, and the probe repeats the last. A D-SACK of it says that the original
+    /// had arrived; one of another segment says nothing, and the loss shows with the next acknowledgement.
     #[test]
     fn a_duplicate_report_answers_the_probe_if_it_is_of_it() {
         let original = Original { app_limited: false };

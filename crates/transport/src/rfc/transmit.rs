@@ -12,7 +12,8 @@ const SOON: SimTime = SimTime::from_millis(1);
 /// A third of the window does not wait (`tcp_tso_win_divisor`).
 const WIN_DIVISOR: u64 = 3;
 
-/// The whole segments of a window. (What does not fit into a signed number is no window either, and costs a third less.)
+/// The whole segments of a window. (What does not fit into a signed number is no window either, and costs a third
+/// less.)
 fn whole(cwnd: f64) -> u64 {
     u64::try_from(cwnd as i64).unwrap_or(0)
 }
@@ -65,7 +66,8 @@ impl RfcSender {
             retransmission,
             timestamp: now,
             echo: self.echo,
-            // RFC 3168 section 6.1.5: retransmissions are not ECN-capable; those of a scalable sender are (RFC 8311 section 4.3).
+            // RFC 3168 section 6.1.5: retransmissions are not ECN-capable; those of a scalable sender are (RFC 8311
+            // section 4.3).
             ecn_capable: self.ecn.enabled() && (!retransmission || self.fixed.needs.ect_1),
             l4s: self.ecn.enabled() && self.fixed.needs.ect_1,
             cwr: !retransmission && self.ecn.take_cwr(),
@@ -74,9 +76,9 @@ impl RfcSender {
     }
 
     /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
-    /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right after a
-    /// transmission, or after the next one was due if it is paced, and the acknowledgement of the oldest segment is due. A
-    /// packet that has begun to leave does not wait.
+    /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right
+    /// after a transmission, or after the next one was due if it is paced, and the acknowledgement of the oldest
+    /// segment is due. A packet that has begun to leave does not wait.
     fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
         let last = self.pacer.map_or(self.last_sent, |pacer| Some(pacer.due()));
         if !self.policy.window.leaves_in_packets
@@ -100,8 +102,8 @@ impl RfcSender {
         sent_at.saturating_add(srtt) <= now.saturating_add(SOON)
     }
 
-    /// A new segment has left. Whether it is the last of a packet of two or more, or of what the application wrote: such carry
-    /// PSH.
+    /// A new segment has left. Whether it is the last of a packet of two or more, or of what the application wrote:
+    /// such carry PSH.
     fn ends_packet(&mut self, now: SimTime) -> bool {
         if !self.packet.is_open(now) {
             // Before it left.

@@ -1,5 +1,5 @@
-//! A network that does what it likes with a connection, and what the connection promises whatever it does. For the tests, and
-//! for `fuzz/`.
+//! A network that does what it likes with a connection, and what the connection promises whatever it does. For the
+//! tests, and for `fuzz/`.
 
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::{Ack, CongestionControlKind, Receiver, Segment, Sender, SenderConfig};

@@ -1,5 +1,5 @@
-//! A congestion control whose account is audited: whatever the sender tells it has to add up, and whatever it answers has to be
-//! something that a sender can use.
+//! A congestion control whose account is audited: whatever the sender tells it has to add up, and whatever it answers
+//! has to be something that a sender can use.
 
 use crossfade_core::{SimTime, Stream};
 use crossfade_transport::congestion::{

@@ -23,8 +23,8 @@ pub(crate) struct Control {
     pub(crate) least_ssthresh: f64,
     /// The window to which a mark may raise a smaller one.
     pub(crate) least_marked: f64,
-    /// Growth that acknowledgements allowed earlier may come with a later one: CUBIC's, which counts an acknowledgement once, is
-    /// that of Reno's estimate, which counts segments, as soon as that is the larger (RFC 9438 section 4.3).
+    /// Growth that acknowledgements allowed earlier may come with a later one: CUBIC's, which counts an acknowledgement
+    /// once, is that of Reno's estimate, which counts segments, as soon as that is the larger (RFC 9438 section 4.3).
     pub(crate) catches_up: bool,
 }
 

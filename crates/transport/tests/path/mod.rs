@@ -1,5 +1,5 @@
-//! One flow over one bottleneck: packets of 1500 bytes wait in a drop-tail queue and are sent at a rate, acknowledgements
-//! come back after the rest of the round trip, perhaps held back and released together.
+//! One flow over one bottleneck: packets of 1500 bytes wait in a drop-tail queue and are sent at a rate,
+//! acknowledgements come back after the rest of the round trip, perhaps held back and released together.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 

@@ -78,8 +78,8 @@ fn formula_and_simulation_agree() {
     }
 }
 
-/// Links add up, by the formula and as simulated within 1 %: two and three alike, two that differ in band and width, and stations that
-/// contend on both; one of them is on one link alone.
+/// Links add up, by the formula and as simulated within 1 %: two and three alike, two that differ in band and width,
+/// and stations that contend on both; one of them is on one link alone.
 #[test]
 fn links_add_up() {
     let of = |links: Value, more: Value| {
@@ -131,7 +131,8 @@ fn links_add_up() {
     }
 }
 
-/// Rows of several links do not depend on the number of threads, and what stations say of links is told in a row's resolved scenario.
+/// Rows of several links do not depend on the number of threads, and what stations say of links is told in a row's
+/// resolved scenario.
 #[test]
 fn rows_of_links_are_equal_for_any_number_of_threads() {
     let set = json!([
@@ -189,7 +190,8 @@ fn shares_of_the_air_agree() {
     }
 }
 
-/// The anomaly: one FIFO and a slow station, against queues by airtime. The delay of a call beside downloads falls at least fivefold.
+/// The anomaly: one FIFO and a slow station, against queues by airtime. The delay of a call beside downloads falls at
+/// least fivefold.
 #[test]
 fn queues_end_the_anomaly() {
     let of = |access_point: Value| {

@@ -65,8 +65,8 @@ pub struct RlpIs99Config {
     pub overflow: u32,
     /// Whether idle frames carry V(S): otherwise the loss of a last frame is noticed only with the next data.
     pub idle_frames_carry_v_s: bool,
-    /// Whether a frame says that it is a retransmission. Without that, new frames after a burst of 128 or more lost frames look old and are
-    /// discarded; with it, bursts of up to 255 frames are recognised.
+    /// Whether a frame says that it is a retransmission. Without that, new frames after a burst of 128 or more lost
+    /// frames look old and are discarded; with it, bursts of up to 255 frames are recognised.
     pub retransmissions_are_flagged: bool,
 }
 

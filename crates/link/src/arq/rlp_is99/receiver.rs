@@ -18,7 +18,8 @@ struct Missing {
 
 /// Receiver of RLP: puts frames into order, asks for missing ones, and gives up those that do not come.
 ///
-/// Time is counted in frames, by [`TimerClock`]: the receiver must be told of every frame time, even if it receives nothing in it.
+/// Time is counted in frames, by [`TimerClock`]: the receiver must be told of every frame time, even if it receives
+/// nothing in it.
 pub struct RlpIs99Receiver {
     config: RlpIs99Config,
     frames: Resequencer,

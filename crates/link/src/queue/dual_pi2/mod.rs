@@ -15,8 +15,8 @@ pub enum DualPi2Rules {
     /// RFC 9332 appendix A: native marks and coupled ones are the larger of two probabilities, native ones not before a
     /// second packet waits; the classic queue has a weight of 1/16.
     Rfc,
-    /// Linux's `sch_dualpi2`: what the coupling does not mark a step may; nothing is marked or dropped while less than two
-    /// packets wait; the classic queue has a weight of 1/10.
+    /// Linux's `sch_dualpi2`: what the coupling does not mark a step may; nothing is marked or dropped while less than
+    /// two packets wait; the classic queue has a weight of 1/10.
     Linux,
 }
 
@@ -57,8 +57,8 @@ pub struct DualPi2Config {
 }
 
 impl DualPi2Config {
-    /// RFC 9332 appendix A.1: 15 ms, min(target, `RTT_max`/3), 0.1 `Tupdate`/`RTT_max`^2 and 0.3/`RTT_max` for an `RTT_max` of
-    /// 100 ms, k = 2, a ramp from 800 us to 1.2 ms.
+    /// RFC 9332 appendix A.1: 15 ms, min(target, `RTT_max`/3), 0.1 `Tupdate`/`RTT_max`^2 and 0.3/`RTT_max` for an
+    /// `RTT_max` of 100 ms, k = 2, a ramp from 800 us to 1.2 ms.
     pub fn rfc(limit: QueueLimit, mtu: u32) -> Self {
         Self {
             limit,
@@ -121,9 +121,9 @@ impl DualPi2Config {
 /// Two queues, one each for classic and for scalable senders, under the coupled active queue management of RFC 9332.
 ///
 /// What says ECT(1) or CE waits in the scalable queue L, all else in the classic queue C (RFC 9332 section 2.5.1.1). A
-/// proportional integral controller on the longer delay of the two heads sets a base probability p': L is marked with k p', C
-/// is dropped, or marked if it says ECT(0), with its square; L also by its own short delay. Beyond k p' = 1 both are dropped.
-/// A weighted round robin lets L go first and C not starve.
+/// proportional integral controller on the longer delay of the two heads sets a base probability p': L is marked with k
+/// p', C is dropped, or marked if it says ECT(0), with its square; L also by its own short delay. Beyond k p' = 1 both
+/// are dropped. A weighted round robin lets L go first and C not starve.
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     config: DualPi2Config,

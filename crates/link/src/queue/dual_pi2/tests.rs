@@ -185,8 +185,8 @@ fn overload(config: DualPi2Config, ecn: Ecn, gap: u64) -> [f64; 3] {
     [drops / arrivals, marks / sent, waited / sent]
 }
 
-/// A load that does not yield: what is too much is dropped, at the target, from either queue. Up to 1/k^2 what says ECT(0)
-/// is marked in vain, and the queue grows until k p' = 1 lets it drop (RFC 9332 section 4.2.3).
+/// A load that does not yield: what is too much is dropped, at the target, from either queue. Up to 1/k^2 what says
+/// ECT(0) is marked in vain, and the queue grows until k p' = 1 lets it drop (RFC 9332 section 4.2.3).
 #[test]
 fn an_overload_that_does_not_yield_is_dropped() {
     for config in both() {
@@ -201,8 +201,8 @@ fn an_overload_that_does_not_yield_is_dropped() {
     }
 }
 
-/// RFC 9332 section 4.2.3: at p' = 1/k marks can tell no more. From there on L is dropped as C is, a quarter of both for k = 2, and
-/// what is left of it all marked; up to there L is not dropped, and C marks what says ECT(0).
+/// RFC 9332 section 4.2.3: at p' = 1/k marks can tell no more. From there on L is dropped as C is, a quarter of both
+/// for k = 2, and what is left of it all marked; up to there L is not dropped, and C marks what says ECT(0).
 #[test]
 fn at_a_half_a_quarter_of_both_is_dropped() {
     let n = 20_000;

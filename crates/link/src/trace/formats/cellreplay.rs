@@ -1,6 +1,6 @@
 //! The light traces of CellReplay (NSDI 2025): `time_ms one_way_ms p1 p2 ...`, a short train of packets through an idle
-//! link at that time: the delay of its first packet, and when each packet came out after the first, in ms. Its heavy traces are
-//! opportunities of 1400 bytes.
+//! link at that time: the delay of its first packet, and when each packet came out after the first, in ms. Its heavy
+//! traces are opportunities of 1400 bytes.
 
 use super::item::{AtEnd, Direction, Found, Item, Whole};
 use super::line::{Lines, before_comment, time, whole};

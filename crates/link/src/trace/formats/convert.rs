@@ -56,8 +56,9 @@ const CHUNK: usize = 1 << 16;
 
 /// A conversion of the texts about one way of a link.
 ///
-/// First each text is looked at, to its end ([`look`](Self::look), [`end`](Self::end)); then what would be lost is known, and the texts are
-/// read again ([`write`](Self::write)), once for each of the [`parts`](Self::parts). Nothing of them is kept.
+/// First each text is looked at, to its end ([`look`](Self::look), [`end`](Self::end)); then what would be lost is
+/// known, and the texts are read again ([`write`](Self::write)), once for each of the [`parts`](Self::parts). Nothing
+/// of them is kept.
 pub struct Conversion {
     to: Format,
     losses: Losses,
@@ -208,7 +209,8 @@ impl Conversion {
         }
     }
 
-    /// Writes the file of a part of what the texts say together, each the facts of one text; they are read side by side.
+    /// Writes the file of a part of what the texts say together, each the facts of one text; they are read side by
+    /// side.
     ///
     /// # Errors
     /// Those of the texts and of `take`.
@@ -433,7 +435,8 @@ where
         Self { tracks: texts.into_iter().map(track).collect(), now: SimTime::ZERO }
     }
 
-    /// What holds until something changes, and then what holds from then on. Before its first step a text says what that says.
+    /// What holds until something changes, and then what holds from then on. Before its first step a text says what
+    /// that says.
     fn next_step(&mut self) -> Result<Option<Step>, E> {
         if self.tracks.iter().all(|track| track.current.is_none()) {
             for track in &mut self.tracks {

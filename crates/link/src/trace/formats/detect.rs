@@ -20,9 +20,10 @@ const HEAD: usize = 1 << 16;
 
 /// Tells the format of a text that comes in chunks.
 ///
-/// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first that does
-/// says that they are delays, unless 64 others have risen before it: then they are times, and whatever is no time is a wrong line. Of three or more whole numbers a line
-/// without commas, the second is a rate if it is 10,000 or more anywhere (bit/s) or 0 everywhere, and a delay otherwise (ms).
+/// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first
+/// that does says that they are delays, unless 64 others have risen before it: then they are times, and whatever is no
+/// time is a wrong line. Of three or more whole numbers a line without commas, the second is a rate if it is 10,000 or
+/// more anywhere (bit/s) or 0 everywhere, and a delay otherwise (ms).
 #[derive(Default)]
 pub struct Detector {
     splitter: Splitter,

@@ -1,5 +1,5 @@
-//! The network profiles of iBox: `bottleneck_bandwidth` in kbit/s, `buffer_size_bytes`, `propagation_delay` in ms and `cross_traffic_pattern` in kbit/s
-//! a second each, of both ways.
+//! The network profiles of iBox: `bottleneck_bandwidth` in kbit/s, `buffer_size_bytes`, `propagation_delay` in ms and
+//! `cross_traffic_pattern` in kbit/s a second each, of both ways.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::json::{Json, Tree, Value};

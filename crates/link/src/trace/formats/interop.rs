@@ -1,5 +1,5 @@
-//! The scenarios of the QUIC interoperability simulator, as its arguments say them: `simple-p2p --delay=15ms --bandwidth=10Mbps
-//! --queue=25`, alone or behind `SCENARIO=` or `run.sh`. The client is up, the server down.
+//! The scenarios of the QUIC interoperability simulator, as its arguments say them: `simple-p2p --delay=15ms
+//! --bandwidth=10Mbps --queue=25`, alone or behind `SCENARIO=` or `run.sh`. The client is up, the server down.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, before_comment};

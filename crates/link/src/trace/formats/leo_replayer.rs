@@ -1,4 +1,5 @@
-//! The delays of LeoReplayer: one number of milliseconds a line, one way, each for the same interval (`mm-delay INTERVAL FILE`).
+//! The delays of LeoReplayer: one number of milliseconds a line, one way, each for the same interval (`mm-delay
+//! INTERVAL FILE`).
 
 use super::item::{AtEnd, Direction, Found, Item, Step, Whole};
 use super::line::{Lines, before_comment, later, real};

@@ -1,6 +1,7 @@
 //! Recordings of links in the formats of other tools: what they say, one fact at a time, and how one becomes another.
 //!
-//! Nothing here opens a file: a [`Reader`] takes chunks of a text and gives [`Item`]s, in memory that does not grow with the text. A
+//! Nothing here opens a file: a [`Reader`] takes chunks of a text and gives [`Item`]s, in memory that does not grow
+//! with the text. A
 //! [`Detector`] tells the [`Format`] of a text by what is in it. A [`Conversion`] says first what would be lost.
 
 mod cellreplay;

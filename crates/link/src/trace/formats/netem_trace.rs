@@ -1,5 +1,6 @@
-//! Patterns of rattan and netem-trace, as JSON or TOML: `{"RepeatedBwPatternConfig": {"pattern": [{"StaticBwConfig": {"bw": "12Mbps", "duration":
-//! "1s"}}, ...], "count": 0}}`, and likewise of delays and losses. Quantities are texts, or numbers as its other form has them.
+//! Patterns of rattan and netem-trace, as JSON or TOML: `{"RepeatedBwPatternConfig": {"pattern": [{"StaticBwConfig":
+//! {"bw": "12Mbps", "duration": "1s"}}, ...], "count": 0}}`, and likewise of delays and losses. Quantities are texts,
+//! or numbers as its other form has them.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Step, Whole};
 use super::json::{Json, Tree, Value};

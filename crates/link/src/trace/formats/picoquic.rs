@@ -1,7 +1,8 @@
 //! The simulation specifications of `picoquic_ns`: a `key: value` a line. The client is up, the server down.
 //!
-//! As it plays them: a rate of `x` Gbit/s is one of `x / 1.024^2`, a list of links begins again behind its last, and what an entry of a list does not
-//! say is 0 (`picohttp/picoquic_ns.c`: `picoquic_ns_simlink_reset`, `picoquic_ns_vary_link`).
+//! As it plays them: a rate of `x` Gbit/s is one of `x / 1.024^2`, a list of links begins again behind its last, and
+//! what an entry of a list does not say is 0 (`picohttp/picoquic_ns.c`: `picoquic_ns_simlink_reset`,
+//! `picoquic_ns_vary_link`).
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later, real, whole};

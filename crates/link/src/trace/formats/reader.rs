@@ -17,7 +17,8 @@ use super::tunnel;
 use crate::trace::TraceError;
 use crossfade_core::SimTime;
 
-/// Reads a text of a known format that comes in chunks: facts in the order of the text, as many at a time as a chunk holds.
+/// Reads a text of a known format that comes in chunks: facts in the order of the text, as many at a time as a chunk
+/// holds.
 ///
 /// ```
 /// use crossfade_link::trace::formats::{Format, Item, Reader};

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 /// The windows of a summary.
 const WINDOW: SimTime = SimTime::from_millis(100);
 
-/// Looks at the facts about one way of a link, and sums them up over windows of 100 ms, in memory that grows with the windows alone.
+/// Looks at the facts about one way of a link, and sums them up over windows of 100 ms, in memory that grows with the
+/// windows alone.
 #[derive(Clone, Debug)]
 pub struct Summary {
     items: u64,
@@ -152,7 +153,8 @@ impl Summary {
         self.delay_clock = common(self.delay_clock, delay.as_nanos());
     }
 
-    /// The quantities that there are over time, in at most so many points each: as [`finish`](Self::finish), and their names.
+    /// The quantities that there are over time, in at most so many points each: as [`finish`](Self::finish), and their
+    /// names.
     pub fn curves(mut self, whole: &Whole, most: usize) -> Vec<(&'static str, Curve)> {
         self.weigh(whole);
         let curves = [

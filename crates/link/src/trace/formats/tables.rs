@@ -1,5 +1,5 @@
-//! The tables of this program: `time_s,rate_bps,delay_s,loss` ([`RateTable`](crate::trace::RateTable)) and `time_s,delay_s` or `time_s,rtt_s`
-//! ([`DelaySeries`](crate::trace::DelaySeries)).
+//! The tables of this program: `time_s,rate_bps,delay_s,loss` ([`RateTable`](crate::trace::RateTable)) and
+//! `time_s,delay_s` or `time_s,rtt_s` ([`DelaySeries`](crate::trace::DelaySeries)).
 
 use super::item::{AtEnd, Direction, Found, Item, Step, Whole};
 use super::line::{LATEST_S, Lines, before_comment, real};

@@ -1,9 +1,10 @@
-//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between them. A command
-//! may go on in the next line behind a `\`, and several may stand in a line with `;` or `&&` between them.
+//! Lines and scripts of `tc qdisc ... netem` (tc-netem(8)): one state, or one after the other with `sleep` between
+//! them. A command may go on in the next line behind a `\`, and several may stand in a line with `;` or `&&` between
+//! them.
 //!
-//! As in the kernel (`netem_change` of `sch_netem.c`), a queue has 1000 packets where no `limit` is given, a `gap` alone reorders each of its
-//! packets, and a `change` or `replace` keeps what has an attribute of its own and is not given: the rate, the share of corrupted packets, the
-//! correlations and the distribution.
+//! As in the kernel (`netem_change` of `sch_netem.c`), a queue has 1000 packets where no `limit` is given, a `gap`
+//! alone reorders each of its packets, and a `change` or `replace` keeps what has an attribute of its own and is not
+//! given: the rate, the share of corrupted packets, the correlations and the distribution.
 
 use super::item::{AtEnd, Direction, Extra, Found, Item, Room, Step, Whole};
 use super::line::{Lines, later};

@@ -1,6 +1,6 @@
-//! The tunnel logs of Pantheon: of one end `TIME - NUMBER - BYTES` a packet, behind a line `# ... ingress: START` or `egress: START`; of
-//! both ends together `TIME + BYTES` (sent), `TIME - BYTES DELAY` (arrived) and `TIME # BYTES` (an opportunity of the emulator),
-//! each with a flow or without. All times are in milliseconds.
+//! The tunnel logs of Pantheon: of one end `TIME - NUMBER - BYTES` a packet, behind a line `# ... ingress: START` or
+//! `egress: START`; of both ends together `TIME + BYTES` (sent), `TIME - BYTES DELAY` (arrived) and `TIME # BYTES` (an
+//! opportunity of the emulator), each with a flow or without. All times are in milliseconds.
 
 use super::item::{AtEnd, Direction, Found, Item, Whole};
 use super::line::{LATEST_S, Lines, real};

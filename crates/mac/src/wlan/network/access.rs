@@ -1,5 +1,5 @@
-//! Who begins to send on a link, and when: contention of all that have something to send, collisions inside a node, opportunities that
-//! go on, and what wakes the other links.
+//! Who begins to send on a link, and when: contention of all that have something to send, collisions inside a node,
+//! opportunities that go on, and what wakes the other links.
 
 use super::Wlan;
 use super::flight::{Flight, Phase};

@@ -1,5 +1,5 @@
-//! One link: a channel with those that contend for it, and what is in the air of it. A network has one, unless its devices are
-//! multi-link devices.
+//! One link: a channel with those that contend for it, and what is in the air of it. A network has one, unless its
+//! devices are multi-link devices.
 
 use super::flight::Phase;
 use crate::error::MeshError;

@@ -57,7 +57,8 @@ impl Wlan {
         self.drop_all(way, now);
     }
 
-    /// What a contender sends on a link at `now`, if it does. After the first exchange of an opportunity it fits into what is `left` of that.
+    /// What a contender sends on a link at `now`, if it does. After the first exchange of an opportunity it fits into
+    /// what is `left` of that.
     pub(super) fn compose(
         &mut self,
         link: usize,
@@ -140,7 +141,8 @@ impl Wlan {
         Some(Flight { rate, mpdus, is_first, is_limited, ..flight })
     }
 
-    /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it, though more waited.
+    /// Puts MPDUs of a way into an aggregate, each with its fate if nothing collides; whether the window ended it,
+    /// though more waited.
     pub(super) fn load(
         &mut self,
         now: SimTime,

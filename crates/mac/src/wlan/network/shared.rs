@@ -170,10 +170,11 @@ impl Wlan {
         bytes.min(u64::from(self.stations[station].limits.bytes)) as u32
     }
 
-    /// An exchange with as many of these stations as can each send a first MPDU in it; with one alone where it has to be asked.
+    /// An exchange with as many of these stations as can each send a first MPDU in it; with one alone where it has to
+    /// be asked.
     ///
-    /// The data last as long as the shorter half of the stations needs, so that few pad for what waits for others, and at least for a
-    /// first MPDU of each.
+    /// The data last as long as the shorter half of the stations needs, so that few pad for what waits for others, and
+    /// at least for a first MPDU of each.
     fn plan(
         &mut self,
         direction: usize,

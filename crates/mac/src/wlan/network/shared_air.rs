@@ -1,4 +1,5 @@
-//! Events and captures of exchanges with several stations. A frame for all of them is one record of a capture, and an event for each.
+//! Events and captures of exchanges with several stations. A frame for all of them is one record of a capture, and an
+//! event for each.
 
 use super::flight::{Flight, Shared};
 use super::hearing::rate;

@@ -39,7 +39,8 @@ impl Tcp {
             let option = if self.rfc.accurate_ecn_option == Some(true) { AccEcn::OPTION_BYTES } else { 0 };
             return [Size(40 + self.timestamp_bytes(flavour) + option), Size(8)];
         }
-        // RFC 9000 section 19.3: type, largest (4), delay (2), number of ranges, the first (2); three counts of two bytes.
+        // RFC 9000 section 19.3: type, largest (4), delay (2), number of ranges, the first (2); three counts of two
+        // bytes.
         let counts = if self.quic.ecn == Some(true) { 6 } else { 0 };
         [Size(QUIC_PACKET + 10 + counts), Size(4)]
     }

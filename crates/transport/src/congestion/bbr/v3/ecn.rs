@@ -20,7 +20,8 @@ impl BbrV3 {
     }
 
     /// Slope of an early probe: if marks came and ceased in a cycle without losses, a probe follows at once whose first
-    /// round adds half of the long-term bound (`ecn_reprobe_gain`). The result is the exponent of the nearest power of 2.
+    /// round adds half of the long-term bound (`ecn_reprobe_gain`). The result is the exponent of the nearest power of
+    /// 2.
     pub(super) fn reprobe(&self, phase: Phase) -> Option<u32> {
         self.marks.filter(|marks| marks.have_ceased(phase))?;
         let longterm = self.bounds.inflight_longterm.min(f64::from(u32::MAX)) as u64;
