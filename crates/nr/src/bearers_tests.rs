@@ -119,7 +119,7 @@ fn a_block_is_shared_equally() {
     let mut packets = [0_u32; 2];
     // The block of the first slot.
     run(&mut cell, SimTime::from_micros(501), |_, _, departure| {
-        packets[departure.parcel().flow() as usize] += 1
+        packets[departure.parcel().flow() as usize] += 1;
     });
     assert!(packets[0] > 5 && packets[0].abs_diff(packets[1]) <= 1, "{packets:?}");
 }
