@@ -1,4 +1,4 @@
-//! Errors of a cell's configuration, which most files of the crate return.
+//! Errors of a cell's configuration: a file of its own, since most files of the crate return it.
 
 use crossfade_channel::ChannelError;
 use crossfade_core::OutOfRange;

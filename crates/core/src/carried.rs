@@ -1,4 +1,4 @@
-//! What a flow carried in an interval of time, which `capture` reads from logs and `fit` explains.
+//! What a flow carried in a time interval: a file of its own, since `capture` reads it and `fit` explains it.
 
 /// Packets carried in an interval of time, as iperf3 and `ss` report them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! Whole cells against closed forms.
 
 use crate::awgn::Combining;
-use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler, USUAL_PRIORITY};
+use crate::config::{Fidelity, HarqConfig, NrConfig, NrUser, QualityReports, Scheduler};
+use crate::stack_config::USUAL_PRIORITY;
 use crate::{Allocation, Duplex, EffectiveSinr, McsTable, NrCell, Numerology, Way};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_channel::{DelayProfile, NamedProfile};

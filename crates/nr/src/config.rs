@@ -141,12 +141,9 @@ pub struct HarqConfig {
 pub enum Fidelity {
     /// Each transmission of a block, its outcome and its acknowledgement.
     Slot,
-    /// A slot carries what it does in the mean, and is late by what retransmissions take in the mean.
+    /// A slot carries its mean of bytes, later by the mean delay of retransmissions.
     Rate,
 }
-
-/// The priority of users that say nothing of it: that of the class of most traffic (5QI 9).
-pub const USUAL_PRIORITY: u32 = 90;
 
 /// A user of an NR cell.
 #[derive(Clone, Debug)]

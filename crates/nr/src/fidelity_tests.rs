@@ -2,7 +2,8 @@
 
 use crate::awgn::Combining;
 use crate::cell_tests::{SEED, config, fading, goodput_bps, run, saturated};
-use crate::config::{Fidelity, NrConfig, NrUser, Scheduler, USUAL_PRIORITY};
+use crate::config::{Fidelity, NrConfig, NrUser, Scheduler};
+use crate::stack_config::USUAL_PRIORITY;
 use crate::{NrCell, closed_form};
 use crossfade_cell::OuterLoopConfig;
 use crossfade_core::SimTime;

@@ -66,7 +66,6 @@ pub use cell::NrCell;
 pub use closed_forms::{BlockFate, ClosedForms, Idle, Saturated, Unmet};
 pub use config::{
     EffectiveSinr, Fidelity, HarqConfig, MOST_USERS, NrConfig, NrUser, QualityReports, Scheduler,
-    USUAL_PRIORITY,
 };
 pub use error_table::{
     COLUMNS as ERROR_TABLE_COLUMNS, ErrorTable, TableEntry, approximation, most_likely_curve,
@@ -77,6 +76,7 @@ pub use normal_approximation::{ErrorCurve, decoder_loss_db, normal_approximation
 pub use numerology::{Duplex, LONGEST_PATTERN, Numerology, SLOT_SYMBOLS};
 pub use simulated_block::{BlockFading, SimulatedBlock, SimulatedBlockConfig};
 pub use stack_config::{
-    BearerConfig, Drx, FurtherBearer, Grants, Handover, LogicalChannel, StackConfig, UplinkConfig, Way,
+    BearerConfig, Drx, FurtherBearer, Grants, Handover, LogicalChannel, StackConfig, USUAL_PRIORITY,
+    UplinkConfig, Way,
 };
 pub use transport_block::{Allocation, CodeBlocks, limited_buffer_bits};

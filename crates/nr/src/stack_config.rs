@@ -1,6 +1,5 @@
 //! What stands above hybrid ARQ, and what interrupts it: RLC, PDCP, the uplink, handover, DRX, long ways.
 
-use crate::config::USUAL_PRIORITY;
 use crate::mcs::McsTable;
 use crate::rlc::RlcConfig;
 use crossfade_core::SimTime;
@@ -59,14 +58,17 @@ pub struct BearerConfig {
 /// How a logical channel shares blocks with others of its user (TS 38.321 section 5.4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogicalChannel {
-    /// The least number goes first.
+    /// Priority; the smallest number goes first.
     pub priority: u32,
-    /// Bytes a second that it has before channels behind it have more than theirs (`prioritisedBitRate`); `None` is
-    /// all.
+    /// Bytes per second served before channels of lower priority exceed theirs (`prioritisedBitRate`); `None` is
+    /// infinity.
     pub prioritised_rate: Option<u64>,
-    /// For how long it saves what it did not use of that rate (`bucketSizeDuration`).
+    /// Time for which unused parts of that rate accumulate (`bucketSizeDuration`).
     pub bucket: SimTime,
 }
+
+/// Priority of a user or bearer without one of its own: that of the class of most traffic (5QI 9).
+pub const USUAL_PRIORITY: u32 = 90;
 
 impl Default for LogicalChannel {
     fn default() -> Self {
@@ -74,17 +76,17 @@ impl Default for LogicalChannel {
     }
 }
 
-/// A data radio bearer that a user has beside its first.
+/// Additional data radio bearer of a user.
 #[derive(Clone, Debug)]
 pub struct FurtherBearer {
-    /// The user who has it.
+    /// User of the bearer.
     pub user: usize,
-    /// The flows whose packets it carries both ways; others are on the first.
+    /// Flows carried by the bearer both ways; all others are on the first bearer.
     pub flows: Vec<u32>,
-    /// RLC, PDCP and its channel.
+    /// RLC, PDCP and logical channel.
     pub bearer: BearerConfig,
-    /// How its packets wait on the downlink and the uplink, each with a limit of its own; `None` is as those of the
-    /// first bearer would without a discipline.
+    /// Queues on the downlink and the uplink, each with a limit of its own. `None` is the drop-tail queue of a first
+    /// bearer without a discipline.
     pub queues: [Option<QueueConfig>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Errors of simulations, which both networks and engines return.
+//! Errors of simulations: a file of its own, since networks and engines both return it.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Result of one case of golden data, common to all kinds.
+//! Result of one case of golden data: a file of its own, since all kinds of golden data report it.
 
 /// Result of one case: a pattern of a trace, a cell of a table, an entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

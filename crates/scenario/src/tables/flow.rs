@@ -144,8 +144,8 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub five_qi: Option<u32>,
 
-    /// Flow whose users this flow shares in an NR cell with an uplink, on a bearer of its own with its queue and
-    /// five_qi. Each sender takes one of those users in turn.
+    /// Flow whose users in an NR cell this flow shares, on a bearer of its own. The bearer has the flow's queue and
+    /// five_qi, and the cell an uplink. Each sender takes one of those users in turn.
     #[schemars(extend("x-default" = "none: users of its own"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
