@@ -2,7 +2,7 @@
 //! whether the record identifies it.
 //!
 //! A [`Record`] says of each packet when it was sent and when its arrival was seen. The method is open loop: packets
-//! are sent again, at the times of the record, into a queue in front of a link of some rate ([`delays`]), and the rate
+//! are replayed, at the times of the record, into a queue in front of a link of some rate ([`delays`]), and the rate
 //! is that whose delays are nearest to the recorded ones ([`RateFit`]). So a flow that used a fifth of the link shows
 //! its rate as soon as some of its packets left back to back; where none waited for another, only a lower bound is
 //! known, and the verdict says so.
