@@ -1,4 +1,4 @@
-"""What can go wrong, as a small tree: ``except cf.errors.CrossfadeError`` catches all of it.
+"""Errors as a small tree: ``except cf.errors.CrossfadeError`` catches all of them.
 
 Every message is one line that names the key (or file), its value and what is allowed.
 """
@@ -53,7 +53,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """As :func:`visible`, and line feeds spelled as well."""
+    """Text as :func:`visible` makes it, with line feeds escaped too."""
     return visible(text).replace("\n", "\\n")
 
 

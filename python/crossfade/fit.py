@@ -1,4 +1,4 @@
-"""What was measured elsewhere: recorded losses and packets with what fits them, recordings of links."""
+"""Fits to measurements: recorded losses, recorded packets, recordings of links."""
 
 import sys
 import warnings

@@ -159,7 +159,7 @@ class _Agent(teaching.Policy):
 
 
 class _HandOut:
-    """What gives the agent to the connection that begins."""
+    """Factory of the agent for a new connection."""
 
     def __init__(self, agent: _Agent) -> None:
         self._agents = [agent]
@@ -198,7 +198,7 @@ class _Episode:
             self.agent.seen.put(None)
 
     def go_on(self, action: float | None) -> tuple[np.ndarray, teaching.Step] | None:
-        """What the agent sees next, after an action if it waits for one; None where the run is over."""
+        """Next observation of the agent, after an action if it waits for one; None after the run."""
         if action is not None:
             self.agent.actions.put(action)
         seen = self.agent.seen.get()

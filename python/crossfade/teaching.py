@@ -238,7 +238,7 @@ def placed(values: np.ndarray | Sequence[float], flow: int, value: float) -> np.
 
 @dataclass(frozen=True)
 class Step:
-    """What the acknowledgements of a step told."""
+    """Feedback of the acknowledgements of a step."""
 
     now: float
     """The time of the last, in seconds."""
@@ -278,7 +278,7 @@ class Policy(BatchedCongestionControl):
     MOST = 1e6
 
     def act(self, observation: np.ndarray) -> float:
-        """What to do next, from -1 to 1."""
+        """Next action, from -1 to 1."""
         raise NotImplementedError
 
     def start(self, cwnd: float, ssthresh: float) -> None:

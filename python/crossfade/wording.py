@@ -1,4 +1,4 @@
-"""What stands in figures, in words: names of axes and metrics, units, names of curves.
+"""Words of figures: names of axes and metrics, units, names of curves.
 
 Symbols are spelled as mathtext (``$f_d T$``), which matplotlib sets; :func:`html` makes HTML of them.
 """
@@ -121,7 +121,7 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class Method:
-    """What the core says of a method; see ``_crossfade.methods``."""
+    """Description of a method by the core; see ``_crossfade.methods``."""
 
     name: str
     alias: str | None
@@ -136,17 +136,17 @@ METHODS = {found["name"]: Method(**found) for found in json.loads(_crossfade.met
 
 
 def method_words(name: str) -> str:
-    """What figures call a method; of one that there is no more, its name."""
+    """Label of a method in figures; its own name if the method no longer exists."""
     return METHODS[name].words if name in METHODS else name
 
 
 def look_of(name: str) -> str:
-    """How a method is drawn; one that there is no more is drawn as runs are."""
+    """Drawing style of a method; that of simulation if the method no longer exists."""
     return METHODS[name].look if name in METHODS else "marks"
 
 
 def metric_name(column: str) -> tuple[str, str]:
-    """What stands on the axis of a metric, and its unit (empty where it has none).
+    """Label of a metric's axis, and its unit (empty if it has none).
 
     That of a flow or link says whose it is: ``near.goodput_bps`` is the "Goodput, near" in bit/s.
     """
@@ -193,7 +193,7 @@ def _spelled(name: str) -> tuple[str, str]:
 
 
 def axis_name(key: str) -> tuple[str, str]:
-    """What stands on the axis of a scenario's key, and its unit where the key's name tells it."""
+    """Label of a scenario key's axis, and its unit if the key's name gives it."""
     last = key.rsplit(".", 1)[-1]
     return NAMES.get(key) or NAMES.get(last) or _spelled(last)
 
@@ -214,7 +214,7 @@ def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
 
 
 class Label(str):
-    """What somebody called a value: it stands as it is, without the symbol of its column."""
+    """Label of a value that a user named: the value itself, without the symbol of its column."""
 
     of: Cell
     """The value."""
@@ -227,7 +227,7 @@ class Label(str):
 
 
 def curve_word(column: str, value: Cell) -> str:
-    """What a curve is called in the legend, by one column and its value."""
+    """Name of a curve in the legend, by one column and its value."""
     if isinstance(value, Label):
         return plain(value)
     last = column.rsplit(".", 1)[-1]

@@ -116,15 +116,15 @@ pub enum NamedProfile {
     TypicalUrban,
     /// Extended Pedestrian A, 3GPP TS 36.104, table B.2-1.
     Epa,
-    /// Extended Vehicular A, table B.2-2.
+    /// Extended Vehicular A, 3GPP TS 36.104, table B.2-2.
     Eva,
-    /// Extended Typical Urban, table B.2-3.
+    /// Extended Typical Urban, 3GPP TS 36.104, table B.2-3.
     Etu,
     /// TDL-A of 3GPP TR 38.901 with a delay spread in seconds.
     TdlA(f64),
-    /// TDL-B.
+    /// TDL-B of 3GPP TR 38.901 with a delay spread in seconds.
     TdlB(f64),
-    /// TDL-C.
+    /// TDL-C of 3GPP TR 38.901 with a delay spread in seconds.
     TdlC(f64),
 }
 

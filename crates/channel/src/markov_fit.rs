@@ -69,9 +69,9 @@ pub enum Verdict {
     Independent,
     /// There is memory, and no test finds any beyond one packet.
     FirstOrder,
-    /// A test does, but run lengths are nearly those of the chain.
+    /// A goodness-of-fit test rejects the chain, but the run lengths are nearly those of the chain.
     NearlyFirstOrder,
-    /// A test does, and run lengths show it.
+    /// A goodness-of-fit test rejects the chain, and the run lengths differ visibly.
     NotFirstOrder,
 }
 
@@ -95,7 +95,7 @@ impl MarkovFit {
     pub const MIN_CHANGES: u64 = 10;
     /// A test rejects below this p-value. With three tests, one chain in 30 is wrongly rejected.
     pub const SIGNIFICANCE: f64 = 0.01;
-    /// Distributions of run lengths that differ less than this everywhere are nearly the same.
+    /// Largest difference between two distribution functions of run lengths that count as nearly the same.
     pub const NEAR: f64 = 0.02;
 
     /// Fits a chain to independent traces of one process; mostly there is one.

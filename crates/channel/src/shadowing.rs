@@ -44,7 +44,7 @@ impl LogNormalShadowing {
         libm::exp(self.std_db * normal * LN_10 / 10.0)
     }
 
-    /// The share of draws whose power is at least `margin_db` below the median: `P[gain >= -margin_db]`.
+    /// Probability that the gain is at most `margin_db` below the median: `P[gain >= -margin_db]`, with the gain in dB.
     pub fn probability_above(&self, margin_db: f64) -> f64 {
         if self.std_db == 0.0 {
             return f64::from(u8::from(margin_db >= 0.0));

@@ -16,13 +16,13 @@ use std::fmt::Debug;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Shl, Shr, Sub};
 use std::sync::OnceLock;
 
-/// Some lanes of f32.
+/// SIMD vector of `f32` lanes.
 pub trait Vector:
     Copy + Debug + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// How many; 16 is a multiple of it.
+    /// Number of lanes, a divisor of 16.
     const LANES: usize;
-    /// As many lanes of 32-bit integers; arithmetic wraps, shifts are logical.
+    /// Vector of as many 32-bit integers; arithmetic wraps, shifts are logical.
     type Int: Copy
         + Debug
         + Add<Output = Self::Int>
@@ -32,14 +32,14 @@ pub trait Vector:
         + BitXor<Output = Self::Int>
         + Shl<u32, Output = Self::Int>
         + Shr<u32, Output = Self::Int>;
-    /// As many truths.
+    /// Vector of as many truth values, the result of comparisons.
     type Mask: Copy;
 
     /// A vector with `value` in all lanes.
     fn splat(value: f32) -> Self;
-    /// The first lanes of a slice, which must be long enough.
+    /// Loads the first [`LANES`](Self::LANES) elements of a slice, which must be long enough.
     fn load(from: &[f32]) -> Self;
-    /// Into the first places of a slice, which must be long enough.
+    /// Stores the lanes into the first elements of a slice, which must be long enough.
     fn store(self, to: &mut [f32]);
     /// The square root, correctly rounded.
     #[must_use]
@@ -47,13 +47,13 @@ pub trait Vector:
     /// The absolute value.
     #[must_use]
     fn abs(self) -> Self;
-    /// The greater one; `other` where they are equal.
+    /// Maximum by lane; `other` where both are equal.
     #[must_use]
     fn max(self, other: Self) -> Self;
-    /// The smaller one; `other` where they are equal.
+    /// Minimum by lane; `other` where both are equal.
     #[must_use]
     fn min(self, other: Self) -> Self;
-    /// Where this is below `other`.
+    /// Lanes in which `self` is below `other`.
     fn less(self, other: Self) -> Self::Mask;
     /// `yes` where the mask is set.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
@@ -69,9 +69,9 @@ pub trait Vector:
     fn from_bits(bits: Self::Int) -> Self;
     /// An integer vector with `value` in all lanes.
     fn splat_int(value: u32) -> Self::Int;
-    /// The first lanes of a slice, which must be long enough.
+    /// Loads the first [`LANES`](Self::LANES) elements of a slice, which must be long enough.
     fn load_int(from: &[u32]) -> Self::Int;
-    /// Into the first places of a slice, which must be long enough.
+    /// Stores the lanes into the first elements of a slice, which must be long enough.
     fn store_int(value: Self::Int, to: &mut [u32]);
     /// The upper and the lower half of the 64-bit product.
     fn multiply_wide(value: Self::Int, factor: u32) -> (Self::Int, Self::Int);
@@ -157,13 +157,13 @@ impl Simd {
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Level::Scalar => kernel.run::<scalar::F32>(),
-            // Safety: part of x86-64.
+            // Safety: SSE2 is part of x86-64.
             #[cfg(target_arch = "x86_64")]
             Level::Sse2 => unsafe { x86::sse2(kernel) },
             // Safety: a `Simd` of this level comes from `available`, which asked the processor.
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => unsafe { x86::avx2(kernel) },
-            // Safety: the same.
+            // Safety: a `Simd` of this level comes from `available`, which asked the processor.
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => unsafe { x86::avx512(kernel) },
         }

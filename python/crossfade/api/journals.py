@@ -1,4 +1,4 @@
-"""Journals of live runs: replayed, and looked at."""
+"""Journals of live runs: replay, events, delivery opportunities."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replayed:
-    """One link of a journal, replayed: where it first differs, or None where all is identical.
+    """Replay of one link of a journal, with the first difference from the recording.
 
     Attributes
     ----------
     link : str
-        Which link.
+        Name of the link.
     packets : int
-        Packets that came to it.
+        Number of packets that entered the link.
     arrived, lost, dropped : int
-        What became of them.
+        Numbers of packets by fate: delivered, lost on the channel, dropped by the queue.
     difference : str or None
-        The first packet whose fate or time differs from the recorded one.
+        First packet whose fate or time differs from the recorded one; None where all are identical.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Replayed:
 
 
 def replay(journal: str | PathLike[str]) -> list[Replayed]:
-    """Put the arrivals that ``crossfade live --record`` kept through the simulated links, one by one.
+    """Replay a journal: send the recorded arrivals through the simulated links again.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
     Returns
     -------
     list of Replayed
-        A link each. Each packet has the same fate at the same nanosecond, or the first difference is told.
+        One entry for each link. Each packet has its recorded fate at its recorded nanosecond, unless
+        ``difference`` names a packet.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
 
 
 def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
-    """What the kernel's TCP did in a recorded run, in the columns of :func:`crossfade.events` and more.
+    """Events of the kernel's TCP in a recorded run, in the columns of :func:`crossfade.events` and more.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def journal_events(journal: str | PathLike[str]) -> pd.DataFrame:
 
 
 def journal_table(journal: str | PathLike[str]) -> Table:
-    """What :func:`journal_events` gives, as a table."""
+    """Events of :func:`journal_events`, as a table."""
     table = Table.from_csv(of_journal(journal, "journal_events"), str(journal))
     simulated = of_journal(journal, "journal_simulated")
     if simulated is None or not table.rows:
@@ -125,7 +126,7 @@ def journal_table(journal: str | PathLike[str]) -> Table:
 
 
 def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
-    """What happened inside the links of a recorded run, in the columns of :func:`crossfade.runs.link_events`.
+    """Events inside the links of a recorded run, in the columns of :func:`crossfade.runs.link_events`.
 
     Parameters
     ----------
@@ -151,12 +152,12 @@ def journal_link_events(journal: str | PathLike[str]) -> pd.DataFrame:
 
 
 def journal_link_text(journal: str | PathLike[str]) -> str:
-    """What :func:`journal_link_events` gives, as CSV."""
+    """Events of :func:`journal_link_events`, as CSV."""
     return str(of_journal(journal, "journal_link_events"))
 
 
 def journal_opportunities(journal: str | PathLike[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What came out from the far host, and to it, in a recorded run.
+    """Delivery opportunities from the far host and to it in a recorded run.
 
     Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
 

@@ -1,4 +1,4 @@
-"""What a mesh could carry at one time, and where its nodes stand."""
+"""Capacity of a mesh at one time, and the positions of its nodes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def reuse(
 
 
 def reuse_table(scenario: ScenarioLike, *, simulated: bool = True, **options: Unpack[RunOptions]) -> Table:
-    """What :func:`reuse` gives, as a table."""
+    """Results of :func:`reuse`, as a table."""
     asked = Options.of(RunOptions, options, methods=["simulation"])
     plan = plans.load(scenario, asked)
     with translated_errors():

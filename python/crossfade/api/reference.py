@@ -1,4 +1,4 @@
-"""What keys and metrics mean, values as they are written, a closed form, golden data of other programs."""
+"""Meaning of keys and metrics, values as written, a closed form, golden data of other programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def schema() -> str:
 
 
 def explain(key: str) -> str:
-    """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts.
+    """Explain a key of a scenario (type, unit, default, allowed values) or a metric.
 
     Parameters
     ----------

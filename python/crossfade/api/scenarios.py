@@ -205,7 +205,7 @@ class Scenario(Described):
 
     @property
     def warnings(self) -> list[str]:
-        """What to be careful about, a line each."""
+        """Warnings, one line each."""
         return list(self._plan.description["warnings"])
 
     def to_dict(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def run(
 
 
 def solve(scenario: ScenarioLike, options: Options) -> Results:
-    """What :func:`run` does: a sweep whose rows are kept in the user's cache."""
+    """Run a scenario as :func:`run` does, with the rows kept in the user's cache."""
     tell = partial(plans.tell_of_many, partial(print, file=sys.stderr)) if options.progress else None
     plan = plans.load(scenario, options, tell)
     engine, cache = Threads(options.jobs), options.cache
@@ -182,7 +182,7 @@ def error_table(results: Results) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """What a scenario would run: its axes, points and runs a point, and what to be careful about.
+    """Summary of a scenario before it runs: axes, points, runs per point, warnings.
 
     Attributes
     ----------

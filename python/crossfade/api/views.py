@@ -64,7 +64,7 @@ def samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> pd.DataFrame:
-    """What each flow and link did over time in a run.
+    """State of each flow and link over time in a run: windows, goodput, delays, queues.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def samples(
     pandas.DataFrame
         A row for each flow and link at each sample, in the columns of :func:`events` (a flow's state as it
         is then), and ``link``, ``goodput_bps``, ``rtt_mean_s``, ``queue_packets``, ``capacity_bps``,
-        ``retransmissions``: of the time since the sample before, but for the queue, which is as it is then.
-        Of a link ``goodput_bps`` is all that came out of it, ``retransmissions`` are frames. Flows that
-        arrive and go have no rows.
+        ``retransmissions``. These cover the time since the previous sample; ``queue_packets`` is the length
+        at the time of the sample. For a link, ``goodput_bps`` counts all bytes that left it, and
+        ``retransmissions`` counts frames. Flows of ``arrivals`` have no rows.
 
     Raises
     ------
@@ -107,12 +107,12 @@ def write_samples(
     every: str | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`crossfade.runs.samples` gives as CSV while the run goes on.
+    """Write the samples of :func:`crossfade.runs.samples` to a CSV file while the run goes on.
 
     Parameters
     ----------
     path : path
-        The file, which gets its name when it is whole.
+        File to write. It appears under this name once it is complete.
     scenario : Scenario, mapping, path or str
         Scenario, or a sweep of at most 20 points.
     every : str, optional
@@ -149,7 +149,7 @@ def stream_samples(
 
 
 def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.DataFrame:
-    """What happened inside links in a run: frames with their verdicts, slots, the air, queues.
+    """Events inside the links of a run: frames with their verdicts, slots, use of the air, queues.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def link_events(scenario: ScenarioLike, **options: Unpack[LookOptions]) -> pd.Da
         (``frame``, ``slot``, ``air``, ``defer``, ``queue``, ``delay``), ``user``, ``node``, ``frame``,
         ``attempt``, ``scheme``, ``snr_db``, ``verdict``, ``bin``, ``end_s``, ``nulls``, ``change``,
         ``packets``, ``bytes``, ``kind``, ``to``, ``nulled``, ``delay_queue_s`` to ``delay_reordering_s``;
-        missing where a column says nothing of an event.
+        a column that does not apply to an event is missing there.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def transfers(
 ) -> pd.DataFrame:
     """A row for each transfer, in every run of each point.
 
-    The runs are simulated anew: they are those of :func:`run`, which keeps their means.
+    Simulates the same runs as :func:`run`, which keeps means only, once more.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def transfers(
     -------
     pandas.DataFrame
         Columns: the axes, ``run``, ``flow``, ``start_s``, ``segments``, ``completion_time_s`` (from the start
-        to the last delivery), and ``unfinished_s``: the time that a transfer had had which was unfinished at
-        the end of the run, and has no ``completion_time_s``.
+        to the last delivery), and ``unfinished_s``: the time from the start of a transfer to the end of the
+        run, if the transfer was unfinished then; it has no ``completion_time_s``.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def transfers(
 def delays(
     scenario: ScenarioLike, *, runs: int | None = None, **options: Unpack[ViewOptions]
 ) -> pd.DataFrame:
-    """How round-trip times and one-way delays are distributed, in every run of each point.
+    """Distributions of round-trip times and one-way delays, in every run of each point.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def delays(
     -------
     pandas.DataFrame
         Columns: the axes, ``run``, ``flow``, ``delay`` (``"rtt_s"`` or ``"one_way_delay_s"``), ``share``,
-        ``value_s``: that share of the delays of the run is no longer than the value (within 1/64 of it).
+        ``value_s``: the quantile of the run's delays at ``share``, within 1/64 of it.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def write_rows(
     runs: int | None = None,
     **options: Unpack[ViewOptions],
 ) -> None:
-    """Write what :func:`transfers` or :func:`delays` (``view``) gives as CSV."""
+    """Write the rows of :func:`transfers` or :func:`delays`, named by ``view``, as CSV."""
     plan = _of_all_runs(scenario, options, runs)
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         _write_lines(plan, view, file.write)
@@ -294,11 +294,11 @@ def write_events(
     Parameters
     ----------
     path : path
-        The file, which gets its name when it is whole.
+        File to write. It appears under this name once it is complete.
     scenario : Scenario, mapping, path or str
         Scenario, or a sweep of at most 20 points.
     of_links : bool
-        Whether they are those of :func:`crossfade.runs.link_events`, in place of :func:`crossfade.events`.
+        Whether to write the events of links (:func:`crossfade.runs.link_events`) not of senders.
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
@@ -323,12 +323,12 @@ def write_events(
 
 
 def _viewed(scenario: ScenarioLike, options: LookOptions) -> Plan:
-    """The plan of which single runs are looked at."""
+    """Checked plan for views of single runs."""
     return _checked(plans.load(scenario, Options.of(LookOptions, options)))
 
 
 def _of_all_runs(scenario: ScenarioLike, options: ViewOptions, runs: int | None) -> Plan:
-    """The plan of which every run is looked at."""
+    """Checked plan for views of every run."""
     return _checked(plans.load(scenario, Options.of(ViewOptions, options, runs=runs)))
 
 
@@ -368,19 +368,19 @@ def pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> bytes:
-    """What the senders' network interfaces see in a run of a single point, as a packet capture.
+    """Packets at the senders' network interfaces in a run of a single point, as a packet capture.
 
     IP and TCP headers are real, with options and right checksums; the payload is zeros. Flow n has port
-    50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    50000 + n. The handshake is not simulated: its packets have the time of the flow's first packet.
 
     Parameters
     ----------
     scenario : Scenario, mapping, path or str
-        A scenario of one point.
+        Scenario of one point.
     ipv6 : bool
         IPv6 headers in place of IPv4.
     snaplen : int, optional
-        Bytes of each packet that are kept (default: all); its length is told in any case.
+        Bytes of each packet that are kept (default: all); the capture always tells the full length.
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
@@ -416,18 +416,18 @@ def write_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`crossfade.runs.pcap` gives to a file while the run goes on.
+    """Write the capture of :func:`crossfade.runs.pcap` to a file while the run goes on.
 
     Parameters
     ----------
     path : path
-        The file, which gets its name when it is whole.
+        File to write. It appears under this name once it is complete.
     scenario : Scenario, mapping, path or str
-        A scenario of one point.
+        Scenario of one point.
     ipv6 : bool
         IPv6 headers in place of IPv4.
     snaplen : int, optional
-        Bytes of each packet that are kept (default: all); its length is told in any case.
+        Bytes of each packet that are kept (default: all); the capture always tells the full length.
     **options
         ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
@@ -461,10 +461,10 @@ def air_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> bytes:
-    """The frames that a radio hears of a mesh or a Wi-Fi network in a run, as a packet capture.
+    """Frames that a radio hears in a mesh or a Wi-Fi network in a run, as a packet capture.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
-    with its number, and 0 is the access point. What the frames of a mesh carry is zeros.
+    with its number, and 0 is the access point. The frames of a mesh carry zeros.
 
     Parameters
     ----------
@@ -509,12 +509,12 @@ def write_air_pcap(
     snaplen: int | None = None,
     **options: Unpack[LookOptions],
 ) -> None:
-    """Write what :func:`crossfade.mesh.air_pcap` gives to a file while the run goes on.
+    """Write the capture of :func:`crossfade.mesh.air_pcap` to a file while the run goes on.
 
     Parameters
     ----------
     path : path
-        The file, which gets its name when it is whole.
+        File to write. It appears under this name once it is complete.
     scenario : Scenario, mapping, path or str
         A scenario with a mesh or a Wi-Fi network, of one point.
     ipv6 : bool
@@ -543,10 +543,9 @@ def write_air_pcap(
 
 
 def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]) -> pd.DataFrame:
-    """When a flow was delivered each 1500 bytes in a run of a single point.
+    """Times at which a flow's bytes were delivered, each 1500 bytes, in a run of a single point.
 
-    It is what the link could have carried for the flow where packets of it were always waiting, as those of
-    traffic ``saturated`` are.
+    For a flow whose packets always wait, such as one of traffic ``saturated``, it is the link's capacity.
 
     Parameters
     ----------
@@ -555,7 +554,7 @@ def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookO
     user : int
         Flow, counted from 0; in a cell, its user.
     **options
-        ``set``, ``over`` and ``seed`` as in :func:`run`.
+        ``set``, ``over``, ``seed``, ``point``, ``at`` and ``run`` as in :func:`crossfade.events`.
 
     Returns
     -------
@@ -584,12 +583,12 @@ def opportunities(scenario: ScenarioLike, user: int = 0, **options: Unpack[LookO
 def write_opportunities(
     path: str | PathLike[str], scenario: ScenarioLike, user: int = 0, **options: Unpack[LookOptions]
 ) -> None:
-    """Write what :func:`crossfade.runs.opportunities` gives as a trace that other emulators read.
+    """Write the delivery opportunities of :func:`crossfade.runs.opportunities` as a trace for emulators.
 
     Parameters
     ----------
     path : path
-        The file: a line each, of whole milliseconds.
+        File to write: one line for each opportunity, in whole milliseconds.
     scenario : Scenario, mapping, path or str
         Scenario of one point.
     user : int

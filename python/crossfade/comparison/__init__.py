@@ -1,1 +1,1 @@
-"""Which choice is better, by how much, and where that changes."""
+"""Comparison of choices: which is better, by how much, and where that changes."""

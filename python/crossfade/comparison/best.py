@@ -1,4 +1,4 @@
-"""Which choice is best under each condition, how surely, and where to change it.
+"""The best choice under each condition, its certainty, and where to change it.
 
 Choices are compared over the runs that all of them have, run by run (:mod:`crossfade.comparison.paired`);
 where to change is in :mod:`crossfade.comparison.switching`.
@@ -343,7 +343,7 @@ class Best:
 
 
 def decisions_table(found: Best) -> Table:
-    """What :meth:`Best.table` gives, as a table."""
+    """Rows of :meth:`Best.table`, as a table."""
     metric = found.goal.metric
     columns = [*found.conditions, *found.choose, metric, f"{metric}_ci95", *found._bounds()]
     columns += ["runner_up", "margin", "margin_ci95", "verdict", "rivals", "uncertain", "worst_run"]
@@ -351,7 +351,7 @@ def decisions_table(found: Best) -> Table:
 
 
 def ranges_table(found: Best) -> Table:
-    """What :meth:`Best.switching_table` gives, as a table."""
+    """Rows of :meth:`Best.switching_table`, as a table."""
     others = [key for key in found.conditions if any(key in at.condition for at in found.ranges)]
     columns = [*others, "axis", "unit", "from", "to", *found.choose, "to_low", "to_high", "because"]
     return Table.of(columns, map(_range_record, found.ranges))

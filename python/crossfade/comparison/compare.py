@@ -1,4 +1,4 @@
-"""Which choice has more of a metric, by how much, and where that changes, with an interval on every answer.
+"""Comparison of two choices: which has more of a metric, by how much, where that changes; with intervals.
 
 The difference of two points is taken run by run (:mod:`crossfade.comparison.paired`). Points are sorted into
 *conditions*, and under each condition into *choices*: what is compared.
@@ -98,7 +98,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class CurveCrossing:
-    """Where the curves of two choices cross or touch along an axis, all other conditions being fixed.
+    """Crossing of the curves of two choices along an axis, all other conditions being fixed.
 
     Attributes
     ----------
@@ -287,13 +287,13 @@ class Comparison:
 
 
 def pairs_table(found: Comparison) -> Table:
-    """What :meth:`Comparison.table` gives, as a table."""
+    """Rows of :meth:`Comparison.table`, as a table."""
     columns = [*found.conditions, "first", "second", "difference", "ci95", "pairs", "verdict"]
     return Table.of([*columns, "worst_run", "worst_difference"], found.records())
 
 
 def crossings_table(found: Comparison) -> Table:
-    """What :meth:`Comparison.crossing_table` gives, as a table."""
+    """Rows of :meth:`Comparison.crossing_table`, as a table."""
     others = [key for key in found.conditions if any(key in at.condition for at in found.crossings)]
     columns = [*others, "axis", "unit", "first", "second", "x", "low", "high", "before", "after"]
     return Table.of(columns, map(_crossing_record, found.crossings))
@@ -442,7 +442,7 @@ def missing(results: Results, metrics: Sequence[str]) -> list[str]:
 
 
 def doubts(results: Results) -> list[str]:
-    """What makes a comparison of results doubtful."""
+    """Reasons to doubt a comparison of results."""
     found = list(results.warnings)
     if any(point.runs == 1 for point in results.points):
         found.append("a single run has no interval: nothing can be told of it")
@@ -459,7 +459,7 @@ def crossings(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> list[CurveCrossing]:
-    """Where the curves of a metric reach a level, with intervals, along every numeric axis.
+    """Places where the curves of a metric reach a level, with intervals, along every numeric axis.
 
     For a method without randomness, :func:`crossfade.curves.threshold` finds the place itself instead of a
     straight line between the values of an axis.

@@ -1,4 +1,4 @@
-"""When a comparison fails, for machines: ``lower``, ``difference<-2%``, ``margin<1e5``, ``choice!=reno``."""
+"""Conditions under which a comparison fails, for machines: ``lower``, ``difference<-2%``, ``margin<1e5``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a best choice is to be: a metric as high or low as possible, within constraints."""
+"""Goals of a best choice: a metric as high or low as possible, within constraints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crossfade.results.points import Point
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a choice must keep to: a metric below or above a limit."""
+    """Constraint of a choice: a metric below or above a limit."""
 
     metric: str
     sign: str
@@ -59,7 +59,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is to be as high (or as low) as possible, and what a choice must keep to."""
+    """Metric to maximise or minimise, and the constraints of a choice."""
 
     metric: str
     lowest: bool = False

@@ -1,4 +1,4 @@
-"""Where a curve has come near to its best: the smallest window that costs no more than 2 % of the throughput.
+"""Knee of a curve: for example the smallest window that costs at most 2 % of the throughput.
 
 What is best is estimated from runs, so the place has an interval: the runs are drawn again, with replacement,
 and the place is looked for anew (percentile bootstrap; Efron and Tibshirani, An Introduction to the
@@ -145,7 +145,7 @@ def _first(means: np.ndarray, share: float) -> int:
 
 
 def drawn(curve: Mapping[float, Sample], share: float) -> np.ndarray | None:
-    """Where the knee lies in each draw of the runs; None where they do not vary.
+    """Place of the knee in each draw of the runs; None if the runs do not vary.
 
     Curves of the same runs are drawn alike, so that sums of their knees have an interval too.
     """

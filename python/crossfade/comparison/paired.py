@@ -248,7 +248,7 @@ class Curve:
         return math.sqrt(low * high) if self._log else (low + high) / 2.0
 
     def distance(self, low: float, high: float) -> float:
-        """How far two places are apart, in the steps of the axis."""
+        """Distance of two places, in the steps of the axis."""
         return self._scaled(high) - self._scaled(low)
 
     def crossing_at(self, x: float) -> Crossing | None:
@@ -263,7 +263,7 @@ class Curve:
 
     @cached_property
     def zeros(self) -> list[float]:
-        """Where the mean is 0, in rising order."""
+        """Zeros of the mean, in rising order."""
         return sorted({x for index, line in self._unbroken() for x in self._places(index, line.zeros())})
 
     @cached_property
@@ -320,7 +320,7 @@ class Curve:
                 first = None
 
     def _places(self, index: int, shares: Sequence[float]) -> list[float]:
-        """Where the shares of a line lie on the axis; its ends exactly where the samples are."""
+        """Places on the axis of shares of a line; its ends lie exactly at the samples."""
         start, end = self.xs[index], self.xs[index + 1]
         inside = [self._scaled(start) + t * (self._scaled(end) - self._scaled(start)) for t in shares]
         return [
@@ -334,7 +334,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class _Line:
-    """What is between two samples: means, variances of the means, their covariance, Student's quantile."""
+    """Line between two samples: means, variances of the means, their covariance, Student's quantile."""
 
     means: tuple[float, float]
     variances: tuple[float, float]
@@ -364,14 +364,14 @@ class _Line:
         return self.quantile * math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
 
     def zeros(self) -> list[float]:
-        """Where the mean is 0 (nowhere, if it is everywhere)."""
+        """Zeros of the mean; none if it is zero everywhere."""
         first, second = self.means
         if first == second or first * second > 0.0:
             return []
         return [first / (first - second)]
 
     def ranges(self) -> list[tuple[float, float]]:
-        """Where the interval contains 0: between the roots of a square, mean(t)^2 = half_width(t)^2."""
+        """Part of the line whose interval contains 0, between the roots of mean(t)^2 = half_width(t)^2."""
         if math.inf in self.variances:
             return [(0.0, 1.0)]
         (mean, slope), (first, second) = (self.means[0], self.means[1] - self.means[0]), self.variances

@@ -1,4 +1,4 @@
-"""What other congestion controls would do on a fitted link, beside what a replay of its record says."""
+"""Predictions for other congestion controls on a fitted link, beside a replay of its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where along an axis to change from one choice to another, so that an adaptive system can do it."""
+"""Places along an axis at which to change from one choice to another, for adaptive systems."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class _Along:
         self.pieces = [self._piece(start, end) for start, end in pairwise(places_of_change)]
 
     def _piece(self, start: float, end: float) -> _Piece:
-        """What may be used between two places; it is the same all the way, so the middle tells."""
+        """Piece between two places, with its usable choices: constant there, so the middle decides."""
         some_curve = next(iter(self._merits.values()))
         x = some_curve.middle(start, end)
         merits = {choice: curve.at(x)[0] for choice, curve in self._merits.items()}
@@ -127,7 +127,7 @@ class _Along:
     def change(
         self, at: _Piece, after: _Piece, old: Cells | None, new: Cells | None
     ) -> tuple[str, Crossing | None]:
-        """What makes the choice change between two pieces, and the range in which that happens."""
+        """Reason for which the choice changes between two pieces, and the range in which it does."""
         for choice, elsewhere in ((old, after), (new, at)):
             if choice is None:
                 continue
@@ -194,6 +194,6 @@ def _with_a_stretch_less(pieces: Sequence[_Piece], used: Sequence[Cells | None])
 
 
 def _stretches(used: Sequence[Cells | None]) -> list[tuple[int, int]]:
-    """Where the same choice is used, from piece to piece (the latter not included)."""
+    """Ranges of pieces with the same choice, as half-open pairs of indices."""
     starts = [at for at in range(len(used)) if at == 0 or used[at] != used[at - 1]]
     return list(pairwise([*starts, len(used)]))

@@ -1,4 +1,4 @@
-"""Where a metric reaches a level: the fading margin that a throughput of 0.9 takes, and the like."""
+"""Thresholds: where a metric reaches a level, for example the fading margin for a throughput of 0.9."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @abstractmethod
     def answer(self, asked: SplitResult) -> Answer:
-        """What somebody is told who has it."""
+        """Answer to a request with the right token."""
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own."""
@@ -109,7 +109,7 @@ class LoopbackServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     def reply(self, path: str, host: str | None) -> Answer:
-        """What a request is told; ``host`` is whom the browser believes to talk to."""
+        """Answer to a request; a refusal if its token or its ``Host`` header is wrong."""
         try:
             asked = urlsplit(path)
         except ValueError:  # "//[" is no address
@@ -122,7 +122,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request; whoever does not know the token learns nothing."""
+    """One request; a client without the token learns nothing."""
 
     server: LoopbackServer
     server_version = "crossfade"
@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        """What the server says."""
+        """Answer a GET request."""
         self.server.has_come(self.connection)
         status, kind, text = self.server.reply(self.path, self.headers.get("Host"))
         data = text.encode()

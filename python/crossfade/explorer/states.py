@@ -1,4 +1,4 @@
-"""What the page can be asked: a link and a sender by a few numbers, and what follows from them."""
+"""State of the page: a link and a sender in a few numbers, and the derived values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COARSE, FINE = 7, 15
 
 @dataclass(frozen=True)
 class Range:
-    """What a slider runs over; ``log``: each step by the same factor."""
+    """Range of a slider; with ``log`` each step multiplies by the same factor."""
 
     low: float
     high: float
@@ -58,7 +58,7 @@ RANGES = {
 
 @dataclass(frozen=True)
 class State:
-    """Where the page stands. ``channel`` is ``markov`` (fading by ``fd_t``) or ``iid``.
+    """State of the page. ``channel`` is ``markov`` (fading by ``fd_t``) or ``iid``.
 
     ``model`` is ``paper`` (exact curves of a sender whose feedback is immediate) or ``link`` (simulated
     curves of a congestion control over a queue, an RTT and a link that retransmits).
@@ -293,7 +293,7 @@ def _single(state: State) -> str:
 
 @cache
 def slot_s() -> float:
-    """How long a slot of the page's link lasts, in seconds."""
+    """Duration of a slot of the page's link, in seconds."""
     return 1400 * 8 / 1.5e6
 
 
@@ -302,7 +302,7 @@ def _columns(rows: list[Any], count: int) -> list[list[float]]:
 
 
 def description() -> Mapping[str, Any]:
-    """What the page makes its controls of."""
+    """Description of the page's controls."""
     return {
         "ranges": {name: asdict(allowed) for name, allowed in RANGES.items()},
         "senders": {model: {name: WORDS[name] for name in names} for model, names in SENDERS.items()},

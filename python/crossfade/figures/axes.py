@@ -73,7 +73,7 @@ OF_FRAMES = ("frame_transmissions_per_frame", "rlp_throughput_bps")
 
 
 def axis_words(table: Table, key: str) -> tuple[str, str]:
-    """What stands on the axis of a key, and its unit: on links with frames an error is one of a frame."""
+    """Label of a key's axis, and its unit; on links with frames an error is one of a frame."""
     words, unit = axis_name(key)
     link = "reverse." if key.startswith("reverse.") else ""
     columns = [f"{link}{name}" for name in OF_FRAMES]
@@ -133,7 +133,7 @@ def _log_limits(values: Sequence[float], readings: Sequence[Reading]) -> Limits:
 
 
 def places_beside(count: int) -> list[float]:
-    """Where several curves stand about a word on an axis, side by side."""
+    """Offsets of several curves about a category of an axis, side by side."""
     step = min(0.12, 0.7 / max(count, 1))
     return [(index - 0.5 * (count - 1)) * step for index in range(count)]
 

@@ -1,4 +1,4 @@
-"""What a figure shows of a table: what runs along x, which metric, what tells curves apart, what is held."""
+"""Choices of a figure: its x axis, its metric, the axes that distinguish curves, and fixed values."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def limit(condition: str, asked: Any) -> float:
 
 
 def _meant(value: Cell, known: Sequence[Cell]) -> Cell:
-    """Which of the known values is meant, None where none is."""
+    """The known value that matches a given one, None if none does."""
     if value in known or str(value) in known:
         return value if value in known else str(value)
     try:

@@ -17,7 +17,7 @@ BY_RUNS = ("simulation", "live")
 
 @dataclass(frozen=True)
 class Reading:
-    """What a row says about a metric: its value, and its interval or the lower bound.
+    """Value of a metric in a row, with its interval or lower bound.
 
     The interval is ``value ± half``, or from ``ends[0]`` to ``ends[1]`` where it is not like that: those of
     rare events, shares at their ceiling, skewed runs. The value may be a lower bound itself (``at_least``).
@@ -112,7 +112,7 @@ def drawing_order(method: str) -> int:
 
 
 def readings(record: Record, y: str) -> Iterator[tuple[str, Reading]]:
-    """What a row says about a metric, by method.
+    """Value of a metric in a row, by method.
 
     A row of results has one method; bounds on the throughput have columns of their own. A row of a paper's
     table has a column a method.

@@ -42,7 +42,7 @@ def larger_marks(look: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What the panels of a figure have in common."""
+    """Common properties of the panels of a figure."""
 
     x: Axis
     y: Axis
@@ -100,7 +100,7 @@ def as_line(part: Part, drawing: Drawing) -> bool:
 
 
 def _apart(curves: Sequence[Curve], drawing: Drawing) -> dict[tuple[tuple[Cell, ...], str], float]:
-    """How far to the right each curve by each method is drawn, in points, so that intervals are seen.
+    """Horizontal offset in points of each curve by method, so that intervals stay visible.
 
     Nothing is moved where no two intervals at one place overlap. At words curves stand beside each other
     already. Where marks stand on lines (exact analysis, bounds), only the methods of one curve are moved

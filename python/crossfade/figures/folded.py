@@ -35,7 +35,7 @@ MOST_CURVES = 6
 
 
 def quantities(y: Sequence[str] | None) -> list[str]:
-    """What is drawn: what is asked for, else goodput and round trip."""
+    """Metrics to draw: those given, else goodput and round-trip time."""
     wanted = list(y or USUAL)
     for name in wanted:
         if name not in NAMES:
@@ -117,7 +117,7 @@ def _draw(panel: Axes, folded: Table, name: str) -> None:
 
 
 def _common(cells: Sequence[Cell]) -> set[str]:
-    """What all cells of a column say that hold tables of keys: it tells no curve from another."""
+    """Common content of a column whose cells hold tables of keys; it distinguishes no curves."""
     parts = [set(_parts(cell)) for cell in cells if isinstance(cell, str)]
     return set.intersection(*parts) if parts and len(parts) == len(cells) else set()
 

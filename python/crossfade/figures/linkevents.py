@@ -129,7 +129,7 @@ def plot(
 
 
 def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:
-    """What there is to draw of these columns; a heading says what tells a panel from others."""
+    """Panels that these columns allow, with headings that distinguish them."""
     names = table.columns[: table.columns.index("time_s")]
     varying = [name for name in names if len(set(table.cells(name))) > 1]
     groups: dict[tuple[Cell, ...], list[dict[str, Cell]]] = {}
@@ -165,7 +165,7 @@ def _frames(axes: Axes, panel: Panel) -> float:
 
 
 def _queue(axes: Axes, panel: Panel) -> float:
-    """What waits after each change, at each node where there are any, and what was dropped or marked."""
+    """Queue length after each change, by node if there are any, with drops and marks."""
     queues: dict[Cell, list[dict[str, Cell]]] = {}
     for event in panel.events:
         queues.setdefault(event["node"], []).append(event)
@@ -203,7 +203,7 @@ def _slots(axes: Axes, panel: Panel) -> float:
 
 
 def _air(axes: Axes, panel: Panel) -> float:
-    """Which node sent from when to when and nulled which others, and which put off an RTS until when."""
+    """Transmissions by node with start, end and nulled nodes, and deferrals of RTS frames."""
     nodes = sorted(set(panel.of("node")))
     rows = {node: row for row, node in enumerate(nodes)}
     frames = [event for event in panel.events if event["event"] == "air"]
@@ -277,7 +277,7 @@ def _color(index: int) -> Any:
 
 
 def _legend(drawn: Figure, panels: Iterable[Axes]) -> None:
-    """What marks and colours mean, once for all panels, below them: it would hide what is drawn."""
+    """Legend of marks and colours, once for all panels and below them, so that it covers no data."""
     found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()

@@ -67,7 +67,7 @@ def _seconds(text: str) -> float | None:
 
 
 class Seen:
-    """Which segments of a flow are under way or have arrived, as far as is known.
+    """Segments of a flow that are in flight or have arrived, as far as known.
 
     Those from the first one on that were sent in their order are one range.
     """
@@ -110,7 +110,7 @@ class Seen:
 
 @dataclass
 class Measured:
-    """What a table of samples and events says that can be folded.
+    """Samples of a table of events that can be folded.
 
     A number takes 8 bytes; of events only their times are kept.
     """
@@ -127,14 +127,14 @@ class Measured:
 
     @classmethod
     def of_table(cls, table: Table, y: Sequence[str] | None = None) -> Measured:
-        """What a table says of the quantities ``y``."""
+        """Values of the quantities ``y`` in a table."""
         return cls._of(table.columns, table.rows, y, lambda cell: cell)
 
     @classmethod
     def of_lines(
         cls, columns: list[str], lines: Iterable[Sequence[str]], y: Sequence[str] | None = None
     ) -> Measured:
-        """What the lines of a CSV file say of the quantities ``y``."""
+        """Values of the quantities ``y`` in the lines of a CSV file."""
         return cls._of(columns, lines, y, read_cell)
 
     @classmethod
@@ -202,7 +202,7 @@ class Measured:
             spurious.append(now)
 
     def step(self) -> float:
-        """How far samples are apart."""
+        """Time between samples."""
         times = sorted(set(self.times))
         if not times:
             raise ResultsError(

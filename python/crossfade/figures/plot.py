@@ -201,7 +201,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Grid:
-    """Where panels stand, and how large the figure is (``height`` times as high as usual)."""
+    """Layout of panels, and the size of the figure (``height`` times the usual height)."""
 
     rows: int
     columns: int

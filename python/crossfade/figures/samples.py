@@ -91,7 +91,7 @@ def _curves(
     axes: Sequence[str],
     varying: Sequence[str],
 ) -> dict[str, Curve]:
-    """What each flow and link at each point has of a quantity, by the words that tell them apart."""
+    """Series of a quantity for each flow and link at each point, keyed by the words that distinguish them."""
     found: dict[tuple[Cell, ...], Curve] = {}
     for row in rows:
         value = row[place[name]]

@@ -1,4 +1,4 @@
-"""How figures look: palette, marks, sizes of journals, and files that are the same bytes every time."""
+"""Style of figures: palette, marks, sizes of journals, and files with the same bytes every time."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ LEGEND = 6.5 / 7.5
 
 @dataclass(frozen=True)
 class Page:
-    """Where a figure goes: on a page of its own, so wide, or into the ``ax`` of somebody's figure.
+    """Target of a figure: a figure of its own of some width, or the ``ax`` of an existing one.
 
     ``font_size`` are the points of its words (those of the legend are a little smaller).
     """
@@ -132,7 +132,7 @@ class Page:
 
     @property
     def scale(self) -> float:
-        """How much larger than usual its words are, and with them its lines and marks."""
+        """Scale of the words of a figure, which its lines and marks follow."""
         return 1.0 if self.font_size is None or self.ax is not None else self.font_size / STYLE["font.size"]
 
 
@@ -228,7 +228,7 @@ _SCALE: ContextVar[float] = ContextVar("scale", default=1.0)
 
 
 def scale() -> float:
-    """How much larger than usual the marks of the figure that is being drawn are."""
+    """Scale of the marks of the current figure."""
     return _SCALE.get()
 
 
@@ -319,7 +319,7 @@ def _fit_texts(drawn: Figure) -> None:
 
 
 def _labels(drawn: Figure) -> Iterator[Text]:
-    """What names the axes and panels, and what the figure says itself."""
+    """Labels of axes and panels, and the text of the figure."""
     for axes in drawn.axes:
         yield from (axes.xaxis.label, axes.yaxis.label)
     yield from drawn.texts
@@ -352,7 +352,7 @@ def check_plot_file(file: Path, *inputs: Input) -> None:
 
 @dataclass(frozen=True)
 class Look:
-    """Which colour, mark and dash a curve has, as places in the lists, and whether its mark is filled.
+    """Colour, mark and dash of a curve, as indices into the lists, and whether its mark is filled.
 
     Only the first mark is filled, so that curves which coincide are seen to.
     """
@@ -395,7 +395,7 @@ def _algorithm(cell: Cell) -> str | None:
 
 
 def looks(keys: Sequence[tuple[Cell, ...]]) -> list[Look]:
-    """How curves look, by their keys: those that share their first value share a colour.
+    """Styles of curves by their keys; curves with the same first value share a colour.
 
     The other values tell marks (of lines alone: dashes) apart. Curves that are told by one value, or are too
     many for that, differ in both. An algorithm has its own colour, and where nothing else tells curves apart

@@ -78,7 +78,7 @@ class Timeline:
     rows: list[list[Cell]] = field(default_factory=list)
 
     def times(self, *events: str) -> list[float]:
-        """When these events happened; without any, when anything did."""
+        """Times of these events; without any, the times of all events."""
         return self.values("time_s", *events)
 
     def values(self, name: str, *events: str) -> list[float]:
@@ -216,7 +216,7 @@ def _panels(
 
 
 def _differing(timelines: Sequence[Timeline]) -> list[int]:
-    """Which axes tell the curves apart."""
+    """Axes that distinguish the curves."""
     return [i for i in range(len(timelines[0].axes)) if len({line.axes[i] for line in timelines}) > 1]
 
 
@@ -260,7 +260,7 @@ def _draw_state(
 
 
 def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
-    """Where a variable changes, and to what; first and last point included."""
+    """Times at which a variable changes, and its new values; first and last point included."""
     points = list(zip(timeline.times(), timeline.values(name), strict=True))
     kept = [points[0], *(point for before, point in pairwise(points) if point[1] != before[1]), points[-1]]
     return [time for time, _ in kept], [value for _, value in kept]

@@ -1,4 +1,4 @@
-"""What is to be drawn: the table ``figure`` of a scenario, and what is asked for above it."""
+"""Request for a figure: the table ``figure`` of a scenario, and the options that override it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Wanted:
 
     @staticmethod
     def read(scenario: Mapping[str, Any]) -> Wanted:
-        """What a resolved scenario wants drawn, without entries of another version that make no sense."""
+        """Figure that a resolved scenario requests, without entries of another version."""
         said = scenario.get("figure")
         said = said if isinstance(said, dict) else {}
         labels = said.get("labels")

@@ -130,7 +130,7 @@ def read_bytes(path: Path, error: type[CrossfadeError]) -> bytes:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """What is in a file, up to a byte more than the largest that is read."""
+    """Content of a file, up to one byte more than the largest size that is read."""
     # To open a pipe waits for who writes to it, and to read some files of the system for what happens there.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:
@@ -161,7 +161,7 @@ def regular_file(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """What a gzip file holds; raises ``OSError`` where that is too much."""
+    """Content of a gzip file; raises ``OSError`` if it is too large."""
     # A small file may be packed from a large one: first the size, without keeping anything.
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
         size = 0
@@ -235,7 +235,7 @@ def check_output(path: Path, *inputs: Input) -> None:
 
 
 def check_outputs(paths: Iterable[Path | None], *inputs: Input) -> None:
-    """As :func:`check_output`, of all that a command writes: of two in one file the first would be lost."""
+    """Check of all outputs of a command, as :func:`check_output`; two outputs need different files."""
     seen: set[str] = set()
     for path in paths:
         if path is None:
@@ -369,7 +369,7 @@ def _shipped(path: Path) -> Path | None:
 
 
 def _reader(folder: Path) -> Callable[[str], str]:
-    """What reads the files that a scenario in ``folder`` names.
+    """Reader of the files that a scenario in ``folder`` names.
 
     Who sets such a key on the command line stands elsewhere: what is not there is looked for in the working
     directory.

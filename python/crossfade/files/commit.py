@@ -1,4 +1,4 @@
-"""Which commit this is, read from git's own files.
+"""Commit of the source, read from git's own files.
 
 A file of its own, which imports nothing: the build reads it too (``scripts/build_backend.py``), before there
 is a package.

@@ -120,7 +120,7 @@ class CompiledControl:
             (folder / name).write_text(text, encoding="utf-8")
 
     def _libraries(self, compiler: str | None) -> list[Path]:
-        """Where its library may lie: of this compiler, or of any where there is none."""
+        """Possible places of a control's library: of this compiler, or of any if there is none."""
         of = hashlib.sha256(self._text.encode())
         of.update(SOURCES)
         for name, text in _crossfade.CONTROL_CRATE:
@@ -219,7 +219,7 @@ def _behind(path: str) -> str:
 
 
 def _asked(path: str, *arguments: str) -> str | None:
-    """What a compiler says, None where it fails."""
+    """Output of a compiler, None if it fails."""
     try:
         done = subprocess.run(
             [path, *arguments], cwd=os.path.abspath(os.sep), capture_output=True, text=True, check=False
@@ -235,7 +235,7 @@ def _said_by(path: str) -> str | None:
 
 
 def _compiler() -> str | None:
-    """What the compiler says of itself, None where there is none."""
+    """Version text of the compiler, None if there is none."""
     path = rustc_path()
     return path and _said_by(path)
 
@@ -259,7 +259,7 @@ def _passing_folder() -> Path:
 
 
 def _folder() -> Path:
-    """Where libraries are kept; :class:`ScenarioError` where others could have put some there."""
+    """Folder of libraries; :class:`ScenarioError` if other users could have written to it."""
     folder = cache_folder()
     return private_folder(folder / "controls") if folder else _passing_folder()
 

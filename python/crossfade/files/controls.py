@@ -38,7 +38,7 @@ _numbers = itertools.count()
 
 
 def control(name: str, class_name: str | None, text: str) -> PythonControl | CompiledControl:
-    """What a file of that name and text is: a class in Python, or a control in Rust.
+    """Kind of control in a file of this name and text: a class in Python, or a control in Rust.
 
     Raises :class:`ScenarioError` where it is none.
     """
@@ -121,7 +121,7 @@ class PythonControl:
 
 
 def _said_by(error: BaseException) -> str:
-    """What an exception says, if it can say it."""
+    """Message of an exception, if it has one."""
     try:
         return str(error)
     except Exception:

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes, and which command takes it."""
+"""Kinds of files, by their first bytes, and the commands that take them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_BYTES = 1_000_000
 
 
 def kind_of(path: str | os.PathLike[str]) -> str | None:
-    """What a file is; None where that cannot be told, or there is no such file."""
+    """Kind of a file; None if it is unknown or there is no such file."""
     if not os.path.isfile(path):
         return None
     try:
@@ -83,7 +83,7 @@ def refuse(path: str | os.PathLike[str], kinds: Sequence[str], error: type[Cross
 
 
 def _held(path: str | os.PathLike[str]) -> str:
-    """What a file of no known kind holds; nothing where it cannot be read, or may never end."""
+    """Description of a file of no known kind; empty if it is unreadable or endless."""
     if not os.path.isfile(path):
         return ""
     try:

@@ -31,7 +31,7 @@ def version() -> str:
 
 
 def cite(style: str = "bibtex") -> str:
-    """How to cite the version that is installed.
+    """Citation of the installed version.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What was measured elsewhere: recorded losses, recorded packets and what fits them; recordings of links."""
+"""Fits to measurements: recorded losses, recorded packets, recordings of links."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def document(fit: Fitted, rate: str, loss: str, draws: str) -> str:
 
 
 def _lasts(lasts_s: float) -> str:
-    """How long a run is: as long as the record, to 10 ms, or whole seconds where the record nearly is."""
+    """Duration of a run: that of the record, to 10 ms, or in whole seconds if the record nearly is."""
     whole = round(lasts_s)
     near = float(whole) if abs(lasts_s - whole) <= NEARLY_S else round(lasts_s, 2)
     return f"{min(max(SHORTEST_RUN_S, near), LONGEST_RUN_S):g} s"

@@ -57,7 +57,7 @@ class RunDistance:
 
 @dataclass(frozen=True, eq=False)
 class RunLengths:
-    """How long runs of one fate are, in the trace and in the fitted chain.
+    """Distribution of the lengths of runs of one fate, in the trace and in the fitted chain.
 
     Arrays, one entry for each length that occurs: ``lengths``, ``counts`` (how many runs have it),
     ``survival`` (the share of runs at least as long) and ``fitted`` (the same of the chain). ``test`` is
@@ -73,7 +73,7 @@ class RunLengths:
 
     @property
     def runs(self) -> int:
-        """How many runs there are. Those that the trace cuts off at its ends are left out."""
+        """Number of runs. Those that the ends of the trace cut off are left out."""
         return int(self.counts.sum())
 
 
@@ -335,7 +335,7 @@ def _runs(found: Mapping[str, Any]) -> RunLengths:
 
 
 def _spread(lengths: np.ndarray[Any, Any], most: int = 80) -> np.ndarray[Any, Any]:
-    """Where to put marks: at every length, or, of very many, at some that are spread evenly."""
+    """Positions of marks: every length, or an even selection of very many."""
     import numpy as np
 
     if len(lengths) <= most:

@@ -22,7 +22,7 @@ class LinkParameter:
 
 
 class Fitted(Protocol):
-    """What a link has whose scenario is written."""
+    """Parameters of a link for its scenario."""
 
     @property
     def source(self) -> str: ...

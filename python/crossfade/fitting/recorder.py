@@ -47,7 +47,7 @@ LATE_S = 1.5
 
 @dataclass(frozen=True)
 class Sent:
-    """What was recorded: packets, those that arrived, and the shortest round trip of the exchanges (s)."""
+    """Result of a recording: packets, arrived packets, and the shortest round-trip time in seconds."""
 
     packets: int
     arrived: int
@@ -128,7 +128,7 @@ def _told(host: str, port: int) -> Iterator[None]:
 
 
 def _address(host: str, port: int, token: bytes) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
-    """Where to listen or send: beyond this machine with a token alone."""
+    """Address to listen on or send to; beyond this machine only with a token."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError, OverflowError):
@@ -171,7 +171,7 @@ class _Talk:
         return heard
 
     def arrivals(self, packets: int) -> dict[int, int]:
-        """When each packet came, by the other clock."""
+        """Arrival time of each packet, by the other machine's clock."""
         count = int(self.hear()["arrived"])
         if not 0 <= count <= packets:
             raise ConnectionError(f"{count} of {packets} packets arrived")
@@ -216,7 +216,7 @@ def _clocks(talk: _Talk) -> tuple[int, int]:
 
 
 def _times(rate_bps: float, lasts_s: float) -> Iterator[float]:
-    """When packets are sent: 10 ms apart, and for 2 of 3 seconds at the full rate."""
+    """Send times: 10 ms apart, and for 2 of 3 seconds at the full rate."""
     at, gap = 0.0, 8 * PACKET / rate_bps
     while at < lasts_s:
         yield at
@@ -285,7 +285,7 @@ def _serve(talk: _Talk, data: socket.socket, token: bytes) -> int:
 
 
 def _take(data: socket.socket, session: bytes, found: dict[int, int], most: int) -> None:
-    """What has come, of this sender alone."""
+    """Read all waiting datagrams of this session's sender, with their arrival times."""
     while True:
         try:
             packet = data.recv(2048)

@@ -114,7 +114,7 @@ def _check_sizes(paths: Sequence[Path]) -> None:
 
 
 def log_kind(file: Path) -> str | None:
-    """Which tool wrote a log, by its first bytes; None where none that is read."""
+    """Tool that wrote a log, by the log's first bytes; None if it is unknown."""
     head = b""
     for chunk in _chunks(file):
         head += chunk

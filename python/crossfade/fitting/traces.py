@@ -45,7 +45,7 @@ class TraceFile:
 
     @property
     def says(self) -> set[str]:
-        """Which of capacity, delay, loss, packets in and packets out it says."""
+        """Quantities in the recording: capacity, delay, loss, packets in, packets out."""
         found = set()
         for way in self.ways:
             of_packets = way["packets_in"] or way["packets_out"]
@@ -220,7 +220,7 @@ class LinkTrace:
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
     def losses(self, to: str, direction: str | None = None) -> list[str]:
-        """What :meth:`convert` would lose, in words.
+        """Losses of a conversion by :meth:`convert`, in words.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class LinkTrace:
         return made(drawn)
 
     def _curves(self) -> list[tuple[str, dict[str, tuple[Any, Any]]]]:
-        """What is drawn: for each file and direction a label, and times and means of each quantity."""
+        """Series to draw: for each file and direction a label, and times and means of each quantity."""
         found = []
         for file in self.files:
             with _translated(file.path):
@@ -370,7 +370,7 @@ class LinkTrace:
         return direction
 
     def _conversion(self, to: str, way: str) -> tuple[_crossfade.TraceConversion, list[str]]:
-        """What converts the files about that way, having looked at them, and what would be lost."""
+        """Converter of the files, and the information that the conversion loses."""
         with _translated("convert"):
             conversion = _crossfade.TraceConversion(to, way)
         for file in self.ways[way]:
@@ -495,7 +495,7 @@ def formats() -> list[dict[str, Any]]:
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """What a file holds, unpacked, some of it at a time."""
+    """Unpacked content of a file, in pieces."""
     with reading(path, TraceError), regular_file(path) as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)

@@ -1,4 +1,4 @@
-"""What a record does not show, and what a prediction by it leaves out, in words."""
+"""Limits of a record, and of predictions by it, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALONE = 0.9
 
 
 def warnings(found: Mapping[str, Any], of: Mapping[str, Any]) -> list[str]:
-    """What the record does not show, and what a prediction by it leaves out, in words."""
+    """Warnings about limits of the record, and of predictions by it."""
     said = []
     seen = min(found["busy_share"], 1.0)
     if found["kind"] == "opportunities":

@@ -26,7 +26,7 @@ __all__ = ["Matrix", "Verdict", "claims", "paper", "readings"]
 
 
 class Paper(Protocol):
-    """What the module of a paper offers."""
+    """Interface of the module of a paper."""
 
     KEY: str
     CITATION: str
@@ -106,7 +106,7 @@ def paper_table(
     methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Table:
-    """What :func:`paper` gives, as a table."""
+    """Results of :func:`paper`, as a table."""
     asked = Options.of(RunOptions, options, methods=methods, quick=quick, reading=_reading(key, reading))
     return find(key).table(name, asked)
 

@@ -55,7 +55,7 @@ class Curves:
 
 
 class Difference(NamedTuple):
-    """Where, the mean and the half-width of its interval; ``nothing`` where all curves are 0 in every run."""
+    """Location, mean and half-width of the interval; ``nothing`` if all curves are 0 in every run."""
 
     where: str
     value: float
@@ -411,7 +411,7 @@ def _share(mean: float, half: float, divisor: float) -> tuple[float, float]:
 
 
 def _fall(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float]:
-    """Where a curve first falls below a level, between the ends of the interval; NaN where it does not."""
+    """First place where a curve falls below a level, within the interval's ends; NaN if it does not."""
     for crossing in _over(curves, curve, level).crossings:
         if crossing.x is not None and crossing.before != "lower" and crossing.after != "higher":
             low, high = (math.nan if end is None else end for end in (crossing.low, crossing.high))
@@ -420,7 +420,7 @@ def _fall(curves: Curves, curve: Curve, level: float) -> tuple[float, float, flo
 
 
 def pass_of(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float] | None:
-    """Where a curve first changes sides about a level, between the ends of the interval, if it does.
+    """First place where a curve crosses a level, within the interval's ends, if it does.
 
     An interval that reaches the end of the axis ends there.
     """

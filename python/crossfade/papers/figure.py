@@ -1,4 +1,4 @@
-"""What a figure of a paper is: its caption, the axis that its curves run along, and what is drawn."""
+"""Definition of a figure of a paper: its caption, x axis and curves."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Along:
         return self.scale == "log"
 
     def place(self, columns: dict[str, Cell]) -> float:
-        """Where a point lies."""
+        """Coordinate of a point."""
         return float(str(columns[self.column]))
 
     def distance(self, low: float, high: float) -> float:
-        """How far two places are apart, in the steps of the axis (nepers of a ``log`` axis)."""
+        """Distance of two places, in the steps of the axis (nepers of a ``log`` axis)."""
         return math.log(high / low) if self.is_log else high - low
 
     def shift_db(self, low: float, high: float) -> float:
-        """How many dB two places are apart; ``ValueError`` where the axis knows no ratios."""
+        """Distance of two places in dB; ``ValueError`` for an axis without ratios."""
         if self.scale == "linear":
             raise ValueError(f"{self.column} is neither in dB nor logarithmic: no shift in dB")
         return high - low if self.scale == "dB" else 10.0 * math.log10(high / low)
@@ -68,7 +68,7 @@ class Figure:
         return table if self.drawn is None else self.drawn(table)
 
     def asked(self, table: Table) -> dict[str, Any]:
-        """What is asked of :func:`crossfade.figures.plot.plot` besides the table that is drawn and a file."""
+        """Arguments of :func:`crossfade.figures.plot.plot` besides the table and a file."""
         varying = [name for name in self.panels if len(set(table.cells(name))) > 1]
         return {"x": self.x_of(table), "y": self.y, "panels": varying or None, "title": self.caption}
 

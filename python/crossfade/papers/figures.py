@@ -84,7 +84,7 @@ class Figures:
         return self.folder / f"{name}.toml"
 
     def asked(self, name: str, options: Options) -> Options:
-        """What is asked of a figure's scenario, axes by its keys.
+        """Options of a figure's scenario, with axes by its keys.
 
         What is set besides, and axes, stand above what a reading sets, and that above ``quick``.
         """
@@ -101,7 +101,7 @@ class Figures:
         return replace(options, set={**quick, **read, **(options.set or {})}, over=keys)
 
     def axes_of(self, point: Point) -> dict[str, Cell]:
-        """Where a point lies, in the figure's columns."""
+        """Coordinates of a point, in the figure's columns."""
         return {
             column: axis.cell(value_at(point.scenario, axis.shown or axis.key))
             for column, axis in self.axes.items()
@@ -114,7 +114,7 @@ class Figures:
         return found
 
     def place(self, name: str, point: Point) -> str:
-        """Where a point of a figure lies, as text."""
+        """Coordinates of a point of a figure, as text."""
         along, axes = self.along(name), self.axes_of(point)
         others = (f"{column} {value}" for column, value in axes.items() if column != along.column)
         return ", ".join([along.words(along.place(axes)), *others])

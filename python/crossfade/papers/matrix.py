@@ -36,7 +36,7 @@ class Matrix:
     verdicts: Mapping[str, Sequence[Verdict]]
 
     def score(self, reading: str) -> dict[Word, int]:
-        """How many claims came to each verdict under a reading.
+        """Number of claims by verdict under a reading.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Matrix:
 
 
 def matrix_table(matrix: Matrix) -> Table:
-    """What :meth:`Matrix.table` gives, as a table."""
+    """Rows of :meth:`Matrix.table`, as a table."""
     names = list(matrix.verdicts)
     rows: list[dict[str, Cell]] = []
     for judged in zip(*matrix.verdicts.values(), strict=True):

@@ -256,7 +256,7 @@ def _paired(name: str, over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(curve: Sequence[Any]) -> list[set[str]]:
-    """What a curve of combining is called: scheme (and detector), detector, stage (and weights)."""
+    """Name of a curve with combining: scheme (and detector), detector, stage (and weights)."""
     scheme, detector, combining = curve
     stage = combining["stage"]
     if stage != "none" and detector in ("ml", "sphere"):

@@ -1,4 +1,4 @@
-"""What papers and drafts say of transports over 5G: statements judged on cells of 5G NR.
+"""Statements of papers and drafts on transports over 5G, judged on cells of 5G NR.
 
 The figures are the scenarios of ``scenarios/papers/nr``; the statements, in our words, are ``claims.toml``
 beside them. Statements that closed forms decide are tested in ``crates/nr``.

@@ -1,4 +1,4 @@
-"""What a user may ask of a paper's figure: a file of its own, since figures and papers both know it."""
+"""Options of a paper's figure: a file of its own, since figures and papers both know it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crossfade.plans import options
 
 @dataclass(frozen=True)
 class Options(options.Options):
-    """How the points of a figure are computed: as a scenario's, with axes named as their columns.
+    """Options by which the points of a figure are computed, with axes named as their columns.
 
     ``set`` changes keys of the figure's scenario; ``over`` replaces an axis (``{"p_e": [0.01, 0.1]}``,
     ``{"channel": ["iid", 0.08]}``). ``quick`` makes every run half as long, for a first look. ``reading`` is

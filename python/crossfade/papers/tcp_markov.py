@@ -39,7 +39,7 @@ P_E = Along("p_e", "log")
 
 
 def _marks_on_lines(table: Table) -> Table:
-    """What is drawn of two senders: lines of the paper's, which is analysed, and the marks of the other."""
+    """Curves of two senders: lines for the paper's, which is analysed, and marks for the other."""
     senders = list(dict.fromkeys(table.cells("sender")))
     if len(senders) != 2 or PAPER not in senders:
         return table
@@ -173,7 +173,7 @@ def _marks(scenario: Path, asked: Options) -> Iterator[Point]:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """What a method says about a point, under the figure's columns; of bounds the last asked for stand."""
+    """Values of a method at a point, under the figure's columns; of bounds, the last requested."""
 
     def value(metric: str) -> Cell:
         found = point.metrics.get(metric)
@@ -196,7 +196,7 @@ def _values(point: Point) -> dict[str, Cell]:
 
 
 def _analysed(options: Options, methods: list[str]) -> Options:
-    """What is asked of the analysis, which is of one sender, whatever a reading simulates."""
+    """Options of the analysis, which has one sender in every reading."""
     return replace(options, methods=methods, reading=None)
 
 
@@ -223,7 +223,7 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _apart(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """How far apart the paper's bounds are, at every point of a figure."""
+    """Distance between the paper's bounds, at every point of a figure."""
     outcomes = []
     for point in SET.results(check["figure"], _analysed(options, ["analysis:paper-bounds"])).points:
         lower, upper = (point.value(name) for name in ("throughput_lower", "throughput_upper"))
@@ -244,7 +244,7 @@ def _as_printed(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _margin_of_a_decade(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """How many dB of fading margin go with each decade of P_E in Table I."""
+    """Fading margin in dB for each decade of P_E in Table I."""
     outcomes = []
     between = check["between"]
     margins = [api.markov_from_rayleigh(0.01, p_e=p_e)["fading_margin_db"] for p_e in TABLE1_AXES["p_e"]]

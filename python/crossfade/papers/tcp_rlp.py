@@ -127,7 +127,7 @@ def _margins(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """How much longer the mean burst of figure 2 is than at the next larger f_d T."""
+    """Ratio of the mean burst of figure 2 to that at the next larger f_d T."""
     outcomes = []
     records = _fig2(replace(options, set={}, over={})).records()
     for slower, faster in pairwise(records):
@@ -139,7 +139,7 @@ def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]
 
 
 def _frames(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """How many frames a segment takes, to as many digits as are said."""
+    """Number of frames of a segment, to as many digits as stated."""
     return [
         checks.printed(f"{row['bytes']} bytes", row["bytes"] / check["payload"], row["frames"])
         for row in check["rows"]

@@ -1,4 +1,4 @@
-"""What papers, RFCs and drafts say of BBR, CUBIC, L4S and QUIC over wireless links.
+"""Statements of papers, RFCs and drafts on BBR, CUBIC, L4S and QUIC over wireless links.
 
 The figures are the scenarios of ``scenarios/modern``; the statements, in our words, are ``claims.toml`` in
 ``scenarios/papers/transports``. One whose transport is not built, or of whose source an abstract was read and
@@ -200,7 +200,7 @@ def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """What an outage costs beside its time: seconds in which nothing came, in each period.
+    """Cost of an outage beyond its duration: seconds without deliveries, in each period.
 
     Of every period 10 s carry data; the share of the sender is taken from the shortest outage of a link that
     waits. With ``less`` and a flavour: beside what it costs a sender of that flavour under the same control.

@@ -54,7 +54,7 @@ RULES = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one point says: ours, its interval, and whether the claim holds there (None: it does not tell)."""
+    """Result at one point: our value, its interval, and whether the claim holds (None: undecided)."""
 
     where: str
     value: float
@@ -68,7 +68,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one claim under one reading.
+    """Verdict of one claim under one reading.
 
     Attributes
     ----------
@@ -109,31 +109,31 @@ class Verdict:
 
     @property
     def points(self) -> int:
-        """How many points count: all with something to tell."""
+        """Number of points that count: all that decide something."""
         return len(self.outcomes) - self.silent("nothing to tell")
 
     @property
     def holding(self) -> int:
-        """How many points say yes."""
+        """Number of points at which the claim holds."""
         return sum(outcome.holds is True for outcome in self.outcomes)
 
     @property
     def failing(self) -> int:
-        """How many points say no."""
+        """Number of points at which the claim does not hold."""
         return sum(outcome.holds is False for outcome in self.outcomes)
 
     @property
     def undecided(self) -> int:
-        """How many points have an interval too wide to tell."""
+        """Number of points whose interval is too wide to decide."""
         return self.silent("undecided")
 
     @property
     def unseen(self) -> int:
-        """How many points differ by less than could be seen."""
+        """Number of points with a difference too small to be seen."""
         return self.silent("cannot be seen")
 
     def silent(self, why: Silence) -> int:
-        """How many points do not tell for a reason.
+        """Number of points that are undecided for a stated reason.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Verdict:
 
     @property
     def counts(self) -> str:
-        """How many points say yes, of how many, and how many do not tell, by reason."""
+        """Number of points at which the claim holds, of all, and undecided points by reason."""
         parts = [f"{self.holding} of {self.points} points", f"{self.undecided} undecided"]
         parts += [f"{self.unseen} cannot be seen"] if self.unseen else []
         nothing = self.silent("nothing to tell")

@@ -42,14 +42,14 @@ OF_FRAMES = "share_of_frames"
 
 
 def _by_candidates(table: Table) -> Table:
-    """What is drawn: the number of candidates, which the paper does not vary, tells panels apart."""
+    """Curves by all axes; panels by the number of candidates, which the paper does not vary."""
     columns = [name for name in table.columns if name not in ("candidates", "share")]
     records = ({**record, OF_FRAMES: record["share"]} for record in table.records())
     return Table.of(["candidates", *columns, OF_FRAMES], records)
 
 
 def _timeouts(table: Table) -> Table:
-    """What is drawn: the allocation alone tells curves apart, and no interval is that of the goodput."""
+    """Curves by allocation alone, without intervals of the goodput."""
     return Table.of(["allocation", "w_max", "spurious_timeouts"], table.records())
 
 
@@ -253,7 +253,7 @@ def _sample(point: Point, metric: str) -> Sample:
 
 
 def _values(point: Point) -> dict[str, Cell]:
-    """What the figures show of a point."""
+    """Values of a point in the figures."""
     found: dict[str, Cell] = {}
     for name in (*RESULTS, "retransmissions_per_piece"):
         metric = point.metrics.get(name)

@@ -1,4 +1,4 @@
-"""What is drawn of results, of runs over time, and of a scenario as it says itself."""
+"""Figures of results, of runs over time, and of a scenario."""
 
 from __future__ import annotations
 

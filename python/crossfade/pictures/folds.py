@@ -49,7 +49,7 @@ def draw_folded(
 def measured(
     source: Results | Drawable | Measured, where: Values | None, y: str | Sequence[str] | None
 ) -> Measured:
-    """What samples and events say that can be folded; a CSV file is read row by row, so it may be large."""
+    """Samples that can be folded, from samples and events; CSV files are read row by row and may be large."""
     if isinstance(source, Measured):
         return source
     wanted = column_list(y)
@@ -148,6 +148,6 @@ def folded_table(
     where: Values | None = None,
     slots: bool = False,
 ) -> Table:
-    """What :func:`fold` gives, as a table."""
+    """Results of :func:`fold`, as a table."""
     of = phases.Period.read(period)
     return (phases.by_slots if slots else phases.fold)(measured(samples, where, y), of)

@@ -139,7 +139,7 @@ def draw(
 
 
 def _kind(wanted: Wanted, y: Sequence[str] | None) -> str:
-    """What a figure of ``y`` is of: a variable of a sender or a link is drawn over time."""
+    """Kind of a figure of ``y``: variables of senders and links are drawn over time."""
     if not y:
         return wanted.of
     if all(name in timelines.CHOICES for name in y):

@@ -1,4 +1,4 @@
-"""What can be drawn, read where it is a file, and told apart."""
+"""Sources of figures: files, results and tables, told apart and read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def given(
     source: Results | Drawable, path: str | PathLike[str] | None, plan: int | str | None, *, whole: bool
 ) -> Results | Table:
-    """What is to be drawn, read where it is a file; :class:`OutputError` before where it is the figure's."""
+    """Source of a figure, read if it is a file; :class:`OutputError` if the figure would overwrite it."""
     if isinstance(source, Results | Table):
         return source
     if isinstance(source, str | PathLike):

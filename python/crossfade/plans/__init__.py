@@ -32,7 +32,7 @@ MANY_POINTS = 10_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What a scenario asks to be run, and what it was read from, which makes the same plan anywhere.
+    """Runs that a scenario requests, with its source, which gives the same plan anywhere.
 
     ``files`` are the contents of the files that the scenario names, by name.
     """
@@ -47,7 +47,7 @@ class Plan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What :meth:`_crossfade.Plan.describe` says."""
+        """Description by :meth:`_crossfade.Plan.describe`."""
         found: dict[str, Any] = json.loads(self.core.describe())
         return found
 
@@ -58,12 +58,12 @@ class Plan:
 
     @cached_property
     def figure(self) -> Wanted:
-        """What it says about its figure."""
+        """Description of the scenario's figure."""
         return Wanted.read(self.description["scenario"])
 
     @cached_property
     def stored(self) -> dict[str, Any]:
-        """What a results file keeps of it: all that its readers need."""
+        """Part of the plan in a results file: all that its readers need."""
         kept = ("scenario", "axes", "points", "methods", "stop", "seed", "units")
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""How much memory a plan may take, and whether that is allowed."""
+"""Memory that a plan takes, and its limit."""
 
 from __future__ import annotations
 

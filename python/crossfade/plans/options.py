@@ -1,4 +1,4 @@
-"""What may be asked for on top of a scenario, and how it is carried out."""
+"""Options on top of a scenario, and how they are carried out."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class RunOptions(PlanOptions, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for on top of a scenario, and how it is carried out: :class:`RunOptions`, and methods."""
+    """Options on top of a scenario: :class:`RunOptions`, and methods."""
 
     set: Values | None = None
     over: Values | None = None
@@ -150,7 +150,7 @@ class Options:
         return cls(**given, **more)
 
     def given(self) -> RunOptions:
-        """As the keyword arguments of a function that takes :class:`RunOptions`."""
+        """Options as keyword arguments of a function that takes :class:`RunOptions`."""
         return cast(RunOptions, {name: getattr(self, name) for name in RunOptions.__optional_keys__})
 
     def classes(self) -> dict[str, str]:
@@ -158,7 +158,7 @@ class Options:
         return classes([*(self.set or {}).items(), *(self.over or {}).items()])
 
     def overrides(self) -> dict[str, Any]:
-        """What of them makes another plan, as JSON has it and results files keep it."""
+        """Options that make another plan, as JSON and results files hold them."""
         return {
             "set": list(plain(self.set or {}).items()),
             "over": list(plain(self.over or {}).items()),

@@ -1,4 +1,4 @@
-"""What the figures of an HTML report are drawn of, as JSON; ``assets/report.js`` draws it.
+"""Data of the figures in an HTML report, as JSON; ``assets/report.js`` draws them.
 
 The choice of axes, the curves, their looks and the labels are those of :mod:`crossfade.figures.plot`.
 """

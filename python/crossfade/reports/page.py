@@ -247,7 +247,7 @@ def _figure(data: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _summary(results: Results) -> str:
-    """How much there is, in a line."""
+    """Size of the results, in a line."""
     points = len({json.dumps(point.axes, sort_keys=True) for point in results.points})
     runs = sum(point.runs for point in results.points)
     words = [f"{points} points" if points > 1 else "one point"]
@@ -266,7 +266,7 @@ def _scenario(source: Source) -> dict[str, str]:
 
 
 def _provenance(source: Source) -> dict[str, str]:
-    """How the results were made: what it takes to make them again."""
+    """Provenance of the results: all that is needed to make them again."""
     results, description = source.results, source.description
     entries: dict[str, str] = {}
     if name := description.get("name"):
@@ -292,7 +292,7 @@ def _value(value: Any) -> str:
 
 
 def _stop(stop: Mapping[str, Any], runs: Sequence[int]) -> str:
-    """When a point has enough runs; where nobody wrote it down, how many there are."""
+    """Stop rule of a point's runs; if it is unknown, their number."""
     most, fewest = max(runs), min(runs)
     count = f"{fewest} runs a point" if fewest == most else f"{fewest} to {most} runs a point"
     last = f", after {stop['max_runs']} runs at the latest" if stop.get("max_runs") else ""

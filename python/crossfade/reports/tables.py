@@ -64,7 +64,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Compared:
-    """What there is to say of curves: which cross within a group, and by how much they differ.
+    """Statements on curves: which cross within a group, and by how much they differ.
 
     ``by`` is what is compared, ``within`` what tells the groups apart (empty where all curves are one).
     """
@@ -119,7 +119,7 @@ def table_of_metrics(results: Results) -> Grid:
 
 
 def comparisons(results: Results, choice: Choice, metric: str) -> Compared | None:
-    """Which curves of a metric cross within a group, and by how much they differ; None of a single curve.
+    """Curves of a metric that cross within a group, and their differences; None for a single curve.
 
     What is compared is what tells colours apart, the first axis of the curves; the others make groups.
     ``results`` need their rows: differences are taken run by run.
@@ -146,7 +146,7 @@ def comparisons(results: Results, choice: Choice, metric: str) -> Compared | Non
 
 
 def _sentences(found: Sequence[CurveCrossing], choice: Choice, labels: Mapping[str, str]) -> list[Markup]:
-    """Which curve is above which, and where that changes, a sentence each."""
+    """Order of the curves, and where it changes, a sentence each."""
 
     def word(key: str, value: Cell) -> str:
         if key == compare.METHOD:

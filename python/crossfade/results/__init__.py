@@ -1,1 +1,1 @@
-"""What a run gives: rows, results, and the files that keep them."""
+"""Results of runs: rows, results, and the files that keep them."""

@@ -40,7 +40,7 @@ class RowStore(Protocol):
         ...
 
     def size(self) -> int:
-        """How many rows there are, about."""
+        """Approximate number of rows."""
         ...
 
     def put(self, rows: Sequence[Row]) -> None:
@@ -131,7 +131,7 @@ class Cache:
             yield some
 
     def size(self) -> int:
-        """How many rows there are, about."""
+        """Approximate number of rows."""
         return self._attempt(lambda store: store.size())
 
     def put(self, rows: Sequence[Row]) -> None:
@@ -172,7 +172,7 @@ def open_cache(enabled: bool = True) -> Cache:
 
 
 def cache_path() -> Path | None:
-    """Where finished runs are kept, or None where the user has no home at all."""
+    """Folder of finished runs, or None for a user without a home."""
     folder = cache_folder()
     name = f"{_crossfade.__version__}-{_crossfade.SOURCE_HASH[:12]}-{FORMAT}.sqlite"
     return folder and folder / name

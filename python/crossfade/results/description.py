@@ -1,4 +1,4 @@
-"""What a results file says of a plan, looked at once where it comes in: readers may rely on its shape.
+"""Description of a plan in a results file, checked once on reading, so that readers may rely on its shape.
 
 By hand rather than by a library of models: there are a dozen shapes, half of what is asked (each point has
 every axis, an id is 32 hexadecimal digits) is in no schema anyway, and every command would wait for it.

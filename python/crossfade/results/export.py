@@ -310,7 +310,7 @@ WRITERS = {
 
 
 def writer_of(to: str) -> Writer:
-    """What writes a format; :class:`OutputError` names those that there are."""
+    """Writer of a format; :class:`OutputError` names the formats."""
     if to not in WRITERS:
         raise OutputError(f"--to {to}: must be one of {', '.join(WRITERS)}")
     return WRITERS[to]

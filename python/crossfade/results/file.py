@@ -158,7 +158,7 @@ class ResultsFile:
         self.tell_damage()
 
     def size(self) -> int:
-        """How many rows there are, and perhaps some more."""
+        """Number of rows, or an upper bound."""
         with self._using() as database:
             return rowtables.size(database)
 
@@ -410,7 +410,7 @@ def _refuse_differences(database: sqlite3.Connection, rows: list[rowtables.Line]
 
 
 def name_of(line: rowtables.Line) -> str:
-    """What a damaged line is called: its key, and what it says that it is."""
+    """Name of a damaged line: its key, and its own description."""
     key = line[0].hex() if isinstance(line[0], bytes) else str(line[0])
     return f"row {key[:32]} ({str(line[2])[:40]}, run {str(line[4])[:20]})"
 

@@ -90,12 +90,12 @@ def frame_records(point: Point) -> Iterator[dict[str, Cell]]:
 
 
 def block_columns(block: Mapping[str, Any]) -> dict[str, Cell]:
-    """What a transport block is, in the words of the columns."""
+    """Kind of a transport block, in the words of the columns."""
     return {"frame_bits": block["bits"], **{name: block[name] for name in BLOCK_COLUMNS if name in block}}
 
 
 def counted_blocks(results: Results) -> list[dict[str, Any]]:
-    """How many transport blocks of each kind failed at which ratio, after 1, 2, ... transmissions."""
+    """Number of failed transport blocks by kind and ratio, after 1, 2, ... transmissions."""
     return [
         {
             "block": point.block,
@@ -125,7 +125,7 @@ def _total(point: Point, name: str) -> int | None:
 
 
 def phy_columns(scenario: Mapping[str, Any]) -> dict[str, Cell]:
-    """What sends and what receives, in the words of the columns."""
+    """Sender and receiver, in the words of the columns."""
     phy, link = scenario["phy"], scenario["link"]
     combining = phy.get("combining", {})
     stage = combining.get("stage", "none")

@@ -1,4 +1,4 @@
-"""How the points of a sweep lie on its axes: dimensions with their coordinates."""
+"""Grid of the points of a sweep: dimensions with their coordinates."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Grid:
 
 
 def _cuts(texts: Sequence[tuple[str, ...]], keys: int) -> list[tuple[int, int]]:
-    """Which keys form a dimension together, as ranges.
+    """Keys that form a dimension together, as ranges.
 
     The points are all combinations of what lies before a cut with what lies behind it exactly where there are
     as many of them as that gives. Zipped keys stand side by side, so that no other cuts need be tried.

@@ -1,4 +1,4 @@
-"""What a run that Ctrl-C stopped leaves."""
+"""Results of a run that Ctrl-C stopped."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class Frame:
 
 
 def _part(name: str) -> tuple[str, str | int, str]:
-    """What a metric is of (the kind of part, empty of the whole, and which), and its own name."""
+    """Part that a metric describes (its kind, empty for the whole, its name), and the metric's own name."""
     part, _, metric = name.rpartition(".")
     if name.startswith(NUMBERED):
         kind, _, number = part.partition(":")

@@ -76,7 +76,7 @@ class ManyPoints(Sequence[Point]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """How many points there are up to the end of each chunk."""
+        """Number of points up to the end of each chunk."""
         if self._methods is not None:
             return list(accumulate(self._methods * len(chunk) for chunk in self._chunks))
         return list(accumulate(len(self._of_chunk(number)) for number in range(len(self._chunks))))

@@ -1,4 +1,4 @@
-"""How a results file is opened to be read: nothing in it is believed before it was looked at.
+"""Opening of a results file for reading: nothing in it is trusted before it is checked.
 
 It may be another program's database, of a newer format, tampered with, damaged so that queries have no end,
 or where nothing can be written. All of these end in one line.

@@ -1,4 +1,4 @@
-"""What a plan's rows in a results file amount to: metrics as they are published, warnings, results."""
+"""Results of a plan's rows in a results file: published metrics and warnings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def numbered(rows: PlanRows) -> list[Metric]:
 
 
 def warnings_of(rows: PlanRows, found: Estimates) -> list[str]:
-    """What the file warns of, and that results are missing or mean something else, if they do."""
+    """Warnings of the file, and whether results are missing or have another meaning."""
     told = [*rows.plan.warnings, *_of_older_rows(rows)]
     unfinished = int((~found.finished).reshape(len(rows.points), -1).any(axis=1).sum())
     if not unfinished:
@@ -94,7 +94,7 @@ def _of_older_rows(rows: PlanRows) -> list[str]:
 
 
 def attributes_of(rows: PlanRows, found: Estimates) -> dict[str, str | int]:
-    """What concerns a plan as a whole, as numbers and texts, which every format can hold."""
+    """Facts about a plan as a whole, as numbers and texts, which every format can hold."""
     description = rows.plan.description
     return {
         "title": shortened(description["title"]),

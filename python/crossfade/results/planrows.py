@@ -57,7 +57,7 @@ class PlanRows:
 
     @cached_property
     def starts(self) -> Integers:
-        """Where each group begins among the rows; as the last item, how many rows there are."""
+        """Index of the first row of each group; the last item is the number of rows."""
         return np.searchsorted(self.group, np.arange(self.groups + 1))
 
     @property
@@ -78,7 +78,7 @@ class PlanRows:
 
     @property
     def groups(self) -> int:
-        """How many groups there are, those without a row included."""
+        """Number of groups, including those without a row."""
         return len(self.points) * len(self.methods)
 
     def by_point(self) -> list[list[Row]]:
@@ -185,7 +185,7 @@ class Estimates:
     finished: Truths
 
     def beside(self, column: int) -> dict[str, Floats | Truths]:
-        """What stands beside the means of a metric, by the ending of its name; bounds where there are any."""
+        """Columns beside the mean of a metric, by the ending of its name; bounds if there are any."""
         found: dict[str, Floats | Truths] = dict(
             zip((*INTERVAL, RUNS), (self.ci95, self.low, self.high, self.defined), strict=True)
         )
@@ -250,7 +250,7 @@ class _Chunk:
 
 
 class _Wanted:
-    """Which lines of a file are rows of a plan."""
+    """Lines of a file that are rows of a plan."""
 
     def __init__(self, description: dict[str, Any], points: list[str]) -> None:
         methods, stop = description["methods"], description["stop"]

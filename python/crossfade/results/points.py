@@ -214,7 +214,7 @@ def cells_of(point: Point) -> dict[str, float | None]:
 
 
 def point_object(point: Point, seed: int, provenance: dict[str, Any]) -> dict[str, Any]:
-    """What JSON has of a point (``crossfade schema --results`` describes it)."""
+    """A point as JSON (``crossfade schema --results`` describes it)."""
 
     def ends(metric: Estimate) -> dict[str, Any]:
         names = ("value", "ci95", "low", "high", "unit")

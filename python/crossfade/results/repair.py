@@ -1,4 +1,4 @@
-"""What of a results file is damaged, and the file anew without that.
+"""Repair of a results file: its damaged parts, and the file written anew without them.
 
 A damaged page takes the rows on it with it, and those that only it leads to. So rows are asked for by their
 numbers, many at a time, and where that fails in halves, down to the row that cannot be read.
@@ -29,7 +29,7 @@ KINDS = {"rows": "a row", "plans": "a plan", "metric_sets": "a list of metrics"}
 
 @dataclass
 class Found:
-    """How many rows and plans are sound, and what is not, a line each."""
+    """Number of sound rows and plans, and the damaged parts, a line each."""
 
     rows: int = 0
     plans: int = 0

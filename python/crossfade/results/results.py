@@ -1,4 +1,4 @@
-"""What a run gives back: the points of a scenario, as a table, a dataset, JSON and a figure."""
+"""Results of a run: the points of a scenario, as a table, a dataset, JSON and a figure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DRAWN = ("goodput_bps", "throughput_per_slot")
 
 @dataclass
 class _Overview:
-    """What there is to say of all points: warnings, each with how many places gave it, and of how many."""
+    """Warnings of all points, each with the number of points that gave it, and of all points."""
 
     warnings: dict[str, int]
     number: int
@@ -96,7 +96,7 @@ class Results:
         return visible(f"<Results{f' {self.title!r}' if self.title else ''}: {self._size()}>")
 
     def _size(self) -> str:
-        """How many points, by which methods, along which axes."""
+        """Number of points, their methods and axes."""
         number = len({json.dumps(point.axes) for point in self.points})
         runs = sorted({point.runs for point in self.points if point.runs})
         parts = [f"{number} point{'' if number == 1 else 's'}"]
@@ -110,7 +110,7 @@ class Results:
         return "; ".join([*parts, *([] if self.complete else ["incomplete"])])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: of a single point all metrics, of a sweep the main ones (up to 40 lines)."""
+        """View in a notebook: all metrics of a single point, the main ones of a sweep (up to 40 lines)."""
         title = f"{self.title} ({self._size()})" if self.title else self._size()
         if not self.axes:
             names = self.metrics
@@ -156,7 +156,7 @@ class Results:
 
     @cached_property
     def _overview(self) -> _Overview:
-        """What takes all points: of very many each has to be read from a file, and once is enough."""
+        """Derived values of all points, made once, since very many are read from a file."""
         found = _Overview({}, 0, {})
         place: dict[str, Any] | None = None
         told: set[str] = set()
@@ -440,7 +440,7 @@ class Results:
         return {name: found[place, number, name] for place, number, name in sorted(found)}
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """What :meth:`to_json` writes.
+        """Data that :meth:`to_json` writes.
 
         Returns
         -------

@@ -26,7 +26,7 @@ class PartKind(NamedTuple):
 
 
 class LinkName(NamedTuple):
-    """What results may call a link, and the tables of a scenario that describe it."""
+    """Names of a link in results, and the tables of a scenario that describe it."""
 
     name: str
     is_forward: bool

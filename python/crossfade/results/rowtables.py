@@ -239,7 +239,7 @@ def scan_rows(database: sqlite3.Connection, damaged: list[Line] | None = None) -
 
 
 def size(database: sqlite3.Connection) -> int:
-    """How many rows there are, and perhaps some more."""
+    """Number of rows, or an upper bound."""
     (last,) = database.execute("SELECT max(rowid) FROM rows").fetchone()
     return int(last or 0)
 

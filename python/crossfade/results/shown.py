@@ -1,4 +1,4 @@
-"""What a person first sees of results, on a terminal or in a notebook: which metrics, in which units."""
+"""First view of results, on a terminal or in a notebook: which metrics, in which units."""
 
 from __future__ import annotations
 

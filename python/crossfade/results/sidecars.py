@@ -102,7 +102,7 @@ def in_use(path: Path) -> bool:
 
 
 def state(path: Path) -> State:
-    """What changes when somebody writes to the database: the file and its log, by number, time and size."""
+    """Signs of a write to the database: the file and its log, by inode, time and size."""
     found: list[int] = []
     for part in ("", LOG):
         with suppress(OSError):

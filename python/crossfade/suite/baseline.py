@@ -108,7 +108,7 @@ def _pair(row: Row, old: Mapping[str, Any], coverage: float, margin: float) -> P
 
 
 def _verdict(worse: float, half: float, margin: float) -> Change:
-    """What an interval around ``worse``, how much worse the new one is, says."""
+    """Meaning of an interval around ``worse``, the amount by which the new result is worse."""
     if math.isnan(worse) or math.isinf(half):
         return "too close to call"
     if worse - half > margin:

@@ -1,4 +1,4 @@
-"""What the hosts of a live run saw, from their captures: a transfer, its goodput, delays of packets."""
+"""Captures of the hosts of a live run: a transfer, its goodput, delays of packets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Transfer:
 
     @property
     def took_s(self) -> float:
-        """How long it lasted."""
+        """Duration of the transfer."""
         return self.ended_s - self.began_s
 
     def bytes_between(self, from_s: float, to_s: float) -> tuple[int, int]:
@@ -61,7 +61,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Delays:
-    """How long packets took from host to host: of the full ones with data, and of all the other way.
+    """Delays of packets from host to host: full ones with data, and all of the other direction.
 
     Each is a pair of the time of its arrival and its delay, in seconds.
     """

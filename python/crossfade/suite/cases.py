@@ -34,7 +34,7 @@ _CASE = {
 
 @dataclass(frozen=True)
 class Live:
-    """What a case is for real programs: the bytes that the client fetches, and for how long it may.
+    """A case for real programs: bytes that the client fetches, and its time limit.
 
     With ``lasts_s`` the file is longer than can be fetched in that time: the client is ended then, and what
     came from the warm-up of the scenario on is measured.

@@ -1,4 +1,4 @@
-"""What is put to the test: a simulated congestion control, as keys of a scenario."""
+"""Simulated congestion controls under test, as keys of a scenario."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MORE_S = 120.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one run: the transfer as the client's host saw it, and the report of the links.
+    """Outcome of one run: the transfer as the client's host saw it, and the report of the links.
 
     ``problem`` says in a line why the client did not do what it was to; empty where it did. ``files`` are
     what was kept.
@@ -179,7 +179,7 @@ class Harness:
         live: Live,
         data: bytes,
     ) -> str:
-        """What is wrong with the client's transfer, in words; what makes runs pointless is raised."""
+        """Fault of the client's transfer, in words; raises if further runs are pointless."""
         server, client = _status(here, "server"), _status(here, "client")
         if server is None and client is None:
             said = " ".join(done.stdout.split()) or f"exit code {done.returncode}"
@@ -203,7 +203,7 @@ class Harness:
         return problem
 
     def _of_client(self, status: Mapping[str, Any], here: Path, live: Live, data: bytes) -> str:
-        """What is wrong with what the client did; empty where nothing is."""
+        """Fault of the client; empty if there is none."""
         code, log = status.get("code"), here / "client" / "log"
         if live.lasts_s is not None and code in (None, 0):
             if code is None:

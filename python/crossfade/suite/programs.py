@@ -111,7 +111,7 @@ class Programs:
         return found
 
     def _outcome(self, case: Case, run: int, scenario: Path) -> Outcome:
-        """What came of a run. Once a run has worked, one that cannot be carried out fails alone."""
+        """Outcome of a run. After a run that worked, a run that cannot be carried out fails alone."""
         try:
             outcome = self._harness.run(case, run, self._seed, scenario)
         except ScenarioError as error:
@@ -136,7 +136,7 @@ class Programs:
 
 @dataclass(frozen=True)
 class _Path:
-    """What a scenario says of its path: when measuring begins, and the rate of a constant link, or NaN."""
+    """Path of a scenario: start of measuring, and rate of a constant link, or NaN."""
 
     warmup_s: float
     rate_bps: float
@@ -179,7 +179,7 @@ def _value(live: Live, path: _Path, target: Target, outcome: Outcome) -> tuple[f
 
 
 def _busy(report: Mapping[str, Any]) -> float:
-    """How many processes wanted each processor of the machine; 0 where the report does not say it."""
+    """Number of processes for each processor of the machine; 0 if the report does not say it."""
     return float(report.get("load", 0.0)) / float(report.get("processors", 1))
 
 
@@ -203,7 +203,7 @@ def _rate(name: str, live: Live, path: _Path, done: Transfer) -> float:
 
 
 def _with_round_trips(done: Transfer, delays: Delays) -> Timeline:
-    """What a run did over time, with the mean round trip of what arrived in each stretch."""
+    """A run over time, with the mean round-trip time of arrivals in each interval."""
     back = quantile([delay for _, delay in delays.back], 0.5)
     sums: dict[int, list[float]] = {}
     for time_s, delay in delays.data:
@@ -238,7 +238,7 @@ def live_scenario(case: Case, folder: Path) -> Path:
 
 
 def _place(flow: Mapping[str, Any]) -> dict[str, Any]:
-    """What a flow says of where its user is, and not of what it sends."""
+    """Keys that place a flow's user in the network, without those of its traffic."""
     return {key: flow[key] for key in ("station", "radio") if key in flow}
 
 

@@ -27,7 +27,7 @@ EVERY_S = 0.05
 
 @dataclass(frozen=True)
 class Qlog:
-    """What is drawn of a qlog: times in seconds of its own clock, and the window in bytes."""
+    """Series of a qlog to draw: times in seconds of its own clock, and the window in bytes."""
 
     first_received_s: float
     window: Sequence[tuple[float, float]]

@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """What came of a suite: its rows, and how they were made.
+    """Outcome of a suite: its rows, and how they were made.
 
     Attributes
     ----------
@@ -175,12 +175,12 @@ def as_record(row: Row) -> dict[str, Any]:
 
 
 class Source(Protocol):
-    """What gives the metrics of cases: simulated controls, or real programs."""
+    """Source of the metrics of cases: simulated controls, or real programs."""
 
     runs: int
 
     def names(self) -> list[str]:
-        """What is tested, in order."""
+        """Names of the controls or programs under test, in order."""
 
     def why_not(self, case: Case) -> str:
         """Why a case cannot be run; empty where it can."""
@@ -198,7 +198,7 @@ class Source(Protocol):
         """Why every run of a case failed, whatever its targets; empty where one did not."""
 
     def warnings(self) -> list[str]:
-        """What to be careful about."""
+        """Warnings."""
 
 
 class Controls:

@@ -35,7 +35,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Recovery:
-    """How recovery is measured: the time from an event to the first sample at or above a level.
+    """Measure of recovery: the time from an event to the first sample at or above a level.
 
     ``level`` is in bit/s. A sample is the goodput over the ``every`` seconds before it, so that no recovery
     is shorter than that.

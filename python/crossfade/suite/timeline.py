@@ -1,4 +1,4 @@
-"""What a run did over time, and what targets ask of it: means over a stretch, times of recovery."""
+"""A run over time, for targets: means over an interval, times of recovery."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Timeline:
     series: Mapping[str, Series]
 
     def value(self, target: Target) -> tuple[float, bool]:
-        """What a target is about, NaN where it is undefined; and whether that is a lower bound."""
+        """Value that a target judges, NaN if undefined, and whether it is a lower bound."""
         if target.recovery is not None:
             part = target.metric.rpartition(".")[0]
             name = f"{part}.goodput_bps" if part else "goodput_bps"

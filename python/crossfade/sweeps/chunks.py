@@ -54,7 +54,7 @@ class Workers(Protocol):
     """Workers that make chunks."""
 
     def threads(self) -> Mapping[str, int]:
-        """How many threads each worker has, by its address."""
+        """Number of threads of each worker, by its address."""
         ...
 
     def start(self, tasks: Sequence[Task], worker: str) -> Future[list[PackedRow]]:
@@ -256,7 +256,7 @@ class Work:
 
 
 class Pace:
-    """How long runs take, learnt from those that are there."""
+    """Durations of runs, learnt from finished ones."""
 
     def __init__(self) -> None:
         self._of_point: defaultdict[tuple[int, str], Mean] = defaultdict(Mean)
@@ -270,19 +270,19 @@ class Pace:
             mean.add(seconds)
 
     def expected_s(self, task: Task) -> float:
-        """How long a run should take: as the others of its point, else of its method, else a whole chunk."""
+        """Expected duration of a run: by others of its point, else of its method, else a whole chunk."""
         point, method, _ = task
         mean = self._of_point.get((point, method)) or self._of_method.get(method)
         return mean.value if mean else CHUNK_S
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of finished runs."""
         return self._of_all.n
 
     @property
     def mean_s(self) -> float:
-        """How long a run takes, a whole chunk as long as none is there."""
+        """Expected duration of a run; a whole chunk's as long as none is finished."""
         return self._of_all.value if self._of_all.n else CHUNK_S
 
 

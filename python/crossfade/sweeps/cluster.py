@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def workers(self) -> int:
-        """How many runs it makes at once, now."""
+        """Number of runs that the cluster makes at once, now."""
         return sum(self.connection.threads().values())
 
     def execute(

@@ -73,7 +73,7 @@ class Connection:
             time.sleep(0.1)
 
     def threads(self) -> Mapping[str, int]:
-        """How many threads each worker has, by its address. Warns once they are all gone for long."""
+        """Number of threads of each worker, by its address. Warns once all have been gone for long."""
         found: Mapping[str, int] = self._call(lambda: self.client.nthreads())
         now = time.monotonic()
         if found:

@@ -1,4 +1,4 @@
-"""What makes the rows of a plan: an engine; the threads of this process are one."""
+"""Engines, which make the rows of a plan: this process's threads are one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WHOLE: Shard = (1, 1)
 
 
 class Engine(Protocol):
-    """What makes the rows of a plan: the threads of this process, or the workers of a cluster."""
+    """Engine of a plan's rows: the threads of this process, or the workers of a cluster."""
 
     @property
     def workers(self) -> int:
-        """How many runs it makes at once."""
+        """Number of runs that the engine makes at once."""
         ...
 
     def execute(

@@ -1,4 +1,4 @@
-"""How long a sweep will take, told from a few of its runs that are made first and kept as any others."""
+"""Estimate of a sweep's duration, by a few of its runs, made first and kept as all others."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ def _firsts(points: Iterable[Missing]) -> Iterator[Task]:
 
 
 def without(runs: Sequence[Missing], made: Sequence[Task]) -> list[Missing]:
-    """What is left when some of the runs are there. Which of a point's are left it does not say."""
+    """Runs left at each point after some were made. The numbers of those runs are not told."""
     fewer = Counter(task[:2] for task in made)
     left = [of._replace(number=of.number - fewer[of.point, of.method]) for of in runs]
     return [of for of in left if of.number]
 
 
 def cpu_seconds(times: Times, runs: Sequence[Missing]) -> float:
-    """How long runs will take one after the other: each as long as those at hand of the nearest point.
+    """Expected CPU seconds of runs: each takes as long as those of the nearest point with finished runs.
 
     ``times`` knows of some by each method of the ``runs``.
     """

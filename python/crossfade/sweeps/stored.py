@@ -61,7 +61,7 @@ class StoredRows:
             return engine.execute(self.plan, self.known, shard, self.add, bar.update)
 
     def results(self, complete: bool, read: ReadRows | None = None) -> Results:
-        """What the rows amount to.
+        """Results of the rows.
 
         Where they are not held, ``read`` gives them, now and whenever somebody looks at a point.
         """

@@ -211,7 +211,7 @@ def _checked(shard: Shard | None) -> Shard:
 
 
 class _Left(NamedTuple):
-    """What is left to do of a shard: the runs to be made whatever comes out, and how many are there."""
+    """Runs left of a shard: those that are needed in any case, and the number of finished ones."""
 
     runs: list[Missing]
     there: int
@@ -223,7 +223,7 @@ class _Left(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """How many runs."""
+        """Number of runs."""
         return sum(of.number for of in self.runs)
 
 
@@ -246,7 +246,7 @@ def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress:
 
 
 def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]:
-    """What is going to be done, a line each."""
+    """Announcement of the work, a line each."""
     if plan.title:
         yield plan.title
     asked = plan.description
@@ -267,7 +267,7 @@ def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]
 
 
 def goal_of(stop: Mapping[str, Any]) -> str:
-    """What ends the runs of a point where their number is not given."""
+    """Stop rule of a point's runs, in words."""
     if "count" in stop:
         return f"there are {stop['count']:,} {stop['metric']}"
     of = f" of {stop['metric']}" if "metric" in stop else ""
@@ -275,7 +275,7 @@ def goal_of(stop: Mapping[str, Any]) -> str:
 
 
 def _state(file: ResultsFile, stored: StoredPlan) -> str:
-    """How complete a plan of a file is. What it warns of is brought up to date."""
+    """Completeness of a file's plan. Brings its warnings up to date."""
     what = {"title": "", "name": "", "version": "?", **stored.description}
     label = f"plan {stored.id[:8]} ({what['title'] or what['name']})"
     if not {"text", "overrides", "files"} <= what.keys():

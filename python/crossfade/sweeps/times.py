@@ -1,4 +1,4 @@
-"""How long the runs at hand took, for some points all over a plan."""
+"""Durations of finished runs, for some points spread over a plan."""
 
 from __future__ import annotations
 

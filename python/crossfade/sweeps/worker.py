@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: it makes rows of plans that it is sent, and is served by a scheduler.
+"""Worker of a cluster: makes rows of the plans that a scheduler sends.
 
 Who hands them to it is :mod:`crossfade.sweeps.cluster`.
 """

@@ -71,7 +71,7 @@ def _judged(
 
 
 def _beyond(chain: Chain) -> Outcome:
-    """What is said of an optimum that lies at the end of the grid: nothing."""
+    """Verdict for an optimum at the end of the grid: undecided."""
     return Outcome(f"{chain}: beyond the grid of windows", math.nan, None, None, -math.inf)
 
 
@@ -230,7 +230,7 @@ def _round_trips(check: Mapping[str, Any], _: Options) -> list[Outcome]:
 
 
 def _ack_share(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """Which share of the air the acknowledgements of TCP take, where nothing else is sent."""
+    """Share of the air that acknowledgements of TCP take, where nothing else is sent."""
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     mesh = api.check(scenario, set={"mesh.hops": 1}).mesh
     assert mesh is not None

@@ -1,4 +1,4 @@
-"""How the figures are drawn: which columns tell curves apart, and lines of what the text states."""
+"""Drawing of the figures: columns that distinguish curves, and lines for stated values."""
 
 from __future__ import annotations
 

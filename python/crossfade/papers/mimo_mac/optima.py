@@ -26,7 +26,7 @@ DEFINITIONS = "argmax, or knee- with the percentage of the best throughput that 
 
 
 class Chain(NamedTuple):
-    """What an optimal window belongs to."""
+    """Conditions of an optimal window."""
 
     mac: str
     rule: str | None
@@ -44,7 +44,7 @@ class Chain(NamedTuple):
 
 
 def share_of(definition: str) -> float:
-    """What a definition of saturated lets be missing of the best throughput, from 0 to below 1."""
+    """Share of the best throughput that a saturated window may lack, from 0 to below 1."""
     percent = 0.0 if definition == "argmax" else _percent(definition)
     if not 0.0 <= percent < 100.0:
         raise ScenarioError(f"over optimum = {definition}: must be {DEFINITIONS}")

@@ -76,7 +76,7 @@ def window(rule: str, rthc: int) -> int:
 
 
 def asked(name: str, options: Options) -> tuple[Options, list[str]]:
-    """What is asked of a figure, with what the reading decides, and by which definitions of the optimum."""
+    """Options of a figure with those of the reading, and the definitions of the optimum."""
     read, axes = options.reading.of(name) if options.reading else ({}, {})
     over = {**axes, **(options.over or {})}
     optima = [str(definition) for definition in items(over.pop("optimum", [SATURATED]))]
@@ -86,7 +86,7 @@ def asked(name: str, options: Options) -> tuple[Options, list[str]]:
 
 
 def values_of(point: Point) -> dict[str, Cell]:
-    """What the figures show of a point."""
+    """Values of a point in the figures."""
     hops = int(point.scenario["mesh"]["hops"])
     flow = point.scenario["flows"]["file"]
     limit = flow["tcp"].get("cwnd_limit")
@@ -105,7 +105,7 @@ def values_of(point: Point) -> dict[str, Cell]:
 
 
 def _packets(point: Point) -> int:
-    """How many packets have arrived in the measured time of all runs."""
+    """Number of packets that arrived in the measured time of all runs."""
     run, size = point.scenario["run"], float(point.scenario["link"]["packet_size"].removesuffix(" B"))
     measured_s = sum(
         sign * float(run[key].removesuffix(" s")) for key, sign in (("duration", 1), ("warmup", -1))
