@@ -47,7 +47,7 @@ def keep_panics() -> None:
     """From now on panics print nothing; :func:`panic_said` gives the first."""
 
 def panic_said() -> str | None:
-    """Where the first panic was since the last call, and what it said; None where none was kept."""
+    """Place and message of the first panic since the last call; None without one."""
 
 class TraceError(Exception):
     """A trace cannot be read, fitted or converted. One line: place, what is there, what is allowed."""
@@ -67,7 +67,7 @@ def schema() -> str:
     """The JSON Schema of a scenario (draft 2020-12), as JSON text."""
 
 def explain(key: str) -> str:
-    """What a dotted key means, what it takes and its default; a table with its keys; ``""`` is the scenario.
+    """Meaning, values and default of a dotted key; of a table, its keys; ``""`` is the scenario.
 
     Raises ScenarioError for an unknown key, naming the nearest.
     """
@@ -87,7 +87,7 @@ def methods() -> str:
     """
 
 def parts() -> str:
-    """What there is in networks, as JSON ``{"kinds", "links"}``, in the order of results.
+    """Kinds of parts and links of networks, as JSON ``{"kinds", "links"}``, in the order of results.
 
     A kind of part is ``{"name", "list", "prefix", "is_numbered", "shown"}``: what one is called and what the
     list of them, what stands before a part's name in the keys of rows, whether parts have numbers in place of
@@ -115,7 +115,7 @@ def markov_from_rayleigh(
 
 @final
 class Plan:
-    """What a scenario asks to be run: points, and when there are enough runs of each."""
+    """Runs that a scenario requests: its points, and the stop rule of each."""
 
     @staticmethod
     def load(
@@ -150,7 +150,7 @@ class Plan:
         """
 
     def known(self) -> Known:
-        """Which of its rows are there: none so far."""
+        """Index of finished rows, empty at first."""
 
     def keys(self) -> list[str]:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
@@ -162,7 +162,7 @@ class Plan:
         """
 
     def rows(self) -> int:
-        """How many rows may be needed, equal points counted each."""
+        """Upper bound of the number of rows, equal points counted each."""
 
     def execute(
         self,
@@ -260,13 +260,13 @@ class Plan:
         """
 
     def opportunities(self, number: int, run: int = 0) -> str:
-        """When that flow was delivered each 1500 bytes in a run of the only point, a line each.
+        """Times at which a flow was delivered each 1500 bytes, in a run of the only point, a line each.
 
         Raises ScenarioError if there are several points or no such flow, KeyboardInterrupt on Ctrl-C.
         """
 
     def memory(self) -> tuple[float, int | None]:
-        """How many bytes of memory a run may take, and the most that the scenario allows (``run.memory``)."""
+        """Estimated bytes of memory of a run, and the limit of the scenario (``run.memory``)."""
 
     def events_with_congestion_control(self, control: CongestionControl) -> str:
         """Those of the only point with a Python object for a congestion control, whose exceptions are raised.
@@ -277,7 +277,7 @@ class Plan:
 
 @final
 class Known:
-    """Which rows of a plan are there, without what is in them: some 50 bytes each."""
+    """Index of a plan's finished rows, without their content: some 50 bytes each."""
 
     def __len__(self) -> int: ...
     def add(self, rows: Sequence[Row]) -> list[int | None]:
@@ -293,13 +293,13 @@ class Known:
         """Take in entries of the same plan."""
 
     def counts(self) -> list[int]:
-        """How many rows each point of the plan has."""
+        """Number of rows of each point of the plan."""
 
     def keys(self, points: Sequence[int]) -> list[str]:
         """The keys of the rows of some points."""
 
     def missing(self, shard: tuple[int, int]) -> tuple[list[tuple[int, str, int, int, int]], int]:
-        """What is left to do of a shard whatever comes out, and how many runs are at hand.
+        """Runs of a shard that are needed in any case, and the number of finished ones.
 
         For each point and method with something to do: its number, the method, the first and the last run
         that is missing and how many are. Raises ScenarioError for a shard that there is not.
@@ -331,14 +331,14 @@ class Schedule:
         """The rows that count now that these are there. A row that comes a second time is ignored."""
 
     def under_way(self) -> int:
-        """How many runs were handed out and are not finished."""
+        """Number of runs handed out and not finished."""
 
     def progress(self) -> tuple[int, int]:
         """The runs at hand, and how many there will be."""
 
 @final
 class AckSample:
-    """What an acknowledgement of new segments tells a congestion control. Sequence numbers count segments."""
+    """Acknowledgement of new segments, as a congestion control sees it. Sequence numbers count segments."""
 
     def __new__(
         cls,
@@ -352,155 +352,155 @@ class AckSample:
     ) -> AckSample: ...
     @property
     def now(self) -> float:
-        """When it arrived, in seconds."""
+        """Arrival time of the acknowledgement in seconds."""
 
     @property
     def acked(self) -> int:
-        """How many segments it covers for the first time, selectively or cumulatively."""
+        """Number of newly acknowledged segments, cumulatively or by SACK."""
 
     @property
     def rtt(self) -> float | None:
-        """The round trip that it measures, in seconds, if it measures one."""
+        """Measured round-trip time in seconds; None without a measurement."""
 
     @property
     def next_expected(self) -> int:
-        """The next segment that the receiver expects."""
+        """Cumulative acknowledgement: the next segment that the receiver expects."""
 
     @property
     def snd_max(self) -> int:
-        """One past the highest segment ever sent."""
+        """Next segment to send for the first time (SND.MAX)."""
 
     @property
     def cwnd_limited(self) -> bool:
-        """Whether the congestion window, not the application or the receiver, held the sender back."""
+        """Whether the congestion window limited the sender, not the application or the receiver."""
 
 @final
 class SendEvent:
-    """A segment is about to leave."""
+    """State of the sender as it is about to send a segment."""
 
     @property
     def now(self) -> float:
-        """When, in seconds."""
+        """Time in seconds."""
 
     @property
     def in_flight(self) -> int:
-        """How many segments are thought to be in the network without it."""
+        """Estimated number of segments in flight, without the new one."""
 
     @property
     def after_idle(self) -> bool:
-        """Nothing was sent and not acknowledged: the connection starts, or was idle."""
+        """Whether no segment is outstanding: the connection starts, or was idle."""
 
     @property
     def app_limited(self) -> bool:
-        """The application had nothing to send."""
+        """Whether the application limits the sender."""
 
     @property
     def srtt(self) -> float | None:
-        """The smoothed round trip in seconds, once there is one."""
+        """Smoothed round-trip time in seconds; None before the first measurement."""
 
 @final
 class LostSegment:
-    """A segment was found lost."""
+    """A segment marked as lost."""
 
     @property
     def now(self) -> float:
-        """When it was found, in seconds."""
+        """Time of the detection in seconds."""
 
     @property
     def tx_in_flight(self) -> int:
-        """How many were thought to be in the network when it left, itself included."""
+        """Segments in flight when the lost segment was sent, itself included."""
 
     @property
     def lost_since_sent(self) -> int:
-        """How many were found lost since it left, itself included."""
+        """Segments marked as lost since the lost segment was sent, itself included."""
 
     @property
     def prior_delivered(self) -> int:
-        """How many had arrived when it left."""
+        """Segments delivered when the lost segment was sent."""
 
     @property
     def app_limited(self) -> bool:
-        """The application had nothing to send when it left."""
+        """Whether the application limited the sender when the lost segment was sent."""
 
 @final
 class RateSample:
-    """What an acknowledgement tells of deliveries; counts are of segments, times in seconds."""
+    """Delivery rate sample of an acknowledgement; counts are of segments, times in seconds."""
 
     @property
     def now(self) -> float:
-        """When it arrived."""
+        """Arrival time of the acknowledgement."""
 
     @property
     def delivered(self) -> int:
-        """How many have arrived since the connection began."""
+        """Segments delivered since the connection began."""
 
     @property
     def prior_delivered(self) -> int | None:
-        """How many of these had when the newest segment left that it shows to have arrived."""
+        """Segments delivered when the newest acknowledged segment was sent."""
 
     @property
     def interval(self) -> float:
-        """The time in which the difference was sent, or arrived, whichever is longer."""
+        """Time over which ``delivered - prior_delivered`` was sent or acknowledged, whichever is longer."""
 
     @property
     def rate(self) -> float | None:
-        """The delivery rate in segments a second; None where nothing has arrived, or too soon to be true."""
+        """Delivery rate in segments a second; None without deliveries or a plausible interval."""
 
     @property
     def rtt(self) -> float | None:
-        """The round trip of the newest segment that it shows to have arrived and that was not repeated."""
+        """Round-trip time of the newest acknowledged segment that was not retransmitted."""
 
     @property
     def srtt(self) -> float | None:
-        """The smoothed round trip."""
+        """Smoothed round-trip time."""
 
     @property
     def newly_acked(self) -> int:
-        """How many it shows to have arrived."""
+        """Newly acknowledged segments."""
 
     @property
     def newly_lost(self) -> int:
-        """How many were found lost by it."""
+        """Segments newly marked as lost."""
 
     @property
     def lost(self) -> int:
-        """How many were found lost since the connection began."""
+        """Segments marked as lost since the connection began."""
 
     @property
     def lost_since_sent(self) -> int:
-        """How many of these after the newest segment left."""
+        """Segments marked as lost since the newest acknowledged segment was sent."""
 
     @property
     def tx_in_flight(self) -> int:
-        """How many were thought to be in the network when that left, itself included."""
+        """Segments in flight when the newest acknowledged segment was sent, itself included."""
 
     @property
     def in_flight(self) -> int:
-        """How many are now."""
+        """Segments in flight after the acknowledgement."""
 
     @property
     def prior_in_flight(self) -> int:
-        """How many were before it."""
+        """Segments in flight before the acknowledgement."""
 
     @property
     def app_limited(self) -> bool:
-        """The application had nothing to send when the newest segment left."""
+        """Whether the application limited the sender when the newest acknowledged segment was sent."""
 
     @property
     def ce(self) -> int:
-        """How many of those that have arrived carried a congestion mark."""
+        """Delivered segments with a congestion mark (CE)."""
 
     @property
     def answers_probe(self) -> bool:
-        """It covers a segment that a tail loss probe has repeated, and nothing beyond."""
+        """Whether it covers a segment that a tail loss probe retransmitted, and none beyond."""
 
     @property
     def phase(self) -> str:
-        """What the sender does about losses after it: "open", "recovery" or "loss"."""
+        """State of loss recovery after it: "open", "recovery" or "loss"."""
 
     @property
     def departure(self) -> float:
-        """When the pacer lets the next segment go."""
+        """Time at which the pacer releases the next segment."""
 
 @final
 class Live:
@@ -535,13 +535,13 @@ class Live:
         """Begin, with the built-in transfers where they were asked for."""
 
     def duration(self) -> float | None:
-        """How many seconds the scenario lasts; None as long as its segments take."""
+        """Duration of the scenario in seconds; None if it ends with its segments."""
 
     def elapsed(self) -> float:
         """Seconds since it began."""
 
     def inside(self) -> int:
-        """How many packets are between the hosts."""
+        """Number of packets between the hosts."""
 
     def is_running(self) -> bool:
         """Whether it goes on: no device was taken away, no disk is full."""
@@ -553,7 +553,7 @@ class Live:
         """Bytes that each of the built-in transfers has delivered."""
 
     def seen(self, since: tuple[int, int]) -> str:
-        """What ``watch`` has seen of sockets and links since so many samples of each, as JSON.
+        """Samples of sockets and links by ``watch`` from the given indices on, as JSON.
 
         ``{"sockets": [{"time_s", "host", "port", "remote_port", "congestion", "cwnd", "srtt_s",
         "delivery_rate_bps", "retransmissions"}], "links": [{"time_s", "arrived_bytes": [there, back], "lost",
@@ -572,10 +572,10 @@ def replay(journal: bytes) -> str:
     """
 
 def journal_events(journal: bytes) -> str:
-    """What was seen of TCP as a journal was recorded, as CSV; raises ScenarioError as ``replay``."""
+    """Events of the kernel's TCP in a journal, as CSV; raises ScenarioError as ``replay``."""
 
 def journal_link_events(journal: bytes) -> str:
-    """What happened inside the links of a journal, as CSV; raises ScenarioError as ``replay``."""
+    """Events inside the links of a journal, as CSV; raises ScenarioError as ``replay``."""
 
 def journal_air_pcap(journal: bytes, packets: str, snaplen: int, write: Callable[[bytes], object]) -> None:
     """Hand what was in the air of the Wi-Fi network of a journal to ``write``: a pcap file.
@@ -584,7 +584,7 @@ def journal_air_pcap(journal: bytes, packets: str, snaplen: int, write: Callable
     """
 
 def journal_opportunities(journal: bytes) -> list[str]:
-    """What came out from the far host and to it, as delivery opportunities; raises as ``replay``."""
+    """Delivery opportunities from the far host and to it; raises as ``replay``."""
 
 def journal_packets(journal: bytes) -> dict[str, Any]:
     """The packets of the flow that carried most, as columns of ``read_capture``; raises as ``replay``."""
@@ -605,7 +605,7 @@ def die_with_parent() -> None:
     """This process is killed when the thread that forked it ends."""
 
 def new_mount_namespace() -> None:
-    """What is mounted from here on, this process and those that it forks see alone."""
+    """Private mounts from here on, seen by this process and its children alone."""
 
 def cover(path: str, by: str) -> None:
     """Put one file in the place of another, in the process's mount namespace."""
@@ -672,7 +672,7 @@ def antenna_correlations() -> str:
     """The correlation of neighbouring antennas, urban and rural, as JSON text: a row an end."""
 
 def printed_codes_judged() -> str:
-    """How the printed matrices of the space-time codes decide without noise, as JSON text: a row a pair."""
+    """Decisions of the printed space-time matrices without noise, as JSON text: a row for each pair."""
 
 def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> str:
     """A two-state Markov chain fitted to a loss trace, as JSON text.
@@ -695,7 +695,7 @@ def detect_trace(chunks: Iterable[bytes]) -> str:
     """The name of the format of a text that comes in chunks. Raises TraceError for a text of none."""
 
 def describe_trace(format: str, chunks: Iterable[bytes], delay_interval_s: float | None = None) -> str:
-    """What a text of a format says, as JSON text: lasts_s, at_end, notes and ways.
+    """Summary of a recording, as JSON text: lasts_s, at_end, notes and ways.
 
     ``ways`` has a row for each direction: its facts, and ``{"mean", "min", "p5", "p50", "p95", "max"}`` of
     rate_bps, delay_s, loss, sent_bps and arrived_bps, or null. Raises TraceError for a wrong line.
@@ -708,7 +708,7 @@ def trace_columns(
     ``kinds`` and ``directions``. Raises TraceError for a wrong line."""
 
 def trace_curves(format: str, chunks: Iterable[bytes], delay_interval_s: float, most: int) -> str:
-    """What a text says over time, as JSON text: for each direction, quantities with times in s and values, at
+    """Series of a recording, as JSON text: for each direction, quantities with times in s and values, at
     most ``most`` points each. Raises TraceError for a wrong line."""
 
 def read_capture(
@@ -736,7 +736,7 @@ def fit_stretches(
     """A link fitted to stretches as ``read_log`` has them, as JSON text. Raises TraceError."""
 
 def detect_log(head: bytes) -> str | None:
-    """Which tool wrote a log that begins so: qlog, iperf3, irtt, ping, ss, events or link; else None."""
+    """Tool that wrote a log with this beginning: qlog, iperf3, irtt, ping, ss, events or link; else None."""
 
 def read_log(chunks: Iterable[bytes]) -> dict[str, Any]:
     """A log: ``kind`` is ``packets`` (columns as of ``read_capture``) or ``stretches``. Raises TraceError."""
@@ -761,7 +761,7 @@ class TraceConversion:
         """Looks at a text to its end. Raises TraceError for a wrong line."""
 
     def losses(self) -> list[str]:
-        """What would be lost, in words. Raises TraceError where the format cannot be written of this."""
+        """Losses of the conversion, in words. Raises TraceError if the format cannot hold the recording."""
 
     def parts(self) -> list[str]:
         """The names of the files that the format takes for this; a single one has an empty name."""
