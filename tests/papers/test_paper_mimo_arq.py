@@ -327,6 +327,15 @@ def test_ml_is_combined_in_one_way_whatever_the_reading() -> None:
     assert {row["stbc_power"] for row in found} == {"printed"}
 
 
+def test_a_claim_in_slow_fading_is_judged_under_readings_with_blocks() -> None:
+    """Its setting says how fast gains change, and replaces what the reading says of that."""
+    for name in ("moving", "blocks", "long-blocks"):
+        (verdict,) = cf.papers.claims(
+            "mimo-arq", reading=name, only=["mimo-in-slow-fading"], quick=True, runs=1
+        )
+        assert verdict.points > 0
+
+
 def test_legends_say_once_what_all_curves_share() -> None:
     table = paper_table("mimo-arq", "fig10", runs=1, over={"snr_db": [10]})
     shown = FIGURES["fig10"].to_draw(table)

@@ -28,6 +28,10 @@ SpecialCheck = Callable[[Mapping[str, Any], Options], list[Outcome]]
 """What a check of a paper's own kind finds."""
 
 
+# Keys of which one says how fast gains change: a set one replaces that of a reading.
+GAINS = ("channel.fd_t", "channel.speed", "channel.block_length")
+
+
 @dataclass(frozen=True)
 class Axis:
     """A column that is an axis, and the key of a scenario that it stands for."""
@@ -97,6 +101,8 @@ class Figures:
             over = {**self.live_axes.get(name, {}), **over}
         keys = self._over(name, over)
         varied = {part for key in keys for part in key.split(",")}
+        if not {*GAINS}.isdisjoint(options.set or {}):
+            varied |= {*GAINS}
         read = {key: value for key, value in read.items() if key not in varied}
         return replace(options, set={**quick, **read, **(options.set or {})}, over=keys)
 
