@@ -1,4 +1,4 @@
-//! How wide the bounds are, where in them the exact throughput lies, and where Reno's exceeds its upper
+//! Widths of the bounds, the place of the exact throughput in them, and where Reno's exceeds its upper
 //! bound.
 //!
 //! `cargo run --release -p crossfade-analysis --example bounds_table`

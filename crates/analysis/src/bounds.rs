@@ -71,7 +71,7 @@ pub(crate) fn check(model: &Model) -> Result<(), AnalysisError> {
     }
 }
 
-/// How part 2 ends, by the floor of the loss window.
+/// End of part 2, by the floor of the loss window.
 pub(crate) fn endings(model: &Model) -> Vec<Endings> {
     let second = SecondPart::new(model);
     let runs = Runs::new(&second);
@@ -254,7 +254,7 @@ mod tests {
 
     const T_O: u32 = 40;
 
-    /// Where a cycle ends: the kind of its end, in the order of [`Endings`], and what has arrived in
+    /// End of a cycle: the kind of its end, in the order of [`Endings`], and what has arrived in
     /// recovery.
     type End = (&'static str, usize);
 

@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
     pub(crate) new_upper: f64,
 }
 
-/// What one event adds to an [`Outcome`].
+/// Contribution of one event to an [`Outcome`].
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) probability: f64,
@@ -57,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// How part 2 ends after a loss in a window Y of given floor; h is ceil(Y / 2).
+/// End of part 2 after a loss in a window Y of given floor; h is ceil(Y / 2).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Endings {
     /// Timeout without a fast retransmit: next (C, h, 1).

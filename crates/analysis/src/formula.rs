@@ -1,4 +1,4 @@
-//! What the formulas without memory say: the square-root law, Padhye's, and CUBIC's response function.
+//! Formulas without memory: the square-root law, Padhye's, and CUBIC's response function.
 //!
 //! All know the channel by its loss rate alone. They are here to be drawn beside the analysis, which knows
 //! how losses cluster.
@@ -19,7 +19,7 @@ pub enum Formula {
     Cubic,
 }
 
-/// What the formulas ask for. Times have one unit; rates are segments in it.
+/// Inputs of the formulas. Times have one unit; rates are segments in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpPath {
     /// Loss rate. To Padhye et al. it is that of packets whose predecessor in the round was not lost: behind a

@@ -1,4 +1,4 @@
-//! How the window grows while nothing is lost: `w(n, W, W_th)` of paper equation (9).
+//! Growth of the window without losses: `w(n, W, W_th)` of paper equation (9).
 
 /// The window in slots 1, 2, ... of a cycle that starts with `window` and loses nothing: slow start (W + 1)
 /// below `ssthresh`, congestion avoidance (W + 1/W) from there, never above `w_max`. Endless.
@@ -10,7 +10,7 @@ pub(crate) fn windows(window: u32, ssthresh: u32, w_max: u32) -> impl Iterator<I
     })
 }
 
-/// All that the rest of a cycle needs to know of the window Y at its first loss (the paper's appendix).
+/// Properties of the window Y at the first loss that decide the rest of a cycle (the paper's appendix).
 ///
 /// Floating floor and ceiling are safe: in congestion avoidance the window meets an integer only at `1 + 1/1
 /// = 2` and at the cap, which are both exact.

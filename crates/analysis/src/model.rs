@@ -1,4 +1,4 @@
-//! What is solved, and what comes out.
+//! Input and output of the analysis.
 
 use crossfade_channel::TwoStateMarkov;
 use crossfade_core::OutOfRange;
@@ -64,7 +64,7 @@ pub struct Solution {
     pub transmissions_per_slot: f64,
 }
 
-/// What can't be solved, and why. One line.
+/// Error of the analysis: an unsolvable model with the reason, in one line.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
@@ -77,7 +77,7 @@ pub enum AnalysisError {
         /// The longest timeout that was asked for.
         backoff_max_slots: u32,
     },
-    /// What SACK does depends on more than is analysed once acknowledgements take time.
+    /// SACK with delayed acknowledgements, whose state exceeds the analysed one.
     #[error("ack_delay_slots = {ack_delay_slots}: must be 0 for sack; use newreno or a simulation")]
     DelayedSack {
         /// The ACK delay that was asked for, in packet times.
@@ -86,17 +86,17 @@ pub enum AnalysisError {
     /// The whole protocol has too many states, or takes too many rounds to solve.
     #[error("more than {limit} {states}: use a smaller w_max or ack_delay_slots, or a simulation")]
     TooLargeDelayed {
-        /// What there is too much of.
+        /// Quantity above its limit.
         states: &'static str,
-        /// How many are allowed.
+        /// Limit.
         limit: usize,
     },
     /// The exact analysis would take too long.
     #[error("more than {limit} {states}: use a smaller w_max, a coarser accuracy, bounds or a simulation")]
     TooLarge {
-        /// What there is too much of.
+        /// Quantity above its limit.
         states: &'static str,
-        /// How many are allowed.
+        /// Limit.
         limit: usize,
     },
 }

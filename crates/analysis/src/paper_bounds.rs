@@ -30,7 +30,7 @@ pub fn paper_bounds(model: &Model) -> Result<Bounds, AnalysisError> {
     })
 }
 
-/// How part 2 ends, by the floor of the loss window: with (24), and with (25).
+/// End of part 2, by the floor of the loss window: with (24), and with (25).
 pub(crate) fn endings(model: &Model) -> [Vec<Endings>; 2] {
     let second = SecondPart::new(model);
     [Chain::Pessimistic, Chain::Optimistic].map(|chain| {

@@ -1,4 +1,4 @@
-//! What a radio that hears everything would have seen of 802.11 stations, with radiotap headers.
+//! Frames of 802.11 stations as a radio that hears all of them sees them, with radiotap headers.
 
 use crate::pcap::{LINKTYPE_IEEE802_11_RADIOTAP, Pcap};
 use crate::radiotap::Radiotap;
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 /// One frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirFrame {
-    /// When it began.
+    /// Start time.
     pub at: SimTime,
-    /// When it ended.
+    /// End time.
     pub end: SimTime,
     /// Kind of the frame: RTS, CTS, DATA or ACK.
     pub kind: AirKind,
@@ -22,7 +22,7 @@ pub struct AirFrame {
     pub number: u64,
 }
 
-/// Which frame of an exchange.
+/// Kind of frame in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirKind {
     /// Request to send.
@@ -35,7 +35,7 @@ pub enum AirKind {
     Ack,
 }
 
-/// How frames are sent.
+/// Transmission parameters of frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AirConfig {
     /// Bit rate of DATA in bit/s.
@@ -58,7 +58,7 @@ const DATA_HEADER_BYTES: u32 = 30;
 const FCS_BYTES: u32 = 4;
 /// LLC and SNAP headers, and the `EtherType` for experiments (IEEE 802): what is above has no bytes here.
 const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];
-/// What is kept of each frame if nobody says how much: its headers.
+/// Default length to which frames are cut: the headers.
 const SNAPLEN: u32 = 128;
 /// Channel 1 of the 2.4 GHz band, with complementary code keying.
 const CHANNEL: [u16; 2] = [2412, 0x00a0];
@@ -79,7 +79,7 @@ pub fn air_pcap(config: &AirConfig, snaplen: Option<u32>, frames: &[AirFrame]) -
     pcap.bytes
 }
 
-/// How long the exchange goes on after each frame (IEEE 802.11-1999, 7.1.3.2 and 9.2.5.4).
+/// Time for which the exchange goes on after each frame (IEEE 802.11-1999, 7.1.3.2 and 9.2.5.4).
 fn durations(config: &AirConfig, frames: &[AirFrame]) -> Vec<SimTime> {
     let AirConfig { sifs, cts, ack, .. } = *config;
     let mut next_data: HashMap<(u16, u16), SimTime> = HashMap::new();

@@ -11,12 +11,12 @@ use crossfade_transport::{Ack, Segment};
 /// Keep every byte of every packet: tools can verify checksums (tcpdump's default snapshot length).
 pub const WHOLE_PACKETS: u32 = 262_144;
 
-/// What a capture is like.
+/// Configuration of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureConfig {
-    /// Which Internet Protocol carries the connections.
+    /// Version of the Internet Protocol.
     pub ip: IpVersion,
-    /// How many bytes of each packet are kept, 1 and more: [`HEADERS_ONLY`](crate::HEADERS_ONLY) are enough for all
+    /// Bytes kept of each packet, 1 and more: [`HEADERS_ONLY`](crate::HEADERS_ONLY) are enough for all
     /// headers.
     pub snaplen: u32,
 }
@@ -129,7 +129,7 @@ impl Capture {
         self.pcap.push_packet(now, &self.flows.datagram(flow, bytes));
     }
 
-    /// What was encoded since the last [`clear`](Self::clear); it begins with the header of the file.
+    /// Bytes encoded since the last [`clear`](Self::clear), or since the start with the header of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.pcap.bytes
     }

@@ -1,4 +1,4 @@
-//! What cannot be captured.
+//! Errors of captures.
 
 use crate::packet::{MAX_MSS, MAX_WINDOW};
 use thiserror::Error;
@@ -10,13 +10,13 @@ pub enum CaptureError {
     /// A snapshot length of nothing.
     #[error("a capture keeps at least 1 byte of a packet; snaplen is {snaplen}")]
     Snaplen {
-        /// What was asked for.
+        /// Requested value.
         snaplen: u32,
     },
     /// An MSS that no packet holds.
     #[error("a captured segment has an mss of 1 to {MAX_MSS} bytes; mss is {mss}")]
     Mss {
-        /// What was asked for.
+        /// Requested value.
         mss: u32,
     },
     /// A window that no header can advertise.

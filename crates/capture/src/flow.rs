@@ -11,7 +11,7 @@ use etherparse::TcpOptionElement::{
 };
 use etherparse::{IpEcn, TcpHeader, TcpOptionElement};
 
-/// What the two ends of a connection agreed on.
+/// Options negotiated by the two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Payload bytes of a full segment, 1 to 65483. Headers come on top.
@@ -26,12 +26,12 @@ pub struct Connection {
     pub ecn: Ecn,
     /// Whether the SYNs have their options as Linux orders them, which tells its stack from others in a capture.
     pub linux: bool,
-    /// How many bytes the application has to send; `None` is a source that never runs dry. The last segment
+    /// Bytes that the application has to send; `None` is an endless source. The last segment
     /// holds what remains.
     pub bytes: Option<u64>,
 }
 
-/// How the ends of a connection tell each other of congestion marks.
+/// Feedback of congestion marks between the ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
     /// Not at all.
@@ -46,7 +46,7 @@ pub enum Ecn {
 /// The clock of the timestamps option ticks in milliseconds, the finest tick of RFC 7323 section 5.4.
 const TIMESTAMP_TICK: SimTime = SimTime::from_millis(1);
 
-/// What the timestamps option takes with its padding (RFC 7323 appendix A).
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
 const TIMESTAMP_LEN: u32 = 12;
 
 /// The data sender's own window. Nobody sends it data.
@@ -93,7 +93,7 @@ impl Connection {
     }
 }
 
-/// How far a connection has come.
+/// Progress of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     New,
@@ -112,7 +112,7 @@ pub(crate) struct Flow {
     shift: u8,
     /// IPv4 identification of the next packet to the receiver, and to the sender.
     identification: [u16; 2],
-    /// What the next packet to the receiver, and to the sender, echoes: the clock of the other end
+    /// Timestamp that the next packet to the receiver, and to the sender, echoes: the clock of the other end
     /// (`TS.Recent` of RFC 7323 section 4.3).
     timestamp_echo: [u32; 2],
     /// The ACE fields of an end that has seen no mark, and of the receiver.
@@ -402,7 +402,7 @@ fn sequence_number(offset: u64) -> u32 {
     (offset as u32).wrapping_add(FIRST_BYTE)
 }
 
-/// What the clock of the timestamps option shows; it wraps around after 49 days.
+/// Value of the timestamps option's clock, which wraps around after 49 days.
 fn ticks(time: SimTime) -> u32 {
     (time / TIMESTAMP_TICK) as u32
 }

@@ -2,7 +2,7 @@
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader, UdpHeader, ip_number};
 
-/// Which Internet Protocol carries the connections.
+/// Version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IpVersion {
     /// IPv4, RFC 791.
@@ -45,7 +45,7 @@ pub(crate) struct Packet {
     pub(crate) zeros: u32,
 }
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToReceiver,

@@ -29,7 +29,7 @@ pub(crate) const IS_LAST: u16 = 0x0008;
 pub(crate) const IS_ALONE: u16 = 0x0040 | 0x0080;
 
 impl Radiotap {
-    /// With the time at which the first bit arrived (TSFT), in microseconds.
+    /// Header with the arrival time of the first bit (TSFT), in microseconds.
     pub(crate) fn new(at: SimTime) -> Self {
         // Version, padding, length and fields follow at the end.
         Self { present: 0, bytes: vec![0; 8] }.field(0, 8, &(at.as_nanos() / 1000).to_le_bytes())

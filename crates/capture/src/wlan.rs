@@ -1,4 +1,4 @@
-//! What a radio that hears everything would have heard of a Wi-Fi network, as a pcap file with radiotap headers.
+//! Frames of a Wi-Fi network as a radio that hears all of them records them: a pcap file with radiotap headers.
 
 use crate::air::address;
 use crate::block_ack::{bitmap, bitmap_length, block};
@@ -158,7 +158,7 @@ impl WlanCapture {
         }
     }
 
-    /// What was encoded since the last [`clear`](Self::clear); it begins with the header of the file.
+    /// Bytes encoded since the last [`clear`](Self::clear), or since the start with the header of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.pcap.bytes
     }
@@ -264,7 +264,7 @@ fn mark(packet: &mut [u8]) {
     }
 }
 
-/// What the header in front of a frame says.
+/// Radiotap header of a frame.
 struct Front<'a> {
     ppdu: &'a Ppdu,
     ampdu: Option<(u32, u16)>,
@@ -317,7 +317,7 @@ mod tests {
     use crate::packet::IpVersion;
 
     const US: SimTime = SimTime::from_micros(1);
-    /// What CRC-32 makes of any message with its checksum behind it.
+    /// Residue of CRC-32 over any message with its checksum.
     const RESIDUE: u32 = 0x2144_df1c;
     const STATION: u16 = 3;
 

@@ -1,4 +1,4 @@
-//! How good the counter-based noise is: moments, the distribution from 0 to beyond 5 standard deviations, and
+//! Quality of the counter-based noise: moments, the distribution from 0 to beyond 5 standard deviations, and
 //! correlations between neighbours, sequences and streams.
 //!
 //! `cargo run --release -p crossfade-channel --example noise_quality [-- MILLIONS]`; 200 million values unless

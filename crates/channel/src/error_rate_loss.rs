@@ -52,7 +52,7 @@ pub const MOST_PARTS: u32 = 64;
 /// Steps of the sum over shadowing on either side of its mean, which spans 6 standard deviations.
 const STEPS: i32 = 48;
 
-/// Where in the stream of the channel shadowing and verdicts are drawn: far from the gains, and from each other.
+/// Positions in the channel's stream of shadowing and verdicts: far from the gains, and from each other.
 const SHADOWING: u128 = 1 << 100;
 const VERDICTS: u128 = 1 << 101;
 

@@ -126,7 +126,7 @@ mod tests {
     use crate::simd::Simd;
     use num_complex::Complex64;
 
-    /// These frequencies are there, each with an amplitude of its own in every series.
+    /// Frequencies, each with an amplitude of its own in every series.
     const FREQUENCIES: [usize; 6] = [0, 1, 5, 511, 512, 1000];
 
     fn amplitude(frequency: usize, series: usize) -> Complex64 {

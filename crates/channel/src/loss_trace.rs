@@ -42,7 +42,7 @@ impl FromStr for TraceFormat {
 pub struct TraceError {
     /// Number of the faulty line from 1; `None` if the whole text is at fault.
     pub line: Option<usize>,
-    /// What is wrong and what is allowed.
+    /// Problem, and allowed values.
     pub problem: String,
 }
 
@@ -56,7 +56,7 @@ impl TraceError {
     }
 }
 
-/// Which packets of a sequence were lost, kept as runs of packets that met one fate.
+/// Lost packets of a sequence, as runs of packets with one fate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossTrace {
     first_lost: bool,
@@ -201,7 +201,7 @@ impl LossTrace {
         self.runs.iter().enumerate().map(|(i, &length)| (self.is_lost(i), length))
     }
 
-    /// How many packets the run with this number has; 0 if there is no such run.
+    /// Number of packets in the run with this index; 0 beyond the last run.
     pub(crate) fn run_length(&self, run: usize) -> u64 {
         self.runs.get(run).copied().unwrap_or(0)
     }
@@ -228,7 +228,7 @@ struct TokenError {
     error: TraceError,
 }
 
-/// How many packets there are, said by whom.
+/// Stated number of packets, and the source of the statement.
 #[derive(Clone, Copy)]
 struct Total {
     packets: u64,
@@ -237,7 +237,7 @@ struct Total {
 }
 
 impl Total {
-    /// What the caller and the header lines `# packets N` say, if they agree.
+    /// Number of packets by the caller and the header lines `# packets N`, if they agree.
     fn find(text: &str, argument: Option<u64>) -> Result<Option<Self>, TraceError> {
         let header = |line: &str| {
             let count = line.trim().strip_prefix('#')?.trim().strip_prefix("packets")?;
@@ -272,7 +272,7 @@ impl std::fmt::Display for Total {
     }
 }
 
-/// What stands between separators outside comments, with its line counted from 1.
+/// Text between separators outside comments, with its line counted from 1.
 fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).flat_map(|(number, line)| {
         let content = line.split('#').next().unwrap_or_default();

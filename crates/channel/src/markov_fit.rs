@@ -58,7 +58,7 @@ pub struct FitError {
     pub packets: u64,
     /// Packets that were lost.
     pub losses: u64,
-    /// How often a lost packet followed a delivered one or the other way round.
+    /// Number of times that a lost packet followed a delivered one or the other way round.
     pub changes: u64,
 }
 

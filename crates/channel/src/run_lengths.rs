@@ -3,14 +3,14 @@
 use crate::chi_square::ChiSquareTest;
 use crossfade_core::square;
 
-/// How long the good (or the bad) runs of a trace were, and how long those of the fitted chain are.
+/// Lengths of the good (or the bad) runs of a trace, and those of the fitted chain.
 ///
 /// A run that the trace's first or last packet belongs to is left out: nobody saw all of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLengths {
     /// The lengths that occur, in increasing order.
     pub lengths: Vec<u64>,
-    /// How many runs have each of them.
+    /// Number of runs that have each of them.
     pub counts: Vec<u64>,
     /// The share of runs at least as long as each of them.
     pub survival: Vec<f64>,
@@ -74,7 +74,7 @@ impl RunLengths {
         found
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn runs(&self) -> u64 {
         self.counts.iter().sum()
     }

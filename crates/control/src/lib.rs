@@ -85,7 +85,7 @@ pub trait Control: Send + Sized + 'static {
     /// The sender is about to send after nothing was under way for `idle`.
     fn on_idle_end(&mut self, _now: Time, _idle: Time) {}
 
-    /// What it wants of the sender. Asked for once, at the start.
+    /// Features that the control requests of the sender. Called once, at the start.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -98,7 +98,7 @@ pub trait Control: Send + Sized + 'static {
         None
     }
 
-    /// How many segments may leave back to back when paced: at least 1. None leaves it to the sender.
+    /// Number of segments that may leave back to back when paced: at least 1. None leaves it to the sender.
     fn send_quantum(&self) -> Option<u64> {
         None
     }
@@ -124,12 +124,12 @@ pub trait Control: Send + Sized + 'static {
         false
     }
 
-    /// What it is at, number by number, for the events of a run. Asked for where they are written, and at the start:
+    /// State of the control in numbers, for the events of a run. Called when events are written, and at the start:
     /// one that has nothing to say then is not asked again.
     fn info(&self, _info: &mut Info) {}
 }
 
-/// What a control says of itself. Names and words are of letters, digits and `. _ + -`.
+/// Information of a control about itself. Names and words consist of letters, digits and `. _ + -`.
 #[derive(Clone, Debug, Default)]
 pub struct Info(String);
 
@@ -154,7 +154,7 @@ impl Info {
 #[macro_export]
 macro_rules! export {
     ($control:ty) => {
-        /// What Crossfade looks for.
+        /// Symbol that Crossfade looks up.
         #[unsafe(no_mangle)]
         pub static CROSSFADE_CONTROL: $crate::Table = $crate::table::<$control>();
     };
@@ -175,7 +175,7 @@ pub const fn table<C: Control>() -> Table {
 }
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and place of the last panic of this thread.
     static PROBLEM: RefCell<String> = const { RefCell::new(String::new()) };
 }
 

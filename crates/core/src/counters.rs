@@ -119,7 +119,7 @@ impl<C: Counter + Clone> Counter for Option<C> {
 macro_rules! counters {
     ($type:ty { $($counter:ident),* $(; $($kept:ident),*)? }) => {
         impl $type {
-            /// What was counted since the counts were `earlier`: after a warm-up.
+            /// Counts since `earlier` ones, such as those at the end of a warm-up.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 let Self { $($counter,)* $($($kept,)*)? } = self;

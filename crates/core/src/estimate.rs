@@ -84,13 +84,13 @@ impl Estimate {
         Some(Self { value, ci95, low, high, n: values.len() as u64, method, at_least: false })
     }
 
-    /// This estimate as a lower bound of what is asked for: the value and the lower end, and no upper one.
+    /// Estimate as a lower bound: the value and the lower end, without an upper end.
     #[must_use]
     pub fn as_lower_bound(self) -> Self {
         Self { ci95: None, high: None, at_least: true, ..self }
     }
 
-    /// This estimate of what lies between `least` and `most`: no end of its interval is outside of that. The half-width
+    /// Estimate of a quantity between `least` and `most`, which limit its interval. The half-width
     /// stays: it is the standard error that comparisons use.
     #[must_use]
     pub fn within(self, least: f64, most: f64) -> Self {

@@ -82,10 +82,10 @@ struct Listed<E> {
     next: u32,
 }
 
-/// Stands for the end of a list.
+/// Index that marks the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// Stands for no day.
+/// Index that marks no day.
 const NEVER: u64 = u64::MAX;
 
 /// Counters by which the calendar decides whether its days have the right length.

@@ -111,7 +111,7 @@ impl DelayHistogram {
         zeros.into_iter().chain(counts.filter(|(_, count)| *count > 0))
     }
 
-    /// Where the bucket of that number starts and how wide it is.
+    /// Start and width of the bucket with this index.
     pub(crate) fn bucket(number: u32) -> (SimTime, SimTime) {
         let Some(at) = number.checked_sub(1) else { return (SimTime::ZERO, SimTime::ZERO) };
         let (start, width) = bounds(at as usize / BUCKETS, at as usize % BUCKETS);
@@ -140,7 +140,7 @@ impl DelayHistogram {
         bytes
     }
 
-    /// What [`Self::to_bytes`] has written; `None` of anything else.
+    /// Histogram from the bytes of [`Self::to_bytes`]; `None` for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         let mut histogram = Self { zeros: read_number(&mut rest)?, ..Self::default() };
@@ -239,7 +239,7 @@ fn position(nanos: u64) -> (usize, usize) {
     (octave as usize, (nanos >> shift) as usize % BUCKETS)
 }
 
-/// Where a bucket starts and how wide it is, in nanoseconds.
+/// Start and width of a bucket, in nanoseconds.
 fn bounds(octave: usize, bucket: usize) -> (u64, u64) {
     let shift = octave.saturating_sub(1);
     let start = if octave == 0 { bucket } else { BUCKETS + bucket };

@@ -51,8 +51,8 @@ pub(crate) fn beta_quantile_odds(p: f64, a: f64, b: f64) -> f64 {
     quantile(p, a / b, |odds| beta(a, b, odds / (1.0 + odds), 1.0 / (1.0 + odds)))
 }
 
-/// Where the share below is `p`: Newton's method for the logarithm of the smaller share over that of the argument,
-/// within a bracket.
+/// Argument at which the share below is `p`: Newton's method for the logarithm of the smaller share over that of the
+/// argument, within a bracket.
 fn quantile(p: f64, start: f64, shares: impl Fn(f64) -> Shares) -> f64 {
     assert!(p > 0.0 && p < 1.0, "the quantile {p}");
     let (mut low, mut high, mut at) = (0.0, f64::INFINITY, start);

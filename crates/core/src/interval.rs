@@ -7,12 +7,12 @@ use crate::incomplete::{beta_quantile_odds, gamma_quantile};
 use crate::portable::{cube, square};
 use crate::student::student_quantiles;
 
-/// What the values of a metric are, which decides the interval of their mean.
+/// Kind of a metric's values, which decides the interval of their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
     /// A mean or a sum of much.
     Mean,
-    /// How many events a run had.
+    /// Number of events in a run.
     Count,
     /// Events over what they can befall, such as losses over transmissions.
     Rate,
@@ -22,12 +22,12 @@ pub enum MetricKind {
     Quantile,
 }
 
-/// How many events all runs had, and out of how many chances.
+/// Number of events in all runs, and the number of trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Events {
     /// The events of all runs.
     pub events: f64,
-    /// What they could befall in all runs: slots, transmissions; for a count the number of runs.
+    /// Trials in all runs: slots, transmissions; for a count the number of runs.
     pub chances: f64,
 }
 
@@ -178,7 +178,7 @@ impl Moments {
         Some(Self { n, mean, deviation, skewness })
     }
 
-    /// How many events of a Poisson process would make the runs as variable as they are.
+    /// Effective number of events: those of a Poisson process with the runs' variability.
     fn effective_events(&self) -> f64 {
         self.n * square(self.mean / self.deviation)
     }

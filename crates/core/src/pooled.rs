@@ -15,7 +15,7 @@ use std::borrow::Cow;
 pub struct RunTimes {
     /// Times that ended.
     pub ended: DelayHistogram,
-    /// So long had lasted those that had not ended; none, of delays.
+    /// Durations of unfinished intervals so far; empty for delays.
     pub unended: DelayHistogram,
 }
 
@@ -67,7 +67,7 @@ pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
 }
 
 impl RunTimes {
-    /// How many there are.
+    /// Number of values.
     fn count(&self) -> u64 {
         self.ended.count() + self.unended.count()
     }
@@ -120,7 +120,7 @@ impl<'a> Times<'a> {
         (below.and_then(|level| self.quantile(level)), above.and_then(|level| self.quantile(level)))
     }
 
-    /// How many independent times would make the share up to the quantile `p` (up to the longest time with an
+    /// Effective number of independent times for the share up to the quantile `p` (up to the longest time with an
     /// end, where that is longer) would vary as it does over the runs; not more than there are.
     fn independent_times(&self, p: f64) -> f64 {
         let count = self.count as f64;
@@ -182,7 +182,7 @@ fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimT
     None
 }
 
-/// What products of shares may be off by.
+/// Tolerance of products of shares.
 const ROUNDING: f64 = 1e-12;
 
 /// The normal quantile at 97.5 %.

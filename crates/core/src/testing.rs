@@ -1,4 +1,4 @@
-//! What tests of random numbers stand on: a salt for all streams, and bounds of a stated false-alarm rate.
+//! Basis of tests of random numbers: a salt for all streams, and bounds of a stated false-alarm rate.
 //!
 //! The feature `testing` turns this on; the crates' dev-dependencies ask for it and nothing else does.
 
@@ -6,7 +6,7 @@ use crate::student::student_t_quantile;
 use std::env::{VarError, var};
 use std::sync::OnceLock;
 
-/// How often one bound of [`Runs`] fails a program that is right: once in 10,000 salts.
+/// False-alarm rate of one bound of [`Runs`]: once in 10,000 salts.
 pub const FALSE_ALARM: f64 = 1e-4;
 
 /// The salt of all streams, from the environment variable `CROSSFADE_TEST_SALT`; 0 where it is unset. A test that pins

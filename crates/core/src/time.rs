@@ -107,7 +107,7 @@ impl Mul<u64> for SimTime {
     }
 }
 
-/// How many whole spans of the divisor fit: `now / slot` is the index of the slot.
+/// Number of whole divisors that fit: `now / slot` is the index of the slot.
 impl Div for SimTime {
     type Output = u64;
     fn div(self, span: Self) -> u64 {

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected}")]
 pub struct UnitError {
-    /// What is allowed.
+    /// Allowed values.
     pub expected: &'static str,
 }
 

@@ -200,7 +200,7 @@ struct Description<'a> {
     points: Listed<'a>,
     units: Map<String, Value>,
     warnings: Vec<String>,
-    /// Which kind of network it is, and by that name what can be said of it.
+    /// Kind of the network, with the facts about it.
     #[serde(flatten)]
     facts: BTreeMap<&'static str, Value>,
 }

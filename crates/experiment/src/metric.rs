@@ -21,7 +21,7 @@ pub struct MetricInfo {
 
 impl Serialize for MetricInfo {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// What is told of a metric.
+        /// Description of a metric.
         #[derive(Serialize)]
         struct Told {
             name: &'static str,

@@ -254,7 +254,7 @@ pub(crate) const COMPLETION: &str = "completion_time";
 /// Name of the metric of unfinished flows: how long each has lasted at the end of the run.
 pub(crate) const UNFINISHED: &str = "unfinished_time";
 
-/// What a row keeps of the distributions of flows, by name.
+/// Distributions of flows in a row, by name.
 pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'static str, DelayHistogram)> {
     let all = |times: &[SimTime]| {
         let mut histogram = DelayHistogram::default();

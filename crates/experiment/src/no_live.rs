@@ -18,7 +18,7 @@ pub(crate) fn run(point: &Point, _: RunSeed, _: &AtomicBool) -> Option<Result<Me
     refusal(point).map(Err)
 }
 
-/// Nobody's TCP.
+/// Origin of a flow's TCP: never the kernel's in this build.
 pub(crate) fn whose_tcp(_: &FlowSetup) -> Option<String> {
     None
 }

@@ -1,4 +1,4 @@
-//! What somebody was delivered as a trace of delivery opportunities.
+//! Deliveries to a flow or host, as a trace of delivery opportunities.
 
 use crossfade_core::SimTime;
 use std::fmt::Write as _;

@@ -28,7 +28,7 @@ pub struct Task {
 pub struct Missing {
     /// The point's number in the plan.
     pub point: usize,
-    /// How it is solved.
+    /// Solution or simulation of the point.
     pub method: Method,
     /// Lowest run number.
     pub first: u64,
@@ -227,7 +227,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
     }
 
-    /// What is left to do in any case, in the order of the plan, and how many runs are at hand. It takes no more
+    /// Runs needed in any case, in the order of the plan, and the number of finished ones. It takes no more
     /// memory than there are points, however many runs they have.
     pub fn missing(mut self) -> (Vec<Missing>, u64) {
         let (mut missing, mut there) = (BTreeMap::new(), 0);

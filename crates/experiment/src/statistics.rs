@@ -1,4 +1,4 @@
-//! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
+//! Counts of the flows of a simulated run, alone and together, and of its links: the basis of metrics.
 
 use crate::networks::hop;
 use crate::parts::PATH;
@@ -7,7 +7,7 @@ use crossfade_link::arq::ArqStatistics;
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
 
-/// What the flows of each entry of the scenario did.
+/// Counts of the flows of each entry of the scenario.
 pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a FlowSetup, FlowTotals)> {
     let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
     let group = |flow: &'a FlowSetup| {
@@ -37,7 +37,7 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
     setup.flows.iter().map(group).collect()
 }
 
-/// What several flows did together.
+/// Counts of several flows together.
 #[derive(Default)]
 pub(crate) struct FlowTotals {
     pub(crate) total: FlowStatistics,
@@ -47,7 +47,7 @@ pub(crate) struct FlowTotals {
     have_ends: bool,
     /// Completion time of each flow that had an end and reached it.
     pub(crate) completion_times: Vec<SimTime>,
-    /// So long had those that had begun and not reached it at the end of the run.
+    /// Durations of unfinished flows, up to the end of the run.
     pub(crate) unfinished_times: Vec<SimTime>,
     /// The longest time that one of them could have been seen to take.
     pub(crate) longest_observation: SimTime,
@@ -163,13 +163,13 @@ fn data_bits(flow: &FlowStatistics, headers: u32) -> f64 {
     (flow.bytes_delivered - flow.segments_delivered * u64::from(headers)) as f64 * 8.0
 }
 
-/// What makes rates of the counts of flows.
+/// Factors that turn counts of flows into rates.
 pub(crate) struct Scale {
     /// The time that was measured.
     pub(crate) seconds: f64,
     /// Duration in slots.
     pub(crate) slots: f64,
-    /// How often the wireless link sent a packet, in the mean: 1 without frames.
+    /// Mean number of transmissions of a packet on the wireless link: 1 without frames.
     pub(crate) transmissions_per_packet: f64,
 }
 
@@ -186,7 +186,7 @@ impl Scale {
     }
 }
 
-/// What a link did.
+/// Counts of a link.
 pub(crate) struct LinkMeasured<'a> {
     pub(crate) report: &'a LinkSummary,
     /// Bytes of packets in a frame, if it sends packets as frames of one size.

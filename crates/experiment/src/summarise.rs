@@ -27,16 +27,16 @@ pub struct PointResult {
     pub axes: Map<String, Value>,
     /// The scenario of the point, all defaults filled in.
     pub scenario: Scenario,
-    /// Where the values come from.
+    /// Source of the values.
     pub method: Method,
-    /// How many runs the values are means of; 0 where they are solved.
+    /// Number of runs behind the means; 0 for solved values.
     pub runs: u64,
     /// Whether there is anything: the plan may have been interrupted before.
     pub complete: bool,
     /// The published metrics that are defined in some run.
     #[serde(serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
-    /// What makes the values doubtful.
+    /// Reasons to doubt the values.
     pub warnings: Vec<String>,
     /// Results of each part that has any: lists by the kinds of parts, of which those of numbered parts may be
     /// missing.
@@ -72,7 +72,7 @@ pub struct Metric {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     pub high: Option<f64>,
-    /// How many runs it is of, those in which it is defined; 0 where it is solved.
+    /// Number of runs in which it is defined; 0 for a solved value.
     pub runs: u64,
     /// The value is a lower bound: flows were unfinished.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -109,9 +109,9 @@ impl Runs for RowsOf<'_, '_> {
 /// The metrics of one part; of a flow also of several that are alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartResult {
-    /// Which part; a flow without a name has the metrics of the whole.
+    /// Part that the metrics describe; a flow without a name has those of the whole.
     pub part: Part,
-    /// How many flows of this kind there are; 1 also where they arrive at random.
+    /// Number of flows of this kind; 1 also where they arrive at random.
     pub count: Option<u32>,
     /// For a flow by method live, the TCP that ran: its congestion control and its kernel.
     pub tcp: Option<String>,

@@ -1,4 +1,4 @@
-//! What the mean of a metric of a path of links can be at least and at most, where delays, rates and queues make that
+//! Bounds of the mean of a metric of a path of links, where delays, rates and queues make that
 //! certain.
 
 use crate::experiment::Experiment;
@@ -28,7 +28,7 @@ impl Support {
         Self { least: delays(setup), most: carried(setup).into_iter().chain(queues).collect() }
     }
 
-    /// What the mean of the metric `key` is at least and at most: 0 and infinite where nothing is certain.
+    /// Bounds of the mean of the metric `key`: 0 and infinity if nothing is certain.
     pub fn range(&self, key: &str) -> [f64; 2] {
         let of =
             |bounds: &[(String, f64)]| bounds.iter().find(|(known, _)| known == key).map(|(_, bound)| *bound);
@@ -68,7 +68,7 @@ fn delays(setup: &Setup) -> Vec<(String, f64)> {
 /// Bounds of a rate, per packet of one size: `goodput_bps`, `ip_goodput_bps`, `throughput_per_slot`.
 type Rates = [f64; 3];
 
-/// What flows get, alone and together, and what comes through the link: no more than its rate.
+/// Upper bound of goodputs, alone and together, and of the link's throughput: its rate.
 fn carried(setup: &Setup) -> Vec<(String, f64)> {
     const NAMES: [&str; 3] = ["goodput_bps", "ip_goodput_bps", "throughput_per_slot"];
     let Some(LinksSetup { forward, around, .. }) = setup.links() else { return Vec::new() };
@@ -91,7 +91,7 @@ fn carried(setup: &Setup) -> Vec<(String, f64)> {
     found
 }
 
-/// What the flow gets if no other sends and nothing is lost; `None` if a link of its way has no constant rate.
+/// Rate of the flow alone and without losses; `None` if a link of its way has no constant rate.
 fn rates(setup: &Setup, flow: &FlowSetup, hops: &[&HopSetup]) -> Option<Rates> {
     let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
     let of_size = |bytes: u32| -> Option<Rates> {

@@ -1,4 +1,4 @@
-//! What is said of a plan as a whole, taken up while its points come by: none of them has to stay for it.
+//! Facts about a plan as a whole, collected point by point without keeping the points.
 
 use crate::memory;
 use crate::methods::solver;
@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 /// More warnings than this are counted.
 const MOST_WARNINGS: usize = 10;
 
-/// What the points of a plan say together.
+/// Facts about all points of a plan together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
     /// Bytes of memory that a run of any point may take.
@@ -53,7 +53,7 @@ impl Survey {
         self.hopeless.iter().find_map(|(_, refusal)| refusal.clone()).map_or(Ok(()), Err)
     }
 
-    /// What doubts the scenario itself raises, before anything runs.
+    /// Warnings that the scenario itself raises, before anything runs.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let left_out = self.distinct.len() - self.warnings.len();
         let more = (left_out > 0).then(|| format!("and {left_out} more warnings at points of the sweep"));

@@ -1,4 +1,4 @@
-//! What makes a result doubtful though nothing is wrong with the scenario.
+//! Warnings: reasons to doubt a result of a correct scenario.
 
 use crate::methods::solver;
 use crate::metrics::DIED;

@@ -95,7 +95,7 @@ impl Stretches {
         at.lost.map_or(in_all, |lost| lost / at.packets.max(1.0)).min(1.0)
     }
 
-    /// What arrived in a stretch, in bit/s.
+    /// Rate of arrivals in an interval, in bit/s.
     fn arrived_bps(&self, at: &Carried) -> f64 {
         let share = if self.is_udp { 1.0 - self.lost_in(at) } else { 1.0 };
         8.0 * at.bytes * share / (at.to_s - at.from_s)
@@ -125,7 +125,7 @@ struct CoarseRate {
 }
 
 impl CoarseRate {
-    /// Of stretches of which those `seen` had a queue; `points` are those of the draws.
+    /// Rate by intervals, of which those in `seen` had a queue; `points` are quasi-random points of the draws.
     fn new(
         of: &Stretches,
         (carried, seen): (&[Carried], &[Carried]),

@@ -61,7 +61,7 @@ pub struct Parameter {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// How well the record identifies the parameter.
+    /// Identifiability of the parameter by the record.
     pub verdict: Verdict,
 }
 
@@ -140,7 +140,7 @@ fn way_back(record: &Record, clock: Clock, there_s: f64) -> f64 {
     record.reverse_s(clock.skew, clock.since_s).unwrap_or(alike_s)
 }
 
-/// What a record leaves open of a link, beside the ends of its queue's limit.
+/// Parameters of a link that a record leaves open, beside the bounds of the queue limit.
 struct Open {
     ends: QueueEnds,
     unknown: Unknown,

@@ -39,7 +39,7 @@ const CONSTANT: f64 = 0.02;
 /// Relative variation of rates, and its multiple of their errors, beyond which they are always followed.
 const WIDE: f64 = 0.3;
 const ERRORS: f64 = 4.0;
-/// So many windows tell the errors of all.
+/// Minimum number of windows with an estimated error; the errors of all are derived from them.
 const FEWEST_KNOWN: usize = 5;
 /// Rates whose deviation is a smaller share of their errors are constant: acknowledgements that come in steps of time,
 /// as those of a link that collects them, make levels of windows by their beat.
@@ -94,7 +94,7 @@ pub(crate) fn stalls(alone: &[Gap], gaps: &[Gap]) -> Vec<(f64, f64)> {
     alone.iter().filter_map(of).collect()
 }
 
-/// What the link sent in windows from `start` on. Outages are left out.
+/// Bytes that the link sent in windows from `start` on, without outages.
 pub(crate) fn windows(gaps: &[Gap], outages: &[(f64, f64)], start: f64, window_s: f64) -> Vec<Window> {
     let mut found: Vec<Window> = Vec::new();
     let mut next = 0;

@@ -55,9 +55,9 @@ const LEAST_ROOM_S: f64 = 20e-6;
 const ALONE: f64 = 1.6;
 const FEWEST_ALONE: usize = 4;
 const RARE: f64 = 0.02;
-/// So many packets at the beginning found the link idle but for each other.
+/// Number of first packets that met only each other.
 const FIRST: usize = 4;
-/// How near a coarse and a fine search come to the best rate.
+/// Relative precision of the coarse and the fine search of the best rate.
 const COARSE: f64 = 2e-3;
 const FINE: f64 = 1e-5;
 /// Number of blocks of the record for the bootstrap.

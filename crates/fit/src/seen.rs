@@ -1,4 +1,4 @@
-//! What a record shows of its link: a constant rate or one that changes, the base delay, and the losses at a full
+//! Observations of a link by a record: a constant rate or one that changes, the base delay, and the losses at a full
 //! queue.
 
 use crate::bootstrap::median;
@@ -15,15 +15,15 @@ use crate::silent::silent;
 const MOST_WINDOWS: f64 = 20_000.0;
 /// Fewer packets that waited do not identify a rate.
 const FEWEST_WAITED: f64 = 50.0;
-/// So many packets behind an idle time tell the base delay, if there are as many in all.
+/// Number of packets after an idle time that show the base delay, if there are as many in all.
 const FIRST: usize = 4;
 const FEWEST_FIRST: usize = 30;
 /// One train of packets, and one delay, tell the base delay to this part of a transmission time.
 const UNSURE: f64 = 0.25;
-/// So many packets behind an idle time tell the rate of that time.
+/// Number of packets after an idle time that show the rate of that time.
 const TRAIN: usize = 12;
 
-/// What a record shows of its link.
+/// Observations of a link by a record.
 pub(crate) struct Seen {
     /// The rate of a constant link.
     pub(crate) rate: RateFit,
@@ -40,7 +40,7 @@ pub(crate) struct Seen {
     pub(crate) limit: QueueLimit,
     pub(crate) dropped: Vec<bool>,
     pub(crate) near: Vec<bool>,
-    /// What each packet found in the queue, in bytes.
+    /// Queue length that each packet found, in bytes.
     pub(crate) before: Vec<f64>,
     /// The shortest delay.
     pub(crate) least_s: f64,
@@ -53,7 +53,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// What a record shows. Times of arrival are corrected for the skew of clocks.
+    /// Observations by a record whose arrival times are corrected for clock skew.
     pub(crate) fn new(record: &Record) -> Self {
         let full = record.full_bytes();
         let least_s = least_delay(record);
@@ -148,7 +148,7 @@ impl Seen {
     }
 }
 
-/// How many packets waited in the queue.
+/// Number of packets that waited in the queue.
 pub(crate) fn waited(before: &[f64], full: f64) -> f64 {
     before.iter().filter(|backlog| **backlog > 0.1 * full).count() as f64
 }
@@ -246,7 +246,7 @@ fn unexplained_s(record: &Record, base_s: f64, rows: &[(f64, f64)], dropped: &[b
     rest.iter().map(|rest| (rest - usual).abs()).sum::<f64>() / rest.len().max(1) as f64
 }
 
-/// What packets found, the base delay and the rate over time depend on one another: two rounds of each from the others,
+/// Refines queue lengths, base delay and rate over time, which depend on one another, in two rounds,
 /// from a base delay, the drops, what was found before and the rates, by windows so long and with such a margin of
 /// departures, in s.
 fn follow(
@@ -288,7 +288,7 @@ fn follow(
     ((base_s, error_s), drops, before, over)
 }
 
-/// What is left of the delays of packets without the queue and their transmission, at the rates of the times: the
+/// Delays of packets without queueing and transmission at the rates of their times: the
 /// median over the first packets behind an idle time. A base delay that is too short makes those times fewer, not
 /// wrong. Of a link that was hardly ever idle the first packets tell it, and their rate by the times between them. With
 /// its standard error.
@@ -358,7 +358,7 @@ impl Train {
         }
     }
 
-    /// When nothing would have been seen yet, at the rate that the times show: the base delay.
+    /// Base delay: the time at which nothing would have arrived yet, by extrapolation at the rate that the times show.
     fn rest_s(&self) -> Option<f64> {
         let ((bits, at), (later_bits, later)) = (self.first?, self.last?);
         Some(at - bits * (later - at) / (later_bits - bits))

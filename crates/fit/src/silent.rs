@@ -4,10 +4,10 @@
 use crate::queue_limit::likelihood;
 use crate::record::{Fate, Packet, Record};
 
-/// So many packets, and this share of all, must be far from drops in time to stand for all.
+/// Minimum number and share of packets far from drops in time that represent all.
 const FEWEST_APART: usize = 2000;
 const APART: f64 = 0.2;
-/// So many drops at once.
+/// Minimum number of drops in a burst.
 const MANY: usize = 6;
 /// Packets that were not seen tell nothing if there are so many times as many in a row as between two that were seen in
 /// the mean.
@@ -16,7 +16,7 @@ const DARK: f64 = 10.0;
 /// the likelihood: for each loss of a burst, as some of its losses may pass for drops.
 const FAR_MORE: f64 = 25.0;
 
-/// Which packets say nothing of random losses: those `near` to a full queue, and, if far more was lost there than
+/// Packets without information about random losses: those `near` to a full queue, and, if far more was lost there than
 /// elsewhere, those sent within `apart_s` of a drop. What packets found is known least where a queue overflows at a
 /// rate that changes.
 pub(crate) fn silent(record: &Record, dropped: &[bool], mut near: Vec<bool>, apart_s: f64) -> Vec<bool> {
@@ -89,7 +89,7 @@ fn drops_at_once(packets: &[Packet], dropped: &[bool], near: &[bool], apart_s: f
         .collect()
 }
 
-/// Which packets are among many in a row that arrived at times that the record does not tell: what was in the queue
+/// Packets among many in a row without recorded arrival times: what was in the queue
 /// then is not known.
 fn dark(packets: &[Packet]) -> Vec<bool> {
     let arrived = packets.iter().filter(|packet| packet.fate == Fate::Arrived).count();

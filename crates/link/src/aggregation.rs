@@ -7,7 +7,7 @@ use crate::report::LinkReport;
 use crossfade_core::SimTime;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How packets are aggregated.
+/// Configuration of aggregation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AggregationConfig {
     /// The time from one release to the next, above zero; they fall on its multiples.

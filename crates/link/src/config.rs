@@ -18,7 +18,7 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// Random stream of the queue discipline.
     pub draws: Stream,
-    /// Which transmissions are lost.
+    /// Loss process of transmissions.
     pub loss: Box<dyn LossProcess>,
 }
 

@@ -103,7 +103,7 @@ mod tests {
     use crossfade_core::{RunSeed, SimTime};
     use crossfade_phy::{BlockErrors, BlockSizes, ErrorRateTable};
 
-    /// How often a payload fails after each of four copies at 0 dB.
+    /// Failure rate of a payload after each of four copies at 0 dB.
     fn residuals(table: &str) -> [f64; 4] {
         let rates = ErrorRateTable::parse(table).unwrap().mode(None).unwrap();
         let errors = BlockErrors { rates, sizes: BlockSizes::Scaled, modulation: None };

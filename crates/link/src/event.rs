@@ -71,7 +71,7 @@ pub enum LinkEvent {
         node: u16,
         /// Number of the frame, counted from the node's first one.
         frame: u64,
-        /// Which frame of an exchange.
+        /// Kind of frame in an exchange.
         kind: &'static str,
         /// Node that the frame is for.
         to: u16,

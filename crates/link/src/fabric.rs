@@ -23,7 +23,7 @@ pub trait Fabric {
     /// Takes a packet at time `now` that enters at `from` and is bound for `to`.
     fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push;
 
-    /// When [`advance`](Fabric::advance) has something to do next; `None` until the next push.
+    /// Time at which [`advance`](Fabric::advance) has something to do next; `None` until the next push.
     fn next_event(&self) -> Option<SimTime>;
 
     /// The next packet that has left by `now`, in order of time, with the port that it came out at or was bound for;
@@ -65,9 +65,9 @@ pub trait Fabric {
 pub struct PointToPoint<L>(pub L);
 
 impl<L> PointToPoint<L> {
-    /// Where packets enter.
+    /// Port at which packets enter.
     pub const IN: Port = 0;
-    /// Where packets leave.
+    /// Port at which packets leave.
     pub const OUT: Port = 1;
 }
 

@@ -21,7 +21,7 @@ pub struct HopConfig {
     pub delay: SimTime,
     /// Limit of the drop-tail queue; `None` is without limit.
     pub queue_limit: Option<QueueLimit>,
-    /// Which transmissions are lost.
+    /// Loss process of transmissions.
     pub loss: Box<dyn LossProcess>,
 }
 

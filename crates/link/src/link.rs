@@ -23,7 +23,7 @@ pub trait Link {
     /// Takes a packet at time `now`.
     fn push(&mut self, now: SimTime, parcel: Parcel) -> Push;
 
-    /// When [`advance`](Link::advance) has something to do next; `None` until the next push.
+    /// Time at which [`advance`](Link::advance) has something to do next; `None` until the next push.
     ///
     /// A push, also one that was refused, can make it earlier, but no earlier than the time of that push.
     fn next_event(&self) -> Option<SimTime>;
@@ -52,7 +52,7 @@ pub enum Push {
     QueueDrop,
 }
 
-/// How a packet left a link that had accepted it.
+/// Way in which a packet left a link that had accepted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// The packet came out at the far end.

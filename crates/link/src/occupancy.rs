@@ -21,7 +21,7 @@ pub struct UnderWay {
     pub bytes: u32,
 }
 
-/// How a link's transmitter is occupied by the packets or frames that it counts.
+/// Occupancy of a link's transmitter by the packets or frames that it counts.
 #[derive(Clone, Debug)]
 pub enum Occupancy {
     /// No occupancy: sending takes no time, or many send at once.

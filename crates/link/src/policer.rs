@@ -84,7 +84,7 @@ mod tests {
         Policer::new(PolicerConfig { rate_bps: 1e6, burst: 3000 }).around(Hop::new(hop))
     }
 
-    /// Which of packets of 1000 bytes, which come at these milliseconds, pass.
+    /// Packets of 1000 bytes that pass, by their arrival times in milliseconds.
     fn passes(times: &[u64]) -> Vec<bool> {
         let mut link = policed();
         let mut pass = |(id, &at): (u32, &u64)| link.push(MS * at, plain(id, 1000)) == Push::Accepted;

@@ -24,9 +24,9 @@ pub struct LinkReport {
     pub nodes: Vec<NodeStatistics>,
     /// Statistics of each station of an access point, in one direction.
     pub stations: Vec<StationStatistics>,
-    /// What it counted of each link of multi-link devices, in one direction, with all stations together.
+    /// Counts of each link of multi-link devices in one direction, for all stations together.
     pub by_link: Vec<StationStatistics>,
-    /// How long it has been sending.
+    /// Time for which it has been sending.
     pub occupancy: Occupancy,
     /// Number of packets in the queue, where the link has one queue.
     pub waiting: Option<usize>,

@@ -74,7 +74,7 @@ mod tests {
     use crate::{Occupancy, QueueLimit};
     use crossfade_channel::Lossless;
 
-    /// When packets of these sizes, which come at these microseconds, have left a shaper.
+    /// Departure times from a shaper of packets of these sizes, which arrive at these microseconds.
     fn departures(mut bucket: TokenBucket, packets: &[(u64, u32)]) -> Vec<u64> {
         let mut idle_at = SimTime::ZERO;
         let mut leaves = |&(at, bytes): &(u64, u32)| {

@@ -32,7 +32,7 @@ pub(crate) struct Driver {
     pumps: Vec<Pump>,
     /// Devices that the pumps read: at most two.
     devices: Vec<Arc<Tun>>,
-    /// Which devices had a packet at the last wait.
+    /// Devices that had a packet at the last wait.
     ready: [bool; 2],
     /// Pipe that reaches its end of file when the driver must stop.
     stop: PipeReader,

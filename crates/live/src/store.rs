@@ -20,7 +20,7 @@ pub(crate) struct Store {
 pub(crate) struct Place {
     /// Number of the read that contains the packet.
     pub(crate) read: u32,
-    /// Which segment of the read the packet is.
+    /// Index of the packet's segment in the read.
     pub(crate) segment: u32,
 }
 

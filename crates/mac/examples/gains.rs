@@ -1,4 +1,4 @@
-//! What nulling gains over a chain under TCP: the best window limit for each number of hops.
+//! Gain of nulling over a chain under TCP: the best window limit for each number of hops.
 //!
 //! `cargo run --release -p crossfade-mac --example gains -- [runs] [seconds] [hops,...]`
 

@@ -1,4 +1,4 @@
-//! What each option of nulling does to TCP over 8 hops, the best of a few window limits; and 3 Mbit/s over
+//! Effect of each option of nulling on TCP over 8 hops, the best of a few window limits; and 3 Mbit/s over
 //! 12 hops without TCP.
 //!
 //! `cargo run --release -p crossfade-mac --example options -- [runs] [seconds]`

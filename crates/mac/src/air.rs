@@ -1,4 +1,4 @@
-//! Which node hears which, and how loud.
+//! Neighbours of each node, and the power of their signals.
 
 use crate::config::{MeshConfig, Reception};
 use crate::topology::within;
@@ -21,7 +21,7 @@ pub(crate) struct Neighbour {
     pub(crate) channel: u32,
 }
 
-/// How a frame reaches a node.
+/// Reception of a frame at a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) power: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Arrival {
 /// The geometry and the propagation of a mesh.
 pub(crate) struct Air {
     neighbours: Vec<Vec<Neighbour>>,
-    /// How many pairs of nodes reach each other.
+    /// Number of pairs of nodes that reach each other.
     pub(crate) pairs: usize,
     /// Noise power, and the least power to lock on and to sense, where there is noise.
     pub(crate) noise: f64,
@@ -102,7 +102,7 @@ impl Air {
         &self.neighbours[node as usize]
     }
 
-    /// How a frame of `from` reaches a neighbour; with shadowing drawn anew each time.
+    /// Reception of a frame of `from` at a neighbour; shadowing is drawn anew each time.
     #[inline]
     pub(crate) fn arrival(&mut self, from: u32, neighbour: &Neighbour) -> Arrival {
         if self.noise == 0.0 {

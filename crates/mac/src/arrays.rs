@@ -43,7 +43,7 @@ impl Arrays {
         }
     }
 
-    /// What the antennas of a neighbour see of what `from` sends at `now`.
+    /// Channel vector that a neighbour's antennas see of a transmission of `from` at `now`.
     pub(crate) fn seen(&mut self, now: SimTime, from: u32, neighbour: &Neighbour) -> Vector {
         let (weights, to) = (self.weights[from as usize], neighbour.node);
         let (first, second) = (from.min(to), from.max(to));
@@ -60,7 +60,7 @@ impl Arrays {
         if from == first { channel.seen_by_second(&weights) } else { channel.seen_by_first(&weights) }
     }
 
-    /// What `node` takes `seen` for.
+    /// Estimate of `seen` by `node`.
     pub(crate) fn estimate(&mut self, node: u32, seen: &Vector) -> Vector {
         if self.error == 0.0 {
             return *seen;
@@ -79,7 +79,7 @@ impl Arrays {
         self.weights[node as usize] = weights;
     }
 
-    /// What `node` would send with, had it nobody to null.
+    /// Weights of `node` without neighbours to null.
     pub(crate) fn wish(&self, node: u32) -> Vector {
         if self.config.sticky { self.weights[node as usize] } else { Vector::first(self.config.antennas) }
     }

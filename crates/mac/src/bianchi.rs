@@ -15,7 +15,7 @@
 use crate::error::{MeshError, out_of_range};
 use crate::timing::DcfConfig;
 
-/// How many times a station tries.
+/// Maximum number of transmissions of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
     /// Without a limit, as in the formula of 2000.

@@ -1,4 +1,4 @@
-//! What a mesh is made of.
+//! Configuration of a mesh.
 
 use crate::error::{MeshError, out_of_range, positive};
 use crate::routes::{Routes, Routing};
@@ -8,10 +8,10 @@ use crate::vector::MAX_ANTENNAS;
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{SimTime, to_db};
 
-/// Everything about a mesh but its seed.
+/// Configuration of a mesh, without its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshConfig {
-    /// Where the nodes stand ([`Topology::positions`](crate::Topology::positions)).
+    /// Positions of the nodes ([`Topology::positions`](crate::Topology::positions)).
     pub positions: Vec<Position>,
     /// Rule by which routes are found.
     pub routing: Routing,
@@ -19,7 +19,7 @@ pub struct MeshConfig {
     pub range_m: f64,
     /// Up to here it is sensed and interferes, in metres; at least the range.
     pub interference_m: f64,
-    /// What becomes of a frame on its way.
+    /// Model of reception.
     pub reception: Reception,
     /// A frame is understood if the worst ratio of its power to that of interference and noise is this, in dB.
     pub sinr_threshold_db: f64,
@@ -31,19 +31,19 @@ pub struct MeshConfig {
     pub queue: usize,
 }
 
-/// What becomes of a frame on its way. A receiver locks on the first frame that it could understand; a stronger
+/// Model of reception. A receiver locks on the first frame that it could understand; a stronger
 /// one does not take its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reception {
-    /// As in the paper: power 1 up to the interference range, none beyond, no noise.
+    /// Model of the paper: power 1 up to the interference range, none beyond, no noise.
     Range,
     /// Power falls with distance and varies with each frame and receiver. The noise is such that a frame without
     /// interference is just understood at the range, and carrier sense such that it is just sensed at the
     /// interference range, both without shadowing.
     Sinr {
-        /// How power falls.
+        /// Path loss.
         path_loss: PathLoss,
-        /// How it varies.
+        /// Shadowing.
         shadowing: LogNormalShadowing,
     },
 }
@@ -57,14 +57,14 @@ pub enum Mac {
     Nulling(NullingConfig),
 }
 
-/// How antenna arrays are used.
+/// Use of antenna arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullingConfig {
     /// Antennas of every node; all but one can null.
     pub antennas: usize,
     /// Rule for which neighbours are nulled.
     pub rule: NullingRule,
-    /// What a node does that would have to null too many.
+    /// Rule for a node with too many signals to null.
     pub overload: Overload,
     /// Source of a node's knowledge of exchanges nearby: overheard frames, or all at once.
     pub knowledge: Knowledge,
@@ -72,7 +72,7 @@ pub struct NullingConfig {
     pub sticky: bool,
     /// The error of each channel estimate, as its power over the mean power of the channel in dB; `None` is exact.
     pub estimation_error_db: Option<f64>,
-    /// How long a channel stays as it is, then it is drawn anew; `None` for the whole run.
+    /// Coherence interval, after which the channel is drawn anew; `None` for the whole run.
     pub coherence_time: Option<SimTime>,
 }
 
@@ -91,7 +91,7 @@ impl NullingConfig {
     }
 }
 
-/// Which of the engaged neighbours that it knows a node nulls.
+/// Selection of the engaged neighbours that a node nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullingRule {
     /// All: also the answers of two receivers side by side hit each other.
@@ -100,16 +100,16 @@ pub enum NullingRule {
     Paper,
 }
 
-/// What a node does that would have to null as many independent signals as it has antennas.
+/// Rule for a node that would have to null as many independent signals as it has antennas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overload {
     /// Waits until one of the exchanges is over; does not answer either.
     Defer,
-    /// Goes ahead with the weights through which least of their power comes.
+    /// Transmits with the weights that minimise their power.
     LeastSquares,
 }
 
-/// How a node knows of the exchanges nearby.
+/// Knowledge of a node about the exchanges nearby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knowledge {
     /// From each RTS and CTS that it overhears; while it sends or receives it learns nothing.
@@ -140,7 +140,7 @@ impl MeshConfig {
         })
     }
 
-    /// Refuses what cannot be.
+    /// Checks all parameters.
     ///
     /// # Errors
     /// Numbers outside their ranges, an interference range below the range, nulling with one antenna, nodes at one

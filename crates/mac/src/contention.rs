@@ -8,7 +8,7 @@ use crossfade_core::{SimTime, Stream};
 use rand::Rng;
 use std::sync::Arc;
 
-/// What a station knows of the medium, and how long it still has to wait for it.
+/// State of the medium as a station knows it, and its remaining waiting time.
 pub(crate) struct Contention {
     rules: Arc<Rules>,
     /// Slots still to wait.
@@ -43,7 +43,7 @@ impl Contention {
         }
     }
 
-    /// When the backoff is over, while its slots are counted.
+    /// Time at which the backoff is over, while its slots are counted.
     pub(crate) fn ends(&self) -> Option<SimTime> {
         let slots = u64::from(self.backoff?);
         self.counting.map(|from| from + self.rules.timing.slot * slots)
@@ -123,7 +123,7 @@ impl Contention {
         self.medium_busy = true;
     }
 
-    /// Nothing is on the air any more.
+    /// End of the last signal on the air.
     pub(crate) fn on_idle(&mut self, now: SimTime) {
         self.medium_busy = false;
         self.idle_since = now;

@@ -1,4 +1,4 @@
-//! What a mesh refuses.
+//! Errors of a mesh.
 
 use thiserror::Error;
 
@@ -10,9 +10,9 @@ pub enum MeshError {
     OutOfRange {
         /// The parameter, named as everywhere: `hops`, `antennas`, `interference`, ...
         parameter: &'static str,
-        /// What was given.
+        /// Given value.
         value: String,
-        /// What is allowed, to follow "must be".
+        /// Allowed values, to follow "must be".
         allowed: String,
     },
     /// Two nodes at one place.
@@ -32,19 +32,19 @@ pub enum MeshError {
     /// No chain of nodes within range joins two nodes.
     #[error("no route from node {from} to node {to}: no chain of nodes within range joins them")]
     NoRoute {
-        /// Where it should begin.
+        /// First node.
         from: usize,
-        /// Where it should end.
+        /// Last node.
         to: usize,
     },
     /// A hop of a static route is longer than the range.
     #[error("route {route}: nodes {from} and {to} are {distance_m} m apart, beyond range = {range_m} m")]
     HopTooLong {
-        /// Which route of the list, from 0.
+        /// Index of the route, from 0.
         route: usize,
-        /// Where the hop begins.
+        /// First node of the hop.
         from: usize,
-        /// Where it ends.
+        /// Last node of the hop.
         to: usize,
         /// Length of the hop in metres.
         distance_m: f64,
@@ -56,7 +56,7 @@ pub enum MeshError {
         "route {route}: from node {from} to node {to} the next node is {next}, but an earlier route says {earlier}"
     )]
     ContradictingRoutes {
-        /// Which route of the list, from 0.
+        /// Index of the route, from 0.
         route: usize,
         /// From here
         from: usize,
@@ -72,7 +72,7 @@ pub enum MeshError {
     Positions {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Problem of the entry.
         problem: String,
     },
 }
@@ -86,7 +86,7 @@ pub(crate) fn out_of_range<T>(
     Err(MeshError::OutOfRange { parameter, value: value.to_string(), allowed: allowed.into() })
 }
 
-/// Refuses what is not above zero and finite.
+/// Error for a value that is not positive and finite.
 pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<(), MeshError> {
     if value > 0.0 && value.is_finite() { Ok(()) } else { out_of_range(parameter, value, "above 0") }
 }

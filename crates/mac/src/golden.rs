@@ -16,9 +16,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("case {case}: {problem}")]
 pub struct GoldenError {
-    /// Which entry of the list, from 0.
+    /// Index of the entry, from 0.
     pub case: usize,
-    /// What is wrong with it.
+    /// Problem of the entry.
     pub problem: String,
 }
 
@@ -54,9 +54,9 @@ enum Entry {
 /// One case with what was expected and what came out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// How many antennas.
+    /// Number of antennas.
     pub antennas: usize,
-    /// How many constraints, of both ends together.
+    /// Number of constraints, of both ends together.
     pub constraints: usize,
     /// The largest difference of any entry of the weights, of the gain, and of the leakage of an overloaded array.
     /// The weights of an overloaded array are compared up to a common phase, which nothing determines.
@@ -66,7 +66,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What [`Comparison::difference`] and [`Comparison::leakage`] may be.
+    /// Tolerance of [`Comparison::difference`] and [`Comparison::leakage`].
     pub const TOLERANCE: f64 = 1e-9;
 
     /// Whether both are within the tolerance.

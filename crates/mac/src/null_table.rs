@@ -1,10 +1,10 @@
-//! What a node knows of the exchanges nearby.
+//! Knowledge of a node about the exchanges nearby.
 
 use crate::config::NullingRule;
 use crate::vector::Vector;
 use crossfade_core::SimTime;
 
-/// Which end of an exchange.
+/// End of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The node has sent an RTS.
@@ -21,7 +21,7 @@ struct Engaged {
     until: SimTime,
     /// By then its DATA must have begun, or the exchange has failed.
     data_by: SimTime,
-    /// What the antennas saw of its training field.
+    /// Channel vector of its training field.
     seen: Vector,
 }
 
@@ -59,7 +59,7 @@ impl NullTable {
         self.0.iter().find(|engaged| engaged.node == node).map(Engaged::ends)
     }
 
-    /// When the first of the exchanges ends.
+    /// Time at which the first of the exchanges ends.
     pub(crate) fn first_end(&self) -> Option<SimTime> {
         self.0.iter().map(Engaged::ends).min()
     }
@@ -73,7 +73,7 @@ impl NullTable {
         self.0.iter().filter(move |engaged| rule == NullingRule::Full || engaged.role == paper)
     }
 
-    /// What a node must null that begins an exchange as sender or as receiver.
+    /// Signals that a node must null when it begins an exchange as sender or as receiver.
     pub(crate) fn constraints(&self, rule: NullingRule, as_sender: bool, into: &mut Vec<Vector>) {
         into.clear();
         into.extend(self.nulled(rule, as_sender).map(|engaged| engaged.seen));

@@ -1,13 +1,13 @@
-//! What one radio hears: which frames are on the air here, and which of them it is locked on.
+//! State of one radio: the frames on the air at its place, and the frame that it is locked on.
 
 use crate::vector::Vector;
 use crossfade_core::SimTime;
 use crossfade_link::NodeStatistics;
 
-/// What a node does, as its radio sees it. At any time it is exactly one of these.
+/// Activity of a node, as its radio sees it: at any time exactly one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Activity {
-    /// Nothing is on the air that it would not ignore.
+    /// Idle: no signal that it would not ignore is on the air.
     #[default]
     Idle,
     /// Something is on the air, but it has not locked on it.
@@ -26,7 +26,7 @@ pub(crate) struct Arriving {
     pub(crate) power: f64,
     /// Whether carrier sense counts it.
     pub(crate) sensed: bool,
-    /// What the antennas see of it, for arrays.
+    /// Channel vector of the frame, for arrays.
     pub(crate) seen: Vector,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Radio {
     since: SimTime,
 }
 
-/// What the end of a frame was to a radio.
+/// Outcome of a frame at a radio.
 pub(crate) struct Ended {
     pub(crate) frame: Arriving,
     /// The lock on it, if there was one and the frame was understood.
@@ -157,7 +157,7 @@ mod tests {
         Arriving { from, power, sensed: true, seen: Vector::zeros(1) }
     }
 
-    /// What is left of a frame of power 20 on noise 1 that another of this power overlaps.
+    /// Outcome of a frame of power 20 on noise 1 that another of this power overlaps.
     fn overlapped(power: f64) -> bool {
         let mut radio = Radio::default();
         let first = arriving(1, 20.0);

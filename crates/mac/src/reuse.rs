@@ -14,7 +14,7 @@ use crate::topology::{Position, apart, within};
 /// Steps after which the search gives up.
 const MOST_STEPS: u64 = 20_000_000;
 
-/// What one node can do to others and for itself.
+/// Rules of reuse: ranges of reception and interference, and the use of antennas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReuseRules {
     /// Up to here a node is overheard, in metres.
@@ -23,7 +23,7 @@ pub struct ReuseRules {
     pub interference_m: f64,
     /// Antennas of a node; one antenna nulls nothing.
     pub antennas: usize,
-    /// How a node knows of the exchanges nearby.
+    /// Knowledge of a node about the exchanges nearby.
     pub knowledge: Knowledge,
 }
 
@@ -127,7 +127,7 @@ struct Search<'a> {
     steps: u64,
 }
 
-/// Which node nulls which among the links chosen.
+/// Nulls between the nodes of the chosen links.
 #[derive(Clone)]
 struct Nulls {
     /// The node that nulls, and the one nulled.

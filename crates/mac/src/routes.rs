@@ -1,10 +1,10 @@
-//! Which node comes next.
+//! Routes: the next node towards each destination.
 
 use crate::error::{MeshError, out_of_range};
 use crate::topology::{Position, within};
 use std::collections::VecDeque;
 
-/// How routes are found.
+/// Method to find routes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Routing {
     /// The fewest hops over links no longer than the range, known to all nodes from the start; among equals the
@@ -110,7 +110,7 @@ impl Routes {
         (next != NONE).then_some(next as usize)
     }
 
-    /// How many hops lie between two nodes.
+    /// Number of hops that lie between two nodes.
     ///
     /// # Errors
     /// There is no route, or no such node.

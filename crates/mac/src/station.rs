@@ -57,12 +57,12 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub(crate) to: u32,
-    /// How long its DATA frame lasts.
+    /// Duration of its DATA frame.
     pub(crate) data: SimTime,
     pub(crate) sequence: u64,
 }
 
-/// What a station does when its time has come.
+/// Action of a station at its due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Nothing,
@@ -74,7 +74,7 @@ pub(crate) enum Action {
     GaveUp(FrameKind),
 }
 
-/// What a frame meant to the station that it was for.
+/// Meaning of a frame for its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Nothing,
@@ -102,7 +102,7 @@ pub(crate) struct Station {
     node: u32,
     rules: Arc<Rules>,
     phase: Phase,
-    /// When the phase ends, unless it is idle.
+    /// Time at which the phase ends, unless it is idle.
     phase_ends: SimTime,
     job: Option<Job>,
     contention: Contention,
@@ -148,7 +148,7 @@ impl Station {
         self.phase == Phase::Idle && self.job.is_some()
     }
 
-    /// When [`Self::on_time`] is to be called.
+    /// Time at which [`Self::on_time`] is to be called.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         match self.phase {
             Phase::Idle => self.contention.ends(),
@@ -185,7 +185,7 @@ impl Station {
         self.contention.on_busy(now);
     }
 
-    /// Nothing is on the air any more.
+    /// End of the last signal on the air.
     pub(crate) fn on_idle(&mut self, now: SimTime) {
         self.contention.on_idle(now);
         self.resume(now);

@@ -56,7 +56,7 @@ impl Svd {
         Self { values, vectors, antennas }
     }
 
-    /// How many singular values are not zero: relative 1e-9.
+    /// Number of singular values above 1e-9 of the largest.
     pub fn rank(&self) -> usize {
         (0..self.antennas).filter(|&j| !self.is_null(j)).count()
     }

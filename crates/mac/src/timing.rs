@@ -1,4 +1,4 @@
-//! How long things last in 802.11, to the nanosecond.
+//! Durations in 802.11, to the nanosecond.
 
 use crate::error::{MeshError, out_of_range, positive};
 use crossfade_core::SimTime;
@@ -65,7 +65,7 @@ pub struct Timing {
     pub slot: SimTime,
     /// Between the frames of one exchange.
     pub sifs: SimTime,
-    /// How long the medium is idle before slots count: SIFS and two slots.
+    /// Idle time of the medium before slots count (DIFS): SIFS and two slots.
     pub difs: SimTime,
     /// Idle time after a frame that could not be decoded: SIFS, an ACK at 1 Mbit/s, DIFS (9.2.3.4). DIFS if switched
     /// off.
@@ -155,7 +155,7 @@ impl Timing {
     }
 }
 
-/// What all stations of a mesh have in common.
+/// Parameters common to all stations of a mesh.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) config: DcfConfig,

@@ -1,4 +1,4 @@
-//! Where nodes stand.
+//! Positions of nodes.
 
 use crate::error::{MeshError, out_of_range, positive};
 use crossfade_core::Stream;
@@ -35,23 +35,23 @@ pub(crate) fn within(distance_m: f64, range_m: f64) -> bool {
 pub enum Topology {
     /// Nodes 0 to `hops` on a line, `spacing_m` apart.
     Chain {
-        /// How many hops; one node more.
+        /// Number of hops, one less than nodes.
         hops: usize,
         /// Distance between neighbours, in metres.
         spacing_m: f64,
     },
     /// `rows` lines of `columns` nodes, numbered along the lines.
     Grid {
-        /// How many lines.
+        /// Number of lines.
         rows: usize,
-        /// How many nodes in each.
+        /// Number of nodes in each line.
         columns: usize,
         /// Distance between neighbours, in metres.
         spacing_m: f64,
     },
     /// Nodes 1 to `stations` evenly on a circle around node 0.
     Star {
-        /// How many nodes on the circle.
+        /// Number of nodes on the circle.
         stations: usize,
         /// Radius of the circle in metres.
         spacing_m: f64,
@@ -63,7 +63,7 @@ pub enum Topology {
         /// The side of the square over the square root of their number.
         spacing_m: f64,
     },
-    /// As listed.
+    /// Positions as listed.
     Listed(Vec<Position>),
 }
 

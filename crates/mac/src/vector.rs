@@ -46,7 +46,7 @@ impl Vector {
         &mut self.entries[..self.antennas]
     }
 
-    /// How many antennas.
+    /// Number of antennas.
     pub fn antennas(&self) -> usize {
         self.antennas
     }

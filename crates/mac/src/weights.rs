@@ -56,7 +56,7 @@ pub fn nulling_weights(wish: &Vector, constraints: &[Vector]) -> Option<Vector> 
     svd.project(wish).normalised().or_else(|| svd.least().normalised())
 }
 
-/// Where nothing can null all of `constraints`: the weights through which least of their power comes, the right
+/// Weights that minimise the power of `constraints`, if none null all of them: the right
 /// singular vector of the smallest singular value.
 pub fn least_leak_weights(antennas: usize, constraints: &[Vector]) -> Vector {
     Svd::new(antennas, constraints).least()

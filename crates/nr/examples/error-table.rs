@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 const ITERATIONS: u32 = 20;
-/// Where a curve is sampled, in its widths above the middle: error rates of 0.9, 0.66, 0.34, 0.12 and 0.04.
+/// Sampling points of a curve, in its widths above the middle: error rates of 0.9, 0.66, 0.34, 0.12 and 0.04.
 const PLACES: [f64; 5] = [-1.28, -0.42, 0.42, 1.15, 1.75];
 /// Copies at lower rates repeat most bits of the mother code: their curves lie as far from the approximation as that of
 /// the first.

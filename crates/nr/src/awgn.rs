@@ -6,7 +6,7 @@ use crate::simulated_block::{BlockFading, SimulatedBlock, SimulatedBlockConfig};
 use crate::transport_block::CodeBlocks;
 use crossfade_core::{RunSeed, Stream};
 
-/// What the copies of a block carry.
+/// Content of the copies of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combining {
     /// Chase combining: the ratios of the same bits add up.
@@ -42,7 +42,7 @@ impl Awgn {
         Self { block: SimulatedBlock::new(&config), combining }
     }
 
-    /// How many of `blocks` fail that are sent `copies` times at Es/N0 = `snr_db` each. Bits and noise are those of the
+    /// Number of failures among `blocks`, each sent `copies` times at Es/N0 = `snr_db`. Bits and noise are those of the
     /// stream.
     pub fn errors(&mut self, snr_db: f64, copies: u32, blocks: u32, stream: &mut Stream) -> u32 {
         let mut fails = || {

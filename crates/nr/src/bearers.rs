@@ -6,7 +6,7 @@ use crate::stack_config::LogicalChannel;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Parcel, UserStatistics};
 
-/// What a channel may still have before channels behind it, one way, in 1e-9 bytes; less than nothing if its last SDU
+/// Bucket Bj of a logical channel, one way, in 1e-9 bytes; negative if its last SDU
 /// took more.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
@@ -31,7 +31,7 @@ impl Bucket {
         self.credit > 0
     }
 
-    /// Takes bytes out, of which an endless one has as many as before.
+    /// Takes bytes out of the bucket; an infinite one stays infinite.
     fn take(&mut self, bytes: u64) {
         if self.credit != i128::MAX {
             self.credit -= i128::from(bytes) * 1_000_000_000;
@@ -66,7 +66,7 @@ impl Bearers {
         }
     }
 
-    /// Gives it a further one.
+    /// Adds a further bearer to a user.
     pub(crate) fn add(&mut self, stack: Stack, channel: LogicalChannel, flows: &[u32]) {
         let place = self.stacks.len();
         self.stacks.push(stack);
@@ -195,7 +195,7 @@ impl Bearers {
         self.stacks.iter().map(move |stack| stack.parcels(way))
     }
 
-    /// What was counted of a direction by `now`, bearer by bearer.
+    /// Counts of a direction by `now`, bearer by bearer.
     pub(crate) fn reports(&self, now: SimTime, way: usize) -> impl Iterator<Item = UserStatistics> + '_ {
         self.stacks.iter().map(move |stack| stack.report(now, way))
     }

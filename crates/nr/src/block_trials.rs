@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The largest transport block of 273 resource blocks, four layers and 256-QAM.
 const MOST_BITS: u32 = 1_277_992;
 
-/// Which transport block of a cell is simulated, and how.
+/// Transport block of a cell to simulate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockConfig {
     /// Modulation and code rate.
@@ -34,11 +34,11 @@ pub struct BlockConfig {
 pub enum BlockSize {
     /// Bits without checksum, on as many symbols as the code rate takes.
     Bits(u32),
-    /// What so many resource blocks of a slot carry (38.214 section 5.1.3.2).
+    /// Size by a number of resource blocks of a slot (38.214 section 5.1.3.2).
     ResourceBlocks(u32),
 }
 
-/// What the copies of a block meet.
+/// Channel of the copies of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockChannel {
     /// The power delay profile of the cell, each copy in its slot of hybrid ARQ; noise alone in a cell without a
@@ -64,7 +64,7 @@ pub struct BlockLayout {
 }
 
 impl BlockConfig {
-    /// Where the block lies in a slot of `cell` with the most symbols for data.
+    /// Placement of the block in a slot of `cell` with the most symbols for data.
     pub fn layout(&self, cell: &NrConfig) -> BlockLayout {
         let NrConfig { dmrs_re, overhead_re, layers, .. } = *cell;
         let on = |prbs| Allocation { symbols: widest_slot(cell).1, dmrs_re, overhead_re, prbs, layers };
@@ -87,7 +87,7 @@ impl BlockConfig {
         }
     }
 
-    /// Refuses what cannot be.
+    /// Checks all parameters.
     ///
     /// # Errors
     /// A size outside its range.
@@ -129,12 +129,12 @@ fn widest_slot(cell: &NrConfig) -> (u64, u32) {
     slots.reduce(|most, other| if other.1 > most.1 { other } else { most }).unwrap_or((0, 0))
 }
 
-/// What became of blocks.
+/// Counts of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockCounts {
     /// Blocks that were sent.
     pub blocks: u64,
-    /// How many of them were not decoded after 1, 2, ... copies.
+    /// Numbers of blocks that were not decoded after 1, 2, ... copies.
     pub failed: Vec<u64>,
 }
 
@@ -220,7 +220,7 @@ impl BlockTrials {
         })
     }
 
-    /// What becomes of the blocks with these numbers.
+    /// Outcome of the blocks with these numbers.
     ///
     /// # Errors
     /// A Doppler shift that no channel can be made for.

@@ -1,4 +1,4 @@
-//! What stands between a user and the base station, and for how long.
+//! Blockage between a user and the base station.
 
 use crossfade_cell::CellError;
 use crossfade_core::{OutOfRange, SimTime};
@@ -11,12 +11,12 @@ pub struct Blockage {
     pub clear: SimTime,
     /// Mean time of a blockage.
     pub blocked: SimTime,
-    /// What a blocker takes from the ratio, in dB.
+    /// Attenuation by a blocker, in dB.
     pub depth_db: f64,
 }
 
 impl Blockage {
-    /// Refuses what cannot be.
+    /// Checks all parameters.
     ///
     /// # Errors
     /// No time, or a depth outside 0 to 60 dB.

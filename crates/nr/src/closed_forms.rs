@@ -26,11 +26,11 @@ const NEVER: f64 = 1e-12;
 pub struct Unmet {
     /// Key of the configuration.
     pub key: &'static str,
-    /// What the closed forms assume of it.
+    /// Assumptions of the closed forms.
     pub assumed: &'static str,
 }
 
-/// What becomes of a block that is first sent in some slot and whose copies wait for no other block.
+/// Fate of a block first sent in some slot whose copies wait for no other block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockFate {
     /// Bits of the block.
@@ -124,7 +124,7 @@ impl ClosedForms {
         self.config.numerology.slot() * (longest * u64::from(self.config.harq.transmissions - 1))
     }
 
-    /// What becomes of a block of the whole carrier that is first sent in `slot`.
+    /// Fate of a block of the whole carrier that is first sent in `slot`.
     pub fn block(&mut self, slot: u64) -> BlockFate {
         let Self { config, adaptation, rates } = self;
         let snr_db = config.users[0].mean_snr_db;

@@ -1,4 +1,4 @@
-//! What an NR cell is made of.
+//! Configuration of an NR cell.
 
 use crate::awgn::Combining;
 use crate::blockage::Blockage;
@@ -18,7 +18,7 @@ pub const MOST_USERS: usize = 1000;
 /// More resource blocks than this a carrier cannot have.
 const MOST_BLOCKS: u32 = 275;
 
-/// How ratios of many resource blocks become one.
+/// Effective SINR of many resource blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveSinr {
     /// Effective SINR with the mean mutual information of the constellation, bit-interleaved. Nothing is calibrated.
@@ -27,12 +27,12 @@ pub enum EffectiveSinr {
     Exponential,
 }
 
-/// Everything about the downlink of an NR cell but its seed.
+/// Configuration of the downlink of an NR cell, without its seed.
 #[derive(Clone, Debug)]
 pub struct NrConfig {
     /// Slots and subcarriers.
     pub numerology: Numerology,
-    /// Which slots carry data, and which acknowledgements.
+    /// Slots that carry data, and slots that carry acknowledgements.
     pub duplex: Duplex,
     /// Resource blocks of the carrier.
     pub prbs: u32,
@@ -46,41 +46,41 @@ pub struct NrConfig {
     pub overhead_re: u32,
     /// Layers, each with the signal-to-noise ratio of the user.
     pub layers: u32,
-    /// Which modulation and coding schemes there are.
+    /// Table of modulation and coding schemes.
     pub table: McsTable,
-    /// How many dB a receiver needs more than the error rates say.
+    /// Implementation loss of a receiver in dB, beyond the error rates.
     pub implementation_loss_db: f64,
     /// Simulated error rates; `None` takes the normal approximation a fixed distance away.
     pub error_table: Option<Arc<ErrorTable>>,
-    /// How blocks fare whose groups of resource blocks have different ratios.
+    /// Effective SINR of blocks whose resource block groups have different ratios.
     pub effective_sinr: EffectiveSinr,
     /// Bytes that headers of PDCP, RLC and MAC add to a packet.
     pub header_bytes: u32,
-    /// How channels fade; `None` of channels that do not.
+    /// Fading; `None` is constant channels.
     pub profile: Option<DelayProfile>,
     /// Their shadowing; `None` has none.
     pub shadowing: Option<ShadowingConfig>,
-    /// What stands in the way now and then; `None` is nothing.
+    /// Blockage; `None` is none.
     pub blockage: Option<Blockage>,
     /// Users of the cell.
     pub users: Vec<NrUser>,
     /// Rule for which user gets which group of resource blocks.
     pub scheduler: Scheduler,
-    /// How the base station learns of channels.
+    /// Quality reports to the base station.
     pub feedback: QualityReports,
     /// The error rate of first transmissions that is aimed at.
     pub target_error_rate: f64,
-    /// How it learns from acknowledgements; `None` does not.
+    /// Outer loop by acknowledgements; `None` is none.
     pub outer_loop: Option<OuterLoopConfig>,
-    /// How blocks are retransmitted.
+    /// Hybrid ARQ.
     pub harq: HarqConfig,
-    /// How long packets wait for earlier ones of which something is missing (t-Reordering of PDCP).
+    /// Maximum waiting time of packets for missing earlier ones (t-Reordering of PDCP).
     pub reordering: SimTime,
-    /// How much waits for each user; `None` is without limit.
+    /// Queue limit of each user; `None` is without limit.
     pub queue: Option<QueueLimit>,
     /// Each transmission is an event; or closed forms stand for retransmissions.
     pub fidelity: Fidelity,
-    /// Which way it goes.
+    /// Direction.
     pub way: Way,
     /// From the base station to users, and back.
     pub propagation: SimTime,
@@ -88,7 +88,7 @@ pub struct NrConfig {
     pub stack: Option<StackConfig>,
 }
 
-/// Which user gets which group of resource blocks of a slot. Retransmissions come first.
+/// Scheduler: it gives groups of resource blocks of a slot to users. Retransmissions come first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheduler {
     /// Users with data in turns.
@@ -116,7 +116,7 @@ pub struct QualityReports {
 /// Hybrid ARQ: stop-and-wait processes, each with a transport block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HarqConfig {
-    /// How many of a user.
+    /// Number of HARQ processes of a user.
     pub processes: u32,
     /// Transmissions of a block at most, the first included.
     pub transmissions: u32,
@@ -124,7 +124,7 @@ pub struct HarqConfig {
     pub k1: u64,
     /// Slots from an acknowledgement to the next transmission that the base station takes, at least.
     pub processing_slots: u64,
-    /// What copies carry.
+    /// Content of copies.
     pub combining: Combining,
     /// Whether users keep no more of a code block than limited-buffer rate matching lets them.
     pub has_limited_buffer: bool,
@@ -136,7 +136,7 @@ pub struct HarqConfig {
     pub ack_to_nack: f64,
 }
 
-/// How much of the radio is simulated.
+/// Fidelity of the simulated radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fidelity {
     /// Each transmission of a block, its outcome and its acknowledgement.
@@ -154,11 +154,11 @@ pub struct NrUser {
     pub speed_mps: f64,
     /// The maximum Doppler shift in cycles a slot.
     pub fd_t: f64,
-    /// What was recorded in place of a channel.
+    /// Recorded SINR in place of a channel.
     pub trace: Option<SinrTrace>,
     /// Priority of the user: among users with new data the least number goes first.
     pub priority: u32,
-    /// How its packets wait on the downlink, with a limit of their own; `None` is first in, first out, within that of
+    /// Downlink queue with a limit of its own; `None` is drop-tail within the limit of
     /// the cell.
     pub queue: Option<QueueConfig>,
 }
@@ -305,7 +305,7 @@ impl NrConfig {
         (trips.iter().map(|(slot, again)| again - slot).collect(), needed.max().unwrap_or(1))
     }
 
-    /// Refuses what cannot be.
+    /// Checks all parameters.
     ///
     /// # Errors
     /// Numbers outside their ranges, a pattern in which no slot carries data.

@@ -43,7 +43,7 @@ impl Discipline {
         discarded
     }
 
-    /// What was dropped since this was last asked for.
+    /// Packets dropped since the last call.
     pub(crate) fn dropped(&mut self) -> impl Iterator<Item = Parcel> + '_ {
         self.dropped.drain(..).map(|waiting| waiting.packet)
     }
@@ -65,14 +65,14 @@ impl Discipline {
         parcels
     }
 
-    /// When each packet came.
+    /// Arrival time of each packet.
     pub(crate) fn since(&self) -> Vec<SimTime> {
         let mut since = Vec::new();
         self.queue.each(&mut |waiting| since.push(waiting.since));
         since
     }
 
-    /// How many packets were marked.
+    /// Number of packets marked.
     pub(crate) fn ecn_marks(&self) -> u64 {
         self.queue.ecn_marks()
     }

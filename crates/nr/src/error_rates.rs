@@ -22,7 +22,7 @@ pub(crate) struct ErrorRates {
     recent: Vec<Option<(Key, ErrorCurve)>>,
 }
 
-/// What a curve depends on: bits a symbol, code rate (0 without an error table), bits of a code block, symbols of all
+/// Parameters of a curve: bits a symbol, code rate (0 without an error table), bits of a code block, symbols of all
 /// its transmissions, and their number in hundredths (0 without an error table).
 type Key = (u32, u32, u32, u32, u32);
 

@@ -35,7 +35,7 @@ pub struct TableEntry {
     pub scheme: CodedModulation,
     /// Bits of the code block, with its checksums.
     pub block_bits: u32,
-    /// How often it was sent, each with other bits of the code word.
+    /// Number of transmissions, each with other bits of the code word.
     pub transmissions: u32,
     /// Its curve over Es/N0.
     pub curve: ErrorCurve,
@@ -116,7 +116,7 @@ impl fmt::Display for TableEntry {
     }
 }
 
-/// How a scheme's curve at one size lies to the normal approximation.
+/// Curve of a scheme at one size, relative to the normal approximation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     inverse_root: f64,
@@ -164,7 +164,7 @@ impl ErrorTable {
         self.entries.iter().any(|entry| entry.scheme == scheme)
     }
 
-    /// What a block that was sent `transmissions` times needs beyond the normal approximation in dB, and how much wider
+    /// Offset in dB from the normal approximation of a block sent `transmissions` times, and the factor of its
     /// its curve is. Retransmissions with fewer symbols count as a part of one.
     pub(crate) fn distance(
         &self,

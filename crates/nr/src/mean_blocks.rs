@@ -48,7 +48,7 @@ pub(crate) struct MeanBlocks {
     until: u64,
 }
 
-/// What is sent of the mass that is due in a slot.
+/// Sent part of the mass that is due in a slot.
 pub(crate) struct Retransmissions {
     /// The probability that something is.
     pub(crate) share: f64,
@@ -63,7 +63,7 @@ impl MeanBlocks {
         self.outstanding.is_empty() && self.due.is_empty()
     }
 
-    /// What is retransmitted in `slot`.
+    /// Mass that is retransmitted in `slot`.
     pub(crate) fn retransmissions(&self, slot: u64) -> Retransmissions {
         let (mut none, mut sum, mut prbs) = (1.0, 0.0, 0.0);
         for due in self.due.iter().filter(|due| due.slot <= slot) {
@@ -115,7 +115,7 @@ impl MeanBlocks {
         self.outcome(slot, Due { block, slot, missing: share, vain: 0.0 }, 1.0, config)
     }
 
-    /// What becomes of a copy that was sent, before which the block failed with `before`; the mass that failed.
+    /// Outcome of a copy whose block failed before with probability `before`; returns the failed mass.
     fn outcome(&mut self, slot: u64, sent: Due, before: f64, config: &NrConfig) -> f64 {
         let harq = &config.harq;
         let block = sent.block;

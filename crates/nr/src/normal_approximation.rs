@@ -28,7 +28,7 @@ const STEPS: i32 = 34;
 /// A curve of error rates over the ratio in dB: Q((ratio - middle) / width).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorCurve {
-    /// Where half of the blocks fail.
+    /// SNR at which half of the blocks fail.
     pub middle_db: f64,
     /// The standard deviation of the normal law that it is.
     pub width_db: f64,
@@ -142,7 +142,7 @@ pub fn normal_approximation(bits_per_symbol: u32, block_bits: f64, symbols: f64)
 /// The 90 % quantile of the normal distribution.
 const TENTH: f64 = 1.281_551_565_544_6;
 
-/// How much more NR's codes need than the normal approximation, in dB: measured at three sizes, linear in the inverse
+/// Loss of NR's codes against the normal approximation, in dB: measured at three sizes, linear in the inverse
 /// square root of the size between them and beyond.
 pub fn decoder_loss_db(block_bits: f64) -> f64 {
     const MEASURED: [(f64, f64); 3] = [(320.0, 0.84), (2000.0, 0.63), (8424.0, 0.57)];

@@ -52,12 +52,12 @@ impl Numerology {
         (mu <= 3).then_some(Self(mu))
     }
 
-    /// How long a slot is.
+    /// Length of a slot.
     pub fn slot(self) -> SimTime {
         SimTime::from_nanos(1_000_000 >> self.0)
     }
 
-    /// How wide a resource block of 12 subcarriers is, in Hz.
+    /// Width of a resource block of 12 subcarriers, in Hz.
     pub fn block_hz(self) -> f64 {
         180e3 * f64::from(1_u32 << self.0)
     }
@@ -74,7 +74,7 @@ impl Numerology {
     }
 }
 
-/// What a slot is for.
+/// Use of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Downlink,
@@ -82,10 +82,10 @@ enum Slot {
     Uplink,
 }
 
-/// Which slots carry what: all of them both ways (frequency division), or a pattern that repeats.
+/// Use of slots: all of them both ways (frequency division), or a repeated pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplex {
-    /// None of frequency division.
+    /// Pattern; `None` for frequency division.
     pattern: Arc<[Slot]>,
     /// Downlink, guard and uplink symbols of a special slot.
     special: [u32; 3],

@@ -16,7 +16,7 @@ pub(crate) const PDCP_HEADER: u32 = 3;
 pub(crate) struct Packet {
     pub(crate) parcel: Parcel,
     pub(crate) since: SimTime,
-    /// When it became the first of the queue, when its first and its last byte were sent for the first time, and when
+    /// Times at which it became the first of the queue, its first and its last byte were first sent, and when
     /// the segment was sent that completed it.
     pub(crate) head: SimTime,
     pub(crate) first: SimTime,

@@ -11,7 +11,7 @@ pub enum Delivered {
     Arrived {
         /// PDCP COUNT of the packet.
         count: u64,
-        /// When the packet was received, before it waited for earlier ones.
+        /// Time at which the packet was received, before it waited for earlier ones.
         since: SimTime,
     },
     /// The packet is missing, and t-Reordering has expired.
@@ -28,7 +28,7 @@ pub struct PdcpReceiver {
     deliver: u64,
     /// `RX_NEXT`.
     next: u64,
-    /// When each SDU from `RX_DELIV` on was received; `None` where it is missing.
+    /// Time at which each SDU from `RX_DELIV` on was received; `None` where it is missing.
     stored: VecDeque<Option<SimTime>>,
     /// `t-Reordering` and `RX_REORD`.
     timer: Option<(SimTime, u64)>,

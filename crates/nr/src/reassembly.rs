@@ -10,7 +10,7 @@ pub(crate) struct Reassembly {
     until: u64,
     /// Received parts behind a gap, in order.
     islands: Vec<(u64, u64)>,
-    /// When the timer expires, and the byte before which gaps are then given up.
+    /// Time at which the timer expires, and the byte before which gaps are then given up.
     timer: Option<(SimTime, u64)>,
 }
 
@@ -20,7 +20,7 @@ impl Reassembly {
         self.until
     }
 
-    /// When missing bytes are given up next, unless they come before.
+    /// Time at which missing bytes are given up next, unless they come before.
     pub(crate) fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }

@@ -12,7 +12,7 @@ use crate::stack_config::UplinkConfig;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// What the base station learns about a user's buffer.
+/// Knowledge of the base station about a user's buffer.
 #[derive(Clone, Copy, Debug)]
 enum News {
     /// A scheduling request: the user has data.
@@ -26,12 +26,12 @@ enum News {
 pub(crate) struct Requests {
     /// Whether data have come that no buffer status report covers.
     is_unreported: bool,
-    /// When the next periodic report is due, and the retransmission timer of reports, if data wait.
+    /// Time at which the next periodic report is due, and the retransmission timer of reports, if data wait.
     periodic: SimTime,
     again: Option<SimTime>,
     /// Slot before which `sr-ProhibitTimer` forbids a request.
     prohibited_until: u64,
-    /// What the base station will learn, and the slot from which it knows that.
+    /// Report under way, and the slot from which the base station knows it.
     news: VecDeque<(u64, News)>,
     /// Bytes that the base station takes to be waiting at the user.
     known: u64,

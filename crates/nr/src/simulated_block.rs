@@ -14,10 +14,10 @@ use crossfade_channel::{complex_normal, simd::Simd};
 use crossfade_core::{Stream, from_db};
 use rand::RngExt;
 
-/// What the symbols of a transmission meet beside noise.
+/// Fading of the symbols of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockFading {
-    /// Nothing: white Gaussian noise alone.
+    /// No fading: white Gaussian noise alone.
     None,
     /// One Rayleigh gain a transmission, of mean power 1, new for each.
     PerTransmission,
@@ -38,7 +38,7 @@ pub struct SimulatedBlockConfig {
     pub layers: u32,
     /// Bits of a code block that a receiver keeps (limited-buffer rate matching); all of them if `None`.
     pub buffer_bits: Option<u32>,
-    /// What symbols meet.
+    /// Fading of symbols.
     pub fading: BlockFading,
     /// Schedule of the decoder, and the iterations after which it gives up.
     pub decoder: (Schedule, u32),
@@ -52,7 +52,7 @@ pub struct SimulatedBlock {
     is_decoded: bool,
 }
 
-/// What all code blocks share.
+/// Parts common to all code blocks.
 struct Link {
     decoder: Decoder,
     dimension: Dimension,

@@ -1,4 +1,4 @@
-//! What the layers above the air of an NR cell may be told, and what is refused.
+//! Checks of the configuration of layers above the radio of an NR cell.
 
 use crate::config::{NrConfig, out_of_range};
 use crate::rlc::{RlcConfig, RlcMode};
@@ -12,7 +12,7 @@ const MOST_PRIORITISED_RATE: u64 = 65_536_000;
 const LONGEST_BUCKET: SimTime = SimTime::from_millis(1000);
 
 impl StackConfig {
-    /// Refuses what cannot be.
+    /// Checks all parameters.
     pub(crate) fn check(&self, config: &NrConfig) -> Result<(), CellError> {
         let RlcConfig { mode, sn_bits, max_retransmissions, .. } = self.rlc;
         let (bits, said) = match mode {
@@ -81,7 +81,7 @@ impl StackConfig {
         Ok(())
     }
 
-    /// Refuses further bearers of nobody, and flows of two bearers.
+    /// Error for bearers of unknown users, and flows of two bearers.
     fn check_further(&self, config: &NrConfig) -> Result<(), CellError> {
         for (place, FurtherBearer { user, flows, bearer, .. }) in self.further.iter().enumerate() {
             if *user >= config.users.len() {

@@ -1,11 +1,11 @@
-//! What stands above hybrid ARQ, and what interrupts it: RLC, PDCP, the uplink, handover, DRX, long ways.
+//! Configuration of layers above hybrid ARQ and of interruptions: RLC, PDCP, the uplink, handover, DRX, NTN.
 
 use crate::mcs::McsTable;
 use crate::rlc::RlcConfig;
 use crossfade_core::SimTime;
 use crossfade_link::{QueueConfig, QueueLimit};
 
-/// Which way a radio goes.
+/// Direction of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From the base station.
@@ -19,20 +19,20 @@ pub enum Way {
     },
 }
 
-/// Everything above hybrid ARQ: both directions, of which each user has one bearer or several.
+/// Configuration above hybrid ARQ: both directions, with one or several bearers of each user.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Radio link control of both directions.
     pub rlc: RlcConfig,
-    /// How long packets wait for earlier ones (t-Reordering); `None` is for ever.
+    /// Maximum waiting time of packets for earlier ones (t-Reordering); `None` is infinity.
     pub reordering: Option<SimTime>,
-    /// How long a packet waits at most of which nothing was sent (discardTimer); `None` is for ever.
+    /// Maximum waiting time of a packet of which nothing was sent (discardTimer); `None` is infinity.
     pub discard: Option<SimTime>,
     /// Bearers of users that are not like that, by user; of those beyond the end none is.
     pub own: Vec<Option<BearerConfig>>,
     /// Bearers that users have beside their first.
     pub further: Vec<FurtherBearer>,
-    /// How long a link that has failed takes to come back.
+    /// Time that a link that has failed takes to come back.
     pub outage: SimTime,
     /// The uplink.
     pub uplink: UplinkConfig,
@@ -47,15 +47,15 @@ pub struct StackConfig {
 pub struct BearerConfig {
     /// Radio link control of both directions.
     pub rlc: RlcConfig,
-    /// How long packets wait for earlier ones (t-Reordering); `None` is for ever.
+    /// Maximum waiting time of packets for earlier ones (t-Reordering); `None` is infinity.
     pub reordering: Option<SimTime>,
-    /// How long a packet waits at most of which nothing was sent (discardTimer); `None` is for ever.
+    /// Maximum waiting time of a packet of which nothing was sent (discardTimer); `None` is infinity.
     pub discard: Option<SimTime>,
-    /// How it shares blocks with other bearers of its user.
+    /// Logical channel prioritisation among the bearers of its user.
     pub channel: LogicalChannel,
 }
 
-/// How a logical channel shares blocks with others of its user (TS 38.321 section 5.4.3.1).
+/// Prioritisation of a logical channel among those of its user (TS 38.321 section 5.4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogicalChannel {
     /// Priority; the smallest number goes first.
@@ -106,7 +106,7 @@ impl StackConfig {
 /// The uplink of a cell.
 #[derive(Clone, Debug)]
 pub struct UplinkConfig {
-    /// How users come by grants.
+    /// Source of users' grants.
     pub grants: Grants,
     /// OFDM symbols of a slot of the uplink that carry data.
     pub symbols: u32,
@@ -114,7 +114,7 @@ pub struct UplinkConfig {
     pub layers: u32,
     /// Table of the uplink's modulation and coding schemes.
     pub table: McsTable,
-    /// What is added to the mean ratio of each user, in dB.
+    /// Offset of each user's mean ratio, in dB.
     pub snr_offset_db: f64,
     /// Slots from a grant to its transmission, at least.
     pub k2: u64,
@@ -122,21 +122,21 @@ pub struct UplinkConfig {
     pub processing_slots: u64,
     /// From one occasion of a scheduling request to the next.
     pub request_period_slots: u64,
-    /// From a request to the next, at least (`sr-ProhibitTimer`).
+    /// Minimum time from a request to the next (`sr-ProhibitTimer`).
     pub request_prohibit_slots: u64,
     /// Bytes that a request is granted.
     pub request_grant_bytes: u32,
-    /// From a buffer status report to the next while data wait (`periodicBSR-Timer`).
+    /// Time from a buffer status report to the next while data wait (`periodicBSR-Timer`).
     pub report_period: SimTime,
     /// Without a grant, a buffer status is reported anew after so long (`retxBSR-Timer`).
     pub report_again: SimTime,
-    /// How much waits at each user; `None` is without limit.
+    /// Queue limit of each user; `None` is without limit.
     pub queue: Option<QueueLimit>,
-    /// How packets wait at each user, with a limit of their own; `None` is first in, first out, within `queue`.
+    /// Queue of each user with a limit of its own; `None` is drop-tail within `queue`.
     pub discipline: Option<QueueConfig>,
 }
 
-/// How users come by grants.
+/// Source of users' grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grants {
     /// Users send scheduling requests and buffer status reports.
@@ -157,7 +157,7 @@ pub enum Grants {
 pub struct Handover {
     /// From one to the next.
     pub every: SimTime,
-    /// How long nothing is sent.
+    /// Interruption time.
     pub interruption: SimTime,
     /// Whether what was not confirmed is forwarded and retransmitted.
     pub is_lossless: bool,
@@ -168,8 +168,8 @@ pub struct Handover {
 pub struct Drx {
     /// From one on-duration to the next.
     pub cycle: SimTime,
-    /// How long a user listens in each.
+    /// Time for which a user listens in each.
     pub on: SimTime,
-    /// How long it listens after a new grant or assignment.
+    /// Time for which it listens after a new grant or assignment.
     pub inactivity: SimTime,
 }

@@ -12,7 +12,7 @@ const SIZES: [u32; 93] = [
     2600, 2664, 2728, 2792, 2856, 2976, 3104, 3240, 3368, 3496, 3624, 3752, 3824,
 ];
 
-/// What a transport block is sent on.
+/// Resources of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Allocation {
     /// OFDM symbols of the shared channel.
@@ -78,7 +78,7 @@ impl Allocation {
 pub struct CodeBlocks {
     /// The base graph of all of them.
     pub base_graph: BaseGraph,
-    /// How many there are.
+    /// Number of code blocks.
     pub count: u32,
     /// Bits of each, with all checksums.
     pub bits: u32,

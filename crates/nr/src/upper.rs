@@ -1,4 +1,4 @@
-//! What stands above the radio of both directions: bearers, grants of the uplink, and what interrupts them.
+//! Layers above the radio of both directions: bearers, grants of the uplink, interruptions.
 
 use crate::bearers::Bearers;
 use crate::config::NrConfig;
@@ -21,7 +21,7 @@ struct Above {
     reports: BTreeMap<u64, (u64, u64)>,
     /// End of an interruption, and whether unconfirmed data are retransmitted after it; `None` without one.
     interrupted: Option<(SimTime, bool)>,
-    /// When the next handover begins.
+    /// Time at which the next handover begins.
     handover: SimTime,
     /// End of the DRX inactivity timer: until then the user listens.
     awake: SimTime,

@@ -40,7 +40,7 @@ pub(crate) struct Grant<'a> {
     pub(crate) prbs: u32,
 }
 
-/// What the scheduler and the event log learn of a transmission.
+/// Record of a transmission for the scheduler and the event log.
 pub(crate) struct Told {
     pub(crate) block: u64,
     pub(crate) attempt: u32,
@@ -185,7 +185,7 @@ impl User {
             || !self.processes.are_idle()
     }
 
-    /// How many resource blocks the next retransmission takes; `None` where no block has to be retransmitted.
+    /// Number of resource blocks of the next retransmission; `None` if no block has to be retransmitted.
     pub(crate) fn failed_prbs(&self) -> Option<u32> {
         self.processes.failed().map(|(_, block)| block.prbs)
     }
@@ -336,7 +336,7 @@ impl User {
         adaptation.choose(&mut self.reported, grant.groups, grant.symbols, offset_db)
     }
 
-    /// How many bytes a new block on the groups of the grant would hold.
+    /// Number of bytes that a new block on the groups of the grant would hold.
     pub(crate) fn holds_bytes(
         &mut self,
         grant: &Grant<'_>,

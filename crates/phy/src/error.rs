@@ -11,9 +11,9 @@ pub enum PhyError {
     OutOfRange {
         /// The parameter, named as everywhere.
         parameter: &'static str,
-        /// What was given.
+        /// Given value.
         value: f64,
-        /// What is allowed, to follow "must be".
+        /// Allowed values, to follow "must be".
         allowed: &'static str,
     },
     /// An unknown name.
@@ -21,9 +21,9 @@ pub enum PhyError {
     Unknown {
         /// The parameter.
         parameter: &'static str,
-        /// What was given.
+        /// Given value.
         value: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: String,
     },
     /// A scheme on antennas that it does not fit.
@@ -35,7 +35,7 @@ pub enum PhyError {
         n_t: usize,
         /// Receive antennas.
         n_r: usize,
-        /// What it fits.
+        /// Antennas that the scheme needs.
         needs: &'static str,
     },
     /// An exhaustive search over too many candidates.

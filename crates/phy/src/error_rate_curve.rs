@@ -29,7 +29,7 @@ pub enum TableError {
     ColumnTwice {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Which.
+        /// Name of the column.
         column: &'static str,
     },
     /// A line with more or fewer fields than there are columns.
@@ -49,9 +49,9 @@ pub enum TableError {
         line: usize,
         /// Column of the value.
         column: &'static str,
-        /// What is there.
+        /// Value found.
         value: String,
-        /// What may be.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// A point occurs twice.
@@ -88,10 +88,10 @@ pub enum TableError {
         snr_db: f64,
         /// Transmissions of the point.
         transmissions: u32,
-        /// What other ratios have.
+        /// Maximum number of transmissions at other ratios.
         most: u32,
     },
-    /// Nothing in it.
+    /// Empty table.
     #[error("the table has no lines")]
     Empty,
     /// More points than are read.
@@ -111,7 +111,7 @@ pub enum TableError {
     /// A ratio that the table does not reach.
     #[error("snr_db = {snr_db:?} is outside the table, which reaches from {from:?} to {to:?} dB")]
     Outside {
-        /// What was asked for.
+        /// Requested value.
         snr_db: f64,
         /// Least ratio of the curve.
         from: f64,
@@ -308,7 +308,7 @@ impl ErrorRateCurve {
     }
 }
 
-/// Where a column stands among the names of a table's first line, if it does; twice is refused.
+/// Index of a column in a table's first line, if it is there; a repeated column is an error.
 pub(crate) fn column_place(
     (line, header): (usize, &[&str]),
     column: &'static str,

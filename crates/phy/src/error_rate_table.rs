@@ -67,23 +67,23 @@ pub struct ErrorRates {
 /// Error of a mode that the table lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoCurve {
-    /// None of them.
+    /// No match.
     #[error("has no lines with {wanted}: it has several tables, told apart by {columns}")]
     None {
-        /// What was asked for.
+        /// Requested value.
         wanted: String,
-        /// What tells tables apart.
+        /// Keys that distinguish tables.
         columns: String,
     },
     /// No mode of this name.
     #[error("has no mode {mode:?}: must be one of {modes}")]
     Mode {
-        /// What was asked for.
+        /// Requested value.
         mode: String,
         /// Modes that the table has.
         modes: String,
     },
-    /// Nothing says which.
+    /// Ambiguous request.
     #[error("has several modes, and none was named: must be one of {modes}")]
     Unnamed {
         /// Modes that the table has.
@@ -94,7 +94,7 @@ pub enum NoCurve {
         "has several tables, told apart by {columns}: must be of one, or have a column mode alone that differs"
     )]
     Columns {
-        /// What tells tables apart.
+        /// Keys that distinguish tables.
         columns: String,
     },
 }

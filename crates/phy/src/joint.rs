@@ -38,7 +38,7 @@ pub(crate) fn detect(
 /// A complex matrix.
 type Square = [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS];
 
-/// What the channels decide, for all receptions together.
+/// Quantities that depend on the channels alone, for all receptions together.
 struct Stages {
     order: Vec<usize>,
     /// The rows of each reception by stage and symbol, weighted so that their sum is an unbiased estimate.

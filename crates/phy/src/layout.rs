@@ -1,4 +1,4 @@
-//! How the blocks of a frame lie in memory: blocks side by side, so that vectors hold neighbours.
+//! Memory layout of a frame's blocks: side by side, so that vectors hold neighbours.
 //!
 //! A statistic of K complex symbols is K real rows and K imaginary rows, interleaved; a row has a place for
 //! each block, rounded up to the widest vector. Labels are packed into 32-bit words, one or two a block.
@@ -51,13 +51,13 @@ macro_rules! with_capacity {
 }
 pub(crate) use with_capacity;
 
-/// How many symbols a kernel of capacity K works on: a constant but for the largest.
+/// Number of symbols of a kernel of capacity K: a constant except for the largest.
 #[inline(always)]
 pub(crate) fn size<const K: usize>(symbols: usize) -> usize {
     if K == MOST_SYMBOLS { symbols.min(K) } else { K }
 }
 
-/// Where the labels of symbols lie.
+/// Offsets of the labels of symbols.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
     pub(crate) bits: u32,

@@ -81,7 +81,7 @@ pub(crate) struct Linear<'a, const K: usize> {
     pub(crate) statistic: &'a [f32],
     pub(crate) stride: usize,
     pub(crate) words: &'a mut [u32],
-    /// Where to leave the unbiased estimates.
+    /// Output of the unbiased estimates.
     pub(crate) estimates: Option<&'a mut [f32]>,
 }
 

@@ -14,10 +14,10 @@ use crossfade_channel::Matrix;
 use crossfade_channel::simd::{Kernel, Vector};
 use num_complex::Complex64;
 
-/// What a group of symbols that interfere needs of the channel.
+/// Quantities of the channel for a group of interfering symbols.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Candidates {
-    /// How many symbols the group has, and which.
+    /// Number of symbols in the group, and their indices.
     count: usize,
     members: [usize; MOST_SYMBOLS],
     /// `G_jk` s for each pair k < j and each point s, at ((k count + j) M + label).
@@ -61,7 +61,7 @@ impl Candidates {
         &self.own[k * m..][..m]
     }
 
-    /// What the points of symbol k put into the output of a later one.
+    /// Contribution of the points of symbol k to the output of a later one.
     #[inline(always)]
     fn products(&self, k: usize, later: usize, m: usize) -> &[[f32; 2]] {
         &self.products[(k * self.count + later) * m..][..m]
@@ -84,7 +84,7 @@ struct Best<V: Vector> {
     metric: V,
     /// Labels of all symbols but the last.
     labels: V::Int,
-    /// What the last symbol is sliced from.
+    /// Statistic from which the last symbol is sliced.
     v: (V, V),
 }
 
@@ -177,7 +177,7 @@ impl<const K: usize, const QPSK: bool> Ml<'_, K, QPSK> {
     }
 }
 
-/// What a point adds to the metric.
+/// Contribution of a point to the metric.
 #[inline(always)]
 fn fit<V: Vector>([re, im, energy]: [f32; 3], v: (V, V)) -> V {
     V::splat(energy) - (V::splat(re) * v.0 + V::splat(im) * v.1)

@@ -21,7 +21,7 @@ pub struct MonteCarlo {
 pub struct Counts {
     /// Frames sent.
     pub frames: u64,
-    /// What happened in each attempt.
+    /// Outcomes of each attempt.
     pub attempts: Vec<AttemptCounts>,
 }
 

@@ -19,12 +19,12 @@ use crate::error::PhyError;
 use crossfade_core::{from_db, to_db};
 use std::sync::OnceLock;
 
-/// Where grids begin, in dB: below, information is in proportion to the ratio.
+/// Start of grids, in dB: below, information is in proportion to the ratio.
 const LOWEST_DB: f64 = -30.0;
 const PER_DB: f64 = 4.0;
 /// Points of the polynomial.
 const POINTS: usize = 8;
-/// How often the distance of two points is halved to find a ratio.
+/// Number of bisection steps between two points to find a ratio.
 const HALVINGS: u32 = 40;
 /// Steps of the sum in standard deviations of the noise, and how far it goes.
 const STEP: f64 = 0.125;
@@ -37,7 +37,7 @@ pub struct MutualInformation {
     /// Dimensions, and bits of each.
     dimensions: u32,
     bits: u32,
-    /// Where its grid ends, in dB: above, every bit is known.
+    /// End of its grid, in dB: above, every bit is known.
     highest_db: f64,
     grid: OnceLock<Vec<Point>>,
     /// Between each two neighbours of the grid.
@@ -128,8 +128,8 @@ impl MutualInformation {
         f64::midpoint(low, high)
     }
 
-    /// Where behind a point of the grid `information` is crossed, in steps of the grid from its beginning, by Newton's
-    /// method; `None` where the curve is so flat that rounding matters.
+    /// Place behind a point of the grid at which `information` is crossed, in steps of the grid from its beginning, by
+    /// Newton's method; `None` where the curve is so flat that rounding matters.
     fn crossing(&self, whole: usize, information: f64) -> Option<f64> {
         let [below, above] = [whole, whole + 1].map(|point| self.of(&self.grid()[point]));
         let rise = above - below;

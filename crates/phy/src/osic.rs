@@ -22,12 +22,12 @@ use crossfade_channel::simd::{Kernel, Vector};
 /// Symbols of a code share their ratio in pairs, but for rounding: then the first comes first.
 pub(crate) const TIE: f64 = 1e-9;
 
-/// What the channel decides about detection. Rows and columns are in order of detection.
+/// Quantities of detection that depend on the channel alone. Rows and columns are in order of detection.
 #[derive(Clone, Debug)]
 pub(crate) struct Stages {
     /// The symbol of each stage.
     pub(crate) order: [usize; MOST_SYMBOLS],
-    /// What the estimate of stage i is made of: the outputs of stages i and later.
+    /// Coefficients of the estimate of stage i: the outputs of stages i and later.
     pub(crate) rows: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
     /// `cancel[i][j]`: the part of the symbol of stage i in the output of stage j.
     pub(crate) cancel: [[[f32; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],
@@ -104,7 +104,7 @@ pub(crate) struct Osic<'a, const K: usize> {
     pub(crate) statistic: &'a [f32],
     pub(crate) stride: usize,
     pub(crate) words: &'a mut [u32],
-    /// Where to leave the unbiased estimates, by symbol.
+    /// Output of the unbiased estimates, by symbol.
     pub(crate) estimates: Option<&'a mut [f32]>,
 }
 

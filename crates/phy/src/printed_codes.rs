@@ -15,10 +15,10 @@ use num_complex::Complex64;
 /// antennas in an equivalent channel.
 type Row = (bool, [i8; 4]);
 
-/// What is printed for a code.
+/// Printed matrices of a code.
 struct Printed {
     scheme: Scheme,
-    /// What the antennas send.
+    /// Transmission matrix of the antennas.
     sent: &'static str,
     code: &'static [Row],
     /// The equivalent channel of one receive antenna.

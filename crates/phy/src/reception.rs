@@ -1,4 +1,4 @@
-//! What reaches the receiver: the payload's symbols through the channel, matched and noisy.
+//! Received signal: the payload's symbols through the channel, matched and noisy.
 
 use crate::hermitian::cholesky;
 use crate::layout::{MOST_SYMBOLS, Packing, add_product, single, size, store};

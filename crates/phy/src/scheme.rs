@@ -27,10 +27,10 @@ pub enum Scheme {
     Blast,
 }
 
-/// How much power the codes with four antennas radiate.
+/// Radiated power of the codes with four antennas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StbcPower {
-    /// As much as every other scheme: sqrt(rho / 4) an antenna.
+    /// Power equal to that of every other scheme: sqrt(rho / 4) an antenna.
     #[default]
     Equal,
     /// sqrt(rho / 2) an antenna, as equations 12 to 16 print: twice the power. The paper's figures agree with
@@ -166,7 +166,7 @@ impl Scheme {
         }
     }
 
-    /// What the antennas send in each slot for the symbols of a block.
+    /// Symbols of the antennas in each slot for the symbols of a block.
     pub fn send(self, symbols: &[Complex64]) -> Vec<Vec<Complex64>> {
         if self.code().is_empty() {
             return vec![symbols.to_vec()];

@@ -38,9 +38,9 @@ pub enum SwitchingError {
         line: usize,
         /// Column of the value.
         column: String,
-        /// What is there.
+        /// Value found.
         value: String,
-        /// What may be.
+        /// Allowed values.
         allowed: String,
     },
     /// Something else changes with the ratio.
@@ -53,9 +53,9 @@ pub enum SwitchingError {
     Foreign {
         /// Line of the file, counted from 1.
         line: usize,
-        /// Which key.
+        /// Key.
         column: String,
-        /// What is there.
+        /// Value found.
         value: String,
         /// The first value.
         first: String,
@@ -69,22 +69,22 @@ pub enum SwitchingError {
         line: usize,
         /// The line before it.
         before: usize,
-        /// Where the range begins.
+        /// Start of the range.
         from: f64,
-        /// Where the one before it ends.
+        /// End of the previous range.
         to: f64,
     },
-    /// Nothing in it.
+    /// Empty table.
     #[error("the table has no lines")]
     Empty,
 }
 
-/// What is used in a range.
+/// Scheme of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemeChoice {
-    /// How symbols go to antennas.
+    /// Mapping of symbols to antennas.
     pub scheme: Scheme,
-    /// How they are told apart; `None` as elsewhere.
+    /// Detector; `None` is that of the scenario.
     pub detector: Option<Detector>,
     /// The constellation; `None` as elsewhere.
     pub modulation: Option<Modulation>,
@@ -93,7 +93,7 @@ pub struct SchemeChoice {
 /// Ranges of the signal-to-noise ratio, and what to use in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchingTable {
-    /// Where each range but the first begins, in dB.
+    /// Start of each range but the first, in dB.
     switches: Vec<f64>,
     choices: Vec<SchemeChoice>,
 }
@@ -175,7 +175,7 @@ impl SwitchingTable {
         if table.choices.is_empty() { Err(SwitchingError::Empty) } else { Ok(table) }
     }
 
-    /// What the ranges use, from the lowest ratio to the highest.
+    /// Schemes of the ranges, from the lowest ratio to the highest.
     pub fn choices(&self) -> &[SchemeChoice] {
         &self.choices
     }
@@ -205,7 +205,7 @@ fn word<T>(
 mod tests {
     use super::*;
 
-    /// As `crossfade best --switching --csv` writes it.
+    /// Table as `crossfade best --switching --csv` writes it.
     const TABLE: &str = "axis,unit,from,to,phy.scheme,phy.detector,to_low,to_high,because
 channel.snr_db,,0.0,5.5,stbc-half,linear,5.1,5.9,goodput_bps
 channel.snr_db,,5.5,14.25,stbc-2,ml,14.0,14.5,goodput_bps

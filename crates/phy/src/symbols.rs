@@ -45,7 +45,7 @@ impl Symbols {
         }
     }
 
-    /// How many points.
+    /// Number of points.
     pub(crate) fn count(&self) -> usize {
         self.re.len()
     }

@@ -14,12 +14,12 @@ use crossfade_channel::{Matrix, NoiseSource};
 use crossfade_core::Stream;
 use num_complex::Complex64;
 
-/// What a physical layer is made of.
+/// Configuration of a physical layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PhyConfig {
-    /// How symbols go to antennas.
+    /// Mapping of symbols to antennas.
     pub scheme: Scheme,
-    /// How they are told apart.
+    /// Detector.
     pub detector: Detector,
     /// The constellation.
     pub modulation: Modulation,
@@ -32,7 +32,7 @@ pub struct PhyConfig {
     /// Normalised mean square error of the receiver's channel estimate: 0 is perfect knowledge. The receiver
     /// takes the estimate for the channel.
     pub nmse: f64,
-    /// How receptions of the same frame are combined, if they are.
+    /// Combining of receptions of the same frame, if any.
     pub combining: Option<Combining>,
     /// Bits of a frame.
     pub frame_bits: u32,
@@ -102,7 +102,7 @@ pub struct Transceiver {
     mask: Vec<u32>,
 }
 
-/// What was received of a frame: all that later receptions can be combined with.
+/// Reception of a frame: all that later receptions can be combined with.
 #[derive(Clone, Debug)]
 pub struct Reception {
     /// G as the receiver knows it.
@@ -115,7 +115,7 @@ pub struct Reception {
     sdu: Option<u64>,
 }
 
-/// What detecting needs besides: kept from frame to frame, so that nothing is allocated.
+/// Working memory of detection, kept from frame to frame to avoid allocation.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     pub(crate) prepared: Prepared,
@@ -160,7 +160,7 @@ impl Transceiver {
         Ok(Self { config, source: NoiseSource::new(stream), detection, stride, mask })
     }
 
-    /// What it is made of.
+    /// Configuration.
     pub fn config(&self) -> &PhyConfig {
         &self.config
     }
@@ -269,7 +269,7 @@ impl Transceiver {
         self.wrong_bits(sent, decided)
     }
 
-    /// How many bits of the frame differ.
+    /// Number of bit errors in the frame.
     pub(crate) fn wrong_bits(&self, sent: &[u32], decided: &[u32]) -> u32 {
         self.detection.simd.run(WrongBits { sent, decided, mask: &self.mask })
     }
@@ -316,7 +316,7 @@ mod tests {
             .unwrap()
     }
 
-    /// All that fit together of schemes, antennas, detectors and modulations.
+    /// All valid combinations of schemes, antennas, detectors and modulations.
     fn everything() -> Vec<PhyConfig> {
         let mut all = Vec::new();
         for scheme in Scheme::ALL {

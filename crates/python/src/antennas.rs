@@ -6,7 +6,7 @@ use crossfade_phy::printed_codes;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-/// What Table 1 of the paper on TCP over MIMO channels makes of neighbouring antennas, as JSON.
+/// Correlation of neighbouring antennas by Table 1 of the paper on TCP over MIMO channels, as JSON.
 #[pyfunction]
 pub(crate) fn antenna_correlations() -> String {
     let mut rows = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn antenna_correlations() -> String {
     Value::Array(rows).to_string()
 }
 
-/// How the printed matrices of the codes decide without noise, of four receive antennas, as JSON.
+/// Decisions of the printed matrices of the codes without noise, with four receive antennas, as JSON.
 #[pyfunction]
 pub(crate) fn printed_codes_judged(py: Python<'_>) -> String {
     const BLOCKS: u64 = 10_000;

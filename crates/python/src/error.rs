@@ -1,4 +1,4 @@
-//! What goes wrong, in Python's terms.
+//! Errors as Python exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;

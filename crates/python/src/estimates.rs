@@ -139,7 +139,7 @@ pub(crate) fn estimates<'py>(
     Ok((means, ci95, low, high, defined, at_least.into_pyarray(py), runs, precise))
 }
 
-/// How many of a point's first runs its values are means of, and whether they suffice.
+/// Number of a point's first runs behind its means, and whether they suffice.
 fn runs_that_count(rows: ArrayView2<'_, f64>, rule: Option<&StopRule>, column: usize) -> (usize, bool) {
     let Some(rule) = rule else { return (rows.nrows(), true) };
     let values = rows.column(column).to_vec();

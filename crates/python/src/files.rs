@@ -14,7 +14,7 @@ pub(crate) struct GivenFiles {
     control: Option<Py<PyAny>>,
     /// Ctrl-C while a file was read, or between two points.
     interrupt: Mutex<Option<PyErr>>,
-    /// Where its custom controls say that they have failed.
+    /// Report of failures of its custom controls.
     controls: Failure,
 }
 
@@ -36,7 +36,7 @@ impl GivenFiles {
         (self.interrupt.into_inner().unwrap_or_else(PoisonError::into_inner), self.controls)
     }
 
-    /// What an exception says.
+    /// Message of an exception.
     fn said(&self, py: Python<'_>, error: PyErr) -> String {
         let said = error.value(py).to_string();
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {

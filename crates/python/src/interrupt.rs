@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often the calling thread looks for signals and calls back.
+/// Interval at which the calling thread looks for signals and calls back.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Does `work` on a thread of its own, without the GIL. Meanwhile the calling thread handles Python's

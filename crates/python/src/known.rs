@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Point, method, first and last run, and how many.
 type PlainMissing = (usize, &'static str, u64, u64, u64);
 
-/// Which rows of a plan are there, without what is in them; and results of those that are handed in.
+/// Index of a plan's finished rows, without their content; and results of rows that are handed in.
 #[pyclass(module = "crossfade._crossfade")]
 pub(crate) struct Known {
     experiment: Arc<Experiment>,
@@ -49,12 +49,12 @@ impl Known {
         rows.into_iter().map(add).collect()
     }
 
-    /// All that is known, for another process: point, method, run, and the value that the stop rule looks at.
+    /// Index for another process: point, method, run, and the value that the stop rule looks at.
     fn entries(&self) -> Vec<(u32, &'static str, u64, f64)> {
         self.known.entries().map(|(point, method, run, value)| (point, method.name(), run, value)).collect()
     }
 
-    /// Takes in entries.
+    /// Adds entries.
     fn put(&mut self, entries: Vec<(u32, String, u64, f64)>) -> PyResult<()> {
         let known = Arc::make_mut(&mut self.known);
         for (point, method, run, value) in entries {
@@ -63,7 +63,7 @@ impl Known {
         Ok(())
     }
 
-    /// How many rows each point of the plan has.
+    /// Number of rows of each point of the plan.
     fn counts(&self, py: Python<'_>) -> Vec<usize> {
         let of_point = |&method| move |point| self.known.runs(point, method).count();
         let count = |index: usize| {
@@ -87,7 +87,7 @@ impl Known {
         keys.collect()
     }
 
-    /// What is left to do of a shard in any case: point, method, first and last run and how many there are; and
+    /// Runs of a shard that are needed in any case: point, method, first and last run and their number; and
     /// how many runs are at hand.
     fn missing(&self, py: Python<'_>, shard: (u64, u64)) -> PyResult<(Vec<PlainMissing>, u64)> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;

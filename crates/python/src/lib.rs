@@ -38,7 +38,7 @@ fn schema() -> String {
     crossfade_scenario::schema().to_string()
 }
 
-/// What a key means, takes and defaults to.
+/// Meaning, values and default of a key.
 #[pyfunction]
 fn explain(key: &str) -> PyResult<String> {
     crossfade_scenario::explain(key).map_err(scenario_error)
@@ -57,7 +57,7 @@ fn methods() -> PyResult<String> {
     plan::to_json(&crossfade_experiment::methods())
 }
 
-/// What there is in networks as JSON text: the kinds of parts, and all that may be called links, in the order of
+/// Parts of networks as JSON text: the kinds of parts, and all that may be called links, in the order of
 /// results.
 #[pyfunction]
 fn parts() -> String {

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 
-/// What is asked for, as JSON has it: each key, `null` where there is nothing.
+/// Options as JSON: each key, `null` for an absent value.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
@@ -89,7 +89,7 @@ impl Live {
         refused(self.0.hosts()[host].enter())
     }
 
-    /// Where other processes find the network namespace of the far host.
+    /// Path of the far host's network namespace for other processes.
     fn far_namespace(&self) -> String {
         self.0.hosts()[0].path()
     }
@@ -104,7 +104,7 @@ impl Live {
         self.0.start().map_err(scenario_error)
     }
 
-    /// How many seconds the scenario lasts; `None` as long as its segments take.
+    /// Duration of the scenario in seconds; `None` if it ends with its segments.
     fn duration(&self) -> Option<f64> {
         self.0.duration().map(SimTime::as_secs_f64)
     }
@@ -114,7 +114,7 @@ impl Live {
         SimTime::as_secs_f64(self.0.elapsed())
     }
 
-    /// How many packets are between the hosts.
+    /// Number of packets between the hosts.
     fn inside(&self) -> u64 {
         self.0.inside()
     }
@@ -134,7 +134,7 @@ impl Live {
         self.0.delivered()
     }
 
-    /// What was seen of sockets and links since so many samples of each, as JSON.
+    /// Samples of sockets and links from the given indices on, as JSON.
     fn seen(&self, since: [usize; 2]) -> PyResult<String> {
         to_json(&self.0.seen(since))
     }
@@ -153,13 +153,13 @@ pub(crate) fn replay(py: Python<'_>, journal: &[u8]) -> PyResult<String> {
     to_json(&found)
 }
 
-/// What was seen of TCP as a journal was recorded, as CSV.
+/// Events of the kernel's TCP in a journal, as CSV.
 #[pyfunction]
 pub(crate) fn journal_events(journal: &[u8]) -> PyResult<String> {
     crossfade_live::Journal::parse(journal).map(|journal| journal.events).map_err(scenario_error)
 }
 
-/// What happened inside the links of a journal, as CSV.
+/// Events inside the links of a journal, as CSV.
 #[pyfunction]
 pub(crate) fn journal_link_events(py: Python<'_>, journal: &[u8]) -> PyResult<String> {
     py.detach(|| crossfade_experiment::live::link_events(journal)).map_err(scenario_error)
@@ -189,7 +189,7 @@ pub(crate) fn journal_air_pcap(
     raised.map_or(Ok(()), Err)
 }
 
-/// What each direction of a journal delivered, as traces of delivery opportunities.
+/// Deliveries in each direction of a journal, as traces of delivery opportunities.
 #[pyfunction]
 pub(crate) fn journal_opportunities(py: Python<'_>, journal: &[u8]) -> PyResult<[String; 2]> {
     py.detach(|| crossfade_experiment::live::opportunities(journal)).map_err(scenario_error)
@@ -222,7 +222,7 @@ pub(crate) fn journal_packets<'py>(py: Python<'py>, journal: &[u8]) -> PyResult<
     Ok(columns)
 }
 
-/// What a simulation of the scenario of a journal does at the same times as its transfers, as CSV; `None` where
+/// Simulation of a journal's scenario at the times of its transfers, as CSV; `None` where
 /// something else than the scenario's transfers ran.
 #[pyfunction]
 pub(crate) fn journal_simulated(py: Python<'_>, journal: &[u8]) -> PyResult<Option<String>> {

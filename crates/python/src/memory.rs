@@ -1,4 +1,4 @@
-//! What happens when there is no more memory: one line and status 2, where Rust's own way is to abort.
+//! End of the process when memory is exhausted: one line and status 2, where Rust's own way is to abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write as _;
@@ -40,7 +40,7 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Says so and ends, without memory. Of what is written to files that is whole, as after a kill.
+/// Prints the error and ends, without allocating. Of what is written to files that is whole, as after a kill.
 #[cold]
 fn end(bytes: usize) -> ! {
     static HAS_ENDED: AtomicBool = AtomicBool::new(false);

@@ -1,10 +1,10 @@
-//! Where a panic was and what it said: a file of its own, since it sets a hook of the process.
+//! Place and message of a panic: a file of its own, since it sets a hook of the process.
 
 use pyo3::prelude::*;
 use std::panic::set_hook;
 use std::sync::{Mutex, PoisonError};
 
-/// What the first panic said since somebody asked.
+/// Message of the first panic since the last call.
 static SAID: Mutex<Option<String>> = Mutex::new(None);
 
 /// From now on panics print nothing; `panic_said` gives the first.
@@ -22,7 +22,7 @@ pub(crate) fn keep_panics() {
     }));
 }
 
-/// Where the first panic was since the last call, and what it said.
+/// Place and message of the first panic since the last call.
 #[pyfunction]
 pub(crate) fn panic_said() -> Option<String> {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).take()

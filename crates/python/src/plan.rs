@@ -22,17 +22,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::available_parallelism;
 
-/// What a scenario asks to be run.
+/// Runs that a scenario requests.
 #[pyclass(frozen, module = "crossfade._crossfade")]
 pub(crate) struct Plan {
     experiment: Arc<Experiment>,
-    /// What a congestion control in Python raised.
+    /// Exception of a congestion control in Python.
     controls: Failure,
 }
 
 /// The results of so many points are made before somebody may have pressed Ctrl-C.
 const POINTS_AT_A_TIME: usize = 64;
-/// So many finished runs wait for Python at most, which takes them at once.
+/// Maximum number of finished runs that wait for Python, which takes them at once.
 const RUNS_AT_A_TIME: usize = 20_000;
 
 /// A run to be made: the number of its point, its method and its number.
@@ -119,7 +119,7 @@ impl Plan {
         py.detach(|| to_json(&self.experiment.describe()))
     }
 
-    /// Which of its rows are there: none so far.
+    /// Index of finished rows, empty at first.
     fn known(&self, py: Python<'_>) -> Known {
         py.detach(|| Known::none(self.shared()))
     }
@@ -140,7 +140,7 @@ impl Plan {
         py.detach(|| there.map(of_point).collect())
     }
 
-    /// How many rows may be needed.
+    /// Number of rows that may be needed.
     fn rows(&self) -> u64 {
         let runs =
             self.experiment.methods.iter().map(|&method| self.experiment.most_runs(method)).sum::<u64>();
@@ -297,7 +297,7 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// When flow `number` was delivered each 1500 bytes in a run of the only point, as a trace of delivery
+    /// Time at which flow `number` was delivered each 1500 bytes in a run of the only point, as a trace of delivery
     /// opportunities.
     #[pyo3(signature = (number, run = 0))]
     fn opportunities(&self, py: Python<'_>, number: u32, run: u64) -> PyResult<String> {
@@ -309,7 +309,7 @@ impl Plan {
         }
     }
 
-    /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
+    /// Number of exchanges of a mesh that can be under way at one time at each point, as JSON text.
     fn reuse(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             crossfade_experiment::reuse(&self.experiment)
@@ -403,7 +403,7 @@ impl Schedule {
         counting.map(|row| packer.pack(py, row)).collect::<Vec<_>>().into_bound_py_any(py)
     }
 
-    /// How many runs were handed out and are not finished.
+    /// Number of runs handed out and not finished.
     fn under_way(&self) -> usize {
         self.0.under_way()
     }
@@ -415,7 +415,7 @@ impl Schedule {
     }
 }
 
-/// What hands bytes to a function of Python, and what it keeps of a failure.
+/// Writer that hands bytes to a Python function, and keeps its failure.
 fn byte_sink(write: Py<PyAny>) -> (Failure, impl FnMut(&[u8]) + Send) {
     let failure = Failure::default();
     let kept = failure.clone();
@@ -425,7 +425,7 @@ fn byte_sink(write: Py<PyAny>) -> (Failure, impl FnMut(&[u8]) + Send) {
     (failure, sink)
 }
 
-/// What hands lines of the text of a point to `write`, until that fails.
+/// Sink that hands lines of a point's text to `write`, until that fails.
 fn text_sink(write: Py<PyAny>) -> (Failure, impl FnMut(usize, &str) + Send) {
     let failure = Failure::default();
     let kept = failure.clone();

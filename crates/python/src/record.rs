@@ -47,7 +47,7 @@ fn flow(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<(FlowRe
     Ok((flow, share, is_cut))
 }
 
-/// What became of the packets of the largest flow of a capture, as columns; of two captures, the sender's and the
+/// Fates of the packets of the largest flow of a capture, as columns; of two captures, the sender's and the
 /// receiver's, joined. Of encrypted QUIC at one end, stretches as [`read_log`] has them.
 #[pyfunction]
 #[pyo3(signature = (first, again, receiver = None, receiver_again = None))]
@@ -114,13 +114,13 @@ fn packets<'py>(py: Python<'py>, found: &Bound<'py, PyDict>, packets: &[Observed
     found.set_item("fate", fates.collect::<Vec<i8>>().into_pyarray(py))
 }
 
-/// Which tool wrote a log that begins with these bytes; None if none that is read.
+/// Tool that wrote a log with these first bytes; None if it is unknown.
 #[pyfunction]
 pub(crate) fn detect_log(head: &[u8]) -> Option<&'static str> {
     LogKind::of(head).map(LogKind::name)
 }
 
-/// What a log of another tool says: `kind` is `packets`, with columns as [`read_capture`] has them, or `stretches`.
+/// Content of another tool's log: `kind` is `packets`, with columns as [`read_capture`] has them, or `stretches`.
 #[pyfunction]
 pub(crate) fn read_log<'py>(py: Python<'py>, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let refused = |error: &dyn std::fmt::Display| TraceError::new_err(error.to_string());
@@ -162,7 +162,7 @@ pub(crate) fn read_log<'py>(py: Python<'py>, chunks: &Bound<'py, PyAny>) -> PyRe
     Ok(found)
 }
 
-/// What a log of stretches says.
+/// Content of a log of intervals.
 fn stretches(found: &Bound<'_, PyDict>, log: StretchLog) -> PyResult<()> {
     found.set_item("kind", "stretches")?;
     let rows = log.stretches.iter().map(|of| {

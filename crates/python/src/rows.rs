@@ -34,7 +34,7 @@ impl Packer {
     }
 }
 
-/// What Python hands over in the place of a row.
+/// Row as Python hands it over.
 #[derive(FromPyObject)]
 pub(crate) struct GivenRow<'py>(
     String,

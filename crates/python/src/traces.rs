@@ -91,7 +91,7 @@ pub(crate) fn detect_trace(chunks: &Bound<'_, PyAny>) -> PyResult<&'static str> 
     Ok(detector.finish().map_err(Failed::Malformed)?.name())
 }
 
-/// What a text says of each way, and as a whole.
+/// Summary of a recording, of each direction and as a whole.
 fn summarised(
     format: &str,
     chunks: &Bound<'_, PyAny>,
@@ -106,7 +106,7 @@ fn summarised(
     Ok((summaries, reader.whole().cloned().unwrap_or_default()))
 }
 
-/// What a text of a format says, as JSON text.
+/// Summary of a recording in a format, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (format, chunks, delay_interval_s = None))]
 pub(crate) fn describe_trace(
@@ -178,7 +178,7 @@ fn distribution(of: Option<Distribution>) -> Value {
     })
 }
 
-/// What each fact is, by its number in the column `kind`.
+/// Kinds of facts, by their number in the column `kind`.
 const KINDS: [&str; 5] = ["opportunity", "step", "train", "sent", "arrived"];
 const WAYS: [Direction; 3] = [Direction::Both, Direction::Up, Direction::Down];
 
@@ -294,7 +294,7 @@ pub(crate) struct TraceConversion {
     direction: Direction,
 }
 
-/// What a text says of one way.
+/// Summary of one direction of a recording.
 fn of_way(told: Result<Told, Failed>, way: Direction) -> Option<Result<Item, Failed>> {
     match told {
         Ok((direction, item)) => {
@@ -339,7 +339,7 @@ impl TraceConversion {
         Ok(())
     }
 
-    /// What would be lost; raises `TraceError` where the format cannot be written at all.
+    /// Information that the conversion loses; raises `TraceError` if the format cannot hold the recording.
     fn losses(&self) -> PyResult<Vec<String>> {
         self.conversion.check().map_err(TraceError::new_err)?;
         Ok(self.conversion.losses().each().map(str::to_owned).collect())

@@ -1,4 +1,4 @@
-//! From a scenario file to a plan: its points, and the rule that ends the runs of each.
+//! Plan of a scenario file: its points, and the stop rule of each.
 
 use crate::alternatives::Alternatives;
 use crate::document::{parse_toml, set};

@@ -1,4 +1,4 @@
-//! What Linux did over these links beside what flavour `rfc` does (docs/kernel.md).
+//! Linux over these links, beside flavour `rfc` (docs/kernel.md).
 //!
 //! ```text
 //! cargo run --release -p crossfade-sim --example kernel -- patterns PATTERNS.csv [PROFILE]
@@ -89,7 +89,7 @@ fn run(network: Network, events: &mut Vec<EventRecord>) -> NetworkStatistics {
     simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels")
 }
 
-/// What a pattern takes away: (segment, nth transmission), and acknowledgements by number.
+/// Losses of a pattern: (segment, nth transmission), and acknowledgements by number.
 fn losses(pattern: &str) -> (Vec<(u64, usize)>, Vec<u64>) {
     let first = |range: std::ops::Range<u64>| range.map(|seq| (seq, 1)).collect();
     match pattern {

@@ -17,9 +17,9 @@ pub struct LinkSummary {
     pub nodes: Vec<NodeStatistics>,
     /// Statistics of each station of an access point.
     pub stations: Vec<StationStatistics>,
-    /// What it counted of each link of multi-link devices, with all stations together.
+    /// Counts of each link of multi-link devices, for all stations together.
     pub by_link: Vec<StationStatistics>,
-    /// What it counted of its frames, if it sends packets as frames.
+    /// Counts of its frames, if it sends packets as frames.
     pub arq: Option<ArqStatistics>,
     /// Mean number of packets in the queue over time, without the packet in transmission.
     pub queue_mean_packets: f64,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Number of transmissions in a row without a delivery after which a run that waits for deliveries is given up.
 pub const STALL: u64 = 1_000_000;
 
-/// How a sender hands packets to its link.
+/// Connection of a sender to its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderGate {
     /// The sender waits until the link is idle and then sends one segment: one packet in each packet time, and no
@@ -175,7 +175,7 @@ pub struct Network {
     pub topology: Topology,
     /// Routes for packets from outside ([`Fabric::push`](crossfade_link::Fabric::push) of the engine).
     pub passages: Vec<Passage>,
-    /// How senders hand packets to the first link.
+    /// Connection of senders to the first link.
     pub gate: SenderGate,
     /// Whether to keep histograms of the RTTs and one-way delays of each flow, beside their means.
     pub measures_delays: bool,

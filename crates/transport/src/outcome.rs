@@ -15,7 +15,7 @@ pub enum AckOutcome {
     Stale,
 }
 
-/// Which timer of a sender expired.
+/// Timer of a sender that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
     /// The retransmission timer (RFC 6298), or in flavour `quic` the probe timeout (RFC 9002 section 6.2), which marks

@@ -21,12 +21,12 @@ struct State {
     timers: Vec<u32>,
     /// Bit p: the receiver has packet p.
     received: u64,
-    /// What comes back: the packet that the receiver expected, in 0, 1, ... slots from now.
+    /// Acknowledgements under way: the packet that the receiver expected, in 0, 1, ... slots from now.
     acks: VecDeque<Option<u32>>,
     timeout: u32,
 }
 
-/// What happens at the start of a slot.
+/// Events at the start of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Start {
     send: Option<u32>,
@@ -52,7 +52,7 @@ impl State {
         f64::from_bits(self.w)
     }
 
-    /// What arrives is seen before a timer expires, and both before the slot is filled.
+    /// Order within a slot: arrivals, then expiry of the timer, then the transmission.
     fn start_slot(&mut self, model: &Model) -> Start {
         let mut start = Start::default();
         let mut retransmit = false;
@@ -184,13 +184,14 @@ impl State {
         }
     }
 
-    /// Nothing comes back and nothing may be sent: slots until the timeout. Asked after the start of a slot.
+    /// Slots until the timeout, if no acknowledgement is under way and nothing may be sent. Called after the start of a
+    /// slot.
     fn waits(&self) -> Option<u32> {
         self.acks.iter().all(Option::is_none).then(|| self.timers[0])
     }
 }
 
-/// Where a state leads.
+/// Successors of a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     /// The next state if the channel is then bad or good.

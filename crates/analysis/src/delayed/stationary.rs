@@ -10,7 +10,7 @@ use crate::phi::{Bad, Good, good_after};
 pub struct Delayed {
     /// Throughput and transmissions.
     pub solution: Solution,
-    /// How many states of the protocol there are.
+    /// Number of states of the protocol.
     pub states: usize,
     /// Timeouts per slot.
     pub timeouts_per_slot: f64,
@@ -21,7 +21,7 @@ pub struct Delayed {
 /// The iteration gives up after so many rounds of so many sweeps.
 const MAX_ROUNDS: usize = 2000;
 const SWEEPS: usize = 8;
-/// When two rounds agree to this, relative to the figures.
+/// Relative difference of two rounds at which the iteration stops.
 const TOLERANCE: f64 = 1e-13;
 /// Largest number of blocks whose chain is solved in every round.
 const MAX_BLOCKS: usize = 100;

@@ -45,7 +45,7 @@ impl Hasher for Mix {
     }
 }
 
-/// What a state weighs.
+/// Weight of a state.
 #[derive(Clone, Copy, Default)]
 struct Weight {
     probability: f64,
@@ -79,7 +79,7 @@ impl AddAssign for Weight {
 /// Weights of states (group, held).
 #[derive(Default)]
 struct Weights {
-    /// Nothing is held.
+    /// State in which the receiver holds no packets.
     empty: Vec<Weight>,
     held: HashMap<(u32, Held), Weight, BuildHasherDefault<Mix>>,
 }
@@ -94,7 +94,7 @@ impl Weights {
         self.held.clear();
     }
 
-    /// What weighs less than `grain` joins the state in which nothing is held. Returns what that forgets.
+    /// Merges states of less weight than `grain` with the state in which nothing is held. Returns the forgotten weight.
     fn add(&mut self, group: usize, held: Held, weight: Weight, grain: f64) -> Forgotten {
         if held == 0 || weight.probability < grain {
             self.empty[group] += weight;
@@ -136,9 +136,9 @@ impl Sums {
 /// Means over the cycles in the long run, for one cycle that starts from a state of the chain.
 pub(super) struct Step {
     pub(super) mean: Sums,
-    /// What each group of losses adds to them: new packets and slots.
+    /// Contribution of each group of losses: new packets and slots.
     by_group: Vec<[f64; 2]>,
-    /// How often the first loss finds which floor of the window.
+    /// Frequency of each floor of the window at the first loss.
     pub(super) floors: Vec<f64>,
     /// In a cycle.
     pub(super) forgotten: Forgotten,
@@ -155,7 +155,7 @@ impl Step {
     }
 }
 
-/// Where the step from one group of losses leads: weights of groups of resumed cycles, and of losses.
+/// Successors of one group of losses: weights of groups of resumed cycles, and of losses.
 struct Flow {
     resumed: Vec<f64>,
     loss: Vec<f64>,
@@ -205,7 +205,7 @@ impl Chain {
         }
     }
 
-    /// How many states have a weight.
+    /// Number of states that have a weight.
     pub(super) fn states(&self) -> usize {
         self.loss.empty.iter().filter(|weight| weight.probability > 0.0).count() + self.loss.held.len()
     }
@@ -461,7 +461,7 @@ fn losses_after(model: &Model, growth: &[usize], groups: usize) -> Vec<f64> {
     losses
 }
 
-/// What follows if a packet sent after a timeout is lost, until it arrives.
+/// Events after the loss of a packet sent after a timeout, until it arrives.
 struct Retries {
     /// Mean number of timeouts: each is a cycle of its own.
     number: f64,

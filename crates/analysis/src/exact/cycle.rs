@@ -1,4 +1,4 @@
-//! What may follow the first loss of a cycle: part 2 of the paper's cycle, with what the receiver holds.
+//! Events after the first loss of a cycle: part 2 of the paper's cycle, with what the receiver holds.
 //!
 //! Slot 0 is that of the loss. A pattern says which of the packets behind the lost one arrive until the
 //! window is used up or the K-th duplicate acknowledgement comes; it does not depend on what the receiver
@@ -20,17 +20,17 @@ fn next_hole(held: Held, hole: u32) -> u32 {
     hole + 1 + (held >> hole).trailing_ones()
 }
 
-/// What is held, counted from another missing packet.
+/// Held packets, counted from another missing packet.
 fn behind(held: Held, hole: u32) -> Held {
     held.checked_shr(hole).unwrap_or(0)
 }
 
-/// What is held once the first missing packet has arrived.
+/// Held packets once the first missing packet has arrived.
 pub(super) fn after_arrival(held: Held) -> Held {
     behind(held, next_hole(held, 0))
 }
 
-/// How part 2 ends.
+/// End of part 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// Fewer than K duplicates came.
@@ -63,7 +63,7 @@ impl End {
     }
 }
 
-/// What was not followed in a cycle, weighted.
+/// Weight of the branches of a cycle that were not followed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forgotten {
     /// Packets that the receiver holds, and is taken not to.
@@ -144,7 +144,7 @@ struct Patterns {
     list: Vec<Pattern>,
     /// Block b ends at `blocks[b]` and has the patterns with a probability of 2^-(b+1) to 2^-b.
     blocks: Vec<usize>,
-    /// What is left after so many blocks, by [`End::index`].
+    /// Remaining weight after this number of blocks, by [`End::index`].
     rest: Vec<Vec<Mean>>,
 }
 

@@ -25,7 +25,7 @@ pub struct Exact {
     /// Estimated error of throughput and transmissions: what merged states may add to them, and the changes
     /// that further cycles would make.
     pub truncation: f64,
-    /// How many states the chain had.
+    /// Number of states of the chain.
     pub states: usize,
     /// Timeouts per slot.
     pub timeouts_per_slot: f64,
@@ -43,7 +43,7 @@ pub struct Exact {
     pub loss_windows: Vec<f64>,
 }
 
-/// What is held is kept in 64 bits.
+/// Largest window: the held packets are a set of 64 bits.
 const W_MAX: u32 = 64;
 /// More states than this take too much time.
 const MAX_STATES: usize = 1_000_000;
@@ -115,7 +115,7 @@ pub fn exact(model: &Model, accuracy: f64) -> Result<Exact, AnalysisError> {
     }
 }
 
-/// What forgetting may cost, in packets.
+/// Allowed error by forgotten states, in packets.
 struct Cost {
     /// A packet that is held: it is taken for new when it comes again; if it is lost then, it makes a hole that is
     /// none.
@@ -144,7 +144,7 @@ impl Cost {
     }
 }
 
-/// What all changes to come add up to, if they shrink as the last two did, or to a half each time. Unknown
+/// Sum of all further changes, if they shrink as the last two did, or to a half each time. Unknown
 /// from one change alone.
 fn changes_ahead(last_change: f64, change: f64) -> f64 {
     if last_change.is_nan() {

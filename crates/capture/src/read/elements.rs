@@ -22,7 +22,7 @@ struct Level {
 #[derive(Clone, Debug)]
 struct Open {
     text: Vec<u8>,
-    /// How many levels are around it.
+    /// Number of levels around it.
     depth: usize,
     line: usize,
 }

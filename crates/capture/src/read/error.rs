@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// What is wrong with a capture, in one line.
+/// Error of a capture, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -12,13 +12,13 @@ pub enum ReadError {
     /// A length that no writer has.
     #[error("{what} at byte {at} has a length of {length}: must be {allowed}")]
     Length {
-        /// What has it.
+        /// Name of the block.
         what: &'static str,
-        /// Where the block begins.
+        /// Offset of the block in the file.
         at: u64,
         /// The length.
         length: u64,
-        /// What is allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
     /// A second file behind the first.
@@ -32,7 +32,7 @@ pub enum ReadError {
     /// A packet of an interface that the file does not describe.
     #[error("packet {packet}: interface {interface} is described nowhere before it")]
     Interface {
-        /// Which packet, counted from 1.
+        /// Packet, counted from 1.
         packet: u64,
         /// Number of the interface that the packet names.
         interface: u32,
@@ -45,7 +45,7 @@ pub enum ReadError {
         "interface {interface}: if_tsresol {value} is finer than a nanosecond can tell or coarser than a second"
     )]
     Resolution {
-        /// Which interface, counted from 0.
+        /// Interface, counted from 0.
         interface: usize,
         /// The value.
         value: u8,
@@ -61,7 +61,7 @@ pub enum ReadError {
         "packet {packet}: its time is {back_ms} ms before that of the packet in front of it: the clock was set back"
     )]
     TimeGoesBack {
-        /// Which packet of the flow, counted from 1.
+        /// Packet of the flow, counted from 1.
         packet: u64,
         /// By how much.
         back_ms: u64,
@@ -71,7 +71,7 @@ pub enum ReadError {
         "packet {packet}: comes {hours} hours after the packet in front of it: the clock was set, or the flow was idle"
     )]
     TimeLeaps {
-        /// Which packet of the flow, counted from 1.
+        /// Packet of the flow, counted from 1.
         packet: u64,
         /// By how much.
         hours: u64,
@@ -98,7 +98,7 @@ pub enum ReadError {
     /// Datagrams of the same content.
     #[error("{alike} of {packets} datagrams are alike: the captures of both ends cannot be joined")]
     Alike {
-        /// How many have a twin.
+        /// Number of packets with a duplicate.
         alike: usize,
         /// Packets compared.
         packets: usize,
@@ -108,9 +108,9 @@ pub enum ReadError {
         "{joined} of the {packets} packets that arrived are in the sender's capture: not of one flow at one time"
     )]
     NotJoined {
-        /// How many are in both.
+        /// Number of packets in both captures.
         joined: usize,
-        /// How many arrived.
+        /// Number of packets that arrived.
         packets: usize,
     },
 }

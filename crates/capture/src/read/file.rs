@@ -59,9 +59,9 @@ struct Counts {
 /// Reads a capture handed over in chunks.
 #[derive(Clone, Debug, Default)]
 pub struct FileReader {
-    /// What has not been read of what came.
+    /// Received bytes that have not been read.
     rest: Vec<u8>,
-    /// Where `rest` begins in the file.
+    /// Offset of `rest` in the file.
     at: u64,
     format: Format,
     counts: Counts,
@@ -132,7 +132,7 @@ impl FileReader {
         self.is_over
     }
 
-    /// How many packets there were.
+    /// Number of packets.
     pub fn packets(&self) -> u64 {
         self.counts.packets
     }

@@ -10,7 +10,7 @@ use super::segments::Segments;
 use super::told::FlowTold;
 use std::collections::VecDeque;
 
-/// So many packets of a flow are kept; a longer capture is read to there.
+/// Maximum number of packets of a flow; a longer capture is read to there.
 pub const MOST_PACKETS: usize = 4_000_000;
 /// Packets that several processors captured are out of order by less than this.
 const OUT_OF_ORDER_NS: i64 = 1_000_000_000;
@@ -92,8 +92,8 @@ impl FlowReader {
         }
     }
 
-    /// What a capture at one end says: each packet, or of encrypted QUIC what was carried in stretches of time, by the
-    /// sizes of its packets and the gaps between them, with round trips by its handshake and its spin bit.
+    /// Content of a capture at one end: each packet, or of encrypted QUIC the bytes carried in intervals of time, by
+    /// the sizes of its packets and the gaps between them, with round trips by its handshake and its spin bit.
     ///
     /// # Errors
     /// A capture that does not show what arrived: of UDP, or of TCP without timestamps at the receiver.

@@ -19,7 +19,7 @@ pub struct Frame<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub [u8; 16]);
 
-/// Which packets are of one direction of one flow.
+/// Identity of one direction of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey {
     /// Address and port that the packets come from.
@@ -65,7 +65,7 @@ pub struct Packet {
     pub kind: Kind,
 }
 
-/// What TCP and UDP say.
+/// Transport header of TCP or UDP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A segment.
@@ -79,14 +79,14 @@ pub enum Kind {
     },
     /// A datagram of QUIC before its protection, as captures of this program have it.
     Quic {
-        /// As of UDP.
+        /// Fingerprint of the datagram, as for other UDP.
         fingerprint: u64,
-        /// What it says.
+        /// Content of its QUIC header.
         quic: Quic,
     },
 }
 
-/// How a datagram begins, as far as that tells one of QUIC (RFC 8999; RFC 9000 section 17), whose rest is encrypted.
+/// First bytes of a datagram, as far as they identify QUIC (RFC 8999; RFC 9000 section 17), whose rest is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     /// A long header of a known version: the handshake.
@@ -98,7 +98,7 @@ pub enum Begins {
         /// The bits behind it, which header protection makes random.
         protected: u8,
     },
-    /// Nothing that QUIC sends.
+    /// Datagram that is not QUIC.
     Other,
 }
 
@@ -127,7 +127,7 @@ pub struct Quic {
     pub number: u16,
     /// First and last number of the ranges that an ACK frame names, and how many there are: none of data.
     pub ranges: ([(u32, u32); 4], usize),
-    /// How long the acknowledgement was held back.
+    /// ACK delay.
     pub delay_ns: i64,
 }
 
@@ -208,7 +208,7 @@ pub(super) fn is_known(link_type: u32) -> bool {
     matches!(link_type, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// What follows the link layer's header, if that is IP.
+/// Payload of the link layer, if it is IP.
 fn ip_of(link_type: u32, bytes: &[u8]) -> Option<&[u8]> {
     let ether = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     match link_type {
@@ -307,7 +307,7 @@ impl Packet {
     }
 }
 
-/// So many bytes of a datagram tell it from others: those of QUIC differ from the tenth on.
+/// Number of bytes that distinguish a datagram from others: those of QUIC differ from the tenth on.
 const FINGERPRINTED: usize = 32;
 
 /// FNV-1a of what two captures of a datagram have in common.

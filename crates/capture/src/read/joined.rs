@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// of IPv4, which begins again after 65536. Shortest delays are of windows of this length too.
 const NEAR_NS: i64 = 1_000_000_000;
 
-/// What tells a packet from others: of TCP where its data begins in the flow, of UDP its content.
+/// Identity of a packet: for TCP the offset of its data in the flow, for UDP its content.
 type Name = u64;
 
 /// A packet at one end.
@@ -102,7 +102,7 @@ pub fn join(sender: FlowReader, receiver: FlowReader) -> Result<FlowRecord, Read
     })
 }
 
-/// How long packets of the other direction took, the shortest of each second: when each was sent since the first packet
+/// Delays of packets of the other direction, the shortest of each second: when each was sent since the first packet
 /// of the sender, by the receiver's clock, and its delay. Names that come twice are left out.
 fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) -> Vec<(i64, i64)> {
     let start = sender.first().map_or(0, |seen| seen.time_ns);
@@ -136,7 +136,7 @@ fn reverse(sender: &[Seen], flow: FlowKey, receiver: &[Seen], other: FlowKey) ->
     shortest
 }
 
-/// What tells a packet of the other direction from others: of TCP what it acknowledges and when.
+/// Identity of a packet of the other direction: for TCP its acknowledgement number and timestamp.
 fn backward(packet: &Packet) -> Name {
     match packet.kind {
         Kind::Udp { fingerprint, .. } | Kind::Quic { fingerprint, .. } => fingerprint,
@@ -152,7 +152,7 @@ fn backward(packet: &Packet) -> Name {
     }
 }
 
-/// What was sent before the other capture began, or arrived after it ended, is not lost: its fate is not known.
+/// Packets sent before the other capture began or arriving after it ended are not lost: their fate is unknown.
 fn cut_to_common(found: &mut [Observed]) {
     let first = found.iter().position(|packet| packet.fate == Fate::Arrived);
     let last = found.iter().rposition(|packet| packet.fate == Fate::Arrived);

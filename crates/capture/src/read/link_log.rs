@@ -40,9 +40,9 @@ pub(super) struct LinkLog {
     packets: usize,
     first_us: Option<i64>,
     last_us: i64,
-    /// When the clock of the log began, in ms since 1970.
+    /// Start of the log's clock, in ms since 1970.
     init_ms: f64,
-    /// What `mm-delay` adds around it, one way.
+    /// One-way delay that `mm-delay` adds around it.
     delay_ms: f64,
     has_fractions: bool,
     is_mahimahi: bool,

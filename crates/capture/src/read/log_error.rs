@@ -2,16 +2,16 @@
 
 use thiserror::Error;
 
-/// What is wrong with a log, in one line.
+/// Error of a log, in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LogError {
     /// A line that the format does not have.
     #[error("line {line}: {problem}")]
     Line {
-        /// Which line, counted from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Problem.
         problem: String,
     },
     /// Something that the log as a whole lacks.

@@ -14,10 +14,10 @@ use super::told::Told;
 
 /// Longer lines are none of any tool.
 const LONGEST_LINE: usize = 1 << 20;
-/// So many bytes at the beginning tell what a log is.
+/// Number of first bytes that identify a log.
 pub const HEAD: usize = 1 << 16;
 
-/// Which tool wrote a log.
+/// Tool that wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
     /// qlog of QUIC: one document.
@@ -39,7 +39,7 @@ pub enum LogKind {
 }
 
 impl LogKind {
-    /// What a log is that begins with these bytes; none of what is no log that is read.
+    /// Kind of a log with these first bytes; `None` for an unknown log.
     pub fn of(head: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(&head[..head.len().min(HEAD)]);
         let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
@@ -105,7 +105,7 @@ enum Parser {
 pub struct LogReader {
     parser: Parser,
     elements: Option<Elements>,
-    /// What came after the last end of a line, and how many lines there were.
+    /// Bytes after the last line break, and the number of lines.
     rest: Vec<u8>,
     lines: usize,
 }
@@ -155,7 +155,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// What it said.
+    /// Ends the log and returns its content.
     ///
     /// # Errors
     /// A log that says nothing.

@@ -17,7 +17,7 @@ pub(super) struct Numbered {
 }
 
 impl Numbered {
-    /// How many packets were sent.
+    /// Number of packets sent.
     pub(super) fn len(&self) -> usize {
         self.packets.len()
     }

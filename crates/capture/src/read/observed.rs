@@ -1,8 +1,8 @@
-//! What became of each packet of a flow.
+//! Fate of each packet of a flow.
 
 use super::headers::{FlowKey, Packet};
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrived.
@@ -16,14 +16,14 @@ pub enum Fate {
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observed {
-    /// When it was sent, in nanoseconds since the first.
+    /// Time at which it was sent, in nanoseconds since the first.
     pub sent_ns: i64,
     /// Bytes of the IP packet.
     pub bytes: u32,
-    /// What became of it.
+    /// Fate.
     pub fate: Fate,
-    /// When its arrival was seen (of both ends), or the acknowledgement that it triggered (of the sender alone);
-    /// none of a packet of which this cannot be told.
+    /// Time at which its arrival was seen (of both ends), or the acknowledgement that it triggered (of the sender
+    /// alone); none of a packet of which this cannot be told.
     pub seen_ns: Option<i64>,
 }
 

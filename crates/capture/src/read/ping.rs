@@ -1,4 +1,4 @@
-//! What `ping` prints: of iputils (with `-D` and `-O` too), BSD and macOS, `BusyBox` and Windows.
+//! Output of `ping`: of iputils (with `-D` and `-O` too), BSD and macOS, `BusyBox` and Windows.
 
 use super::events::short;
 use super::flow::MOST_PACKETS;

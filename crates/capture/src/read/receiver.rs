@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Ticks a second that senders use.
 const TICKS: [f64; 5] = [100.0, 250.0, 1000.0, 10_000.0, 1e6];
-/// So many values of the receiver's clock are remembered.
+/// Number of remembered values of the receiver's clock.
 const MOST_VALUES: usize = 4096;
 /// Fewer segments tell no clock.
 const FEWEST: usize = 100;
@@ -21,7 +21,7 @@ const FEWEST: usize = 100;
 /// A segment that arrived, or one that is known to have been lost.
 #[derive(Clone, Copy)]
 struct Arrival {
-    /// When it arrived; of a lost one when that was seen.
+    /// Time at which it arrived; of a lost one when that was seen.
     at_ns: i64,
     ticks: i64,
     bytes: u32,
@@ -132,7 +132,7 @@ fn filled(
     }
 }
 
-/// How fast the sender's clock ticks: the usual frequency that is nearest to what arrivals show.
+/// Frequency of the sender's clock: the usual frequency nearest to the observed one.
 fn ticks_a_second(arrivals: &[Arrival]) -> Option<f64> {
     let seen: Vec<&Arrival> = arrivals.iter().filter(|arrival| !arrival.is_lost).collect();
     let (first, last) = (seen.first()?, seen.last()?);

@@ -6,7 +6,7 @@ use super::observed::Seen;
 use super::told::StretchLog;
 use crossfade_core::Carried;
 
-/// How long a stretch is: a burst of a few packets does not count for the rate of the link.
+/// Length of a stretch: a burst of a few packets does not count for the rate of the link.
 const STRETCH_S: f64 = 0.5;
 /// At most so many stretches.
 const MOST: f64 = 10_000.0;
@@ -20,7 +20,7 @@ const TURNS: f64 = 0.25;
 /// Bytes of a full packet, if none is larger.
 const FULL: u32 = 1200;
 
-/// How a datagram begins; none of TCP. An encrypted one may look like one in the clear by chance.
+/// First bytes of a datagram; `None` for TCP. An encrypted datagram may look like a clear one by chance.
 fn begins(of: &Seen) -> Option<Begins> {
     match of.packet.kind {
         Kind::Udp { begins, .. } => Some(begins),
@@ -29,7 +29,7 @@ fn begins(of: &Seen) -> Option<Begins> {
     }
 }
 
-/// What was carried in the direction of `flow`; none of what is no QUIC.
+/// Bytes carried in the direction of `flow`; `None` if it is not QUIC.
 pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<StretchLog> {
     let (mut known, mut long, mut protected) = (0_u64, 0_u64, 0_u32);
     for of in seen {

@@ -16,7 +16,7 @@ const SHORTEST: f64 = 0.98;
 
 /// An end answers sooner than this, a path of some length does not.
 const SAME_HOST_NS: i64 = 500_000;
-/// So many timestamps are remembered.
+/// Number of remembered timestamps.
 const MOST_VALUES: usize = 4096;
 
 /// A range of bytes that is not acknowledged as a whole yet.
@@ -46,7 +46,7 @@ pub(super) struct Segments {
     recent_ns: Option<i64>,
     /// Whether packets larger than a segment were seen.
     pub(super) offloads: bool,
-    /// When each `TSval` of the receiver was first seen, and the shortest time until data echoed it.
+    /// Time at which each `TSval` of the receiver was first seen, and the shortest time until data echoed it.
     values: BTreeMap<u32, i64>,
     shortest_echo_ns: i64,
 }
@@ -205,7 +205,7 @@ impl Segments {
         }
     }
 
-    /// Which transmission of the first piece an acknowledgement echoes, if that was sent several times: `TSecr` is the
+    /// Transmission of the first piece that an acknowledgement echoes, if it was sent several times: `TSecr` is the
     /// `TSval` of the segment that began where the last acknowledgement ended (RFC 7323 section 4.3).
     fn echoed(&self, ack: i64, tcp: &Tcp) -> Option<usize> {
         let (_, echo) = tcp.timestamps?;
@@ -232,7 +232,7 @@ impl Segments {
     }
 }
 
-/// How it is told which transmission arrived.
+/// Evidence of which transmission arrived.
 #[derive(Clone, Copy)]
 enum Which {
     /// By its timestamp.
@@ -242,7 +242,7 @@ enum Which {
     Likeliest { now: i64, shortest_ns: i64, recent_ns: Option<i64> },
 }
 
-/// Which of the transmissions of a piece arrived, now that it is acknowledged. The ones before it were lost.
+/// Transmission of an acknowledged piece that arrived. Earlier ones were lost.
 fn arrived(packets: &mut [Observed], transmissions: &[u32], which: Which) -> u32 {
     let of = match which {
         Which::This(at) => transmissions[at.min(transmissions.len() - 1)],

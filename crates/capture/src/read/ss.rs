@@ -1,4 +1,4 @@
-//! What `ss -ti` prints of TCP connections, once or again and again.
+//! Output of `ss -ti` about TCP connections, once or repeatedly.
 
 use super::events::short;
 use super::log_error::LogError;

@@ -1,4 +1,4 @@
-//! Which flows a capture has, and which of them carried most.
+//! Flows of a capture, and those that carried most.
 
 use super::error::ReadError;
 use super::headers::{FlowKey, Frame, Packet};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// More flows than this are not told apart; what they carried counts as that of others.
 pub const MOST_FLOWS: usize = 100_000;
 
-/// What one direction of a flow carried.
+/// Traffic of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets with data.
@@ -47,7 +47,7 @@ impl Survey {
         Ok((*key, *tally, tally.payload as f64 / self.all as f64))
     }
 
-    /// What a direction of a flow carried.
+    /// Traffic of a direction of a flow.
     pub fn of(&self, key: FlowKey) -> Tally {
         self.flows.get(&key).copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What a log says, and what reading its JSON needs.
+//! Content of a log, and helpers to read its JSON.
 
 use super::log_error::LogError;
 use super::observed::{FlowRecord, Observed};
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of a log")]
 pub struct PacketLog {
-    /// What was logged.
+    /// Logged event.
     pub flow: String,
     /// The packets, in the order of sending.
     pub packets: Vec<Observed>,
@@ -21,17 +21,17 @@ pub struct PacketLog {
     pub has_sizes: bool,
     /// Whether the log ends early, or was read in part.
     pub is_cut: bool,
-    /// How coarse its times are, where that is not known to be less than a transmission time.
+    /// Resolution of its times, unless known to be below a transmission time.
     pub tick_ns: i64,
-    /// When the first packet was sent, in seconds of the clock that logs of both directions share; 0 where there is
-    /// none.
+    /// Time at which the first packet was sent, in seconds of the clock that logs of both directions share; 0 where
+    /// there is none.
     pub starts_s: f64,
 }
 
 /// Stretches of time of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StretchLog {
-    /// What was logged.
+    /// Logged event.
     pub flow: String,
     /// UDP; otherwise TCP.
     pub is_udp: bool,
@@ -49,7 +49,7 @@ pub struct StretchLog {
     pub is_cut: bool,
 }
 
-/// What a log says.
+/// Content of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     /// Packet by packet.
@@ -58,7 +58,7 @@ pub enum Told {
     Stretches(StretchLog),
 }
 
-/// What a capture at one end says of a flow.
+/// Content of a capture at one end about a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowTold {
     /// Packet by packet.

@@ -1,4 +1,4 @@
-//! What a recorded link delivered as a trace of delivery opportunities.
+//! Deliveries of a recorded link, as a trace of delivery opportunities.
 
 use super::replay::read;
 use crate::opportunity_log::OpportunityLog;

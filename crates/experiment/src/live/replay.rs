@@ -58,7 +58,7 @@ pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     Ok(Replay { header, lanes, warnings: warnings.into_iter().collect() })
 }
 
-/// What happened inside the links of a recorded run, as CSV in the columns of a simulation's link events: the
+/// Events inside the links of a recorded run, as CSV in the columns of a simulation's link events: the
 /// replay is that run, to the nanosecond, and looking at it then costs the run nothing.
 ///
 /// # Errors
@@ -128,7 +128,7 @@ type Left = (SimTime, u32, u32, Fate, bool);
 enum Losses {
     /// Before results version 12: when the loss is decided, as the packet enters or its transmission begins.
     AsDecided,
-    /// When the packet has been sent.
+    /// Time at which the packet has been sent.
     AsSent,
 }
 

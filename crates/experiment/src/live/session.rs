@@ -20,7 +20,8 @@ use std::iter::repeat_n;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// When idle processors are kept from sleeping, where that is allowed, which takes power and makes packets less late.
+/// Choice of when idle processors are kept from sleeping, where that is allowed, which takes power and makes packets
+/// less late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StayAwake {
@@ -51,7 +52,7 @@ pub struct Options {
     pub large_segments: bool,
     /// Whether losses apply only to TCP segments that carry data, as in simulation.
     pub data_only: bool,
-    /// When idle processors are kept from sleeping.
+    /// Choice of when idle processors are kept from sleeping.
     pub awake: StayAwake,
     /// File of the journal, and the scenario for its header.
     pub journal: Option<(File, Source)>,

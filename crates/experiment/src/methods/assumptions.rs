@@ -1,4 +1,4 @@
-//! What several methods assume of a scenario: a file of its own, since no method knows another.
+//! Assumptions of several methods about a scenario: a file of its own, since no method knows another.
 
 use crate::networks;
 use crossfade_scenario::{Scenario, ScenarioError, Setup};

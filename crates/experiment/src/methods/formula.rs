@@ -86,7 +86,7 @@ impl LossFormula {
     }
 }
 
-/// What is solved: the formula for the congestion control of the point, CUBIC having its own and no square-root law,
+/// Formula to solve: that of the point's congestion control, CUBIC having its own and no square-root law,
 /// and what it asks for.
 ///
 /// # Errors
@@ -110,7 +110,7 @@ fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioEr
     }
 }
 
-/// What the formulas ask for, with times in slots.
+/// Inputs of the formulas, with times in slots.
 ///
 /// # Errors
 /// A channel without a loss rate.

@@ -13,7 +13,7 @@ use crossfade_scenario::{NrSetup, ScenarioError, Setup};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What refuses in the name of the method.
+/// Error in the name of the method.
 pub(super) const PHY: &str = "method phy";
 
 /// Blocks between two looks at a handle.
@@ -28,7 +28,7 @@ pub struct BlockFacts {
     pub rate_times_1024: f64,
     /// Bits without checksums.
     pub bits: u32,
-    /// How many code blocks it has.
+    /// Number of code blocks.
     pub code_blocks: u32,
     /// Bits of each, with checksums.
     pub code_block_bits: u32,
@@ -130,7 +130,7 @@ fn metrics(counts: &BlockCounts) -> Metrics {
     metrics
 }
 
-/// What the model of the cell says of the block: by the normal approximation, or by the table of error rates.
+/// Error rate of the block by the model of the cell: by the normal approximation, or by the table of error rates.
 ///
 /// # Errors
 /// See [`block`]; a channel that fades.
@@ -162,13 +162,13 @@ pub(super) fn expected(nr: &NrSetup) -> Result<Metrics, ScenarioError> {
 pub struct CountedBlocks {
     /// The block that was counted.
     pub block: BlockFacts,
-    /// How often it was sent at most.
+    /// Maximum number of transmissions.
     pub transmissions: u32,
     /// Es/N0 in dB.
     pub snr_db: f64,
-    /// How many were sent.
+    /// Number of blocks sent.
     pub frames: u32,
-    /// How many of them were not decoded.
+    /// Number of blocks that were not decoded.
     pub failures: u32,
 }
 

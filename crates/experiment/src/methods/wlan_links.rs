@@ -4,7 +4,7 @@ use super::wlan_shares::{Found, contention, turns};
 use crossfade_mac::wlan::{Exchange, RateConfig, ReceptionConfig, window_of_links};
 use crossfade_scenario::{ScenarioError, WlanSetup};
 
-/// What is found of stations with several links.
+/// Results for stations with several links.
 pub(super) struct OfLinks {
     pub(super) found: Found,
     /// MPDUs of an aggregate of each station, in the mean over its links.

@@ -3,7 +3,7 @@
 use crossfade_mac::wlan::{AccessPointQueues, Exchange, Sharing, rates_in_turns};
 use crossfade_scenario::{ScenarioError, WlanSetup};
 
-/// What is found.
+/// Result.
 pub(super) struct Found {
     pub(super) total_bps: f64,
     pub(super) rates_bps: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What is measured of the bearers of an NR cell: delays taken apart, and what RLC, PDCP and the link do.
+//! Measures of the bearers of an NR cell: delays by part, and counts of RLC, PDCP and the link.
 
 use super::cell::{UsersMeasured, of_some};
 use crate::metric::{MetricOf, count};
@@ -30,7 +30,7 @@ pub(super) static BEARER_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "pdcp_discards", "packets", "PDCP discards", "Packets of the downlink that waited too long to be sent.", |users| count(users.counts.bearer.discards)),
 ];
 
-/// What rows keep beside them.
+/// Additional counts in rows.
 #[rustfmt::skip]
 pub(super) static BEARER_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "bearer_delays", "1", "", "", |users| count(users.counts.bearer.delays)),
@@ -49,7 +49,7 @@ pub(super) static UPLINK_BEARER_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "scheduling_requests", "1", "Scheduling requests", "Scheduling requests that users sent.", |users| count(users.counts.bearer.requests)),
 ];
 
-/// What rows keep beside them.
+/// Additional counts in rows.
 #[rustfmt::skip]
 pub(super) static UPLINK_BEARER_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_bearer_delays", "1", "", "", |users| count(users.counts.bearer.delays)),

@@ -152,13 +152,13 @@ pub(super) fn cell_metrics(
 /// Sizes and levels of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct CellFacts {
-    /// How long a slot is, in seconds.
+    /// Length of a slot, in seconds.
     slot_s: f64,
     /// Symbols of a bin and slot that carry payload.
     symbols: u32,
-    /// How many bins there are.
+    /// Number of bins.
     bins: usize,
-    /// How wide each is, in Hz.
+    /// Width of a bin, in Hz.
     bin_width_hz: f64,
     /// A fifth of the inverse delay spread, in Hz; none of a single path.
     coherence_bandwidth_hz: Option<f64>,
@@ -176,7 +176,7 @@ pub(super) struct CellFacts {
 pub(super) struct UplinkFacts {
     /// Slots of the uplink.
     pattern: String,
-    /// From a packet's arrival at its user to the first slot that may carry it, in seconds.
+    /// Time from a packet's arrival at its user to the first slot that may carry it, in seconds.
     grant_delay_s: f64,
     /// The mean signal-to-noise ratio of each user in dB.
     mean_snr_db: Vec<f64>,
@@ -187,7 +187,7 @@ pub(super) struct UplinkFacts {
 pub(super) struct CellFlowFacts {
     /// Its name; empty where the scenario names no flows.
     name: String,
-    /// How many users it has, the next ones in their order.
+    /// Number of users of the group, which are the next ones in their order.
     users: usize,
     /// The round trip of a packet and its acknowledgement that wait for nothing but a slot, in seconds.
     round_trip_s: f64,
@@ -202,7 +202,7 @@ pub(super) struct UserFacts {
     speed_mps: f64,
     /// The maximum Doppler shift in cycles a slot.
     fd_t: f64,
-    /// How long its channel stays like itself, in seconds: 0.423 over the Doppler shift (Rappaport); none where nothing
+    /// Coherence time of its channel in seconds: 0.423 over the Doppler shift (Rappaport); none where nothing
     /// moves.
     coherence_time_s: Option<f64>,
     /// Whether its ratios were recorded.
@@ -369,7 +369,7 @@ fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     Some(format!("user {user}{of_flow} was never scheduled in {runs} of {} runs", rows.len()))
 }
 
-/// What users of a cell did, alone or together.
+/// Counts of a cell's users, alone or together.
 pub(crate) struct UsersMeasured {
     pub(super) counts: UserStatistics,
     /// Goodput of each user: the bit/s of packets that came through.
@@ -393,7 +393,7 @@ impl UsersMeasured {
         sorted[rank - 1]
     }
 
-    /// How long packets waited for their first frame, in seconds.
+    /// Time for which packets waited for their first frame, in seconds.
     fn queueing_delay_mean_s(&self) -> f64 {
         let packets = &self.counts.packets;
         if packets.transmissions == 0 {
@@ -413,7 +413,7 @@ impl UsersMeasured {
         of_some(self.counts.first_errors, self.counts.arq.frames)
     }
 
-    /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
+    /// Mean number of times that the bits of a delivered frame, or part of one, had failed before.
     fn retransmissions_per_piece(&self) -> f64 {
         of_some(self.counts.failures_before, self.counts.arq.frames_delivered)
     }
@@ -483,7 +483,7 @@ pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "modulation_share_8", "1", "Frames of 8 bits a symbol", "Share of the frames of a cell that were sent with 8 bits a symbol.", |users| users.modulation_share(8)),
 ];
 
-/// What rows keep beside them, for the quotients of all runs together.
+/// Additional counts in rows, for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.arq.frames)),
@@ -501,7 +501,7 @@ pub(super) static UPLINK_METRICS: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_queueing_delay_mean_s", "s", "Mean queueing delay of the uplink", "How long packets waited at their user from their arrival to their first frame: for a scheduling request and its grant, for a slot of the uplink, and for bins. Those that still wait at the end are left out.", |users| users.queueing_delay_mean_s()),
 ];
 
-/// What rows keep beside them.
+/// Additional counts in rows.
 #[rustfmt::skip]
 pub(super) static UPLINK_KEPT: &[MetricOf<UsersMeasured>] = &[
     MetricOf::each(USER, "uplink_frames", "1", "", "", |users| count(users.counts.arq.frames)),

@@ -106,7 +106,7 @@ fn slotted(path: &LinksSetup, packet_size: u32, seed: RunSeed) -> Option<AnyLink
 /// Times and products of a path of links.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct PathFacts {
-    /// How long a data packet takes at the rate of the link, in seconds.
+    /// Time that a data packet takes at the rate of the link, in seconds.
     slot_s: f64,
     /// Bytes of a data packet.
     packet_bytes: u32,
@@ -119,7 +119,7 @@ pub(super) struct PathFacts {
 /// Facts of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct LinkFacts {
-    /// What it is called.
+    /// Name.
     name: &'static str,
     /// Bit rate in bit/s in the long run; none takes no time to transmit.
     rate_bps: Option<f64>,
@@ -128,15 +128,15 @@ pub(super) struct LinkFacts {
     /// The least, mean and largest recorded delay in seconds beside it, where a record or a table of rates has delays.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_delay_s: Option<[f64; 3]>,
-    /// What holds after the end of a table of rates that does not begin again: until then `rate_bps` is the mean.
+    /// Rate after the end of a table of rates that does not repeat: until then `rate_bps` is the mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<HeldFacts>,
-    /// What is known of one direction of a satellite link, where it is one.
+    /// Facts about one direction of a satellite link, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     satellite: Option<SatelliteFacts>,
-    /// How much may wait, as a scenario says it; none is without limit.
+    /// Queue limit, as the scenario writes it; `None` is without limit.
     queue_limit: Option<String>,
-    /// How long a frame takes, in seconds, where packets are sent as frames.
+    /// Time that a frame takes, in seconds, where packets are sent as frames.
     frame_s: Option<f64>,
     /// The share of frames, or packets, that is lost in the long run, where that is known.
     loss_rate: Option<f64>,
@@ -170,7 +170,7 @@ pub(super) struct SatelliteFacts {
     slot_s: f64,
     /// The share of time without capacity.
     outage_share: f64,
-    /// How long a byte waits for a grant on an idle link, in seconds.
+    /// Time for which a byte waits for a grant on an idle link, in seconds.
     idle_wait_s: f64,
     /// The longest time without a grant around a boundary whose outage is not longer than usual, in seconds.
     longest_gap_s: f64,
@@ -185,7 +185,7 @@ pub(super) struct PathFlowFacts {
     name: String,
     /// The mean round trip of a packet and its acknowledgement that wait for nothing, in seconds, with recorded delays.
     round_trip_s: f64,
-    /// What the link carries in that time, in bytes.
+    /// Bytes that the link carries in that time.
     bdp_bytes: Option<f64>,
 }
 

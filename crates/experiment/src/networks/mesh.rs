@@ -61,7 +61,7 @@ impl NetworkKind for MeshSetup {
 /// Times and bounds of a mesh.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct MeshFacts {
-    /// How many nodes there are.
+    /// Number of nodes.
     nodes: usize,
     /// Places of the nodes, in metres.
     positions: Vec<[f64; 2]>,
@@ -86,11 +86,11 @@ pub(super) struct FlowFacts {
     name: String,
     /// Nodes at which the flows begin and end; of several flows the pair with the longest route.
     ends: [u32; 2],
-    /// How many hops there are there and back.
+    /// Number of hops there and back.
     round_trip_hops: u32,
     /// The mean round trip of a packet that is alone, in seconds; none of datagrams.
     round_trip_s: Option<f64>,
-    /// What a window of one packet reaches, in bit/s of whole packets.
+    /// Throughput of a window of one packet, in bit/s of whole packets.
     window_1_bps: Option<f64>,
 }
 
@@ -153,7 +153,7 @@ fn shadowed_route(mesh: &MeshSetup, flow: &FlowSetup) -> Option<String> {
     })
 }
 
-/// What nodes of a mesh did, alone or together.
+/// Counts of a mesh's nodes, alone or together.
 pub(crate) struct NodesMeasured {
     counts: NodeStatistics,
     /// The time that was measured, in seconds.
@@ -168,7 +168,7 @@ impl NodesMeasured {
     }
 }
 
-/// What each node of a mesh counted, and all nodes together; `None` for a path of links.
+/// Counts of each node of a mesh, and of all nodes together; `None` for a path of links.
 fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
     let nodes = &run.link(MESH)?.nodes;
     let seconds = run.duration.as_secs_f64();

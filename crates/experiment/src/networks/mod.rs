@@ -29,7 +29,7 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
     }
 }
 
-/// What rows keep beside those of [`metrics`].
+/// Additional counts in rows, beside those of [`metrics`].
 #[cfg(test)]
 pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
     let of_bearers = bearer::BEARER_KEPT.iter().chain(bearer::UPLINK_BEARER_KEPT);

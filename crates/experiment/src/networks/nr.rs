@@ -87,7 +87,7 @@ impl NetworkKind for NrSetup {
 /// Sizes, rates and round trips.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct NrFacts {
-    /// How long a slot is, in seconds.
+    /// Length of a slot, in seconds.
     slot_s: f64,
     /// Pattern of downlink, special and uplink slots.
     pattern: String,
@@ -97,13 +97,13 @@ struct NrFacts {
     groups: usize,
     /// The rate of a cell in which all blocks have the most efficient scheme, in bit/s.
     peak_bps: f64,
-    /// From a transmission of a block to the next, in seconds: least, mean and greatest.
+    /// Time from a transmission of a block to the next, in seconds: least, mean and greatest.
     harq_round_trip_s: [f64; 3],
     /// HARQ processes that a full downlink takes.
     harq_processes_needed: u32,
     /// The SNR in dB from which each scheme is used, by index.
     schemes_from_db: Vec<f64>,
-    /// How grants are come by, and from a packet's arrival at an idle user to that at the base station in seconds:
+    /// Source of grants, and the delay from an idle user to the base station in seconds:
     /// least and greatest.
     #[serde(skip_serializing_if = "Option::is_none")]
     uplink: Option<UplinkFacts>,
@@ -119,7 +119,7 @@ struct NrFacts {
 /// An uplink.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct UplinkFacts {
-    /// How users come by grants.
+    /// Source of users' grants.
     grants: &'static str,
     /// The rate of a cell in which all blocks of the uplink have the most efficient scheme, in bit/s.
     peak_bps: f64,
@@ -189,7 +189,7 @@ fn short_reordering(config: &NrConfig) -> Option<String> {
     })
 }
 
-/// How long hybrid ARQ may send a block again.
+/// Time in which hybrid ARQ may retransmit a block.
 fn persists(config: &NrConfig) -> SimTime {
     let (trips, _) = config.round_trips();
     let longest = trips.iter().max().copied().unwrap_or(0);

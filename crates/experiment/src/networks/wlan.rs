@@ -106,7 +106,7 @@ impl NetworkKind for WlanSetup {
 pub(super) struct WlanFacts {
     /// The band.
     band: &'static str,
-    /// How many stations there are.
+    /// Number of stations.
     stations: usize,
     /// Facts of each group of stations.
     groups: Vec<GroupFacts>,
@@ -167,7 +167,7 @@ pub(super) struct GroupFacts {
     rates_bps: [f64; 2],
     /// In the highest mode: MPDUs of a whole aggregate, and how long it lasts, in seconds.
     mpdus: u32,
-    /// How long it lasts.
+    /// Duration.
     aggregate_s: f64,
     /// One station alone: the bit rate of whole packets in that mode.
     alone_bps: f64,
@@ -279,7 +279,7 @@ fn wide_old_box(setup: &WlanSetup, packet_size: u32) -> Option<String> {
     ))
 }
 
-/// What stations did, alone or together.
+/// Counts of stations, alone or together.
 pub(crate) struct StationsMeasured {
     down: StationStatistics,
     up: StationStatistics,
@@ -355,7 +355,7 @@ pub(super) static METRICS: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "station_uplink_queueing_delay_mean_s", "s", "Mean queueing delay of a station's uplink", "How long packets from a station waited for their first transmission, in the mean.", |all| mean_s(all.up.packets.queueing_delay_s, all.up.packets.transmissions)),
 ];
 
-/// What rows keep beside them, for the quotients of all runs together.
+/// Additional counts in rows, for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "wlan_ppdus", "1", "", "", |all| count(all.down.ppdus)),
@@ -373,7 +373,7 @@ pub(super) static KEPT: &[MetricOf<StationsMeasured>] = &[
     MetricOf::each(STATION, "wlan_uplink_transmissions", "1", "", "", |all| count(all.up.packets.transmissions)),
 ];
 
-/// What rows keep beside the published ones.
+/// Additional counts in rows, beside the published metrics.
 #[cfg(test)]
 pub(super) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
     KEPT.iter().map(|metric| &metric.info).chain(links::KEPT.iter().map(|metric| &metric.info))

@@ -1,4 +1,4 @@
-//! What a mean hides, as CSV: each transfer, and how delays are distributed.
+//! Distributions behind means, as CSV: each transfer, and quantiles of delays.
 
 use super::sink::TextSink;
 use crate::build::network;
@@ -81,7 +81,7 @@ pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn 
     }
 }
 
-/// How the delays of a run are distributed, of each entry of the scenario.
+/// Distribution of the delays of a run, for each entry of the scenario.
 pub(super) fn delays(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
     for (flow, found) in flows(setup, run) {
         let kept = [("rtt_s", &found.total.rtt), ("one_way_delay_s", &found.total.one_way_delay)];

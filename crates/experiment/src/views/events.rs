@@ -8,7 +8,7 @@ const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight
 /// The columns of samples, which events leave empty.
 const SAMPLE_COLUMNS: &str = ",link,goodput_bps,rtt_mean_s,queue_packets,capacity_bps,retransmissions";
 
-/// Which lines there are.
+/// Selection of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// Lines of events alone.
@@ -19,7 +19,7 @@ pub(crate) enum Lines {
     Both,
 }
 
-/// What a flow or a link did since the sample before; nothing is an empty cell.
+/// Counts of a flow or a link since the previous sample; an absent value is an empty cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample<'a> {
     pub(crate) time_s: f64,

@@ -1,4 +1,4 @@
-//! What happens inside links: as CSV, and the frames of a mesh as a pcap file.
+//! Events inside links: as CSV, and the frames of a mesh as a pcap file.
 
 use super::sink::{PORTION_BYTES, TextSink};
 use crossfade_capture::{AirConfig, AirFrame, AirKind, air_pcap};

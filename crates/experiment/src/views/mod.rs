@@ -1,4 +1,4 @@
-//! What is seen of single runs: their events, captures of their packets, distributions behind their means.
+//! Views of single runs: their events, captures of their packets, distributions behind their means.
 
 mod distributions;
 mod events;
@@ -155,7 +155,7 @@ fn of_points(
     })
 }
 
-/// What the random streams of a run are drawn from.
+/// Seed of the random streams of a run.
 ///
 /// # Errors
 /// The run has no draw, where runs take draws.
@@ -239,9 +239,9 @@ pub fn pcap(
     Ok(finished.map(|_| ()))
 }
 
-/// When flow `number`, counted from 0, was delivered each 1500 bytes in `run` of the only point of `experiment`, in the
-/// format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could have carried for it,
-/// where packets of it were always waiting. `None` if `cancel` became true.
+/// Time at which flow `number`, counted from 0, was delivered each 1500 bytes in `run` of the only point of
+/// `experiment`, in the format of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could
+/// have carried for it, where packets of it were always waiting. `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has several points, or no such flow; nothing was delivered.

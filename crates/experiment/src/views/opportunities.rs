@@ -1,4 +1,4 @@
-//! What a flow was delivered, as a trace of delivery opportunities.
+//! Deliveries to a flow, as a trace of delivery opportunities.
 
 use crate::methods::run_checked;
 use crate::opportunity_log::OpportunityLog;
@@ -7,7 +7,7 @@ use crossfade_scenario::{FlowSetup, Setup, TrafficSetup};
 use crossfade_sim::Network;
 use std::sync::atomic::AtomicBool;
 
-/// What a packet takes of each flow that a run simulates from its beginning on, in their order; `None` where packets
+/// Packet sizes of the flows that a run simulates from its beginning on, in their order; `None` where packets
 /// differ.
 pub(super) fn packet_sizes(setup: &Setup) -> Vec<Option<u32>> {
     let comes_later =

@@ -13,7 +13,7 @@ use std::ops::Range;
 pub(crate) struct Pcap<'a> {
     file: File,
     sink: &'a mut Sink<'a>,
-    /// What flows that arrive at random are like.
+    /// Properties of flows that arrive at random.
     arrivals: Option<TcpSetup>,
     /// The numbers of flows whose datagrams are shown.
     recorded: Vec<Range<u32>>,
@@ -64,7 +64,7 @@ impl<'a> Pcap<'a> {
 pub(super) struct Numbered {
     /// Flows of TCP and QUIC's recovery, and how many bytes of data they have to send, if they end.
     pub(super) tcp: Vec<(u32, TcpSetup, Option<u64>)>,
-    /// What flows that arrive at random are like.
+    /// Properties of flows that arrive at random.
     pub(super) arrivals: Option<TcpSetup>,
     /// Flows of recorded packets.
     recorded: Vec<Range<u32>>,
@@ -97,7 +97,7 @@ impl Numbered {
         found
     }
 
-    /// What a flow is like that nobody describes.
+    /// Default properties of a flow.
     pub(super) fn usual(&self) -> Connection {
         self.arrivals.as_ref().map_or(NO_CONNECTION, |tcp| connection(tcp, None))
     }

@@ -1,4 +1,4 @@
-//! How many exchanges of a mesh can be under way at one time.
+//! Number of exchanges of a mesh that can be under way at one time.
 
 use crate::experiment::Experiment;
 use crate::networks::mesh_links as links;
@@ -16,7 +16,7 @@ pub struct ReuseFacts {
     pub links: usize,
     /// Antennas of a node.
     pub antennas: usize,
-    /// How many exchanges there are in the set.
+    /// Number of exchanges in the set.
     pub exchanges: usize,
     /// Whether no larger set exists; else the search has ended early.
     pub is_exact: bool,

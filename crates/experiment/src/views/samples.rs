@@ -53,7 +53,7 @@ pub(super) fn sampled(
     Some(())
 }
 
-/// What makes rates of counts.
+/// Factors that turn counts into rates.
 struct Sampled<'a> {
     /// Bytes of a packet of each flow that are no data.
     headers: Vec<u32>,
@@ -100,7 +100,7 @@ impl Sampled<'_> {
         (counts.bytes_delivered - counts.segments_delivered * u64::from(headers)) as f64 * 8.0
     }
 
-    /// What the link could have sent, with the overhead of its frames.
+    /// Capacity of the link, with the overhead of its frames.
     fn capacity_bps(&self, link: usize, now: &LinkReport, before: &LinkReport) -> Option<f64> {
         match &now.occupancy {
             Occupancy::Capacity { capacity, .. } => {

@@ -1,4 +1,4 @@
-//! Where what is seen of a run goes: a file of its own, since `mod.rs` and the views both know it.
+//! Sinks of views: a file of its own, since `mod.rs` and the views both know it.
 
 /// Takes a file piece by piece: a run may be long.
 pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
@@ -6,5 +6,5 @@ pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
 /// Takes whole lines of a text.
 pub(super) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
 
-/// As much as is handed over at a time.
+/// Number of bytes handed over at a time.
 pub(super) const PORTION_BYTES: usize = 1 << 16;

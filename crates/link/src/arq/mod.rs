@@ -57,7 +57,7 @@ pub use unacknowledged::{Unacknowledged, UnacknowledgedReceiver, UnacknowledgedS
 
 use crossfade_core::SimTime;
 
-/// What one frame carries: its number, counted from 0, among all the payloads that the sender was given.
+/// Payload of one frame: its number, counted from 0, among all the payloads that the sender was given.
 pub type Sdu = u64;
 
 /// A frame on the air.
@@ -70,9 +70,9 @@ pub struct Pdu {
     /// for anything before. (What block acknowledgement requests of IEEE 802.11 tell, and FORWARD-TSN of RFC
     /// 3758.)
     pub oldest: u64,
-    /// What is inside.
+    /// Content of the frame.
     pub content: Content,
-    /// How often the sender has sent this payload before.
+    /// Number of times that the sender has sent this payload before.
     pub attempt: u32,
 }
 
@@ -81,29 +81,29 @@ impl Pdu {
     pub const NO_SEQ: u64 = u64::MAX;
 }
 
-/// What is inside a frame.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A payload.
     Data(Sdu),
-    /// Nothing: `seq` is the number of the next new frame, if the protocol tells it.
+    /// Idle frame: `seq` is the number of the next new frame, if the protocol sends it.
     Idle,
-    /// Nothing but the news that the sender has given frames up: all before `oldest`.
+    /// Control frame: the sender has given up all frames before `oldest`.
     Skip,
 }
 
-/// What a receiver hears of a frame.
+/// Reception of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The frame passes its check, by itself or together with earlier copies.
     Good(Pdu),
     /// Its header was read, and its payload fails its check.
     Corrupt(Pdu),
-    /// Nothing can be read, not even which frame it was.
+    /// Unreadable frame without its number.
     Erased,
 }
 
-/// What a receiver tells its sender.
+/// Feedback of a receiver to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// Asks once more for a frame.
@@ -120,14 +120,14 @@ pub enum Feedback {
     },
 }
 
-/// What a receiver passes up.
+/// Delivery of a receiver to the layer above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// A payload.
     Frame {
         /// Payload of the frame.
         sdu: Sdu,
-        /// When it was received; it may have waited for others since.
+        /// Time at which it was received; it may have waited for others since.
         received_at: SimTime,
     },
     /// Payloads that will never come.
@@ -157,7 +157,7 @@ pub trait ArqSender: Send {
     /// The frame to send if a transmission starts at `now`; `None` leaves the channel idle.
     fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu>;
 
-    /// When [`poll_transmit`](ArqSender::poll_transmit) will have something to send though nothing happens
+    /// Time at which [`poll_transmit`](ArqSender::poll_transmit) will have something to send though nothing happens
     /// before.
     fn next_timeout(&self) -> Option<SimTime> {
         None
@@ -172,14 +172,14 @@ pub trait ArqReceiver: Send {
     /// A frame, or what is left of it, has been received at `now`.
     fn on_pdu(&mut self, now: SimTime, outcome: Outcome);
 
-    /// What to tell the sender at `now`; call it until it returns nothing, after
+    /// Next feedback to the sender at `now`; call it until it returns nothing, after
     /// [`on_pdu`](ArqReceiver::on_pdu) and at [`next_timeout`](ArqReceiver::next_timeout).
     fn poll_feedback(&mut self, now: SimTime) -> Option<Feedback>;
 
-    /// What to pass up; call it until it returns nothing, after each of the other two.
+    /// Next delivery to the layer above; call it until it returns nothing, after each of the other two.
     fn poll_delivery(&mut self) -> Option<Delivery>;
 
-    /// When [`poll_feedback`](ArqReceiver::poll_feedback) has something to do though nothing is received
+    /// Time at which [`poll_feedback`](ArqReceiver::poll_feedback) has something to do though nothing is received
     /// before.
     fn next_timeout(&self) -> Option<SimTime> {
         None

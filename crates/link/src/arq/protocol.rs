@@ -19,8 +19,8 @@ pub trait Protocol {
     /// Makes both ends before the first frame, of parameters that [`check`](Protocol::check) accepts.
     fn build(&self) -> (Self::Sender, Self::Receiver);
 
-    /// How long the protocol waits before it retransmits a frame or asks for it again, with frames of `frame_time`;
-    /// `None` if it retransmits nothing.
+    /// Time for which the protocol waits before it retransmits a frame or asks for it again, with frames of
+    /// `frame_time`; `None` if it retransmits nothing.
     fn patience(&self, frame_time: SimTime) -> Option<Patience>;
 
     /// Number of retransmission rounds of a frame before it is given up; `None` never gives up.

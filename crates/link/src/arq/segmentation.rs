@@ -8,7 +8,7 @@ use crate::queue::{ByteQueue, QueueConfig, Waiting};
 use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
 
-/// How the packets of a queue share frames.
+/// Division of a queue's packets into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Each packet begins with a new frame, and its last frame is padded.

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub enum Release {
     /// Once all earlier frames have been passed up or given up.
     InOrder,
-    /// As soon as the frame is received.
+    /// Delivery as soon as the frame is received.
     Immediate,
 }
 

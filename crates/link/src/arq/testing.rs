@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// The time of a frame.
 pub(super) const SLOT: SimTime = SimTime::from_millis(20);
 
-/// What the channel does to one frame or one piece of feedback.
+/// Fate of one frame or one piece of feedback on the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Good,
@@ -24,7 +24,7 @@ pub(super) fn idle(seq: u64) -> Outcome {
     Outcome::Good(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 })
 }
 
-/// Everything that a receiver says about one frame: what it passes up (a negative number for each loss), and
+/// Output of a receiver for one frame: what it passes up (a negative number for each loss), and
 /// what it asks for.
 pub(super) fn hears(receiver: &mut impl ArqReceiver, now: SimTime, outcome: Outcome) -> (Vec<i64>, Vec<u64>) {
     receiver.on_pdu(now, outcome);
@@ -32,7 +32,7 @@ pub(super) fn hears(receiver: &mut impl ArqReceiver, now: SimTime, outcome: Outc
     (deliveries(receiver), naks)
 }
 
-/// What a receiver passes up: numbers of payloads, and -1 - n for a lost payload n.
+/// Deliveries of a receiver: numbers of payloads, and -1 - n for a lost payload n.
 pub(super) fn deliveries(receiver: &mut impl ArqReceiver) -> Vec<i64> {
     let mut up = Vec::new();
     while let Some(delivery) = receiver.poll_delivery() {
@@ -46,7 +46,7 @@ pub(super) fn deliveries(receiver: &mut impl ArqReceiver) -> Vec<i64> {
     up
 }
 
-/// What a receiver asks for.
+/// Frames that a receiver requests.
 pub(super) fn naks(receiver: &mut impl ArqReceiver, now: SimTime) -> Vec<u64> {
     let feedback = std::iter::from_fn(|| receiver.poll_feedback(now));
     feedback
@@ -62,13 +62,13 @@ pub(super) struct Ladder<S, R> {
     pub(super) sender: S,
     pub(super) receiver: R,
     pub(super) slot: u64,
-    /// What was sent in each slot: `+n` a new frame, `*n` one retransmitted, `.` an idle frame, `-` nothing.
+    /// Frame sent in each slot: `+n` a new frame, `*n` one retransmitted, `.` an idle frame, `-` nothing.
     pub(super) sent: Vec<String>,
-    /// What was passed up.
+    /// Deliveries.
     pub(super) up: Vec<i64>,
     next_sdu: u64,
     feedback: VecDeque<(u64, Feedback)>,
-    /// What happens to feedback, in the order in which it is given; good after the last.
+    /// Fates of feedback, in the order of sending; delivered after the last.
     pub(super) feedback_fates: VecDeque<Fate>,
 }
 

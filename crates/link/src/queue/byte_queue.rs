@@ -224,7 +224,7 @@ mod tests {
         queue
     }
 
-    /// Which packet, from which byte on, and how many bytes.
+    /// Packet, offset of the first byte, and number of bytes.
     fn take(queue: &mut ByteQueue, at: SimTime, most: u32) -> Option<(u32, u32, u32)> {
         let piece = queue.take(at, most, &mut Vec::new())?;
         Some((piece.packet.packet.id(), piece.offset, piece.bytes))
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(queue.discipline().ecn_marks(), 1);
     }
 
-    /// What a transmitter does with a queue: `Op::Dequeue` becomes a request for so many bytes.
+    /// Operations of a transmitter on a queue: `Op::Dequeue` becomes a request for so many bytes.
     fn requests() -> impl Strategy<Value = Vec<(Op, u32)>> {
         let most = prop_oneof![Just(u32::MAX), 1_u32..200, 1_u32..3000];
         prop::collection::vec(most, 600).prop_flat_map(|most| {

@@ -28,9 +28,9 @@ use std::collections::VecDeque;
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// When it came.
+    /// Arrival time.
     pub since: SimTime,
-    /// What waits.
+    /// Waiting packet.
     pub packet: Parcel,
 }
 
@@ -53,16 +53,16 @@ pub trait QueueDiscipline {
     /// Drops at time `now` every packet that came at `until` or before, and adds it to `dropped`.
     fn discard(&mut self, now: SimTime, until: SimTime, dropped: &mut Vec<Waiting>);
 
-    /// When the packet came that has waited longest; `None` if nothing waits.
+    /// Time at which the packet came that has waited longest; `None` if nothing waits.
     fn oldest(&self) -> Option<SimTime>;
 
     /// Shows all packets that wait, in the order of each queue.
     fn each(&self, visit: &mut dyn FnMut(&Waiting));
 
-    /// How many packets wait.
+    /// Number of packets that wait.
     fn packets(&self) -> usize;
 
-    /// How many bytes wait.
+    /// Number of bytes that wait.
     fn bytes(&self) -> u64;
 
     /// Bytes of the packet that [`dequeue`](QueueDiscipline::dequeue) returns next, from a queue that drops
@@ -71,7 +71,7 @@ pub trait QueueDiscipline {
         None
     }
 
-    /// How many packets were marked "congestion experienced" so far.
+    /// Number of packets marked "congestion experienced" so far.
     fn ecn_marks(&self) -> u64 {
         0
     }

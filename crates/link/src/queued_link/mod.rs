@@ -37,17 +37,17 @@ pub struct QueuedLink<Q, S = Transmitter> {
     /// Packets taken from the queue so far, and those of them for which the loss process did not step.
     taken: u64,
     spared: u64,
-    /// When the transmitter takes the next packet.
+    /// Time at which the transmitter takes the next packet.
     starts_at: SimTime,
     /// Whether the link has nothing to send and knows it.
     is_idle: bool,
     /// The packet taken last, until it has been sent and is counted.
     sending: Option<Sending>,
-    /// What will come out, and when.
+    /// Packets under way, with their times of departure.
     under_way: VecDeque<(SimTime, Parcel)>,
-    /// When the last of it comes out.
+    /// Time at which the last of it comes out.
     last_arrival: SimTime,
-    /// What was dropped or is lost, when, and has not been told.
+    /// Dropped and lost packets that have not been reported, with their times.
     gone: VecDeque<(SimTime, Departure)>,
     /// Empty between calls; kept for its memory.
     dropped: Vec<Waiting>,
@@ -77,17 +77,17 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         }
     }
 
-    /// When the next lost or dropped packet leaves; [`SimTime::MAX`] if none did.
+    /// Time at which the next lost or dropped packet leaves; [`SimTime::MAX`] if none did.
     fn next_gone(&self) -> SimTime {
         self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
     }
 
-    /// When the next packet comes out; [`SimTime::MAX`] if none is under way.
+    /// Time at which the next packet comes out; [`SimTime::MAX`] if none is under way.
     fn next_arrival(&self) -> SimTime {
         self.under_way.front().map_or(SimTime::MAX, |(at, _)| *at)
     }
 
-    /// When the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
+    /// Time at which the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
     fn next_transmission(&self) -> SimTime {
         if self.queue.packets() > 0 { self.starts_at } else { SimTime::MAX }
     }

@@ -31,7 +31,7 @@ pub(super) struct SlotCapacity {
     bits: f64,
 }
 
-/// How the capacity of a slot is spread over it.
+/// Distribution of a slot's capacity over the slot.
 #[derive(Debug)]
 pub(super) enum Can {
     /// Grants, in order of time.

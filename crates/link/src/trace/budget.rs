@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A modulation with a code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modcod {
-    /// What it is called.
+    /// Name of the modulation.
     pub name: &'static str,
     /// The signal-to-noise ratio Es/N0 in dB from which on it can be used.
     pub threshold_db: f64,
@@ -65,15 +65,15 @@ pub struct LinkBudget {
     pub noise_figure_db: f64,
     /// Noise bandwidth in Hz; the symbol rate is the same number.
     pub bandwidth_hz: f64,
-    /// What the link can use.
+    /// Modulations of the link.
     pub modcods: Vec<Modcod>,
-    /// How far above its threshold a modulation must be before it is used, in dB.
+    /// Margin above its threshold at which a modulation is used, in dB.
     pub margin_db: f64,
-    /// How old the attenuation is that the choice relies on. What is lost in the meantime is lost.
+    /// Age of the attenuation on which the choice relies. Losses in the meantime stay losses.
     pub adaptation_delay: SimTime,
     /// The share of packets that is lost at the threshold.
     pub loss_at_threshold: f64,
-    /// How many dB make the loss ten times as large or as small: 0.1 or less for LDPC codes.
+    /// Slope of the error rate: dB for a factor of ten, 0.1 or less for LDPC codes.
     pub db_per_decade: f64,
     /// Propagation delay.
     pub delay: SimTime,
@@ -103,7 +103,7 @@ impl LinkBudget {
         (self.loss_at_threshold * libm::pow(10.0, decades)).clamp(0.0, 1.0)
     }
 
-    /// What rate and loss hold when, if the path attenuates so.
+    /// Rate and loss over time for a path with this attenuation.
     ///
     /// # Errors
     /// A number that is not finite; a bandwidth or a slope of the loss that is not above 0; a loss outside
@@ -169,7 +169,7 @@ impl LinkBudget {
     }
 }
 
-/// How much a path attenuates, beyond its loss under a clear sky, from some time on.
+/// Attenuation of a path beyond that of a clear sky, from some time on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttenuationTable {
     rows: Vec<(SimTime, f64)>,

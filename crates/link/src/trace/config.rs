@@ -18,9 +18,9 @@ pub struct TraceLinkConfig {
     pub delay: SimTime,
     /// Propagation delay over time, added to both.
     pub delays: Option<DelaySeries>,
-    /// What waits, and what is dropped. (Random early detection is told a rate of its own.)
+    /// Queue discipline. (Random early detection takes a rate of its own.)
     pub queue: QueueConfig,
-    /// What the queue draws from, if it draws at all.
+    /// Random stream of the queue, if it draws.
     pub draws: Stream,
     /// Which transmissions are lost: [`TableLoss`](super::TableLoss) for those of a table.
     pub loss: Box<dyn LossProcess>,

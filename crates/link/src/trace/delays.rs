@@ -25,7 +25,7 @@ pub struct DelaySeries {
     interpolation: Interpolation,
     /// After this time the series begins again, if it does.
     period: Option<SimTime>,
-    /// When what it was recorded of ends, where the last row is known to end and holds from then on.
+    /// End of the recording, if the last row is known to end; its values hold from then on.
     recorded: Option<SimTime>,
 }
 
@@ -89,7 +89,7 @@ impl DelaySeries {
         self.period
     }
 
-    /// When its last row begins.
+    /// Time at which its last row begins.
     pub fn last_time(&self) -> SimTime {
         self.rows[self.rows.len() - 1].0
     }

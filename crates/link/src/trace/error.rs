@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct TraceError {
     /// The line, counted from 1, if it is one line's fault.
     pub line: Option<usize>,
-    /// What is wrong and what is allowed.
+    /// Problem, and allowed values.
     pub problem: String,
 }
 

@@ -7,7 +7,8 @@ use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// When bytes may leave a link: the format of the traces of mahimahi and the many tools that read them.
+/// Trace of the times at which bytes may leave a link: the format of the traces of mahimahi and the many tools that
+/// read them.
 ///
 /// Each line is a time in whole milliseconds at which 1500 bytes may leave; several lines with the same time
 /// allow as many times 1500 bytes. The times do not decrease. After the last one the trace begins again, its

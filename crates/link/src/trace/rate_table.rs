@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What holds from some time on.
+/// Values from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateRow {
     /// From when on.
@@ -23,13 +23,13 @@ pub struct RateRow {
     pub loss: f64,
 }
 
-/// What rate, delay and loss hold when. Before the first row its values hold, after the last the last one's.
+/// Rate, delay and loss over time. Before the first row its values hold, after the last row the last ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     rows: Arc<[RateRow]>,
     /// After this time the table begins again, if it does.
     period: Option<SimTime>,
-    /// When what it was recorded of ends, where the last row is known to end and holds from then on.
+    /// End of the recording, if the last row is known to end; its values hold from then on.
     recorded: Option<SimTime>,
 }
 
@@ -112,7 +112,7 @@ impl RateTable {
         self.period
     }
 
-    /// When its last row begins.
+    /// Time at which its last row begins.
     pub fn last_time(&self) -> SimTime {
         self.rows[self.rows.len() - 1].time
     }
@@ -231,7 +231,7 @@ impl FromStr for RateTable {
 struct Reader {
     table: RateTable,
     row: RateRow,
-    /// When the row is known to hold.
+    /// Time at which the row is known to hold.
     held: Range<SimTime>,
 }
 
@@ -241,7 +241,7 @@ impl Reader {
         Self { table, row, held: SimTime::ZERO..SimTime::ZERO }
     }
 
-    /// As [`RateTable::at`].
+    /// Row at a time, as [`RateTable::at`] gives it.
     #[inline]
     fn at(&mut self, now: SimTime) -> (&RateRow, SimTime) {
         if !self.held.contains(&now) {

@@ -1,10 +1,10 @@
-//! What a trace or a table says of a link's capacity.
+//! Capacity of a link over time, by a trace or a table.
 
 use super::opportunity::OpportunityTrace;
 use super::rate_table::RateTable;
 use crossfade_core::SimTime;
 
-/// What a transmitter follows.
+/// Schedule of a transmitter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     /// Delivery opportunities.

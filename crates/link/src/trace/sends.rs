@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A packet of a [`SendRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedSend {
-    /// When it was sent, since the start of the record.
+    /// Time at which it was sent, since the start of the record.
     pub time: SimTime,
     /// Bytes on the wire.
     pub bytes: u32,
@@ -74,12 +74,12 @@ impl SendRecord {
         self.period
     }
 
-    /// When its last packet is sent.
+    /// Time at which its last packet is sent.
     pub fn last_time(&self) -> SimTime {
         self.sends[self.sends.len() - 1].time
     }
 
-    /// How many packets one round has.
+    /// Number of packets in one round.
     pub fn packets(&self) -> usize {
         self.sends.len()
     }

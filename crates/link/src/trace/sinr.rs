@@ -5,7 +5,7 @@ use crossfade_core::{SimTime, excerpt, from_db, to_db};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What somebody measured in place of a channel: a ratio over time, of all bins or of each. A row holds until the next,
+/// Measured SINR in place of a channel: a ratio over time, of all bins or of each. A row holds until the next,
 /// the first one's values before it as well, the last one's for ever unless the trace begins again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SinrTrace {

@@ -37,7 +37,7 @@ struct Node {
     table: NullTable,
     interface: Interface,
     on_air: Option<Frame>,
-    /// How many frames it has sent.
+    /// Number of frames sent.
     frames: u64,
     statistics: NodeStatistics,
 }

@@ -1,4 +1,4 @@
-//! Which node of a mesh with arrays must wait for which, and which weights a call gets.
+//! Nulling in a mesh with arrays: which nodes must wait for which, and the weights of a call.
 
 use super::{Mesh, Node};
 use crate::config::Overload;

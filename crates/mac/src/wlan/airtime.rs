@@ -17,7 +17,7 @@ pub struct AirtimeUser {
     pub rate_bps: f64,
 }
 
-/// How the air is shared.
+/// Sharing of the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// A transmission each in turn: the slowest takes most of the air.
@@ -26,7 +26,7 @@ pub enum Sharing {
     Airtime,
 }
 
-/// What every transmission takes beside its bits.
+/// Overhead of every transmission beside its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
     /// The preamble, which counts as transmission time.
@@ -36,7 +36,7 @@ pub struct Overhead {
 }
 
 impl AirtimeUser {
-    /// How long a transmission of it lasts, in seconds.
+    /// Duration of a transmission of it, in seconds.
     fn transmission_s(&self, overhead: Overhead) -> f64 {
         overhead.preamble.as_secs_f64() + 8.0 * self.packets * self.bytes / self.rate_bps
     }

@@ -1,4 +1,4 @@
-//! What goes into one A-MPDU, and how long it lasts.
+//! Content and duration of one A-MPDU.
 
 use super::modes::{Durations, Mode, Standard};
 use crate::error::{MeshError, out_of_range};
@@ -15,12 +15,12 @@ pub const fn subframe_bytes(mpdu: u32) -> u32 {
     (mpdu + 4).next_multiple_of(4)
 }
 
-/// How much one aggregate takes, and how many MPDUs may be unacknowledged.
+/// Limits of one aggregate, and of unacknowledged MPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmpduLimits {
     /// Bytes of its PSDU.
     pub bytes: u32,
-    /// How long its PPDU lasts.
+    /// Duration of its PPDU.
     pub duration: SimTime,
     /// MPDUs of the block acknowledgement window.
     pub window: u32,
@@ -36,7 +36,7 @@ impl AmpduLimits {
         Self { bytes, duration: LONGEST_PPDU, window: standard.largest_window() }
     }
 
-    /// Refuses what is beyond a standard.
+    /// Checks the limits of a standard.
     ///
     /// # Errors
     /// More bytes, a longer PPDU or a larger window than the standard allows, and nothing at all.
@@ -102,7 +102,7 @@ impl Ampdu {
         fits
     }
 
-    /// How many MPDUs it has.
+    /// Number of MPDUs.
     pub const fn mpdus(&self) -> u32 {
         self.mpdus
     }
@@ -115,7 +115,7 @@ impl Ampdu {
         }
     }
 
-    /// How long its PPDU lasts.
+    /// Duration of its PPDU.
     pub fn duration(&self) -> SimTime {
         self.mode.ppdu(self.bytes(), Durations::Standard)
     }

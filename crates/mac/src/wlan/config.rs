@@ -1,4 +1,4 @@
-//! What an access point and its stations are made of.
+//! Configuration of an access point and its stations.
 
 use super::ampdu::AmpduLimits;
 use super::edca::Category;
@@ -19,7 +19,7 @@ pub const MOST_NEIGHBOURS: usize = 100;
 /// Most links of a multi-link device.
 pub const MOST_LINKS: usize = 3;
 
-/// Everything about an access point, its stations and its neighbours.
+/// Configuration of an access point, its stations and its neighbours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WlanConfig {
     /// The stations. Station n with category c of K is behind port 1 + n K + c; the access point is behind port 0.
@@ -32,13 +32,14 @@ pub struct WlanConfig {
     pub rts: bool,
     /// Whether a missed block acknowledgement is asked for with a BAR, or the MPDUs are retransmitted.
     pub asks: bool,
-    /// How long a recipient waits for a missing MPDU before it passes on what came after it; without limit if none.
+    /// Time for which a recipient waits for a missing MPDU before it passes on what came after it; without limit if
+    /// none.
     pub reorder_timeout: Option<SimTime>,
     /// The queue of each station and category, and of the access point for each where it has one for each.
     pub queue: QueueConfig,
-    /// What waits at the access point.
+    /// Queues of the access point.
     pub access_point: AccessPointQueues,
-    /// What is common to the radios of stations that have one.
+    /// Parameters common to the radios of stations.
     pub radio: RadioConfig,
     /// Networks that share the channel.
     pub neighbours: Option<Neighbours>,
@@ -67,11 +68,11 @@ pub struct LinkConfig {
 pub struct StationConfig {
     /// The modes in which data are sent to it and from it, of one standard, in rising order of their rates.
     pub modes: Vec<Mode>,
-    /// What aggregates have at most.
+    /// Limits of aggregates.
     pub limits: AmpduLimits,
-    /// Which of the modes is used when.
+    /// Rate control.
     pub rate: RateConfig,
-    /// What becomes of MPDUs that collide with nothing.
+    /// Reception of MPDUs without a collision.
     pub reception: ReceptionConfig,
 }
 
@@ -86,10 +87,10 @@ pub enum RateConfig {
     Minstrel,
 }
 
-/// What becomes of MPDUs that collide with nothing.
+/// Reception of MPDUs without a collision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReceptionConfig {
-    /// So many are not read, whatever their size and mode; answers always are.
+    /// Share of MPDUs that are lost, whatever their size and mode; answers always arrive.
     ErrorRate(f64),
     /// The table of error rates says it.
     Radio(StationRadio),
@@ -100,7 +101,7 @@ pub enum ReceptionConfig {
 pub struct StationRadio {
     /// The mean ratio of the downlink in dB, of all streams together.
     pub mean_snr_db: f64,
-    /// So much higher is that of the uplink.
+    /// Difference of the uplink in dB.
     pub uplink_offset_db: f64,
     /// Speed of the station in m/s, by which shadowing changes.
     pub speed_mps: f64,
@@ -110,10 +111,10 @@ pub struct StationRadio {
     pub trace: Option<SinrTrace>,
 }
 
-/// What is common to radios.
+/// Parameters common to radios.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
-    /// How power is spread over delays; none is constant channels.
+    /// Delay profile; `None` is a constant channel.
     pub profile: Option<DelayProfile>,
     /// Shadowing along the way of a station.
     pub shadowing: Option<ShadowingConfig>,
@@ -130,14 +131,14 @@ impl Default for RadioConfig {
     }
 }
 
-/// What waits at the access point.
+/// Queues of the access point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AccessPointQueues {
     /// A queue for each station and category.
     PerStation {
         /// Stations have equal shares of the air, whatever they send in it; otherwise equal numbers of transmissions.
         airtime_fairness: bool,
-        /// How much airtime waits below the queues.
+        /// Airtime limit below the queues (AQL).
         aql: Option<Aql>,
     },
     /// One for all, before a driver that holds [`DRIVER_PACKETS`].
@@ -174,12 +175,12 @@ pub struct Neighbours {
     pub count: usize,
     /// The share of time that their aggregates would take together if nothing else were sent; 1 is without end.
     pub busy: f64,
-    /// How long an aggregate of theirs lasts.
+    /// Duration of a neighbour's aggregate.
     pub aggregate: SimTime,
 }
 
 impl WlanConfig {
-    /// Refuses what cannot be.
+    /// Checks all parameters.
     ///
     /// # Errors
     /// No stations or more than 1000, more than three links, a link without stations or a station without links, no
@@ -239,7 +240,7 @@ impl WlanConfig {
     }
 }
 
-/// Refuses stations of one link that cannot be.
+/// Checks the stations of one link.
 fn check_stations<'a>(stations: impl Iterator<Item = &'a StationConfig>) -> Result<(), MeshError> {
     let mut band = None;
     for station in stations {
@@ -271,7 +272,7 @@ fn check_stations<'a>(stations: impl Iterator<Item = &'a StationConfig>) -> Resu
 }
 
 impl Neighbours {
-    /// Refuses neighbours that cannot be.
+    /// Checks the neighbours.
     ///
     /// # Errors
     /// No neighbours or more than 100, a share of time outside 0 to 1, an aggregate that is too short or too long.

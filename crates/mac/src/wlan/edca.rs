@@ -12,7 +12,7 @@ use rand::Rng;
 /// The unit of the backoff of OFDM stations.
 pub const SLOT: SimTime = SimTime::from_micros(9);
 
-/// What a category contends with.
+/// Contention parameters of a category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Category {
     /// The first and the largest contention window.
@@ -69,7 +69,7 @@ impl BlockAckFrame {
         Self { bytes: 24 + bitmap }
     }
 
-    /// How long it lasts after data in a mode.
+    /// Duration of the answer to data in a mode.
     pub fn duration(self, data: Mode) -> SimTime {
         data.control().ppdu(self.bytes, Durations::Standard)
     }
@@ -84,10 +84,10 @@ struct Contender {
     counter: u32,
 }
 
-/// All that contend for one air.
+/// Contenders of one air.
 pub struct Contest {
     contenders: Vec<Contender>,
-    /// When the air became idle, or the wait after a collision began to count as if it had.
+    /// Time at which the air became idle. After a collision, the time from which the waiting counts.
     idle_since: SimTime,
     stream: Stream,
 }
@@ -124,7 +124,7 @@ impl Contest {
         }
     }
 
-    /// When `contender` transmits if the air stays idle, with something to send since `since`.
+    /// Time at which `contender` transmits if the air stays idle, with something to send since `since`.
     pub fn access(&self, contender: usize, since: SimTime) -> SimTime {
         let Contender { aifs, counter, .. } = self.contenders[contender];
         let first = self.idle_since + aifs + SLOT * u64::from(counter);
@@ -148,14 +148,14 @@ impl Contest {
         self.idle_since = now;
     }
 
-    /// What `contender` sent first in its opportunity has succeeded: a new counter from the first window.
+    /// Success of the first exchange in `contender`'s opportunity: a new counter from the smallest window.
     pub fn succeed(&mut self, contender: usize) {
         let of = &mut self.contenders[contender];
         of.window = of.category.windows[0];
         self.draw(contender);
     }
 
-    /// What `contender` sent first has failed, or it has lost an internal collision: a new counter from twice the
+    /// Failure of `contender`'s first exchange, or a lost internal collision: a new counter from twice the
     /// window.
     pub fn fail(&mut self, contender: usize) {
         let of = &mut self.contenders[contender];
@@ -163,7 +163,7 @@ impl Contest {
         self.draw(contender);
     }
 
-    /// What `contender` sends is given up: its window is the first again.
+    /// Retry limit of `contender`: its window is the smallest again.
     pub fn reset(&mut self, contender: usize) {
         self.contenders[contender].window = self.contenders[contender].category.windows[0];
     }

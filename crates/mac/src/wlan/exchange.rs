@@ -25,7 +25,7 @@ pub struct Exchange {
     before: SimTime,
     /// A space and the answer.
     after: SimTime,
-    /// What others wait after a collision beside the interframe space.
+    /// Time that others wait after a collision beside the interframe space.
     extended: SimTime,
     rts: SimTime,
     mode: Mode,

@@ -47,7 +47,7 @@ struct OfMode {
     successes: u32,
     probability: Option<f64>,
     throughput: f64,
-    /// How often it was passed over for sampling since it was tried.
+    /// Number of times that sampling passed the mode over since its last trial.
     passed_over: u32,
     tries: u32,
 }
@@ -209,7 +209,7 @@ impl Minstrel {
         }
     }
 
-    /// What an interval ends with, after a chain without an answer if `is_dead`.
+    /// End of an interval, after a chain without an answer if `is_dead`.
     fn update(&mut self, is_dead: bool) {
         if self.aggregates > 0 {
             let mean = f64::from(self.mpdus) / f64::from(self.aggregates);

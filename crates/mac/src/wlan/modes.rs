@@ -24,7 +24,7 @@ pub enum Standard {
     Be,
 }
 
-/// Where the channel is. At 2.4 GHz a PPDU of OFDM is followed by 6 us without a signal, and SIFS is shorter.
+/// Band of the channel. At 2.4 GHz a PPDU of OFDM is followed by 6 us without a signal, and SIFS is shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
     /// 2.4 GHz.
@@ -35,7 +35,7 @@ pub enum Band {
     Ghz6,
 }
 
-/// Which durations are asked for.
+/// Kind of duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durations {
     /// Durations of the standard.
@@ -186,7 +186,7 @@ impl Standard {
 }
 
 impl Band {
-    /// As scenarios name it.
+    /// Name in scenarios.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Ghz2 => "2.4 GHz",
@@ -350,7 +350,7 @@ impl Mode {
         self.width_mhz
     }
 
-    /// What tables of error rates call it: `mcs-7`, or of a and g by the rate `ofdm-54`.
+    /// Name in tables of error rates: `mcs-7`, or of a and g by the rate `ofdm-54`.
     pub const fn name(self) -> &'static str {
         const NAMES: [&str; 14] = [
             "mcs-0", "mcs-1", "mcs-2", "mcs-3", "mcs-4", "mcs-5", "mcs-6", "mcs-7", "mcs-8", "mcs-9",
@@ -447,7 +447,7 @@ impl Mode {
         (common + 31).div_ceil(sig_bits_per_symbol(self.mcs))
     }
 
-    /// How long a PPDU with a PSDU of so many bytes lasts, at 2.4 GHz with the time without a signal.
+    /// Duration of a PPDU with a PSDU of so many bytes, at 2.4 GHz with the time without a signal.
     pub fn ppdu(self, bytes: u32, durations: Durations) -> SimTime {
         let (per_symbol, of) = self.bits_per_symbol();
         let symbols = ((16 + 8 * u64::from(bytes) + 6) * of).div_ceil(per_symbol);

@@ -58,7 +58,7 @@ impl RuMode {
     }
 }
 
-/// What all parts of a PPDU of several stations have in common.
+/// Parameters common to all parts of a PPDU of several stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MuPpdu {
     /// Preamble and headers.
@@ -97,7 +97,7 @@ impl MuPpdu {
         }
     }
 
-    /// How long it lasts with so many symbols.
+    /// Duration of the PPDU with this number of symbols.
     pub fn lasts(&self, symbols: u64) -> SimTime {
         self.preamble + SimTime::from_nanos(symbols * self.symbol_ns) + self.extension
     }
@@ -128,7 +128,7 @@ const BASIC_USER: u32 = 6;
 const BAR_USER: u32 = 9;
 const RTS_USER: u32 = 5;
 
-/// Which way data go.
+/// Direction of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MuWay {
     /// To the stations.
@@ -156,7 +156,7 @@ pub struct MuExchange {
     pub after: SimTime,
     /// Bytes of each PSDU that are not data.
     pub(super) extra: u32,
-    /// How control frames that all stations read are sent.
+    /// Mode of control frames that all stations read.
     pub(super) control: Mode,
     /// The mode of each station's acknowledgement.
     pub(super) responses: Vec<RuMode>,

@@ -35,7 +35,7 @@ impl Neighbour {
         SimTime::from_secs_f64(-libm::log1p(-uniform) * self.gap_s.unwrap_or(0.0))
     }
 
-    /// When an aggregate comes to it that has nothing to send; none while it has.
+    /// Arrival time of the next aggregate at a neighbour without one; none while it has one.
     pub(super) fn next_event(&self) -> Option<SimTime> {
         (self.waiting == 0).then_some(self.next)
     }

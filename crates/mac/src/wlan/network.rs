@@ -37,12 +37,12 @@ use crossfade_link::{
 };
 use std::collections::VecDeque;
 
-/// How often a BAR is sent before what is in flight counts as lost.
+/// Number of times that a BAR is sent before what is in flight counts as lost.
 const BARS: u32 = 7;
 
 const BAR_BYTES: u32 = 24;
 
-/// What both ends of a station have in common.
+/// State common to both ends of a station.
 struct Station {
     overhead: u32,
     limits: AmpduLimits,
@@ -77,14 +77,14 @@ pub struct Wlan {
     airs: Vec<Air>,
     /// By category.
     turns: Vec<Turns>,
-    /// What waits in the one FIFO of each category, with its way.
+    /// Packets in the one FIFO of each category, with their ways.
     fifos: Vec<VecDeque<(usize, Waiting)>>,
     fifo_bytes: Vec<u64>,
     /// The airtime that the driver holds, of each station and category and of all, and its packets by category.
     held_ns: Vec<u64>,
     all_held_ns: u64,
     held_packets: Vec<usize>,
-    /// When the first recipient passes over a missing MPDU.
+    /// Time at which the first recipient passes over a missing MPDU.
     passes_at: Option<SimTime>,
     departures: VecDeque<(Port, Departure)>,
     busy: [SimTime; 2],
@@ -102,7 +102,7 @@ pub struct Wlan {
     spare: Vec<Vec<Mpdu>>,
 }
 
-/// Where the access point is.
+/// Index of the access point.
 const ACCESS_POINT: usize = 0;
 /// Directions.
 const DOWN: usize = 0;
@@ -240,7 +240,7 @@ impl Wlan {
         }
     }
 
-    /// What the queues of the access point have dropped.
+    /// Packets that the queues of the access point dropped.
     fn drop_all(&mut self, way: usize, now: SimTime) {
         let port = if self.dropped.is_empty() { return } else { self.port(way) };
         let packets = &mut self.ways[way].statistics[0].packets;

@@ -15,13 +15,13 @@ pub struct OfdmaConfig {
     pub users: usize,
     /// The size of all RUs; none halves the band until each station has one.
     pub ru: Option<Ru>,
-    /// What asks for the block acknowledgements of a downlink PPDU.
+    /// Request for the block acknowledgements of a downlink PPDU.
     pub ack: MuAck,
     /// Whether stations that triggers ask contend as well.
     pub stations_contend: bool,
 }
 
-/// What asks several stations for block acknowledgements, which they send in one PPDU.
+/// Request to several stations for block acknowledgements in one PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MuAck {
     /// A trigger frame after the data: MU-BAR.
@@ -39,7 +39,7 @@ impl OfdmaConfig {
         ru.unwrap_or(Ru::Tones26).count(width_mhz)
     }
 
-    /// Refuses what a channel does not have.
+    /// Checks that the channel has such resource units.
     ///
     /// # Errors
     /// A standard before 802.11ax, an RU that the width does not have, more stations than RUs.

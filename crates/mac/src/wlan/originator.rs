@@ -28,7 +28,7 @@ pub const fn expand(near: u64, short: u16) -> u64 {
     if ahead < 2048 || near + ahead < 4096 { near + ahead } else { near + ahead - 4096 }
 }
 
-/// What it has to send next.
+/// Next frame to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmit {
     /// A BAR with this starting sequence number.
@@ -37,12 +37,12 @@ pub enum Transmit {
     Ampdu,
 }
 
-/// What a block acknowledgement has settled, in order of sequence numbers.
+/// MPDUs settled by a block acknowledgement, in order of sequence numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled<T> {
-    /// What has arrived.
+    /// MPDUs that arrived.
     pub delivered: Vec<T>,
-    /// What is not tried again, with its number.
+    /// MPDUs that are given up, with their numbers.
     pub given_up: Vec<(u64, T)>,
 }
 
@@ -61,10 +61,10 @@ struct Mpdu<T> {
     on: Option<u8>,
 }
 
-/// Where the recipient stands that waits for what was given up.
+/// State of a recipient that waits for MPDUs that were given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tell {
-    /// It waits for nothing, or is told after its next answer.
+    /// The recipient waits for none, or learns of them after its next answer.
     Nothing,
     /// The next frame tells it, on whatever link.
     Due,
@@ -143,7 +143,7 @@ impl<T: Copy> Originator<T> {
         self.window.saturating_sub(self.mpdus.len() as u32)
     }
 
-    /// What to send on a link, if there is something; `is_backlogged` says whether packets wait that were never sent.
+    /// Next frame on a link, if any; `is_backlogged` says whether packets wait that were never sent.
     pub fn poll_transmit(&self, link: u8, is_backlogged: bool) -> Option<Transmit> {
         let tells = match self.tell {
             Tell::Nothing => false,

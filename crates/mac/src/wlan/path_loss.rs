@@ -1,4 +1,4 @@
-//! How much of the power distance takes indoors.
+//! Path loss indoors.
 
 use super::modes::Band;
 

@@ -1,4 +1,4 @@
-//! What becomes of MPDUs that collide with nothing: the channel of a station, and the error rates of its modes.
+//! Reception of MPDUs without a collision: the channel of a station, and the error rates of its modes.
 //!
 //! A channel is constant, fades, or was recorded; it has a value each [`STEP`]. The ratio of a station is shared by the
 //! streams of a mode. Ratios that differ over the band count by their mean mutual information. The MPDUs of an
@@ -96,7 +96,7 @@ impl Channel {
         matches!(self.kind, Kind::Constant)
     }
 
-    /// Goes to a step.
+    /// Advances the channel to a step.
     fn go(&mut self, step: u64) {
         if self.step == Some(step) || self.is_constant() {
             return;
@@ -131,7 +131,7 @@ struct OfMode {
     last: [Option<(u64, u32, f64, f64)>; 2],
 }
 
-/// What a station and its access point read of each other.
+/// Reception between a station and its access point.
 pub(super) struct Reception {
     kind: Of,
 }
@@ -142,7 +142,7 @@ enum Of {
     Radio { channel: Channel, modes: Vec<OfMode>, answers: Vec<OfMode>, offsets: [f64; 2] },
 }
 
-/// What a mode meets at a moment.
+/// Channel state for a mode at one time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meets {
     /// The share of MPDUs that are not read.
@@ -158,7 +158,7 @@ fn modulation(mode: Mode) -> &'static MutualInformation {
 }
 
 impl Reception {
-    /// What is read of a station whose channel has streams of random numbers with this name.
+    /// Reception of a station whose channel's random streams have this name.
     pub(super) fn new(
         name: &str,
         station: &StationConfig,
@@ -191,7 +191,8 @@ impl Reception {
         }
     }
 
-    /// What an MPDU of `bytes` in the mode at place `rate` meets at `at`, on the way to the station (0) or from it (1).
+    /// Channel state for an MPDU of `bytes` in the mode with index `rate` at `at`, on the way to the station (0) or
+    /// from it (1).
     pub(super) fn mpdu(&mut self, rate: usize, at: SimTime, bytes: u32, direction: usize) -> Meets {
         match &mut self.kind {
             Of::Share(error_rate) => Meets { error_rate: *error_rate, snr_db: None },

@@ -18,11 +18,11 @@ pub struct Recipient<T> {
     start: u64,
     /// From `start` on, what has come, and when.
     held: VecDeque<Option<(SimTime, T)>>,
-    /// What has come of the numbers before `start`, the last ones as many as the window has.
+    /// Received numbers before `start`: as many of the last ones as the window holds.
     past: VecDeque<bool>,
 }
 
-/// What became of an MPDU.
+/// Fate of an MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// The MPDU is new.
@@ -97,7 +97,7 @@ impl<T: Copy> Recipient<T> {
         self.held.iter().flatten().map(|(_, item)| item).for_each(visit);
     }
 
-    /// When it gives up waiting for a hole; `None` where nothing waits, or it never does.
+    /// Time at which it gives up waiting for a hole; `None` where nothing waits, or it never does.
     pub fn next_timeout(&self) -> Option<SimTime> {
         let since = self.held.iter().flatten().map(|(since, _)| *since).min()?;
         Some(since.saturating_add(self.patience?))

@@ -53,7 +53,7 @@ impl Ru {
         Self::ALL.into_iter().find(|ru| u32::from(ru.tones()) == tones)
     }
 
-    /// How many a channel of a width has.
+    /// Number of RUs in a channel of a width.
     pub const fn count(self, width_mhz: u16) -> usize {
         let channels = width_mhz as usize / 20;
         match self {
@@ -85,7 +85,7 @@ pub struct RuPlace {
     pub ru: Ru,
     /// The first 20 MHz in which it lies, from 0.
     pub channel: u8,
-    /// Which it is of its size in these, from 0; that in the middle of 80 MHz is 9.
+    /// Index of the RU among those of its size, from 0; the one in the middle of 80 MHz is 9.
     place: u8,
 }
 
@@ -130,7 +130,7 @@ impl RuPlace {
     }
 }
 
-/// How a PPDU divides its band.
+/// Division of a PPDU's band.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     width_mhz: u16,

@@ -7,10 +7,10 @@
 use crate::bianchi::{Saturation, attempt_probability};
 use crate::error::{MeshError, out_of_range};
 
-/// What follows a success, in which the forms of the literature and of simulators differ.
+/// Slot after a success, in which the forms of the literature and of simulators differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As printed in 2000, and as under EDCA, where a busy backoff slot counts as one: the next slot follows at once.
+    /// Form printed in 2000, and that of EDCA, where a busy backoff slot counts as one: the next slot follows at once.
     Plain,
     /// An empty slot follows, since stations resume their counters a slot later: ns-3's reference for 802.11ax.
     Slot,
@@ -22,7 +22,7 @@ pub enum Form {
 /// Saturated stations and their exchanges; spans in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturated {
-    /// How many stations there are.
+    /// Number of stations.
     pub stations: usize,
     /// The first and the largest contention window.
     pub windows: [u32; 2],

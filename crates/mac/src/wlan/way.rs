@@ -28,10 +28,10 @@ pub(super) struct Come {
     pub(super) link: u8,
 }
 
-/// What was pushed and has never been sent.
+/// Pushed packets that were never sent.
 pub(super) struct Backlog {
     pub(super) queue: Box<dyn QueueDiscipline + Send>,
-    /// What the queue has given out, with its airtime: the head, or what the driver holds.
+    /// Packets taken from the queue, with their airtime: the head, or those that the driver holds.
     pub(super) held: VecDeque<(Waiting, u32)>,
     /// Whether it is somebody else who takes packets out of the queue for the driver.
     pub(super) has_driver: bool,
@@ -91,7 +91,7 @@ pub(super) struct Way {
     pub(super) backlog: Backlog,
     pub(super) originator: Originator<Sending>,
     pub(super) recipient: Recipient<Come>,
-    /// When the recipient passes over a missing MPDU.
+    /// Time at which the recipient passes over a missing MPDU.
     pub(super) passes_at: Option<SimTime>,
     pub(super) errors: Stream,
     /// BARs in a row without an answer, by link.
@@ -119,7 +119,7 @@ impl Way {
         std::mem::replace(&mut self.passes_at, passes_at) != passes_at
     }
 
-    /// What to send next on a link, if there is something.
+    /// Next frame on a link, if any.
     #[inline]
     pub(super) fn transmit(&self, link: usize) -> Option<Transmit> {
         self.originator.poll_transmit(link as u8, self.backlog.packets() > 0)

@@ -72,7 +72,7 @@ impl BaseGraph {
         enough.min().unwrap_or(LARGEST_LIFTING)
     }
 
-    /// Where the circular buffer of `length` bits, lifted by `lifting`, begins for redundancy version `version` (38.212
+    /// Start in the circular buffer of `length` bits, lifted by `lifting`, of redundancy version `version` (38.212
     /// table 5.4.2.1-2).
     pub fn buffer_start(self, version: u32, length: u32, lifting: u32) -> u32 {
         let (numerators, columns) = match self {

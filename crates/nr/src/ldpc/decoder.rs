@@ -19,7 +19,7 @@ pub enum Schedule {
 
 /// Messages are no larger: no product of two exp(-x) leaves the normal range of f32.
 const LARGEST: f32 = 40.0;
-/// What a filler is known with.
+/// LLR of a filler bit.
 const KNOWN: f32 = 1000.0;
 /// Vectors have no more lanes, and every column is padded to a multiple of them.
 const PAD: usize = 16;
@@ -36,7 +36,7 @@ pub struct Decoder {
     stride: usize,
     /// Ratios of the bits of each column.
     totals: Vec<f32>,
-    /// What the channel said (flooding).
+    /// Channel LLRs (flooding).
     channel: Vec<f32>,
     /// The message of each one to its column, in the order of the checks.
     messages: Vec<f32>,
@@ -68,7 +68,7 @@ impl Decoder {
         &self.code
     }
 
-    /// How many iterations it takes until the bits of the block are those of `block`, which stands for its checksum;
+    /// Number of iterations until the decoded bits equal `block`, which represents its checksum;
     /// `None` if they are not in time. Of each bit of the word `ratios` has ln(P(0) / P(1)), 0 where nothing was
     /// received.
     pub fn decode(&mut self, ratios: &[f32], block: &[u8]) -> Option<u32> {

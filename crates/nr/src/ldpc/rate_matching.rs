@@ -1,4 +1,4 @@
-//! Which bits of a word a transmission carries: 3GPP TS 38.212 section 5.4.2.
+//! Bits of a code word that a transmission carries: 3GPP TS 38.212 section 5.4.2.
 
 use super::code::Code;
 

@@ -51,7 +51,7 @@ struct Am {
     transmitter: AmTransmitter,
     receiver: AmReceiver,
     source: Sdus,
-    /// What came out.
+    /// Output.
     up: Vec<u64>,
 }
 

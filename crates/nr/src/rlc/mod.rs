@@ -38,9 +38,9 @@ pub struct RlcConfig {
     pub poll_pdus: Option<u32>,
     /// Bytes without a poll after which a PDU is polled (`pollByte`); `None` is infinity.
     pub poll_bytes: Option<u64>,
-    /// From a poll to the next without an answer (`t-PollRetransmit`).
+    /// Time from a poll to the next without an answer (`t-PollRetransmit`).
     pub poll_retransmit: SimTime,
-    /// From a gap to its report, or to its end in unacknowledged mode (`t-Reassembly`).
+    /// Time from a gap to its report, or to its end in unacknowledged mode (`t-Reassembly`).
     pub reassembly: SimTime,
     /// Between two reports (`t-StatusProhibit`).
     pub status_prohibit: SimTime,

@@ -85,7 +85,7 @@ impl UmReceiver {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// Time at which [`expire`](Self::expire) has something to do.
     pub fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }

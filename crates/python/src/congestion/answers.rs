@@ -1,4 +1,4 @@
-//! What a control of the user's own answers with, and what a sender can use of that.
+//! Answers of a user's own control, and checks that a sender can use them.
 
 use super::failure::Told;
 use crate::error::scenario_error;
@@ -144,7 +144,7 @@ pub(crate) fn says(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.getattr_opt("info")?.is_some_and(|method| method.is_callable()))
 }
 
-/// What an object says of itself: the numbers, and words, of the dict that its method `info` gives, by name.
+/// Information of an object about itself: the numbers, and words, of the dict that its method `info` gives, by name.
 pub(super) fn info(told: &Told) -> ControlInfo {
     let own = told.tell("info", |object| {
         let given = object.call_method0("info")?;

@@ -9,7 +9,7 @@ use crossfade_transport::congestion::{AckSample, CongestionControl, ControlInfo,
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// What ended a batch; what a class may ask for in `ends_batch` comes first.
+/// Reasons for the end of a batch; those that `ends_batch` may name come first.
 const ENDS: [&str; 5] = ["loss", "timeout", "mark", "round", "period"];
 const LOSS: usize = 0;
 const TIMEOUT: usize = 1;
@@ -22,16 +22,16 @@ pub(super) struct BatchedControl {
     answers: Answers,
     needs: Needs,
     has_info: bool,
-    /// Which of the first three of [`ENDS`] end a batch.
+    /// Whether each of the first three of [`ENDS`] ends a batch.
     asked: [bool; 3],
     /// A batch ends so long after the one before; without it, with each round trip.
     period: Option<SimTime>,
     rows: Rows,
-    /// When the last batch ended.
+    /// Time at which the last batch ended.
     last: SimTime,
     /// The round trip ends with a segment that left when so many had arrived.
     round: u64,
-    /// What ends the batch with the next row.
+    /// Reason for which the next row ends the batch.
     ending: Option<usize>,
 }
 
@@ -84,7 +84,7 @@ impl BatchedControl {
     }
 }
 
-/// Which of the first three of [`ENDS`] are in `ends_batch`.
+/// Whether each of the first three of [`ENDS`] is in `ends_batch`.
 fn asked(object: &Bound<'_, PyAny>) -> PyResult<[bool; 3]> {
     let mut asked = [false; 3];
     let Some(words) = object.getattr_opt("ends_batch")? else { return Ok(asked) };

@@ -1,4 +1,4 @@
-//! What a file of the user's own makes for each connection.
+//! Congestion control by a user's own file, one for each connection.
 
 use super::batched::BatchedControl;
 use super::failure::{Failure, Told, located};

@@ -1,11 +1,11 @@
-//! How a run ends for which a congestion control has failed.
+//! End of a run whose congestion control has failed.
 
 use crate::error::scenario_error;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How a run learns that a control has failed: it is cancelled, and the first exception is kept.
+/// Failure of a control in a run: the run is cancelled, and the first exception is kept.
 #[derive(Clone, Default)]
 pub(crate) struct Failure {
     pub(crate) cancel: Arc<AtomicBool>,
@@ -45,7 +45,7 @@ impl Failure {
 /// A Python object of which a connection is told, and what becomes of its exceptions.
 pub(super) struct Told {
     pub(super) object: Py<PyAny>,
-    /// Says where an exception comes from; without it, that is raised as it is.
+    /// Source of an exception; without one, it is raised as it is.
     place: Option<Py<PyAny>>,
     failure: Failure,
 }
@@ -78,7 +78,7 @@ impl Told {
     }
 }
 
-/// What went wrong in a control of a file, as one line with its place there.
+/// Error of a control of a file, as one line with its place there.
 pub(super) fn located(
     control: &Bound<'_, PyAny>,
     error: PyErr,

@@ -24,7 +24,7 @@ const LONGEST_INFO: usize = 4000;
 
 /// A control that a library has made.
 pub(super) struct LoadedControl {
-    /// None if none could be made: then the run has failed.
+    /// Control; `None` if none could be made, in which case the run has failed.
     made: Option<(&'static Table, Object)>,
     answers: Answers,
     limits_itself: bool,
@@ -34,7 +34,7 @@ pub(super) struct LoadedControl {
     failure: Failure,
 }
 
-/// What the library has made.
+/// Control made by the library.
 struct Object(*mut c_void);
 
 // SAFETY: whatever implements `crossfade_control::Control` is `Send`, and only its owner uses it.
@@ -90,7 +90,7 @@ impl LoadedControl {
         }
     }
 
-    /// What the control says of itself.
+    /// Information of the control about itself.
     fn told(&self) -> Option<String> {
         let (table, object) = self.made.as_ref().filter(|_| !self.failure.has_failed())?;
         let mut text = vec![0; LONGEST_INFO];
@@ -118,7 +118,7 @@ impl LoadedControl {
         Some(text)
     }
 
-    /// Goes by what the control answered, if a sender can.
+    /// Applies the control's answer, if a sender can.
     fn take(&mut self, answer: &Answer, method: &str) {
         let answers = Answers {
             cwnd: answer.cwnd,
@@ -171,7 +171,7 @@ fn table_at(address: usize) -> Result<&'static Table, String> {
     Ok(table)
 }
 
-/// What the last panic of this thread said in the library of a table.
+/// Message of the last panic of this thread in the library of a table.
 fn last_panic(table: &Table) -> String {
     let mut text = vec![0; LONGEST_PROBLEM];
     // SAFETY: as many bytes can be written.
@@ -312,7 +312,7 @@ impl CongestionControl for LoadedControl {
         self.limits_itself
     }
 
-    /// None where it says nothing: then it is not asked again.
+    /// Information; `None` if there is none, after which it is not requested again.
     fn info(&self) -> ControlInfo {
         ControlInfo { own: self.told().filter(|text| !text.is_empty()), ..ControlInfo::default() }
     }

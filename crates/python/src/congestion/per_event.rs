@@ -18,7 +18,7 @@ pub(crate) struct PythonControl {
     limits_itself: bool,
 }
 
-/// What of an object is there that need not be.
+/// Optional methods that an object has.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "methods, each there or not")]
 struct Has {

@@ -1,4 +1,4 @@
-//! What acknowledgements tell, a row each, for numpy.
+//! Rows of acknowledgements for numpy.
 
 use super::failure::Told;
 use crate::error::scenario_error;
@@ -98,7 +98,7 @@ impl Rows {
         self.0.clear();
     }
 
-    /// As numpy's structured array; nobody can write to it.
+    /// Rows as numpy's structured array, read-only.
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         array(py, &self.0, &DTYPE, None)

@@ -1,10 +1,10 @@
-//! What a control in Python is told; times in seconds.
+//! Events for a control in Python; times in seconds.
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{self, Phase};
 use pyo3::prelude::*;
 
-/// What an acknowledgement of new segments tells.
+/// Acknowledgement of new segments.
 #[pyclass(frozen, get_all, module = "crossfade._crossfade")]
 pub(crate) struct AckSample {
     now: f64,
@@ -88,7 +88,7 @@ impl From<&congestion::LostSegment> for LostSegment {
     }
 }
 
-/// What an acknowledgement tells of deliveries.
+/// Delivery rate sample of an acknowledgement.
 #[pyclass(frozen, get_all, module = "crossfade._crossfade")]
 pub(crate) struct RateSample {
     now: f64,

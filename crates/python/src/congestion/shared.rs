@@ -16,14 +16,14 @@ use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, RateS
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the flows of a run have in common.
+/// State common to the flows of a run.
 pub(super) struct Group {
     told: Told,
     period: SimTime,
     /// The period of the rows.
     at: u64,
     rows: FlowRows,
-    /// What was last said, by the number of the flow.
+    /// Last answer, by the index of the flow.
     answers: Vec<Answers>,
     /// Numbers of flows that are gone, of which there may be rows.
     left: Vec<usize>,

@@ -154,7 +154,7 @@ tag! {
 pub enum Delivery {
     /// In order: a frame waits until all frames before it were passed up or given up.
     InOrder,
-    /// As received: packets may overtake each other.
+    /// Delivery in the order of reception: packets may overtake each other.
     Immediate,
 }
 

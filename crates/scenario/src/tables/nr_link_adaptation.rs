@@ -1,4 +1,4 @@
-//! How an NR cell learns which scheme is good: quality reports, and acknowledgements.
+//! Link adaptation of an NR cell: quality reports, and acknowledgements.
 
 use super::base::{absent, positive_time, time};
 use crate::error::ScenarioError;

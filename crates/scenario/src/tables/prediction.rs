@@ -1,4 +1,4 @@
-//! What the base station of a cell knows of its channels, and which modulation it uses on that.
+//! Channel knowledge of a cell's base station, and its choice of modulation.
 
 use super::base::{absent, json, named, positive_time};
 use crate::error::{ScenarioError, join};

@@ -1,4 +1,4 @@
-//! What the RFCs leave open.
+//! Choices that the RFCs leave open.
 
 use super::base::{absent, json, time};
 use crate::error::ScenarioError;

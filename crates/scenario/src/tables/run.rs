@@ -1,4 +1,4 @@
-//! How long a run lasts and how many there are.
+//! Duration and number of runs.
 
 use super::base::{json, positive_time, time};
 use crate::error::ScenarioError;

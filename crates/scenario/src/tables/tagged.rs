@@ -21,7 +21,7 @@ pub(crate) trait Tag: Copy + PartialEq + Serialize + 'static {
     /// Phrase for the keys that a word takes, where a list is not enough.
     fn phrase(self) -> Option<&'static str>;
 
-    /// What a table takes beside the tag, for messages.
+    /// Keys of a table beside the tag, for messages.
     fn takes(self) -> String {
         match (self.phrase(), self.keys()) {
             (Some(phrase), _) => phrase.to_owned(),

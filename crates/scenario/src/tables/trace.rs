@@ -178,10 +178,10 @@ pub struct Budget {
 
 absent!(Trace, Budget);
 
-/// What the capacity of a link follows, with checked parameters.
+/// Schedule of a link's capacity, with checked parameters.
 #[derive(Clone, Debug)]
 pub struct TraceSetup {
-    /// When what can be sent.
+    /// Schedule of transmissions.
     pub schedule: Schedule,
     /// The propagation delay over time, beside that of the link.
     pub delays: Option<DelaySetup>,
@@ -189,7 +189,7 @@ pub struct TraceSetup {
     pub mean_rate_bps: f64,
     /// The key of the file, which messages name.
     pub key: String,
-    /// What the files say that the link does not follow.
+    /// Facts of the files that the link does not follow.
     pub unused: Vec<&'static str>,
 }
 
@@ -208,13 +208,13 @@ impl TraceSetup {
 pub struct DelaySetup {
     /// The delays.
     pub series: DelaySeries,
-    /// When the last row of its file begins.
+    /// Time at which the last row of its file begins.
     pub file_ends: SimTime,
     /// The key of the file, which messages name.
     pub key: String,
 }
 
-/// What each kind of trace takes beside its file.
+/// Keys of each kind of trace beside its file.
 const KINDS: [(&str, &[&str]); 3] = [
     ("opportunities", &["opportunity_size", "delays", "interpolation", "delays_end", "at_end", "direction"]),
     ("rates", &["period", "at_end", "direction"]),
@@ -314,7 +314,7 @@ impl Trace {
         Ok(Some(DelaySetup { series, file_ends, key }))
     }
 
-    /// Which of the three kinds of trace is given.
+    /// Kind of the trace, of three.
     fn kind(&self, table: &str) -> Result<&'static str, ScenarioError> {
         let given = given(self);
         let is_given = |(kind, _): &(&str, _)| given.iter().any(|key| key == kind);

@@ -169,7 +169,7 @@ absent!(Wlan);
 /// A Wi-Fi network in the terms of the models.
 #[derive(Clone, Debug)]
 pub struct WlanModel {
-    /// Everything about it but its seed.
+    /// Configuration of the network, without its seed.
     pub config: WlanConfig,
     /// The groups of stations, each with its name and its number of stations, in the order of the stations.
     pub groups: Vec<(String, usize)>,

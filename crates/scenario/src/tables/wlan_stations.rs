@@ -90,7 +90,7 @@ impl PerUserExpects for Length {
     const EXPECTS: &'static str = "a distance such as \"12 m\", or { from = \"2 m\", to = \"20 m\" }";
 }
 
-/// What stations take from their network.
+/// Values that stations take from their network.
 #[derive(Clone)]
 pub(super) struct Usual {
     pub(super) standard: WlanStandard,

@@ -37,7 +37,7 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
     /// Not before the first event is asked for: until then one can still ask to be told.
     has_begun: bool,
     flows: L::Flows,
-    /// How many flows of the table are there from the start.
+    /// Number of flows of the table that exist from the start.
     permanent: usize,
     /// Places in the table that flows have left.
     free: Vec<u32>,
@@ -137,7 +137,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
     }
 
-    /// When something happens next; `None` once the run is over.
+    /// Time at which something happens next; `None` once the run is over.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         if self.net.outside.has_left() || !self.has_begun {
             return Some(self.net.now);
@@ -268,12 +268,12 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.outside.poll()
     }
 
-    /// How many ports there are to outside.
+    /// Number of ports to outside.
     pub(crate) fn ports(&self) -> Port {
         self.net.outside.ports()
     }
 
-    /// What packets from outside met.
+    /// Counts of packets from outside.
     pub(crate) fn outside_statistics(&self) -> &LinkStatistics {
         &self.net.outside.statistics
     }
@@ -292,7 +292,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.fabrics.iter_mut().for_each(PathFabric::prepare);
     }
 
-    /// What happened inside links and fabrics up to now, in order of time; at equal times in that of the media.
+    /// Events inside links and fabrics up to now, in order of time; at equal times in that of the media.
     pub(crate) fn link_events(&mut self) -> Vec<(u32, LinkEvent)> {
         self.reports();
         let net = &mut self.net;
@@ -320,12 +320,12 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         events
     }
 
-    /// What links and fabrics are called.
+    /// Names of links and fabrics.
     pub(crate) fn names(&self) -> &[String] {
         &self.net.routing.names
     }
 
-    /// What is told of packets on links and of frames in the air.
+    /// Observers of packets on links and of frames in the air.
     pub(crate) fn capture(&mut self) -> &mut C {
         &mut self.net.capture
     }
@@ -335,7 +335,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &mut self.net.observer
     }
 
-    /// When something last happened.
+    /// Time at which something last happened.
     pub(crate) fn now(&self) -> SimTime {
         self.net.now
     }

@@ -26,7 +26,7 @@ pub(super) struct NewReno {
     /// Whether a partial acknowledgement was seen in this recovery; only the first restarts the timer ("impatient", RFC
     /// 6582 section 4). A timeout does not reset the flag.
     seen_partial: bool,
-    /// How many segments may still follow the last acknowledgement.
+    /// Number of segments that may still follow the last acknowledgement.
     burst: u32,
 }
 

@@ -25,7 +25,7 @@ pub enum Flavour {
     Rfc,
 }
 
-/// How a connection recovers from loss.
+/// Loss recovery of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Timeouts only.

@@ -58,7 +58,7 @@ pub struct LostSegment {
 /// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// Nothing is known to be lost.
+    /// No known loss.
     #[default]
     Open,
     /// Repairs losses that acknowledgements or the reordering timer have revealed.

@@ -15,7 +15,7 @@ const CSS_GROWTH_DIVISOR: f64 = 4.0;
 /// Number of rounds of conservative slow start before congestion avoidance.
 const CSS_ROUNDS: u32 = 5;
 
-/// Where HyStart++ stands.
+/// Phase of HyStart++.
 ///
 /// ```text
 ///                round trip grew            CSS_ROUNDS rounds

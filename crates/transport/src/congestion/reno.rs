@@ -3,7 +3,7 @@
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
 
-/// How congestion avoidance counts an acknowledgement that covers several segments.
+/// Counting in congestion avoidance of an acknowledgement that covers several segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckCounting {
     /// Each acknowledgement counts as one, so delayed ACKs halve the growth (RFC 5681 equation (3)).

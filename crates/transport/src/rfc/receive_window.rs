@@ -9,26 +9,26 @@ use crossfade_core::SimTime;
 /// 572be9bf9d0d it was 6 MB), in bytes.
 const BUFFER: u64 = 131_072;
 const LARGEST_BUFFER: u64 = 32 << 20;
-/// What fits into a page. Larger segments do not bound the sender: of them the first window has room for a few, the
-/// kernel fills its rest with parts of segments, and it has other memory for them.
+/// Payload that fits into a page. Larger segments do not bound the sender: of them the first window has room for a few,
+/// the kernel fills its rest with parts of segments, and it has other memory for them.
 const LARGEST_SEGMENT: u64 = 4096 - 320;
-/// What a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
+/// Data that a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
 const FIRST_ROUND: u64 = 10;
 
 /// The receiver's buffer and window, in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveWindow {
     mss: u64,
-    /// What a segment takes of the buffer (`truesize`).
+    /// Buffer space of a segment (`truesize`).
     segment_memory: u64,
-    /// How many of 256 bytes of the buffer count as window (`scaling_ratio`).
+    /// Share of the buffer that counts as window, in 1/256 (`scaling_ratio`).
     ratio: u64,
     /// The scenario's limit.
     w_max: u64,
     buffer: u64,
-    /// How far the window is open (`rcv_ssthresh`).
+    /// Upper limit of the advertised window (`rcv_ssthresh`).
     open: u64,
-    /// What was received in order, how many segments wait beyond holes, and one past the highest of them.
+    /// Next in-order segment, number of segments beyond holes, and one past the highest of them.
     rcv_nxt: u64,
     waiting: u64,
     highest: u64,
@@ -36,7 +36,7 @@ pub(super) struct ReceiveWindow {
     edge: u64,
     /// The most that was read in a round trip (`rcvq_space.space`).
     read: u64,
-    /// When the current round trip began, and what had been received by then.
+    /// Time at which the current round trip began, and what had been received by then.
     round: Option<(SimTime, u64)>,
     /// The last timestamp echoed.
     last_echo: SimTime,

@@ -4,7 +4,7 @@ use super::{RttPolicy, TimerPolicy};
 use crate::config::{RtoConfig, RtoRule};
 use crossfade_core::SimTime;
 
-/// How long to wait, and until when.
+/// Retransmission timer: its timeout and expiry.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     config: RtoConfig,
@@ -16,9 +16,9 @@ pub(crate) struct Rto {
     /// Before back-off.
     base: SimTime,
     backoff: u32,
-    /// What the two make, kept because every segment asks for it.
+    /// Timeout of both estimates, cached since every segment needs it.
     current: SimTime,
-    /// When the timer expires, if it runs.
+    /// Time at which the timer expires, if it runs.
     pub(crate) deadline: Option<SimTime>,
 }
 
@@ -144,7 +144,7 @@ struct FallingDeviation {
     mean: SimTime,
     /// The largest of them in this round trip.
     largest: SimTime,
-    /// What the timeout uses.
+    /// Estimates behind the timeout.
     used: SimTime,
     /// The round trip ends when more than this is acknowledged.
     round_end: u64,

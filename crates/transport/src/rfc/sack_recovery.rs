@@ -1,6 +1,6 @@
 //! The state of a recovery with SACK: a file of its own, since `mod.rs` and its parts both know it.
 
-/// How far recovery has come.
+/// Progress of loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SackRecovery {
     /// One past RFC 6675's `HighRxt`, the highest segment repeated.

@@ -1,4 +1,4 @@
-//! What a congestion control hears that asks for more than losses and growth, and how its rate is kept.
+//! Events for congestion controls that need more than losses and growth, and enforcement of their rate.
 
 use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
@@ -14,7 +14,7 @@ impl RfcSender {
         }
     }
 
-    /// What was found lost since the last call.
+    /// Segments found lost since the last call.
     #[inline(never)]
     pub(super) fn tell_losses(&mut self, now: SimTime) {
         if let Some(deliveries) = &mut self.flight.deliveries {
@@ -55,7 +55,7 @@ impl RfcSender {
         if lasts { Phase::Recovery } else { self.phase }
     }
 
-    /// How many segments were found lost since the start, where that is counted.
+    /// Number of segments found lost since the start, where that is counted.
     pub(super) fn lost_so_far(&self) -> u64 {
         self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
@@ -147,7 +147,7 @@ impl RfcSender {
         }
     }
 
-    /// None before the first round trip is measured.
+    /// Usual pacing rate; `None` without pacing, or before the first RTT sample.
     fn usual_pacing_rate(&self) -> Option<f64> {
         let (srtt, pacing) = (self.rto.srtt()?, self.config.rfc.pacing?);
         Some(usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt))
@@ -160,7 +160,7 @@ impl RfcSender {
         }
     }
 
-    /// What the congestion control is at.
+    /// State of the congestion control.
     pub(crate) fn info(&self) -> ControlInfo {
         self.congestion.info()
     }

@@ -17,16 +17,16 @@ struct Probe {
     repeats: Option<Original>,
 }
 
-/// What is known of the segment that a probe repeats.
+/// State of the segment that a probe retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Original {
     pub(super) app_limited: bool,
 }
 
-/// What an acknowledgement says of a probe.
+/// Outcome of a probe by an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Nothing, or that nothing was lost.
+    /// No statement about the probe, or no loss.
     Nothing,
     /// The acknowledgement covers the segment that was retransmitted and nothing beyond: the original may have arrived,
     /// or the probe.
@@ -38,7 +38,7 @@ pub(super) enum Answer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
     probe: Option<Probe>,
-    /// When the probe is due, if the timer runs.
+    /// Time at which the probe is due, if the timer runs.
     pub(super) deadline: Option<SimTime>,
 }
 

@@ -1,4 +1,4 @@
-//! Which segment leaves next, and whether one may.
+//! Choice of the next segment, and permission to send it.
 
 use super::offload::{LARGEST, Packet};
 use super::pacer::{quantum, usual_rate};
@@ -117,7 +117,7 @@ impl RfcSender {
         self.packet.on_sent() || self.flight.snd_max() == self.available
     }
 
-    /// How many segments are one packet at most, by the pacing rate that there is or would be (`tcp_tso_autosize`).
+    /// Maximum number of segments in one packet, by the pacing rate that there is or would be (`tcp_tso_autosize`).
     fn most_in_packet(&self) -> u64 {
         let pacing = self.config.rfc.pacing.unwrap_or_default();
         let srtt = self.rto.srtt();
@@ -167,7 +167,7 @@ impl RfcSender {
         under_way >= window
     }
 
-    /// What is under way, and how much may be before the next segment has to wait.
+    /// Segments in flight, and their limit for the next segment.
     fn use_of_window(&self, cwnd: u64) -> (u64, u64) {
         let size = self.flight.size();
         let limited_transmit = self.config.limited_transmit;

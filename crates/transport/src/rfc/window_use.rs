@@ -1,6 +1,6 @@
 //! Whether the congestion window was in use: a window that was not tested does not grow (RFC 7661 section 4.3).
 
-/// What the sender remembers of its last window of data.
+/// State of the sender about its last window of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowUse {
     /// What was sent below this was sent while the window held the sender back.

@@ -46,7 +46,7 @@ pub(super) fn facts(setup: &WlanSetup, packet_size: u32) -> Vec<LinkFacts> {
     setup.model.links.iter().zip(&config.links).filter_map(of).collect()
 }
 
-/// What one link did, both ways.
+/// Counts of one link, both ways.
 pub(super) struct LinkMeasured {
     down: StationStatistics,
     up: StationStatistics,
@@ -87,7 +87,7 @@ pub(super) static METRICS: &[MetricOf<LinkMeasured>] = &[
     MetricOf::part(WLAN_LINK, "wlan_link_uplink_reordering_delay_s", "s", "Reordering delay of a link's uplink", "How long MPDUs that the access point had received on a link waited for earlier ones of any link, in the mean.", |of| mean_s(of.up.mpdus.head_of_line_delay_s, of.up.packets.arrivals)),
 ];
 
-/// What rows keep beside them, for the quotients of all runs together.
+/// Additional counts in rows, for quotients over all runs together.
 #[rustfmt::skip]
 pub(super) static KEPT: &[MetricOf<LinkMeasured>] = &[
     MetricOf::part(WLAN_LINK, "wlan_link_ppdus", "1", "", "", |of| count(of.down.ppdus)),

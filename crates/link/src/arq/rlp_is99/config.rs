@@ -4,7 +4,7 @@ use crate::arq::ArqError;
 use std::fmt;
 use std::str::FromStr;
 
-/// What the limit n of retransmissions counts.
+/// Unit of the limit n of retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistence {
     /// Rounds: expiries of the retransmission timer of a frame, each the end of a round.
@@ -47,7 +47,7 @@ pub enum TimerCheck {
 pub struct RlpIs99Config {
     /// The limit n after which a frame is given up; 3 in IS-99. With 0 no frame is retransmitted.
     pub max_retransmissions: u32,
-    /// What the limit n counts.
+    /// Unit of the limit n.
     pub persistence: Persistence,
     /// Number of NAKs in a round.
     pub naks_per_round: NaksPerRound,

@@ -20,7 +20,7 @@ pub enum DualPi2Rules {
     Linux,
 }
 
-/// How a probability becomes marks.
+/// Marking by a probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DualPi2Draw {
     /// Evenly spaced: the probabilities add up, and each whole is a mark (RFC 9332 appendix A.1, `recur`).
@@ -32,15 +32,15 @@ pub enum DualPi2Draw {
 /// The constants of DualPI2. [`DualPi2Config::rfc`] and [`DualPi2Config::linux`] give the usual values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualPi2Config {
-    /// What both queues hold together.
+    /// Limit of both queues together.
     pub limit: QueueLimit,
     /// The delay that the classic queue comes to.
     pub target: SimTime,
     /// `Tupdate`: how often the probability is computed anew.
     pub t_update: SimTime,
-    /// How much the base probability changes in an update for a second of delay above the target, in 1/s.
+    /// Gain alpha: change of the base probability in an update per second of delay above the target, in 1/s.
     pub alpha: f64,
-    /// How much it changes for a second by which the delay has grown, in 1/s.
+    /// Gain beta: change of the base probability per second of growth of the delay, in 1/s.
     pub beta: f64,
     /// k: the scalable queue is marked with k times the base probability, the classic queue with its square.
     pub coupling: f64,
@@ -50,7 +50,7 @@ pub struct DualPi2Config {
     pub max_th: SimTime,
     /// Bytes of the largest packet.
     pub mtu: u32,
-    /// How a probability becomes marks.
+    /// Marking by a probability.
     pub draw: DualPi2Draw,
     /// Source of the rules.
     pub rules: DualPi2Rules,
@@ -158,7 +158,7 @@ const C: usize = 0;
 /// Index of the scalable queue.
 const L: usize = 1;
 
-/// What becomes of a packet whose turn it is.
+/// Fate of a packet at the head of its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Send,

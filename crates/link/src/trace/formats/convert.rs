@@ -27,7 +27,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// What tells its file from those of other parts; nothing for the only one.
+    /// Suffix that distinguishes its file from those of other parts; empty for the only one.
     pub fn name(self) -> &'static str {
         match self {
             Self::Whole => "",
@@ -51,7 +51,7 @@ impl Part {
     }
 }
 
-/// So many bytes are written at once.
+/// Number of bytes written at once.
 const CHUNK: usize = 1 << 16;
 
 /// A conversion of the texts about one way of a link.
@@ -63,10 +63,10 @@ pub struct Conversion {
     to: Format,
     losses: Losses,
     entries: theaterq::Writer,
-    /// How long the capacity, or else the longest text, lasts.
+    /// Duration of the capacity, or else of the longest text.
     lasts: SimTime,
     at_end: AtEnd,
-    /// What the texts say.
+    /// Content of the recordings.
     capacity: Capacity,
     has_delay: bool,
     has_loss: bool,
@@ -74,7 +74,7 @@ pub struct Conversion {
     lines: f64,
 }
 
-/// What texts say of a capacity: of several the last of these.
+/// Capacity in the recordings: of several, the last of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Capacity {
     Nothing,
@@ -183,7 +183,7 @@ impl Conversion {
         parts.into_iter().filter_map(|(part, said)| said.then_some(part)).collect()
     }
 
-    /// What would be lost.
+    /// Information that the conversion loses.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
@@ -286,7 +286,7 @@ fn is_of_opportunities(format: Format) -> bool {
     matches!(format, Format::Mahimahi | Format::LeoReplayer)
 }
 
-/// What writes steps in a format.
+/// Writer of steps in a format.
 enum Writer<'a> {
     Table(tables::Writer),
     Delays(leo_replayer::Writer),
@@ -348,7 +348,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What a format can say.
+/// Capabilities of a format.
 fn carries(format: Format) -> Carries {
     const ALL: &[Quantity] = &[Quantity::Rate, Quantity::Delay, Quantity::Loss, Quantity::Packets];
     match format {
@@ -364,7 +364,7 @@ fn carries(format: Format) -> Carries {
     }
 }
 
-/// What follows the end of a text of that format, where `said` is what shall.
+/// Behaviour after the end of a recording in this format; `said` is the requested one.
 fn ends(format: Format, said: AtEnd) -> AtEnd {
     match (format, said) {
         (Format::Mahimahi | Format::LeoReplayer, _) | (Format::Rates | Format::Delays, AtEnd::Loop) => {

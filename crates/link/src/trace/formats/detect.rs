@@ -1,4 +1,4 @@
-//! Which format a text is of, by what is in it.
+//! Format of a recording, by its content.
 
 use super::format::Format;
 use super::interop;
@@ -11,11 +11,11 @@ use crate::trace::TraceError;
 use crate::trace::error::{is_header, words};
 use crossfade_core::excerpt;
 
-/// So many lines say which format it is; of single numbers all do.
+/// Number of lines that decide the format; of single numbers, all lines.
 const LINES: usize = 64;
 /// Delays do not rise so many times before one is below the one before it: such numbers are times.
 const SURE_TIMES: usize = 64;
-/// So many bytes say what JSON is about.
+/// Number of bytes that identify the JSON.
 const HEAD: usize = 1 << 16;
 
 /// Tells the format of a text that comes in chunks.
@@ -33,7 +33,7 @@ pub struct Detector {
     shape: Shape,
 }
 
-/// What the first byte that is no white space says.
+/// Hint by the first byte that is not white space.
 #[derive(Default, PartialEq, Eq)]
 enum Shape {
     #[default]
@@ -42,7 +42,7 @@ enum Shape {
     Json,
 }
 
-/// What the lines so far have in common.
+/// Common properties of the lines so far.
 #[derive(Default)]
 struct Seen {
     /// Lines that say something.
@@ -63,7 +63,7 @@ struct Numbers {
     are_whole: bool,
     /// Times that do not decrease, before it was sure that they are times.
     ascending: bool,
-    /// How often one was above the one before it.
+    /// Number of values above their predecessor.
     rises: usize,
     /// Last number of the only column.
     before: f64,

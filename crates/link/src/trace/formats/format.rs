@@ -57,7 +57,7 @@ impl Format {
         self.row().0
     }
 
-    /// What it is, in a few words.
+    /// Description in a few words.
     pub fn title(self) -> &'static str {
         self.row().1
     }

@@ -7,7 +7,7 @@ use super::line::Parser;
 use crate::trace::TraceError;
 use crossfade_core::SimTime;
 
-/// What the profile says beside.
+/// Further values of the profile.
 const NOTES: [&str; 5] =
     ["measurement_node", "peer_cloud_server", "data_flow_direction", "link_type", "data_source_url"];
 
@@ -46,7 +46,7 @@ impl Parser for Reader {
     }
 }
 
-/// What holds, second by second: the traffic of others ends with the pattern.
+/// Values second by second: the traffic of others ends with the pattern.
 fn steps(way: &str, link: &Tree) -> Result<Vec<Step>, TraceError> {
     let number = |name: &str, most: f64| {
         let value = link.get(name);

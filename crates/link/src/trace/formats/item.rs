@@ -1,4 +1,4 @@
-//! What recordings of links say, one fact at a time.
+//! Facts in recordings of links, one at a time.
 
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -25,18 +25,18 @@ impl Direction {
     }
 }
 
-/// How much may wait for a link.
+/// Queue limit of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// So many packets.
+    /// Limit in packets.
     Packets(u64),
-    /// So many bytes.
+    /// Limit in bytes.
     Bytes(u64),
-    /// What is sent in so much time.
+    /// Limit as a time at the link's rate.
     Time(SimTime),
 }
 
-/// What some format says of a link beside rate, delay, loss and queue. Times are in nanoseconds, shares from 0 to 1.
+/// Property of a link beside rate, delay, loss and queue. Times are in nanoseconds, shares from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extra {
     /// Spread of the delay, ns.
@@ -146,7 +146,7 @@ impl Extra {
     }
 }
 
-/// What holds from some time on. `None` is what the text does not say.
+/// Values from some time on. `None` is a value that the recording lacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// From when on.
@@ -159,14 +159,14 @@ pub struct Step {
     pub delay: Option<SimTime>,
     /// Share of packets that are lost.
     pub loss: Option<f64>,
-    /// How much may wait.
+    /// Queue limit.
     pub queue: Option<Room>,
-    /// What else the format says; 0 is left away.
+    /// Further properties; those of 0 are left out.
     pub extras: Vec<(Extra, f64)>,
 }
 
 impl Step {
-    /// What else the format says of this; 0 where it says nothing.
+    /// Value of a further property; 0 without one.
     pub(super) fn extra(&self, of: Extra) -> f64 {
         self.extras.iter().find(|(extra, _)| *extra == of).map_or(0.0, |(_, value)| *value)
     }
@@ -182,22 +182,22 @@ impl Step {
 /// A fact of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// So many bytes may leave at some time.
+    /// Opportunity: a number of bytes that may leave at some time.
     Opportunity {
         /// Time of the opportunity.
         time: SimTime,
         /// Bytes that may leave.
         bytes: u32,
     },
-    /// What holds from some time on.
+    /// Values from some time on.
     Step(Step),
     /// A short train of packets through an idle link.
     Train {
-        /// When the first packet was sent.
+        /// Time at which the first packet was sent.
         time: SimTime,
         /// Delay of the first packet, one way. Between two trains it goes in a straight line.
         delay: SimTime,
-        /// When each packet came out, after the first.
+        /// Time at which each packet came out, after the first.
         offsets: Vec<SimTime>,
     },
     /// A packet went into the link.
@@ -217,13 +217,13 @@ pub enum Item {
         bytes: u32,
         /// Number of the packet, or of its flow.
         id: Option<u64>,
-        /// How long it was under way.
+        /// Delay of the packet.
         delay: Option<SimTime>,
     },
 }
 
 impl Item {
-    /// When it begins.
+    /// Time at which it begins.
     pub fn time(&self) -> SimTime {
         match self {
             Self::Step(step) => step.time,
@@ -241,7 +241,7 @@ pub type Told = (Direction, Item);
 /// The facts that a reader has found and nobody has taken yet.
 pub(super) type Found = VecDeque<Told>;
 
-/// What follows the last fact, where the format says it.
+/// Behaviour after the last fact, if the format defines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtEnd {
     /// The format does not say.
@@ -251,17 +251,17 @@ pub enum AtEnd {
     Loop,
     /// The trace is played so many times, 2 or more.
     Rounds(u64),
-    /// What held last holds for ever.
+    /// The last values hold forever.
     Hold,
 }
 
-/// What a text says as a whole.
+/// Facts about a recording as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Whole {
-    /// How long one round lasts.
+    /// Duration of one round.
     pub lasts: SimTime,
-    /// What follows.
+    /// Behaviour after the end.
     pub at_end: AtEnd,
-    /// What it says beside the link: names and values.
+    /// Further information: names and values.
     pub notes: Vec<(String, String)>,
 }

@@ -39,7 +39,7 @@ impl Tree {
         TraceError::at(self.line, problem)
     }
 
-    /// What stands under that name.
+    /// Value under this name.
     pub(super) fn get(&self, name: &str) -> Option<&Tree> {
         match &self.value {
             Value::Table(rows) => rows.iter().find(|(known, _)| known == name).map(|(_, tree)| tree),
@@ -83,7 +83,7 @@ enum Open {
     Table(usize, Vec<(String, Tree)>, Option<String>),
 }
 
-/// What may come next.
+/// Token that may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -95,7 +95,7 @@ enum Expect {
     Nothing,
 }
 
-/// What is being read.
+/// Token that is being read.
 enum Token {
     None,
     /// A text, and whether the last character was a backslash.
@@ -384,7 +384,7 @@ impl Json {
 mod tests {
     use super::*;
 
-    /// What was told of a text, and what is left of it.
+    /// Reported events of a text, and its unread rest.
     type Told = (Vec<(String, Tree)>, Tree);
 
     /// Values are equal wherever they stand.

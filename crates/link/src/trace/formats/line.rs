@@ -9,7 +9,7 @@ const LONGEST_LINE: usize = 1 << 20;
 /// 100 years.
 pub(super) const LATEST_S: f64 = 3.2e9;
 
-/// Takes a text in chunks and gives what it says.
+/// Reader of a text in chunks.
 pub(super) trait Parser {
     /// The next bytes of the text.
     fn push(&mut self, bytes: &[u8], found: &mut Found) -> Result<(), TraceError>;
@@ -18,7 +18,7 @@ pub(super) trait Parser {
     fn finish(&mut self, found: &mut Found) -> Result<Whole, TraceError>;
 }
 
-/// Takes a text line by line and gives what it says.
+/// Reader of a text line by line.
 pub(super) trait Lines {
     /// A line, numbered from 1, without white space around it.
     fn line(&mut self, line: usize, text: &str, found: &mut Found) -> Result<(), TraceError>;
@@ -30,7 +30,7 @@ pub(super) trait Lines {
 /// Cuts chunks into lines.
 #[derive(Default)]
 pub(super) struct Splitter {
-    /// What came after the last end of a line.
+    /// Bytes after the last line break.
     rest: Vec<u8>,
     /// Lines so far.
     lines: usize,
@@ -111,7 +111,7 @@ impl<L: Lines> Parser for ByLine<L> {
     }
 }
 
-/// What a line says before a `#`.
+/// Part of a line before a `#`.
 pub(super) fn before_comment(text: &str) -> &str {
     text.split('#').next().unwrap_or_default().trim()
 }

@@ -1,9 +1,9 @@
-//! What a conversion would lose.
+//! Information that a conversion loses.
 
 use super::item::{AtEnd, Extra, Item, Room, Step};
 use std::collections::BTreeSet;
 
-/// What a format says of a link.
+/// Capabilities of a format to describe a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantity {
     Opportunities,
@@ -15,7 +15,7 @@ pub(super) enum Quantity {
     Packets,
 }
 
-/// What a format can say of a link.
+/// Kinds of facts that a format can hold.
 #[derive(Clone, Copy)]
 pub(super) struct Carries {
     pub(super) quantities: &'static [Quantity],
@@ -35,7 +35,7 @@ impl Carries {
     }
 }
 
-/// What a conversion would lose, each once, in the order of the alphabet.
+/// Information that a conversion loses, each once, in alphabetical order.
 #[derive(Clone, Debug, Default)]
 pub struct Losses(BTreeSet<String>);
 
@@ -61,7 +61,7 @@ impl Losses {
         }
     }
 
-    /// What of `item` such a format cannot say. What has no effect, such as a loss of 0, is no loss.
+    /// Parts of `item` that the format cannot hold. Values without effect, such as a loss of 0, do not count.
     pub(super) fn look(&mut self, item: &Item, carries: Carries) {
         match item {
             Item::Opportunity { bytes, .. } => {
@@ -119,7 +119,7 @@ impl Losses {
         }
     }
 
-    /// What follows the end of a text, where the format that is written has another end always.
+    /// Loss of the behaviour at the end, if the target format always has another one.
     pub(super) fn look_at_end(&mut self, said: AtEnd, written: AtEnd) {
         if said == written || said == AtEnd::Unsaid || written == AtEnd::Unsaid {
             return;

@@ -26,7 +26,7 @@ pub(super) fn is_name(name: &str) -> bool {
         || name.contains("SawtoothBwConfig")
 }
 
-/// What a pattern is of.
+/// Quantity of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Rate,
@@ -34,7 +34,7 @@ pub(super) enum Kind {
     Loss,
 }
 
-/// What a table is.
+/// Kind of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Static,
@@ -291,7 +291,7 @@ impl Steps {
         Ok(())
     }
 
-    /// What stands outside of the outermost pattern.
+    /// Values outside the outermost pattern.
     fn root(&mut self, root: &Tree, found: &mut Found) -> Result<Whole, TraceError> {
         let Some((name, body)) = root.only() else {
             return Err(root.refuse(format!("{}: must be a table of one configuration", root.shown())));
@@ -375,7 +375,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// What it has a place for beside rate, delay and loss.
+    /// Further properties of the format beside rate, delay and loss.
     pub(super) const EXTRAS: &[Extra] = &[Extra::LossAfterLoss];
 
     pub(super) fn new(kind: Kind, is_toml: bool, at_end: AtEnd) -> Self {

@@ -51,7 +51,7 @@ pub(super) fn is_line(text: &str) -> bool {
 /// A state of the link.
 #[derive(Clone, Debug, Default)]
 struct Link {
-    /// None is for ever.
+    /// Duration; `None` is forever.
     lasts: Option<SimTime>,
     up_gbps: f64,
     down_gbps: f64,
@@ -67,7 +67,7 @@ struct Link {
 #[derive(Default)]
 pub(super) struct Reader {
     usual: Link,
-    /// What varies: the line and the text.
+    /// Varying value: its line and text.
     scenario: Option<(usize, String)>,
     notes: Vec<(String, String)>,
     has_lines: bool,

@@ -37,10 +37,10 @@ pub struct Reader<C> {
     failed: bool,
 }
 
-/// What a text does not say.
+/// Values that a recording lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assumed {
-    /// How long each delay of LeoReplayer holds.
+    /// Time for which each delay of LeoReplayer holds.
     pub delay_interval: SimTime,
 }
 
@@ -66,7 +66,7 @@ where
         Self { chunks, parser: parser(format, assumed), found: Found::new(), whole: None, failed: false }
     }
 
-    /// What the text says as a whole, once all facts are taken.
+    /// Facts about the recording as a whole, once all facts have been read.
     pub fn whole(&self) -> Option<&Whole> {
         self.whole.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What a link follows, of what a text says.
+//! Part of a recording that a link follows.
 
 use super::detect::Detector;
 use super::format::Format;
@@ -14,13 +14,13 @@ const MOST_ROWS: u64 = 1_000_000;
 /// A part of a link, and how a text has it.
 #[derive(Clone, Debug)]
 pub struct Recorded<T> {
-    /// What the link follows.
+    /// Schedule that the link follows.
     pub part: T,
-    /// How long it lasts, where the text says so.
+    /// Duration, if the text states it.
     pub lasts: Option<SimTime>,
     /// Whether it begins again behind its end, as the text says.
     pub loops: bool,
-    /// What else the text says, which a link does not follow.
+    /// Facts of the recording that a link does not follow.
     pub unused: Vec<&'static str>,
 }
 
@@ -92,7 +92,7 @@ pub fn rates(text: &str, way: Option<Direction>) -> Result<Recorded<RateTable>, 
     Ok(Recorded { part, lasts, loops: whole.at_end == AtEnd::Loop, unused: unused(&steps) })
 }
 
-/// When the last of steps ends, if it does.
+/// Time at which the last of steps ends, if it does.
 fn end_of(steps: &[Step]) -> Option<SimTime> {
     steps.last().and_then(|step| Some(step.time + step.lasts?))
 }
@@ -106,7 +106,7 @@ fn rounds_of(rows: &[RateRow], rounds: u64, lasts: SimTime) -> Result<Vec<RateRo
     Ok((0..rounds).flat_map(round).collect())
 }
 
-/// What a link does not follow of steps, each once.
+/// Properties of steps that a link does not follow, each once.
 fn unused(steps: &[Step]) -> Vec<&'static str> {
     let extras: BTreeSet<Extra> =
         steps.iter().flat_map(|step| step.extras.iter().map(|(extra, _)| *extra)).collect();

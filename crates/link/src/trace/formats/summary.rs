@@ -1,4 +1,4 @@
-//! What a text says of one way of a link, in a few numbers.
+//! Summary of one direction of a recording, in a few numbers.
 
 use super::item::{Extra, Item, Room, Step, Whole};
 use super::windows::{Curve, Distribution, Windows};
@@ -32,7 +32,7 @@ pub struct Summary {
     train: Option<(SimTime, SimTime)>,
 }
 
-/// What a text says of one way of a link.
+/// Summary of one direction of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
     /// Facts.
@@ -49,17 +49,17 @@ pub struct Described {
     pub delay_s: Option<Distribution>,
     /// Share of packets that are lost.
     pub loss: Option<Distribution>,
-    /// What packets brought in, and took out, in bit/s.
+    /// Rates of packets in and packets out, in bit/s.
     pub throughput_bps: [Option<Distribution>; 2],
     /// The least and the most that may wait: packets, bytes, nanoseconds.
     pub rooms: [Option<[u64; 2]>; 3],
-    /// What else it says.
+    /// Further facts.
     pub extras: Vec<Extra>,
     /// The largest unit of which all times are multiples; zero where they are all zero.
     pub clock: SimTime,
     /// The largest unit of which all delays are multiples; zero where they are all zero.
     pub delay_clock: SimTime,
-    /// How long the windows are.
+    /// Length of the windows.
     pub window: SimTime,
 }
 

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// 100 days, as of any delay of a scenario.
 const LONGEST_DELAY_S: f64 = 8.64e6;
 
-/// What the rows of a table say.
+/// Meaning of a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
     /// Rate, delay and loss.

@@ -22,14 +22,14 @@ const NO_LIMIT: u64 = u32::MAX as u64;
 const LONGEST_COMMAND: usize = 1 << 16;
 /// Distributions of the jitter, in the order of [`Extra::JitterDistribution`].
 const DISTRIBUTIONS: [&str; 4] = ["uniform", "normal", "pareto", "paretonormal"];
-/// What a change keeps, beside the rate, and what it is about: without that it has no effect.
+/// Properties that a change keeps, beside the rate, and the property that they need: without that it has no effect.
 const KEPT: [(Extra, About); 4] = [
     (Extra::Corrupt, About::Itself),
     (Extra::LossCorrelation, About::Loss),
     (Extra::JitterCorrelation, About::Jitter),
     (Extra::JitterDistribution, About::Jitter),
 ];
-/// What begins the arguments of netem.
+/// Words that begin arguments of netem.
 const KEYWORDS: [&str; 8] = ["delay", "loss", "rate", "limit", "duplicate", "corrupt", "reorder", "netem"];
 
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ pub(super) struct Reader {
     now: SimTime,
     /// The state that holds.
     current: Option<Step>,
-    /// What was given last of [`KEPT`].
+    /// Last values of [`KEPT`].
     kept: [f64; KEPT.len()],
     device: Option<String>,
     loops: bool,
@@ -175,7 +175,7 @@ impl Reader {
     }
 }
 
-/// What a script may have beside.
+/// Further commands of a script.
 fn is_shell(word: &str) -> bool {
     let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -325,7 +325,7 @@ struct Words<'a, I: Iterator<Item = &'a str>> {
 }
 
 impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
-    /// What stands behind `word`.
+    /// Argument of `word`.
     fn value<T>(
         &mut self,
         word: &str,
@@ -348,12 +348,12 @@ impl<'a, I: Iterator<Item = &'a str>> Words<'a, I> {
 /// Writes a script: a state, then how long it holds.
 pub(super) struct Writer {
     loops: bool,
-    /// Which of [`KEPT`] a state before may have set, so that one without it has to say so.
+    /// Properties of [`KEPT`] that an earlier state may have set, so that a state without them must reset them.
     may_be_set: [bool; KEPT.len()],
 }
 
 impl Writer {
-    /// What netem has arguments for beside rate, delay, loss and queue.
+    /// Further arguments of netem beside rate, delay, loss and queue.
     pub(super) const EXTRAS: &[Extra] = &[
         Extra::Jitter,
         Extra::JitterCorrelation,

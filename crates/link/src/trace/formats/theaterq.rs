@@ -17,7 +17,7 @@ const FASTEST_BPS: u64 = 1_000_000_000_000_000;
 const US: SimTime = SimTime::from_micros(1);
 const NS: SimTime = SimTime::from_nanos(1);
 
-/// How many columns there are.
+/// Number of columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ingest {
     Simple,
@@ -160,7 +160,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// What it has columns for beside rate, delay, loss and queue.
+    /// Further columns beside rate, delay, loss and queue.
     pub(super) const EXTRAS: &[Extra] =
         &[Extra::Jitter, Extra::Duplicate, Extra::DuplicateDelay, Extra::Route, Extra::QueueId];
 

@@ -34,7 +34,7 @@ pub(super) fn is_start(text: &str) -> bool {
     start(text).is_some()
 }
 
-/// What the first line says: which end, if one, and the wall clock in ms.
+/// First line: its end of the tunnel, if given, and the wall clock in ms.
 fn start(text: &str) -> Option<(Option<&str>, &str)> {
     let text = text.strip_prefix('#')?;
     let (head, clock) = text.rsplit_once(':')?;

@@ -7,7 +7,7 @@ const LONGEST_NS: f64 = 3.2e18;
 /// Whole numbers up to here are exact, and no link is faster.
 const FASTEST_BPS: f64 = 1e15;
 
-/// How a tool writes times: units in ns.
+/// Units of a tool's times, in ns.
 pub(super) type Units = &'static [(&'static str, f64)];
 
 /// Units of time of `tc`; a number alone is in microseconds.

@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 
-/// So many windows at most; of what lasts longer they are longer, too.
+/// Maximum number of windows; longer recordings have longer windows.
 const MOST: usize = 1 << 20;
 
 /// The mean, and what windows have that are shorter than all.
@@ -25,13 +25,13 @@ pub struct Distribution {
 /// Means of windows over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// When each window begins.
+    /// Time at which each window begins.
     pub times_s: Vec<f64>,
     /// Mean of each window.
     pub means: Vec<f64>,
 }
 
-/// What amounts and weights of each window are.
+/// Amount and weight of each window.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     width: SimTime,
@@ -111,7 +111,7 @@ impl Windows {
         &mut self.sums[index]
     }
 
-    /// When windows begin, and their means, in at most `most` points; windows without a weight have none.
+    /// Start times and means of windows, in at most `most` points; windows without a weight have none.
     pub(super) fn curve(&self, most: usize) -> Curve {
         let together = self.sums.len().div_ceil(most.max(1)).max(1);
         let mut curve = Curve::default();

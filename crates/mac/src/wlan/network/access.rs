@@ -1,4 +1,4 @@
-//! Who begins to send on a link, and when: contention of all that have something to send, collisions inside a node,
+//! Access to a link: contention of all stations with something to send, collisions inside a node,
 //! opportunities that go on, and what wakes the other links.
 
 use super::Wlan;
@@ -14,7 +14,7 @@ impl Wlan {
         }
     }
 
-    /// What has been settled on a link may be sent on the others, and the window may let them go on.
+    /// Wakes the other links, which an answer on one link may allow to send.
     pub(super) fn wake_others(&mut self, link: usize) {
         for other in (0..self.airs.len()).filter(|other| *other != link) {
             for contender in 0..(self.stations.len() + 1) * self.categories() {

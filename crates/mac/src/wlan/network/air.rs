@@ -22,7 +22,7 @@ pub(super) struct End {
     pub(super) reception: Reception,
     /// Rate control of the access point for this station, and the station's own.
     pub(super) rates: [RateControl; 2],
-    /// How long its answers last, by the place of the mode of the data.
+    /// Durations of the answers, by the index of the mode of the data.
     pub(super) answers: Vec<SimTime>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Air {
     pub(super) phase: Phase,
     /// Until when the holder of the air may go on, if it may.
     pub(super) opportunity: Option<SimTime>,
-    /// When the next exchange begins, as long as nothing comes.
+    /// Time at which the next exchange begins, as long as nothing comes.
     pub(super) access: Option<SimTime>,
 }
 
@@ -126,7 +126,7 @@ impl Air {
         }
     }
 
-    /// When something begins or ends in it.
+    /// Time of the next start or end of a transmission in it.
     pub(super) fn next_event(&self) -> Option<SimTime> {
         match &self.phase {
             Phase::Idle => {

@@ -1,4 +1,4 @@
-//! What goes into the air next: the driver takes from the queues, and an aggregate is made of what it has.
+//! Composition of the next aggregate from the packets that the driver took from the queues.
 
 use super::flight::{Flight, Mpdu};
 use super::{ACCESS_POINT, BAR_BYTES, DOWN, Station, UP, Wlan, ahead};
@@ -57,7 +57,7 @@ impl Wlan {
         self.drop_all(way, now);
     }
 
-    /// What a contender sends on a link at `now`, if it does. After the first exchange of an opportunity it fits into
+    /// Next exchange of a contender on a link at `now`, if any. After the first exchange of an opportunity it fits into
     /// what is `left` of that.
     pub(super) fn compose(
         &mut self,
@@ -181,7 +181,7 @@ impl Wlan {
     }
 }
 
-/// When and how fast the MPDUs of an aggregate meet the channel.
+/// Times at which the MPDUs of an aggregate meet the channel, and the speed of fading.
 #[derive(Clone, Copy)]
 pub(super) struct Meeting {
     pub(super) link: usize,

@@ -1,4 +1,4 @@
-//! What is in the air: frames and aggregates of one station, and what several have in one PPDU.
+//! Flights: frames and aggregates of one station, and PPDUs of several stations.
 
 use crate::wlan::mu::MuExchange;
 use crossfade_core::SimTime;
@@ -17,7 +17,7 @@ pub(super) struct Mpdu {
 pub(super) struct Flight {
     pub(super) link: usize,
     pub(super) contender: usize,
-    /// None of a neighbour's, and of one of several stations.
+    /// Station and direction; `None` for a neighbour, and for several stations.
     pub(super) way: Option<usize>,
     /// The place of its mode among those of the station.
     pub(super) rate: usize,
@@ -25,14 +25,14 @@ pub(super) struct Flight {
     pub(super) mpdus: Vec<Mpdu>,
     /// The number in a BAR.
     pub(super) bar: Option<u64>,
-    /// When it begins, after RTS and CTS, and how long it lasts.
+    /// Start time, after RTS and CTS, and duration.
     pub(super) begins: SimTime,
     pub(super) lasts: SimTime,
     /// Whether it is the first exchange of its opportunity.
     pub(super) is_first: bool,
     /// Whether the window ended it, though more waited.
     pub(super) is_limited: bool,
-    /// What several stations send or receive in it, in place of MPDUs of its own.
+    /// Parts of several stations, in place of MPDUs of its own.
     pub(super) shared: Option<Box<Shared>>,
 }
 
@@ -68,18 +68,18 @@ pub(super) enum Phase {
     Missed(SimTime, Vec<Flight>),
 }
 
-/// What goes to several stations, or comes from them.
+/// PPDU to several stations, or from them.
 pub(super) struct Shared {
     pub(super) direction: usize,
     pub(super) exchange: MuExchange,
-    /// When the exchange begins.
+    /// Time at which the exchange begins.
     pub(super) at: SimTime,
     /// The ways, that with the largest RU first, and the place of the mode of each with whether it is a probe.
     pub(super) ways: Vec<usize>,
     pub(super) rates: Vec<(usize, bool)>,
     /// Symbols of the data, at most.
     pub(super) symbols: u64,
-    /// What goes each way; a flight without MPDUs and BAR is none.
+    /// Flights by way; one without MPDUs and BAR is no flight.
     pub(super) parts: Vec<Flight>,
     /// Whether the acknowledgement of each way has been read.
     pub(super) answered: Vec<bool>,

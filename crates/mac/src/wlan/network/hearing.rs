@@ -1,4 +1,4 @@
-//! What a radio that hears everything hears of the air: each PPDU, for captures. Neighbours are not among them.
+//! PPDUs on the air as a radio that hears all of them records them, for captures; those of neighbours are left out.
 
 use super::flight::Flight;
 use super::{BAR_BYTES, Wlan};
@@ -99,7 +99,7 @@ impl Wlan {
         self.hear(Ppdu { at, end, from, to, announced, rate, collided, content });
     }
 
-    /// What the recipient of a way has.
+    /// Reception state of a way's recipient.
     pub(super) fn block(&self, way: usize) -> PpduBlock {
         let (_, station, category) = self.place(way);
         let of = &self.ways[way];
@@ -120,7 +120,7 @@ impl Wlan {
     }
 }
 
-/// How a mode is told of.
+/// Mode in captures and events.
 pub(super) fn rate(mode: Mode) -> PpduRate {
     PpduRate {
         format: match mode.standard() {

@@ -1,4 +1,4 @@
-//! What becomes of an exchange: which MPDUs are read, who answers, and what collided.
+//! Outcome of an exchange: received MPDUs, answers and collisions.
 
 use super::flight::{Flight, Phase};
 use super::trace::kind_of;
@@ -129,7 +129,7 @@ impl Wlan {
         }
     }
 
-    /// What a flight of one way carries comes to its end; whether anything of it was read.
+    /// Ends the flight of one way; returns whether anything of it was received.
     pub(super) fn arrive(&mut self, now: SimTime, number: usize, flight: &Flight) -> bool {
         let (direction, station, _) = self.place(number);
         let port = self.port(number);
@@ -214,7 +214,7 @@ impl Wlan {
         self.settle_way(now, flight, is_answered);
     }
 
-    /// What one way has sent is acknowledged, or has had no answer.
+    /// Acknowledgement of one way's transmission, or its absence.
     pub(super) fn settle_way(&mut self, now: SimTime, mut flight: Flight, is_answered: bool) {
         let Some(number) = flight.way else { return };
         let (direction, station, category) = self.place(number);

@@ -1,4 +1,4 @@
-//! What the network has carried, and what is under way in it.
+//! Counts of the network, and packets under way in it.
 
 use super::{DOWN, Wlan};
 use crossfade_core::SimTime;

@@ -23,7 +23,7 @@ impl Shared {
     }
 }
 
-/// What a station has for a PPDU.
+/// Data of a station for a PPDU.
 #[derive(Clone, Copy)]
 struct Wanted {
     way: usize,
@@ -308,7 +308,7 @@ impl Wlan {
         self.airs[ONLY].phase = Phase::Data(flight.begins + flight.lasts, flight);
     }
 
-    /// How long an answer that does not come is waited for.
+    /// Timeout for an answer that does not come.
     fn silence(&self) -> SimTime {
         let slowest = self.airs[ONLY].mode.slowest_control();
         self.airs[ONLY].band().sifs() + SLOT + slowest.preamble(Durations::Standard)
@@ -415,7 +415,7 @@ impl Wlan {
     }
 }
 
-/// What is in the air of an exchange with several stations.
+/// PPDUs of an exchange with several stations.
 fn flight(contender: usize, shared: Shared, is_first: bool) -> Flight {
     Flight {
         link: ONLY,

@@ -38,7 +38,7 @@ impl Wlan {
         }
     }
 
-    /// What has been in the air of an exchange that has collided.
+    /// PPDUs of an exchange that collided.
     pub(super) fn show_collision(&mut self, now: SimTime, shared: &Shared, sent: SimTime) {
         let (is_up, has_first) = (shared.direction == UP, shared.exchange.first.is_some());
         if self.is_traced() {
@@ -160,7 +160,7 @@ impl Wlan {
     }
 }
 
-/// How one part of a PPDU is told of.
+/// One part of a PPDU in captures and events.
 fn of_ru(of: RuMode, is_triggered: bool) -> PpduRate {
     let whole = rate(of.mode);
     let shortest = if is_triggered { 1600 } else { 800 };

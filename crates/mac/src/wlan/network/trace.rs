@@ -45,7 +45,7 @@ impl Wlan {
         });
     }
 
-    /// What events call a link of multi-link devices.
+    /// Name in events of a link of multi-link devices.
     fn bin(&self, link: usize) -> Option<u8> {
         (!self.config.links.is_empty()).then_some(link as u8)
     }
@@ -86,7 +86,7 @@ impl Wlan {
     }
 }
 
-/// What events call a flight.
+/// Name of a flight in events.
 pub(super) fn kind_of(flight: &Flight) -> &'static str {
     if flight.bar.is_some() { "bar" } else { "data" }
 }
