@@ -209,7 +209,7 @@ fn first_part(model: &Model, start: Start) -> Row {
     Row { probability, slots, sent: slots, new_lower: delivered, new_upper: delivered }
 }
 
-/// No sum of probabilities near 1 notices this.
+/// Probability too small to change a sum near 1.
 const NEGLIGIBLE: f64 = 1e-40;
 
 /// Part 2: the next state.

@@ -41,7 +41,7 @@ pub(crate) struct Phi {
 }
 
 impl Phi {
-    /// For `k <= k_max` and `x <= x_max`.
+    /// Table for `k <= k_max` and `x <= x_max`.
     pub(crate) fn new(channel: &TwoStateMarkov, k_max: usize, x_max: usize) -> Self {
         let table = |start: [f64; 2]| {
             let width = k_max + 1;

@@ -44,7 +44,7 @@ pub struct AirConfig {
     pub basic_rate_bps: f64,
     /// Preamble and PLCP header before every frame.
     pub preamble: SimTime,
-    /// Between the frames of an exchange.
+    /// Time between the frames of an exchange.
     pub sifs: SimTime,
     /// A CTS on the air.
     pub cts: SimTime,
@@ -54,7 +54,7 @@ pub struct AirConfig {
 
 /// DATA has a header with four addresses (IEEE 802.11-1999, 7.2.2): it goes from station to station.
 const DATA_HEADER_BYTES: u32 = 30;
-/// Not in the file: radiotap says so, by not saying that it is.
+/// Bytes of the FCS, which the file leaves out; radiotap states it by an absent flag.
 const FCS_BYTES: u32 = 4;
 /// LLC and SNAP headers, and the `EtherType` for experiments (IEEE 802): what is above has no bytes here.
 const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];

@@ -34,12 +34,12 @@ pub struct Connection {
 /// Feedback of congestion marks between the ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// Not at all.
+    /// No feedback of congestion marks.
     #[default]
     Off,
-    /// By an echo (RFC 3168).
+    /// Feedback by an echo (RFC 3168).
     Echo,
-    /// By counts (AccECN, RFC 9768).
+    /// Feedback by counts (AccECN, RFC 9768).
     Accurate,
 }
 

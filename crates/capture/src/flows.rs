@@ -21,7 +21,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// None yet; `usual` holds for every flow of TCP that [`connect`](Self::connect) does not describe.
+    /// Starts without flows; `usual` holds for every flow of TCP that [`connect`](Self::connect) does not describe.
     ///
     /// # Errors
     /// An MSS or a window out of range.

@@ -1,4 +1,4 @@
-//! What the interface of a sender of TCP, or of QUIC's recovery, saw, as a pcap file that Wireshark and tshark read;
+//! Packets at the interface of a sender of TCP, or of QUIC's recovery, as a pcap file that Wireshark and tshark read;
 //! and what a radio would have heard of 802.11 stations ([`air_pcap`]) and of a Wi-Fi network ([`WlanCapture`]).
 //!
 //! The models count segments; a capture shows bytes. This crate gives each segment and acknowledgement the IP

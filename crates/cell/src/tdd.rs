@@ -13,7 +13,7 @@ pub const LONGEST_PATTERN: usize = 80;
 /// Every slot is whole: NR's special slot (`S`), which holds symbols of both and a guard time, is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TddPattern {
-    /// For each slot, whether it belongs to the uplink.
+    /// Whether each slot belongs to the uplink.
     is_uplink: Arc<[bool]>,
 }
 

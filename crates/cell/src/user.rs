@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// Direction of a user's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From the base station, which knows all waiting packets.
+    /// Downlink from the base station, which knows all waiting packets.
     Down,
-    /// To the base station, which knows about a packet `grant_delay` after it came.
+    /// Uplink to the base station, which knows about a packet `grant_delay` after it came.
     Up { grant_delay: SimTime },
 }
 

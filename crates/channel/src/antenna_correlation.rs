@@ -57,7 +57,7 @@ impl AngularSpread {
 /// Correlation of the antennas of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum AntennaCorrelation {
-    /// No correlation.
+    /// Uncorrelated antennas.
     #[default]
     None,
     /// Spread of 7 degrees, mean angles of 84 (transmitter) and 60 degrees, half a wavelength apart: "low

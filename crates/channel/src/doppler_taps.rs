@@ -48,7 +48,7 @@ pub struct DopplerTaps {
     amplitudes: Vec<f32>,
     filters: Vec<[f32; SPAN]>,
     segments: [Segment; 2],
-    /// At this sample of a segment the next one is made: processes side by side do so one after the other.
+    /// Sample of a segment at which the next one is made: processes side by side do so one after the other.
     ahead: u64,
 }
 

@@ -24,7 +24,8 @@ impl FiniteStateChannel {
     /// Greatest deviation of a row's sum from 1, as the decimals of a table leave.
     const ROUNDING: f64 = 1e-9;
 
-    /// From the probabilities to go from a state (row) to a state (column), and those to lose in each.
+    /// Channel from the transition probabilities from a state (row) to a state (column), and the loss probability in
+    /// each.
     ///
     /// # Errors
     /// No square of probabilities whose rows add up to 1, states that cannot all be reached from each other, or

@@ -16,9 +16,9 @@ const LANES: usize = 16;
 pub struct FrequencyResponse {
     bins: usize,
     taps: usize,
-    /// For each path the factors of all bins: real parts, then imaginary ones.
+    /// Factors of all bins for each path: real parts, then imaginary ones.
     factors: Vec<f32>,
-    /// For each bin the same factors of all paths.
+    /// Factors of all paths for each bin.
     by_bin: Vec<Complex64>,
     simd: Simd,
 }

@@ -3,7 +3,7 @@
 use crossfade_core::Stream;
 use rand::Rng;
 
-/// How many trials fail before the first success, when each succeeds with probability p.
+/// Number of failures before the first success of trials that succeed with probability p.
 ///
 /// Processes that stay in a state for a geometric time draw such a time, not each step of it.
 #[derive(Clone, Copy, Debug)]

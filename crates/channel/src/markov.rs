@@ -19,7 +19,7 @@ pub struct TwoStateMarkov {
 }
 
 impl TwoStateMarkov {
-    /// From the probabilities to stay good and to stay bad.
+    /// Chain from the probabilities to stay good and to stay bad.
     ///
     /// # Errors
     /// One outside [0, 1], or both 1.
@@ -31,7 +31,7 @@ impl TwoStateMarkov {
         Ok(Self { p_gg, p_gb: 1.0 - p_gg, p_bg: 1.0 - p_bb, p_bb })
     }
 
-    /// From the share of bad steps and the mean length of a run of bad steps.
+    /// Chain from the share of bad steps and the mean length of a run of bad steps.
     ///
     /// ```
     /// let chain = crossfade_channel::TwoStateMarkov::from_burst(0.2, 4.0).unwrap();
@@ -65,7 +65,8 @@ impl TwoStateMarkov {
         Ok(Self { p_gg: 1.0 - p_e, p_gb: p_e, p_bg: 1.0 - p_e, p_bb: p_e })
     }
 
-    /// For callers that have computed the small ones without cancellation. Rounding beyond 1 is cut off.
+    /// Chain from all its probabilities, for callers that computed the small ones without cancellation. Rounding beyond
+    /// 1 is cut off.
     pub(crate) fn with_all_digits(p_gb: f64, p_bg: f64, p_bb: f64) -> Self {
         let p_gb = p_gb.min(1.0);
         Self { p_gg: 1.0 - p_gb, p_gb, p_bg: p_bg.min(1.0), p_bb: p_bb.min(1.0) }

@@ -192,13 +192,13 @@ impl MarkovFit {
         rejecting.map(|(words, test)| format!("{words} ({})", p_value(test))).collect()
     }
 
-    /// Where run lengths differ most from those of the chain.
+    /// Largest difference of run lengths from those of the chain.
     fn furthest(&self) -> (&'static str, RunDistance) {
         let (good, bad) = (self.good_runs.distance, self.bad_runs.distance);
         if good.value() > bad.value() { ("good", good) } else { ("bad", bad) }
     }
 
-    /// What so many runs cannot show: Kolmogorov's 95 % point is 1.36 over the root of their number.
+    /// Resolution of this number of runs: Kolmogorov's 95 % point is 1.36 over the root of their number.
     fn resolution(&self) -> String {
         let runs = self.bad_runs.runs();
         let size = 1.36 / (runs as f64).sqrt();
@@ -246,7 +246,7 @@ fn log_likelihood(first: u64, second: u64) -> f64 {
     part(first) + part(second)
 }
 
-/// What tests and estimates need of traces. Index 0 is good (delivered), 1 bad (lost).
+/// Statistics of traces for tests and estimates. Index 0 is good (delivered), 1 bad (lost).
 #[derive(Default)]
 struct Counts {
     /// Counts of two packets in a row: by the first, then the second.

@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng};
 /// Change of gains from frame to frame. Within a frame they are constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion {
-    /// Each transmission has gains of its own (`block-rayleigh`).
+    /// Independent gains of each transmission (`block-rayleigh`).
     Independent,
     /// Gains stay for a block of transmissions, those of the next block are independent (quasi-static).
     Blocks {
@@ -134,7 +134,7 @@ impl MatrixFading {
         self.colour(&white)
     }
 
-    /// What the receiver takes the `gains` of a transmission for when its estimate has the normalised mean
+    /// Estimate by the receiver of a transmission's `gains`, when it has the normalised mean
     /// square error `nmse`: p = (1 - e) h + sqrt(e (1 - e)) w, w drawn like h.
     ///
     /// The error h - p has power e and is orthogonal to p, as that of a minimum mean square error estimate.

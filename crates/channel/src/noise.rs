@@ -21,7 +21,7 @@ pub struct NoiseSource {
     key: [u32; 2],
 }
 
-/// What is drawn: values of other uses are independent.
+/// Use of a draw: values of different uses are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Use {

@@ -54,7 +54,7 @@ impl PredictedFading {
         Ok(Self { response, channel, error, slot: None, gains: row.clone(), predicted: row })
     }
 
-    /// Goes to `slot`.
+    /// Advances the prediction to `slot`.
     pub fn go(&mut self, slot: u64) {
         if self.slot == Some(slot) {
             return;

@@ -121,7 +121,7 @@ impl RayleighFading {
 }
 
 impl TwoStateMarkov {
-    /// What stands for Rayleigh fading of normalised Doppler frequency `fd_t` that loses the share `p_e`: see
+    /// Chain in place of Rayleigh fading of normalised Doppler frequency `fd_t` that loses the share `p_e`: see
     /// [`RayleighFading::markov`].
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub struct RayleighFit {
     pub precision: f64,
 }
 
-/// As many bursts are looked for: `p_bg` is then within 2 % and a distribution of bursts within 0.014.
+/// Number of bursts to find: `p_bg` is then within 2 % and a distribution of bursts within 0.014.
 const BURSTS: f64 = 10_000.0;
 /// Realisations differ in their long-run loss rate by 0.8 % rms; the mean over a hundred by 0.08 %.
 const REALISATIONS: f64 = 100.0;

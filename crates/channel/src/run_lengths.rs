@@ -16,7 +16,7 @@ pub struct RunLengths {
     pub survival: Vec<f64>,
     /// Survival function of the fitted chain: `p^(length - 1)`, p its probability to stay.
     pub fitted: Vec<f64>,
-    /// Where the two distributions are furthest apart.
+    /// Largest distance of the two distributions.
     pub distance: RunDistance,
     /// Pearson's test of the geometric law; `None` where there are too few runs, or lengths, for one.
     pub test: Option<ChiSquareTest>,
@@ -41,7 +41,7 @@ impl RunDistance {
 }
 
 impl RunLengths {
-    /// From complete runs, at least one, and the chain's probability to end a run.
+    /// Distribution of complete runs, at least one, and the chain's probability to end a run.
     pub(crate) fn new(mut runs: Vec<u64>, p_end: f64) -> Self {
         runs.sort_unstable();
         let total = runs.len() as f64;
@@ -96,7 +96,7 @@ impl GeometricRuns {
 
 /// Fewer expected runs than this in a bin, and the statistic is not chi-square (the usual rule).
 const MIN_EXPECTED: f64 = 5.0;
-/// As many bins at most, so that each is wide enough to show a systematic difference.
+/// Maximum number of bins, so that each is wide enough to show a systematic difference.
 const MOST_BINS: f64 = 50.0;
 
 /// Pearson's chi-square test, neighbouring lengths pooled until a bin expects enough runs.

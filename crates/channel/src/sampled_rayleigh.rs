@@ -36,7 +36,7 @@ const LANES: usize = 4;
 #[derive(Clone, Debug)]
 pub struct SampledRayleigh {
     pairs: Box<Pairs>,
-    /// Which block the gains belong to.
+    /// Block of the gains.
     block: u64,
     gains: Box<[Complex64; BLOCK]>,
 }

@@ -65,7 +65,7 @@ pub trait Vector:
     fn to_int(self) -> Self::Int;
     /// The representation.
     fn to_bits(self) -> Self::Int;
-    /// From a representation.
+    /// Real from its representation.
     fn from_bits(bits: Self::Int) -> Self;
     /// An integer vector with `value` in all lanes.
     fn splat_int(value: u32) -> Self::Int;
@@ -80,7 +80,7 @@ pub trait Vector:
 /// A computation over vectors of any width. `run` and all that it calls should be `#[inline(always)]`, or
 /// the intrinsics become function calls.
 pub trait Kernel {
-    /// What it gives.
+    /// Result of the kernel.
     type Output;
     /// Computes it with vectors of type `V`.
     fn run<V: Vector>(self) -> Self::Output;
@@ -110,7 +110,7 @@ impl Simd {
         Self::available().find(|simd| simd.name() == name)
     }
 
-    /// All that this processor has, narrowest first.
+    /// Instruction sets of this processor, narrowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let levels = [
@@ -124,8 +124,8 @@ impl Simd {
         levels.into_iter().filter(|&(_, has)| has).map(|(level, _)| Self(level))
     }
 
-    /// What the environment variable `CROSSFADE_SIMD` names; the widest that this processor has if it is not
-    /// set. Read once.
+    /// Instruction set named by the environment variable `CROSSFADE_SIMD`; the widest that this processor has if it is
+    /// not set. Read once.
     ///
     /// # Errors
     /// The name does not exist, or this processor lacks the instructions.
@@ -147,7 +147,7 @@ impl Simd {
         Self::available().last().unwrap_or(Self(Level::Scalar))
     }
 
-    /// One of [`NAMES`](Simd::NAMES).
+    /// Name, one of [`NAMES`](Simd::NAMES).
     pub fn name(self) -> &'static str {
         Self::NAMES[self.0 as usize]
     }

@@ -12,7 +12,7 @@ use crossfade_core::Stream;
 pub struct TravelledShadowing {
     config: ShadowingConfig,
     samples: Autoregressive,
-    /// Which sample is the first of the two around the place.
+    /// Index of the first of the two samples around the place.
     sample: u64,
     around: [f64; 2],
 }

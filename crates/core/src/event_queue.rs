@@ -20,7 +20,7 @@ pub struct EventQueue<E> {
     day: u64,
     /// Binary logarithm of the length of a day in nanoseconds.
     day_bits: u32,
-    /// For each day on the wheel, the first item of its list.
+    /// First item of the list of each day on the wheel.
     wheel: Vec<u32>,
     /// A bit for each day of the wheel, set if the day has events.
     busy: Vec<u64>,
@@ -255,7 +255,7 @@ impl<E: Copy> EventQueue<E> {
         self.begin_day()
     }
 
-    /// Goes to the next day on which something happens, and takes what happens first.
+    /// Advances to the next day with an event, and takes the first event.
     #[inline]
     fn begin_day(&mut self) -> Option<Item<E>> {
         let (busy, words) = self.next_busy_day();

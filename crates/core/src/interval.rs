@@ -16,7 +16,7 @@ pub enum MetricKind {
     Count,
     /// Events over what they can befall, such as losses over transmissions.
     Rate,
-    /// Between 0 and 1, without events that could be counted.
+    /// Share between 0 and 1, without countable events.
     Share,
     /// A quantile within a run: that of many runs together differs, the more the shorter the runs.
     Quantile,

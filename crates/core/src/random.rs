@@ -18,7 +18,7 @@ pub type Stream = Pcg64;
 /// The seed of an experiment and the number of the run (replication) in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunSeed {
-    /// One per experiment.
+    /// Seed of the experiment.
     pub seed: u64,
     /// Replication, counted from 0.
     pub run: u64,

@@ -21,7 +21,7 @@ pub struct UnitError {
 pub enum Span {
     /// Absolute.
     Time(SimTime),
-    /// In slots.
+    /// Time in slots.
     Slots(f64),
 }
 

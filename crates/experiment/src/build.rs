@@ -1,4 +1,4 @@
-//! From a resolved scenario to model objects: flows over a network of any kind.
+//! Model objects of a resolved scenario: flows over a network of any kind.
 
 use crate::networks;
 use crossfade_core::{RunSeed, SimTime};

@@ -13,7 +13,7 @@ pub(crate) fn refusal(_: &Point) -> Option<ScenarioError> {
     Some(ScenarioError::key("methods", format!("live: {why}")))
 }
 
-/// No run.
+/// Error: this build has no method `live`.
 pub(crate) fn run(point: &Point, _: RunSeed, _: &AtomicBool) -> Option<Result<Metrics, ScenarioError>> {
     refusal(point).map(Err)
 }

@@ -78,7 +78,7 @@ impl RowMetrics {
         self
     }
 
-    /// From names joined by line breaks, their values and, packed, the distributions; `None` unless the names are
+    /// Row from names joined by line breaks, their values and, packed, the distributions; `None` unless the names are
     /// sorted, differ and are as many as the values.
     pub fn from_parts(
         joined: &str,

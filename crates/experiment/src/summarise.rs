@@ -1,4 +1,4 @@
-//! From rows to results: means over the runs of a point with their intervals.
+//! Results from rows: means over the runs of a point with their intervals.
 
 use crate::closed_forms::radio;
 use crate::experiment::Experiment;
@@ -42,7 +42,7 @@ pub struct PointResult {
     /// missing.
     #[serde(flatten, serialize_with = "by_kind")]
     pub parts: Vec<PartResult>,
-    /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
+    /// Frequencies of windows of 1, 2, ... segments at the first loss of a cycle, by exact analysis.
     pub loss_windows: Vec<f64>,
     /// rho in dB, where there is a physical layer; the mean SNR of a transport block.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,10 +50,10 @@ pub struct PointResult {
     /// The transport block of method phy, of an NR cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockFacts>,
-    /// By method phy and by closed forms: the share of frames that are not accepted after 1, 2, ... transmissions.
+    /// Share of frames that are not accepted after 1, 2, ... transmissions, by method phy and closed forms.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub residual: Vec<Metric>,
-    /// By method phy: the share of frames of which the combination of 1, 2, ... receptions fails, where they are
+    /// Share of frames, by method phy, of which the combination of 1, 2, ... receptions fails, where they are
     /// combined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub combined: Vec<Metric>,
@@ -113,9 +113,9 @@ pub struct PartResult {
     pub part: Part,
     /// Number of flows of this kind; 1 also where they arrive at random.
     pub count: Option<u32>,
-    /// For a flow by method live, the TCP that ran: its congestion control and its kernel.
+    /// TCP of a flow by method live: its congestion control and its kernel.
     pub tcp: Option<String>,
-    /// By name.
+    /// Metrics by name.
     pub metrics: Vec<(&'static str, Metric)>,
 }
 

@@ -156,7 +156,7 @@ impl CoarseRate {
     }
 }
 
-/// From the first stretch to the last.
+/// Duration from the first interval to the last, in seconds.
 fn lasts_s(carried: &[Carried]) -> f64 {
     match (carried.first(), carried.last()) {
         (Some(first), Some(last)) => last.to_s - first.from_s,

@@ -18,10 +18,10 @@ pub struct QueueLimit {
 const FEWEST_DROPS: usize = 3;
 /// Minimum gain in log-likelihood over chance that a limit must reach.
 const GAIN: f64 = 8.0;
-/// So many losses in a row are none of a channel, if this share of all that found as much was lost.
+/// Length of a run of losses that is not the channel's, if this share of all that found as much was lost.
 const LONG_RUN: usize = 30;
 const NEARLY_ALL: f64 = 0.95;
-/// Beyond the limit at least this share is lost.
+/// Minimum share of losses beyond the limit.
 const LEAST_SHARE: f64 = 0.3;
 /// Distance below the limit in packets within which losses may be drops, since backlogs are not exact.
 const NEAR_PACKETS: f64 = 1.5;

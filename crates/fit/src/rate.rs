@@ -73,7 +73,7 @@ struct Search<'a> {
     least_s: f64,
     room_s: f64,
     full_bits: f64,
-    /// Of the first packets that were seen: the delay, the bits that arrived until then, and how long after the first
+    /// First packets of the record: the delay, the bits that arrived until then, and how long after the first
     /// one they were sent. They waited for at least these bits, whatever a queue that is never empty again may hide.
     first: Vec<(f64, f64, f64)>,
     /// Stretches of the packets that stand for all, in a coarse search.

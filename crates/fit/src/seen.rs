@@ -18,7 +18,7 @@ const FEWEST_WAITED: f64 = 50.0;
 /// Number of packets after an idle time that show the base delay, if there are as many in all.
 const FIRST: usize = 4;
 const FEWEST_FIRST: usize = 30;
-/// One train of packets, and one delay, tell the base delay to this part of a transmission time.
+/// Uncertainty of the base delay by one train of packets or one delay, in transmission times.
 const UNSURE: f64 = 0.25;
 /// Number of packets after an idle time that show the rate of that time.
 const TRAIN: usize = 12;
@@ -163,7 +163,7 @@ fn adds_up(record: &Record, rate: &RateFit, least_s: f64) -> bool {
 
 /// A rate over time, and what follows from it.
 pub(crate) struct OverTime {
-    /// From when on since the first packet, and bit/s.
+    /// Start times since the first packet, and rates in bit/s.
     pub(crate) rows: Vec<(f64, f64)>,
     pub(crate) windows: Vec<Window>,
     pub(crate) series: Vec<Option<f64>>,

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct AggregationConfig {
     /// The time from one release to the next, above zero; they fall on its multiples.
     pub period: SimTime,
-    /// Of the packets of a flow that are released together, one in `thinning` goes on, counted back from the newest; at
-    /// least 1, which keeps all.
+    /// Thinning: of a flow's packets that are released together, one in `thinning` goes on, counted back from the
+    /// newest; at least 1, which keeps all.
     pub thinning: u32,
 }
 

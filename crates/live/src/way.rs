@@ -35,7 +35,7 @@ pub(crate) struct Way {
 /// Packets that have left a medium and are handed over together: one, or consecutive ones of a read.
 #[derive(Default)]
 pub(crate) struct Run {
-    /// Each packet with its departure and its entry time.
+    /// Packets with their departure and entry times.
     packets: Vec<(SimTime, Parcel, SimTime)>,
     /// Direction of the packets, and location of the first.
     way: usize,

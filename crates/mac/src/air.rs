@@ -41,7 +41,7 @@ pub(crate) struct Air {
     least_signal: f64,
     least_sensed: f64,
     shadowing: Option<LogNormalShadowing>,
-    /// For each sender.
+    /// Random stream of each sender.
     streams: Vec<Stream>,
 }
 

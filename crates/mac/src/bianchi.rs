@@ -20,7 +20,7 @@ use crate::timing::DcfConfig;
 pub enum Retries {
     /// Without a limit, as in the formula of 2000.
     Unlimited,
-    /// Up to the retry limit of the configuration, after which the packet is given up.
+    /// Retransmissions up to the retry limit of the configuration, after which the packet is given up.
     Finite,
 }
 

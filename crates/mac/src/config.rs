@@ -15,9 +15,9 @@ pub struct MeshConfig {
     pub positions: Vec<Position>,
     /// Rule by which routes are found.
     pub routing: Routing,
-    /// Up to here a frame can be understood, in metres.
+    /// Range of reception, in metres.
     pub range_m: f64,
-    /// Up to here it is sensed and interferes, in metres; at least the range.
+    /// Range of carrier sense and interference, in metres; at least the range of reception.
     pub interference_m: f64,
     /// Model of reception.
     pub reception: Reception,
@@ -112,10 +112,10 @@ pub enum Overload {
 /// Knowledge of a node about the exchanges nearby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knowledge {
-    /// From each RTS and CTS that it overhears; while it sends or receives it learns nothing.
+    /// Knowledge from each overheard RTS and CTS; while a node sends or receives it learns nothing.
     Overheard,
-    /// At once and without a frame: of each exchange that a node in the interference range has called, or has been
-    /// called to.
+    /// Immediate knowledge without a frame: of each exchange that a node in the interference range has called, or has
+    /// been called to.
     Perfect,
 }
 

@@ -13,12 +13,12 @@ pub(crate) struct Contention {
     rules: Arc<Rules>,
     /// Slots still to wait.
     pub(crate) backoff: Option<u32>,
-    /// From when on they are counted, while they are.
+    /// Start of the counting of backoff slots, while they are counted.
     counting: Option<SimTime>,
     pub(crate) window: u32,
-    /// Until when others have reserved the medium.
+    /// End of the reservation by others (NAV).
     nav: SimTime,
-    /// Until when it must not call the station that the packet is for.
+    /// Time before which the station must not call its packet's receiver.
     hold: SimTime,
     medium_busy: bool,
     idle_since: SimTime,
@@ -107,7 +107,7 @@ impl Contention {
         is_news
     }
 
-    /// Others have reserved the medium until then. Whether that is longer than was known.
+    /// Extends the NAV to `until`; returns whether it was shorter before.
     pub(crate) fn reserve(&mut self, now: SimTime, until: SimTime) -> bool {
         let is_longer = until > self.nav;
         if is_longer {

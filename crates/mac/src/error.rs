@@ -58,7 +58,7 @@ pub enum MeshError {
     ContradictingRoutes {
         /// Index of the route, from 0.
         route: usize,
-        /// From here
+        /// First node of the missing route.
         from: usize,
         /// to there
         to: usize,

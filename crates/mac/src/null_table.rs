@@ -19,7 +19,7 @@ struct Engaged {
     node: u32,
     role: Role,
     until: SimTime,
-    /// By then its DATA must have begun, or the exchange has failed.
+    /// Latest start of its DATA; after it, the exchange has failed.
     data_by: SimTime,
     /// Channel vector of its training field.
     seen: Vector,
@@ -54,7 +54,7 @@ impl NullTable {
         engaged.map(|engaged| engaged.data_by = SimTime::MAX).is_some()
     }
 
-    /// Until when `node` is engaged at least; `None` if it is not known to be.
+    /// Known end of `node`'s engagement; `None` if it is not known to be engaged.
     pub(crate) fn engaged(&self, node: u32) -> Option<SimTime> {
         self.0.iter().find(|engaged| engaged.node == node).map(Engaged::ends)
     }

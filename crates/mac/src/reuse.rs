@@ -17,9 +17,9 @@ const MOST_STEPS: u64 = 20_000_000;
 /// Rules of reuse: ranges of reception and interference, and the use of antennas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReuseRules {
-    /// Up to here a node is overheard, in metres.
+    /// Range of reception, in metres.
     pub range_m: f64,
-    /// Up to here it interferes, in metres.
+    /// Range of interference, in metres.
     pub interference_m: f64,
     /// Antennas of a node; one antenna nulls nothing.
     pub antennas: usize,
@@ -117,7 +117,7 @@ fn nulls_between(
 /// allow among themselves bounds what they can add.
 struct Search<'a> {
     links: &'a [(usize, usize)],
-    /// For each two links what must be nulled.
+    /// Necessary nulls for each pair of links.
     between: Vec<Option<Vec<(usize, usize)>>>,
     nulls: usize,
     nodes: usize,

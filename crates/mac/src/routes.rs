@@ -18,7 +18,7 @@ pub enum Routing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routes {
     nodes: usize,
-    /// By destination, then by node; [`NONE`] where there is no route.
+    /// Next hop by destination, then by node; [`NONE`] without a route.
     next: Vec<u32>,
 }
 

@@ -88,12 +88,12 @@ pub(crate) enum Heard {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// In no exchange: counts slots, or has nothing to do.
+    /// No exchange: the station counts slots, or has nothing to do.
     Idle,
     /// SIFS before this frame.
     Gap(FrameKind),
     Sending(FrameKind),
-    /// For this frame to have come.
+    /// Waiting for this frame.
     Wait(FrameKind),
 }
 
@@ -173,7 +173,7 @@ impl Station {
         is_news
     }
 
-    /// Others have reserved the medium until then.
+    /// Extends the NAV to `until`.
     pub(crate) fn reserve(&mut self, now: SimTime, until: SimTime) {
         if self.contention.reserve(now, until) {
             self.resume(now);

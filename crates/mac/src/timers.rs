@@ -13,7 +13,7 @@ pub(crate) struct Timers {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Deadline {
     at: SimTime,
-    /// At equal times what ends comes before what begins.
+    /// Whether something begins; at equal times ends come first.
     begins: bool,
     node: u32,
 }

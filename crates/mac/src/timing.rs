@@ -8,7 +8,7 @@ use crossfade_core::SimTime;
 pub struct DcfConfig {
     /// The unit of the backoff.
     pub slot: SimTime,
-    /// Between the frames of one exchange.
+    /// Time between the frames of one exchange.
     pub sifs: SimTime,
     /// Preamble and PLCP header before every frame.
     pub preamble: SimTime,
@@ -63,7 +63,7 @@ pub const MAX_MSDU_BYTES: u32 = 2312;
 pub struct Timing {
     /// The unit of the backoff.
     pub slot: SimTime,
-    /// Between the frames of one exchange.
+    /// Time between the frames of one exchange.
     pub sifs: SimTime,
     /// Idle time of the medium before slots count (DIFS): SIFS and two slots.
     pub difs: SimTime,

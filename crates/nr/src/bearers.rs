@@ -47,7 +47,7 @@ pub(crate) struct Bearers {
     flows: Vec<(u32, usize)>,
     /// Places of the bearers, in order of their priorities.
     order: Vec<usize>,
-    /// By direction and place.
+    /// Buckets by direction and bearer.
     buckets: [Vec<Bucket>; 2],
     /// Blocks so far: among equals another one begins each time.
     turn: usize,

@@ -234,7 +234,7 @@ impl BlockTrials {
         Ok(BlockCounts { blocks, failed })
     }
 
-    /// After how many copies a block was not decoded.
+    /// Number of copies after which a block was not decoded.
     fn one(&mut self, number: u64) -> Result<usize, CellError> {
         let Self { block, snr_db, copies, prbs, selective, seed } = self;
         let mut stream = seed.stream(&format!("phy.nr.{number}"));

@@ -82,7 +82,7 @@ pub struct NrConfig {
     pub fidelity: Fidelity,
     /// Direction.
     pub way: Way,
-    /// From the base station to users, and back.
+    /// Propagation delay between base station and users, one way.
     pub propagation: SimTime,
     /// RLC, PDCP and the uplink; `None` has the downlink alone, whose packets wait for missing ones as PDCP lets them.
     pub stack: Option<StackConfig>,
@@ -105,9 +105,9 @@ pub enum Scheduler {
 /// Channel quality reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityReports {
-    /// From report to report.
+    /// Period of reports, in slots.
     pub period_slots: u64,
-    /// From the slot that a report is about to the first that it serves.
+    /// Slots from the measurement of a report to the first slot that uses it.
     pub delay_slots: u64,
     /// Whether a report is a channel quality indicator; otherwise the ratio itself.
     pub is_indicator: bool,
@@ -214,7 +214,7 @@ impl NrConfig {
         self.propagation.as_nanos().div_ceil(self.numerology.slot().as_nanos())
     }
 
-    /// By how many slots reports are older than their delay when a block is sent: the way there and back, and a grant
+    /// Additional age of reports in slots when a block is sent: the way there and back, and a grant
     /// that was made before.
     pub(crate) fn report_lag_slots(&self) -> u64 {
         self.way_slots() + if let Way::Up { k2, .. } = self.way { k2 } else { 0 }

@@ -21,7 +21,7 @@ pub(crate) struct Direction {
     pub(crate) users: Vec<User>,
     adaptation: Adaptation,
     rates: ErrorRates,
-    /// For each user, whether it can receive any grant, and whether it can receive one for new data.
+    /// Whether each user can receive any grant, and one for new data.
     pub(crate) is_open: Vec<[bool; 2]>,
     /// Moving average of the bits that each user got in a slot with data.
     had: Vec<f64>,

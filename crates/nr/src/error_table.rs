@@ -120,7 +120,7 @@ impl fmt::Display for TableEntry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     inverse_root: f64,
-    /// Beyond the usual distance.
+    /// Excess in dB over the usual distance from the normal approximation.
     excess_db: f64,
     width_ratio: f64,
 }
@@ -129,7 +129,7 @@ struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorTable {
     entries: Vec<TableEntry>,
-    /// By transmissions and falling size.
+    /// Entries by number of transmissions and falling size.
     places: BTreeMap<(CodedModulation, BaseGraph), BTreeMap<u32, Vec<Place>>>,
 }
 

@@ -77,7 +77,7 @@ const MCS: [&[CodedModulation]; 4] = [
     },
 ];
 
-/// From index 1 on.
+/// CQI tables 1 to 4, from index 1 on.
 const CQI: [&[CodedModulation]; 4] = [
     rates! {
         2: [78.0 120.0 193.0 308.0 449.0 602.0];

@@ -33,7 +33,7 @@ struct Outstanding {
     end: u64,
     /// The probability that the slot had a new block at all.
     share: f64,
-    /// If it had, the probability that the block is still retransmitted, and that it never arrives.
+    /// Probability, given a new block, that it is still retransmitted, and that it never arrives.
     missing: f64,
     lost: f64,
     /// Draw of the block: the block is lost once the sum exceeds it; infinite behind that.
@@ -151,7 +151,7 @@ impl MeanBlocks {
         }
     }
 
-    /// Up to where bytes have left in the mean; the parts that are lost are handed to `lose`.
+    /// Number of bytes that have left in the mean; the parts that are lost are handed to `lose`.
     pub(crate) fn until(&mut self, mut lose: impl FnMut(u64, u64)) -> u64 {
         for block in self.outstanding.iter_mut().filter(|block| block.draw < block.lost) {
             block.draw = f64::INFINITY;

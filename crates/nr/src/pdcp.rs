@@ -35,7 +35,7 @@ pub struct PdcpReceiver {
 }
 
 impl PdcpReceiver {
-    /// When t-Reordering expires; `None` while it does not run.
+    /// Expiry of t-Reordering; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }

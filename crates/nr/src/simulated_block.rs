@@ -79,7 +79,7 @@ struct Part {
     symbols: usize,
     block: Vec<u8>,
     word: Vec<u8>,
-    /// For each redundancy version that was sent: sums over its copies of gain times what was received, real and
+    /// Sums for each sent redundancy version over its copies of gain times what was received, real and
     /// imaginary parts, and of gains.
     received: [Option<Received>; 4],
     is_decoded: bool,
@@ -124,7 +124,7 @@ impl SimulatedBlock {
         Self { link, parts, fading: config.fading, is_decoded: false }
     }
 
-    /// Another block with random bits, of which nothing was sent.
+    /// Starts another block with random bits.
     pub fn renew(&mut self, stream: &mut Stream) {
         self.is_decoded = false;
         let code = self.link.decoder.code();

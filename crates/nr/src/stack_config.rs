@@ -8,9 +8,9 @@ use crossfade_link::{QueueConfig, QueueLimit};
 /// Direction of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// From the base station.
+    /// Downlink, from the base station.
     Down,
-    /// To it, in slots of the uplink.
+    /// Uplink, in slots of the uplink.
     Up {
         /// OFDM symbols of a slot that carry data.
         symbols: u32,
@@ -120,7 +120,7 @@ pub struct UplinkConfig {
     pub k2: u64,
     /// Slots that the base station takes for what it has received.
     pub processing_slots: u64,
-    /// From one occasion of a scheduling request to the next.
+    /// Period of scheduling request occasions.
     pub request_period_slots: u64,
     /// Minimum time from a request to the next (`sr-ProhibitTimer`).
     pub request_prohibit_slots: u64,
@@ -141,11 +141,11 @@ pub struct UplinkConfig {
 pub enum Grants {
     /// Users send scheduling requests and buffer status reports.
     Requested,
-    /// Everybody has a grant in every slot of the uplink.
+    /// Proactive grants: every user has one in every slot of the uplink.
     Proactive,
     /// A grant recurs without being asked for; what it does not hold is asked for by its reports.
     Configured {
-        /// From one to the next.
+        /// Period of the events.
         period_slots: u64,
         /// Bytes of each, at least.
         bytes: u32,
@@ -155,7 +155,7 @@ pub enum Grants {
 /// Changes of the cell at regular times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// From one to the next.
+    /// Period of the events.
     pub every: SimTime,
     /// Interruption time.
     pub interruption: SimTime,
@@ -166,7 +166,7 @@ pub struct Handover {
 /// Discontinuous reception (TS 38.321 section 5.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drx {
-    /// From one on-duration to the next.
+    /// Period of on-durations.
     pub cycle: SimTime,
     /// Time for which a user listens in each.
     pub on: SimTime,

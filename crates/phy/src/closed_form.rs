@@ -66,7 +66,7 @@ impl Diversity {
         self.mean(|g| frame_error(modulation, g, frame_bits))
     }
 
-    /// After `receptions` of the same frame over independent fading, combined: the ratios add up.
+    /// Closed form after `receptions` of the same frame, combined over independent fading: the ratios add up.
     #[must_use]
     pub fn combined(self, receptions: u32) -> Self {
         Self { diversity: self.diversity * receptions, ..self }

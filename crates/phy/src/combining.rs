@@ -39,8 +39,8 @@ pub enum Weights {
     /// Equal weights: 1 on the outputs of line 7 of the algorithm (whose gain is 1 - `Omega_kk`), or on the unbiased
     /// estimates of the other detectors.
     EqualGain,
-    /// In proportion to its signal-to-noise ratio: on unbiased estimates 1 / `Omega_kk` - 1, which is 1 / `Omega_kk`
-    /// on the outputs of line 7 (equation 19).
+    /// Weight in proportion to the signal-to-noise ratio: on unbiased estimates 1 / `Omega_kk` - 1, which is 1 /
+    /// `Omega_kk` on the outputs of line 7 (equation 19).
     MaximalRatio,
 }
 

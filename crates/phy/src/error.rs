@@ -79,7 +79,7 @@ pub enum PhyError {
         /// Value of that key in dB.
         second_db: f64,
     },
-    /// From the channel.
+    /// Error of the channel.
     #[error(transparent)]
     Channel(#[from] ChannelError),
 }

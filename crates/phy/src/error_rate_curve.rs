@@ -128,11 +128,11 @@ pub struct ErrorRateCurve {
 }
 
 const COLUMNS: [&str; 3] = ["snr_db", "transmissions", "residual"];
-/// Another name of the last.
+/// Another name of the last column.
 const ERROR_RATE: &str = "error_rate";
 
 impl ErrorRateCurve {
-    /// From points (`snr_db`, residual after 1, 2, ... transmissions).
+    /// Curve from points (`snr_db`, residual after 1, 2, ... transmissions).
     ///
     /// # Errors
     /// What [`parse`](ErrorRateCurve::parse) refuses of the same points, with lines as they would be written.

@@ -41,7 +41,7 @@ const NAMED_MODES: usize = 20;
 pub struct ErrorRateTable {
     /// The columns that differ.
     columns: Vec<&'static str>,
-    /// By their values.
+    /// Modes by the values of their columns.
     modes: BTreeMap<Vec<String>, Arc<ErrorRates>>,
     /// The mode of all lines, where they name one and the same.
     only: Option<String>,

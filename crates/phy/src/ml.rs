@@ -29,7 +29,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// For the symbols `members`, in the same order.
+    /// Sets the group to the symbols `members`, in this order.
     pub(crate) fn set(&mut self, gram: &Matrix, members: &[usize], symbols: &Symbols) {
         let (k, m) = (members.len(), symbols.count());
         self.count = k;

@@ -40,7 +40,7 @@ pub struct MutualInformation {
     /// End of its grid, in dB: above, every bit is known.
     highest_db: f64,
     grid: OnceLock<Vec<Point>>,
-    /// Between each two neighbours of the grid.
+    /// Polynomial between each two neighbours of the grid.
     polynomials: OnceLock<Vec<OnceLock<[f64; POINTS]>>>,
 }
 

@@ -48,7 +48,7 @@ impl Stages {
         }
     }
 
-    /// For a channel with that Gram matrix.
+    /// Prepares detection for a channel with this Gram matrix.
     pub(crate) fn set<const K: usize>(&mut self, gram: &Matrix) {
         let stages = self;
         let mut omega = inverse::<K>(gram, 1.0);

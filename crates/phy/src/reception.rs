@@ -50,7 +50,7 @@ pub(crate) struct Matched {
 }
 
 impl Matched {
-    /// From C and c E^H E.
+    /// Reception from C and c E^H E.
     pub(crate) fn new<const K: usize>(signal: &Matrix, gram: &Matrix, diagonal: bool) -> Self {
         let mut matched = Self {
             signal: [[[0.0; 2]; MOST_SYMBOLS]; MOST_SYMBOLS],

@@ -124,7 +124,7 @@ pub struct Workspace {
 }
 
 impl Transceiver {
-    /// On the instructions that `CROSSFADE_SIMD` chooses.
+    /// Transceiver on the instructions that `CROSSFADE_SIMD` chooses.
     ///
     /// # Errors
     /// What does not fit together, or an impossible `CROSSFADE_SIMD`.
@@ -132,7 +132,7 @@ impl Transceiver {
         Self::with_simd(config, stream, Simd::chosen()?)
     }
 
-    /// On given instructions. Results do not depend on them.
+    /// Transceiver on given instructions. Results do not depend on them.
     ///
     /// # Errors
     /// What does not fit together.

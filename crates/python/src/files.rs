@@ -7,8 +7,8 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// What reads files, and what makes a `crossfade.files.controls.PythonControl` of a file's name, a class in it and its
-/// text.
+/// Reader of files, and the factory of a `crossfade.files.controls.PythonControl` of a file's name, a class in it and
+/// its text.
 pub(crate) struct GivenFiles {
     read: Option<Py<PyAny>>,
     control: Option<Py<PyAny>>,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// Message of the first panic since the last call.
 static SAID: Mutex<Option<String>> = Mutex::new(None);
 
-/// From now on panics print nothing; `panic_said` gives the first.
+/// Silences panics from now on; `panic_said` gives the first.
 #[pyfunction]
 pub(crate) fn keep_panics() {
     set_hook(Box::new(|panic| {

@@ -43,7 +43,7 @@ impl Plan {
         &self.experiment
     }
 
-    /// As [`interruptible`]; an exception in a congestion control is an error, too.
+    /// Runs `work` as [`interruptible`] does; an exception in a congestion control is an error, too.
     fn interruptible<T: Send>(
         &self,
         py: Python<'_>,

@@ -15,7 +15,7 @@ type PackedRow<'py> =
 /// Turns rows into tuples; rows with the same names share one text of them.
 #[derive(Default)]
 pub(crate) struct Packer {
-    /// By the address of the names, which live as long as the text does.
+    /// Texts by the address of the names, which live as long as the text does.
     texts: HashMap<usize, (Arc<MetricNames>, Py<PyString>)>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn unpack(rows: Vec<GivenRow<'_>>) -> PyResult<Vec<Row>> {
 }
 
 impl GivenRow<'_> {
-    /// As [`unpack`] does.
+    /// Unpacks a row (see [`unpack`]).
     pub(crate) fn unpack(self, sets: &mut NameSets) -> PyResult<Row> {
         let Self(key, point, method, seed, run, names, values, failure, seconds) = self;
         let method = method_of(&method)?;

@@ -181,7 +181,7 @@ impl Points {
         self.identities[index].solution_key(method)
     }
 
-    /// For each point the index of the first equal one: equal points share their rows.
+    /// Index of the first equal point for each point: equal points share their rows.
     pub fn first_of_equals(&self) -> Vec<usize> {
         let mut seen = HashMap::new();
         (0..self.len()).map(|index| *seen.entry(self.id(index)).or_insert(index)).collect()

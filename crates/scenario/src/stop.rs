@@ -5,16 +5,16 @@ use crossfade_core::{Estimate, MethodKind, SimTime};
 /// Condition that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// At this simulated time.
+    /// End at this simulated time.
     At(SimTime),
-    /// After this number of segments delivered since the warm-up.
+    /// End after this number of segments delivered since the warm-up.
     Delivered(u64),
 }
 
 /// Rule that ends the runs of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StopRule {
-    /// After this number of runs.
+    /// End after this number of runs.
     Runs(u64),
     /// Once the half-width of a metric's 95 % interval is at most `relative` of its value, after at least 20 runs.
     Precision {

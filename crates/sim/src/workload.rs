@@ -104,7 +104,7 @@ pub enum Gaps {
     /// always the same sources lose packets (Floyd and Jacobson 1992).
     #[default]
     Periodic,
-    /// That time, longer or shorter by up to this part of it, uniform and independent; above 0, at most 1.
+    /// Interval with uniform, independent jitter of up to this part of it; above 0, at most 1.
     Jitter(f64),
     /// Exponential times of that mean: a Poisson process, from the first packet on.
     Poisson,

@@ -63,7 +63,7 @@ impl AccEcn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MarksReceived {
     packets: u32,
-    /// With the option: size of a segment in bytes, and the bytes received per codepoint.
+    /// State of the option: size of a segment in bytes, and the bytes received per codepoint.
     counted: Option<(u32, ByteCounters)>,
     /// Marks not yet reported in an acknowledgement.
     pub(crate) untold: u32,

@@ -81,7 +81,7 @@ impl AckFrame {
     }
 }
 
-/// Up to three ranges of segments, most recent first (RFC 2018 section 4).
+/// SACK blocks: up to three ranges of segments, most recent first (RFC 2018 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks([SackBlock; SackBlocks::MAX]);
 

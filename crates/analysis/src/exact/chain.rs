@@ -54,7 +54,7 @@ struct Weight {
 }
 
 impl Weight {
-    /// In the first slot of a cycle.
+    /// Weights in the first slot of a cycle.
     fn first(probability: f64) -> Self {
         Self { probability, age: probability }
     }
@@ -140,12 +140,12 @@ pub(super) struct Step {
     by_group: Vec<[f64; 2]>,
     /// Frequency of each floor of the window at the first loss.
     pub(super) floors: Vec<f64>,
-    /// In a cycle.
+    /// Forgotten weight in a cycle.
     pub(super) forgotten: Forgotten,
 }
 
 impl Step {
-    /// By how much the throughput has changed since `last`; changes of groups that cancel in the sum are
+    /// Change of the throughput since `last`; changes of groups that cancel in the sum are
     /// added up, as the sum may go back and forth.
     pub(super) fn change(&self, last: &Self) -> f64 {
         let Sums { new, slots, .. } = self.mean;
@@ -247,7 +247,7 @@ impl Chain {
         }
     }
 
-    /// From `loss` to `resumed` and, where the first packet of the next cycle is lost in a window of more
+    /// Step from `loss` to `resumed` and, where the first packet of the next cycle is lost in a window of more
     /// than one, to `next_loss`.
     fn second_part(&mut self, second: &SecondPart, grain: f64) -> Forgotten {
         let loss = std::mem::take(&mut self.loss);
@@ -352,7 +352,7 @@ impl Chain {
         self.next_loss.add(next, held, Weight::first(weight), grain)
     }
 
-    /// From `resumed` to `next_loss`: every packet that arrives is new, and shifts what is held.
+    /// Step from `resumed` to `next_loss`: every packet that arrives is new, and shifts what is held.
     fn first_part(&mut self, grain: f64) -> Forgotten {
         let channel = &self.model.channel;
         let mut forgotten = Forgotten::default();
@@ -433,7 +433,7 @@ impl Chain {
     }
 }
 
-/// No sum of weights notices this.
+/// Weight too small to change any sum.
 const TRACE: f64 = 1e-100;
 
 /// The groups of losses in slots 1, 2, ... of a cycle.

@@ -38,7 +38,7 @@ pub struct Exact {
     pub mean_cycle_slots: f64,
     /// The variance of the slots of a cycle over all cycles; infinite if they are too long for a number.
     pub cycle_slots_variance: f64,
-    /// In how many of the cycles the window W has the floor 1, 2, ..., `w_max` when the first packet of the
+    /// Number of cycles in which the window W has the floor 1, 2, ..., `w_max` when the first packet of the
     /// cycle is lost: shares that sum to 1. With no loss at all it is that of the first one to come.
     pub loss_windows: Vec<f64>,
 }

@@ -63,7 +63,7 @@ pub enum ReadError {
     TimeGoesBack {
         /// Packet of the flow, counted from 1.
         packet: u64,
-        /// By how much.
+        /// Size of the jump, in the unit of the name.
         back_ms: u64,
     },
     /// A clock that was set forward, or a flow that sleeps for days.
@@ -73,7 +73,7 @@ pub enum ReadError {
     TimeLeaps {
         /// Packet of the flow, counted from 1.
         packet: u64,
-        /// By how much.
+        /// Size of the jump, in the unit of the name.
         hours: u64,
     },
     /// One end of a flow without acknowledgements that can be read.

@@ -14,7 +14,7 @@ const SEGMENT: (f64, f64) = (1448.0, 1500.0);
 const BELOW: f64 = 28.0;
 /// More intervals than of a year of tenths of a second are none of a test.
 const MOST: usize = 4_000_000;
-/// No test carried more, or lasted longer.
+/// Largest plausible number of bytes of a test, and of a block.
 const MOST_BYTES: f64 = 1e15;
 const LARGEST_BLOCK: f64 = 65_507.0;
 

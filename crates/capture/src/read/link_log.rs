@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 const ROUNDING_US: i64 = 1;
 /// Opportunities are written when they are used, and packets of two flows when they are merged.
 const OUT_OF_ORDER_US: i64 = 1_000_000;
-/// No link holds a packet longer.
+/// Longest plausible delay of a link, in ms.
 const LONGEST_MS: f64 = 1e7;
 const LATEST_MS: f64 = 4e12;
 /// Flows beyond these are left out.

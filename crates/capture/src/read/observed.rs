@@ -34,7 +34,7 @@ pub enum Vantage {
     Sender,
     /// The receiver's, and what timestamps tell of the sender's: a delay is a round trip.
     Receiver,
-    /// Both ends': a delay is one way, and as wrong as the two clocks are apart.
+    /// Captures of both ends: delays are one way, with the offset of the two clocks.
     BothEnds,
 }
 
@@ -53,7 +53,7 @@ pub struct FlowRecord {
     pub offloads: bool,
     /// The tick of the clock that tells when packets were sent, if that is not the capture's.
     pub tick_ns: i64,
-    /// From captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
+    /// Captures of both ends: when packets of the other direction were sent, by the receiver's clock, and how long
     /// they took to the sender; the shortest of each second.
     pub reverse: Vec<(i64, i64)>,
     /// Whether the sender's SYN is one of Linux.

@@ -8,7 +8,7 @@ use super::told::{PacketLog, Told};
 
 /// Headers of IP and ICMP in front of the bytes that are printed: 8 of ICMP are in them, 20 of IP are not.
 const IP: u32 = 20;
-/// From one probe to the next, where the output does not tell.
+/// Default interval of probes, in seconds.
 const INTERVAL_S: f64 = 1.0;
 
 /// Output that is read.

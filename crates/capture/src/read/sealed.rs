@@ -8,7 +8,7 @@ use crossfade_core::Carried;
 
 /// Length of a stretch: a burst of a few packets does not count for the rate of the link.
 const STRETCH_S: f64 = 0.5;
-/// At most so many stretches.
+/// Maximum number of intervals.
 const MOST: f64 = 10_000.0;
 /// Least share of a flow's packets that begin as QUIC's do, for the flow to be taken for QUIC.
 const NEARLY_ALL: f64 = 0.99;
@@ -90,8 +90,8 @@ pub(super) fn stretches(seen: &[Seen], flow: FlowKey, is_cut: bool) -> Option<St
     })
 }
 
-/// From the first packet of one end to that of the other, and from that to the next of the first: both together are a
-/// round trip wherever they were captured.
+/// Times from the first packet of one end to that of the other, and from that to the next of the first: both together
+/// are a round trip wherever they were captured.
 fn handshake(seen: &[Seen]) -> Option<i64> {
     let first = seen.first().filter(|of| begins(of) == Some(Begins::Long))?;
     let answer = seen.iter().position(|of| of.packet.flow != first.packet.flow)?;

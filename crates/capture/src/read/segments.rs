@@ -37,7 +37,7 @@ pub(super) struct Segments {
     pieces: BTreeMap<i64, Piece>,
     /// Numbers as they are on the wire: the first, from which others count.
     first: Option<u32>,
-    /// Behind the highest byte that was sent, and the highest cumulative acknowledgement.
+    /// One past the highest sent byte, and the highest cumulative acknowledgement.
     next: i64,
     una: i64,
     mss: u32,
@@ -235,7 +235,7 @@ impl Segments {
 /// Evidence of which transmission arrived.
 #[derive(Clone, Copy)]
 enum Which {
-    /// By its timestamp.
+    /// Transmission by its timestamp.
     This(usize),
     /// The transmission, sent at least a round trip ago, whose delay is nearest to that of a range that was sent once;
     /// without such a range the last.

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 /// More samples of a connection are not kept.
 const MOST: usize = 1_000_000;
 const MOST_CONNECTIONS: usize = 10_000;
-/// From one sample to the next, where no line between them has a time.
+/// Default interval of samples, in seconds.
 const INTERVAL_S: f64 = 1.0;
 
-/// No time, and no number of bytes, is beyond these.
+/// Largest plausible time and number of bytes.
 const LATEST_S: f64 = 1e10;
 const MOST_OF_ALL: f64 = 1e15;
 

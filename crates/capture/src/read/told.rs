@@ -54,7 +54,7 @@ pub struct StretchLog {
 pub enum Told {
     /// Packet by packet.
     Packets(PacketLog),
-    /// In stretches of time.
+    /// Log in intervals of time.
     Stretches(StretchLog),
 }
 
@@ -63,7 +63,7 @@ pub enum Told {
 pub enum FlowTold {
     /// Packet by packet.
     Packets(FlowRecord),
-    /// In stretches of time.
+    /// Log in intervals of time.
     Stretches(StretchLog),
 }
 

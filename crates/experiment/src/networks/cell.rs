@@ -209,7 +209,7 @@ pub(super) struct UserFacts {
     is_recorded: bool,
     /// The normalised mean square error of its predictions.
     nmse: f64,
-    /// From which predicted ratio in dB on 1 to 8 bits a symbol are used at its mean; none without a limit.
+    /// Switch levels: predicted SNR in dB from which on 1 to 8 bits a symbol are used; `None` without a limit.
     levels_db: [Option<f64>; 8],
 }
 
@@ -246,9 +246,9 @@ fn facts(cell: &CellSetup, setup: &Setup) -> CellFacts {
     }
 }
 
-/// So far below the level of 2 bits a symbol most frames of 1 bit fail, too.
+/// Distance in dB below the level of 2 bits a symbol at which most frames of 1 bit fail, too.
 const MARGIN_DB: f64 = 10.0;
-/// From here on a slot is a large part of a Doppler period.
+/// Normalised Doppler frequency from which on a slot is a large part of a Doppler period.
 const FAST: f64 = 0.25;
 /// Slots from which a predictor is taken to know the channel.
 const OBSERVATIONS: usize = 32;

@@ -110,7 +110,7 @@ pub(super) struct PathFacts {
     slot_s: f64,
     /// Bytes of a data packet.
     packet_bytes: u32,
-    /// In the order in which packets take them, there and back.
+    /// Links in the order in which packets take them, there and back.
     links: Vec<LinkFacts>,
     /// Facts of each entry of the flows.
     flows: Vec<PathFlowFacts>,
@@ -153,7 +153,7 @@ pub(super) struct LinkFacts {
 /// The last row of a table of rates, which holds for ever.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct HeldFacts {
-    /// From when on it holds alone, in seconds.
+    /// Time from which on it holds alone, in seconds.
     from_s: f64,
     /// Bit rate in bit/s.
     rate_bps: f64,
@@ -166,7 +166,7 @@ pub(super) struct HeldFacts {
 pub(super) struct SatelliteFacts {
     /// Down or up.
     direction: &'static str,
-    /// For how long satellites stay assigned, in seconds.
+    /// Time for which satellites stay assigned, in seconds.
     slot_s: f64,
     /// The share of time without capacity.
     outage_share: f64,

@@ -65,13 +65,13 @@ pub(super) struct MeshFacts {
     nodes: usize,
     /// Places of the nodes, in metres.
     positions: Vec<[f64; 2]>,
-    /// Up to here a frame can be understood, in metres.
+    /// Range of reception, in metres.
     range_m: f64,
-    /// Up to here it interferes, in metres.
+    /// Range of interference, in metres.
     interference_m: f64,
     /// The hops on the routes of the flows.
     links: Vec<(usize, usize)>,
-    /// From the first frame of an exchange for a data packet to the end of its ACK, in seconds.
+    /// Duration of an exchange for a data packet, from its first frame to the end of its ACK, in seconds.
     exchange_s: f64,
     /// An exchange with DIFS and the mean backoff before it, in seconds.
     slot_s: f64,

@@ -123,7 +123,7 @@ struct UplinkFacts {
     grants: &'static str,
     /// The rate of a cell in which all blocks of the uplink have the most efficient scheme, in bit/s.
     peak_bps: f64,
-    /// From one occasion of a scheduling request to the next, in seconds.
+    /// Period of scheduling request occasions, in seconds.
     request_period_s: f64,
     /// The RLC mode.
     rlc: &'static str,

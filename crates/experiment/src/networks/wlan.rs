@@ -127,9 +127,9 @@ pub(super) struct WlanFacts {
 /// PPDUs of several stations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct OfdmaFacts {
-    /// To the stations.
+    /// Whether OFDMA is used to the stations.
     downlink: bool,
-    /// From them, when they are asked.
+    /// Whether OFDMA is used from the stations, by triggers.
     uplink: bool,
     /// Stations of one, at most.
     users: usize,
@@ -165,11 +165,11 @@ pub(super) struct GroupFacts {
     rate: &'static str,
     /// The lowest and the highest bit rate.
     rates_bps: [f64; 2],
-    /// In the highest mode: MPDUs of a whole aggregate, and how long it lasts, in seconds.
+    /// MPDUs of a whole aggregate in the highest mode, and its duration in seconds.
     mpdus: u32,
     /// Duration.
     aggregate_s: f64,
-    /// One station alone: the bit rate of whole packets in that mode.
+    /// Bit rate of whole packets of one station alone in the highest mode.
     alone_bps: f64,
     /// Block acknowledgement window.
     window: u32,

@@ -20,7 +20,7 @@ pub(super) const DELAYS: &str = "run,flow,delay,share,value_s\n";
 /// Runs of a point that are repeated for their distributions.
 const MOST_RUNS: u64 = 100;
 
-/// In how many steps a distribution is written; beyond them its tail, where people look.
+/// Number of steps of a written distribution; beyond them follows its tail in finer ones.
 const STEPS: u32 = 100;
 const TAIL: [f64; 3] = [0.995, 0.999, 1.0];
 

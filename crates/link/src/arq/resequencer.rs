@@ -28,13 +28,13 @@ struct Slot {
 /// Place of a received frame in the sequence. Positions count frames from the start, without a modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Before V(N): already passed up or given up.
+    /// Number before V(N): already passed up or given up.
     Old,
-    /// Between V(N) and V(R), already received or given up.
+    /// Number between V(N) and V(R), already received or given up.
     Held,
-    /// Between V(N) and V(R), and missing.
+    /// Number between V(N) and V(R) of a missing frame.
     Missing(u64),
-    /// At V(R) or later: the first copy of a frame.
+    /// Number at V(R) or later: the first copy of a frame.
     New(u64),
 }
 
@@ -136,7 +136,7 @@ impl Resequencer {
         self.release();
     }
 
-    /// If the buffer is too small for the frames between V(N) and V(R), passes up frames at its head, received and lost
+    /// Passes up frames at the head of the buffer if it is too small for those between V(N) and V(R), received and lost
     /// ones: as many as are too many, and at least `at_least`. Returns whether it did.
     pub(super) fn relieve(&mut self, at_least: u32) -> bool {
         let held = self.v_r - self.v_n;

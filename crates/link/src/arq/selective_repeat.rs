@@ -212,7 +212,7 @@ impl ArqSender for SelectiveRepeatSender {
 /// State of a frame in the receiver's window.
 #[derive(Clone, Copy)]
 enum Slot {
-    /// Not received.
+    /// Frame that was not received.
     Missing,
     /// Received, and waiting for earlier ones.
     Held(Sdu, SimTime),

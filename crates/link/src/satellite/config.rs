@@ -51,7 +51,7 @@ pub struct Spike {
 }
 
 impl Spike {
-    /// No spike.
+    /// Configuration without spikes.
     pub const NONE: Self =
         Self { least: SimTime::ZERO, beyond: SimTime::ZERO, most: SimTime::ZERO, after: SimTime::ZERO };
 }
@@ -59,9 +59,9 @@ impl Spike {
 /// A direction of a satellite link. Draws of both directions are independent, except for those of the shared slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionName {
-    /// From the gateway to the terminal.
+    /// Direction from the gateway to the terminal.
     Down,
-    /// From the terminal to the gateway.
+    /// Direction from the terminal to the gateway.
     Up,
 }
 

@@ -44,7 +44,7 @@ impl GrantService {
         }
     }
 
-    /// Goes on to the first grant after `now`, unless that was used.
+    /// Advances to the first grant after `now`, unless it was used.
     fn pass(&mut self, now: SimTime) {
         let (number, into) = self.direction.slots.locate(now);
         if number > self.slot.number {

@@ -9,9 +9,9 @@ use crossfade_core::SimTime;
 pub struct Profile {
     /// Parameters that both directions share.
     pub shared: SatelliteConfig,
-    /// From the gateway to the terminal.
+    /// Direction from the gateway to the terminal.
     pub down: DirectionConfig,
-    /// From the terminal to the gateway.
+    /// Direction from the terminal to the gateway.
     pub up: DirectionConfig,
     /// Time that a full queue takes to empty at the mean rate, down and up.
     pub queues: [SimTime; 2],

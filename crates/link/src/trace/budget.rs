@@ -1,4 +1,4 @@
-//! From the attenuation of a path to a table of rates and losses.
+//! Link budget: a table of rates and losses from the attenuation of a path.
 
 use super::error::{TraceError, increasing, is_header, lines, numbers, time};
 use super::rate_table::{RateRow, RateTable};

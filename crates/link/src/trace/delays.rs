@@ -20,10 +20,10 @@ pub enum Interpolation {
 /// One-way propagation delay over time. Before the first row its delay holds, after the last the last one's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaySeries {
-    /// When, and the delay at that time.
+    /// Times, and the delays from then on.
     rows: Arc<[(SimTime, SimTime)]>,
     interpolation: Interpolation,
-    /// After this time the series begins again, if it does.
+    /// Period after which it repeats; `None` if it ends.
     period: Option<SimTime>,
     /// End of the recording, if the last row is known to end; its values hold from then on.
     recorded: Option<SimTime>,
@@ -84,7 +84,7 @@ impl DelaySeries {
         Self { recorded: Some(end).filter(|end| *end > self.last_time()), ..self }
     }
 
-    /// After how much time it begins again, if it does.
+    /// Period after which it repeats; `None` if it ends.
     pub fn period(&self) -> Option<SimTime> {
         self.period
     }

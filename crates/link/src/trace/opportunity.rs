@@ -18,7 +18,7 @@ pub struct OpportunityTrace {
     millis: Arc<[u64]>,
     /// Bytes of one opportunity.
     bytes: u32,
-    /// Nothing may leave after the last time.
+    /// Whether the trace ends with its last time.
     once: bool,
 }
 
@@ -66,7 +66,7 @@ impl OpportunityTrace {
         !self.once
     }
 
-    /// After how much time it begins again, or ends.
+    /// Period after which it repeats, or its end.
     pub fn period(&self) -> SimTime {
         SimTime::from_millis(self.millis[self.millis.len() - 1])
     }
@@ -171,7 +171,7 @@ pub struct OpportunityService {
 }
 
 impl OpportunityService {
-    /// At the beginning of the trace.
+    /// Cursor at the start of the trace.
     pub fn new(trace: OpportunityTrace) -> Self {
         Self { trace, next: 0, at: SimTime::ZERO, left: 0 }
     }

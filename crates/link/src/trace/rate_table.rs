@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Values from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateRow {
-    /// From when on.
+    /// Start time.
     pub time: SimTime,
     /// Bit rate in bit/s; 0 is an outage, in which transmissions pause.
     pub rate_bps: f64,
@@ -27,7 +27,7 @@ pub struct RateRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     rows: Arc<[RateRow]>,
-    /// After this time the table begins again, if it does.
+    /// Period after which it repeats; `None` if it ends.
     period: Option<SimTime>,
     /// End of the recording, if the last row is known to end; its values hold from then on.
     recorded: Option<SimTime>,
@@ -107,7 +107,7 @@ impl RateTable {
         Ok(Self { rows: self.rows.iter().copied().chain([dead]).collect(), ..self })
     }
 
-    /// After how much time it begins again, if it does.
+    /// Period after which it repeats; `None` if it ends.
     pub fn period(&self) -> Option<SimTime> {
         self.period
     }
@@ -259,7 +259,7 @@ pub struct RateService {
 }
 
 impl RateService {
-    /// For this table.
+    /// Loss process of this table.
     pub fn new(table: RateTable) -> Self {
         Self { table: Reader::new(table) }
     }

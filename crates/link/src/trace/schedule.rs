@@ -38,7 +38,7 @@ impl Schedule {
         }
     }
 
-    /// What it says ends here: it begins again, or ends, or the last row of a table holds for ever.
+    /// Duration, after which it repeats or ends, or the last row of a table holds forever.
     pub fn lasts(&self) -> SimTime {
         match self {
             Self::Opportunities(trace) => trace.period(),

@@ -21,7 +21,7 @@ pub struct SendRecord {
     sends: Arc<[RecordedSend]>,
     /// The sizes that occur, ascending.
     sizes: Arc<[u32]>,
-    /// After this time the record begins again, if it does.
+    /// Period after which it repeats; `None` if it ends.
     period: Option<SimTime>,
 }
 
@@ -69,7 +69,7 @@ impl SendRecord {
         Ok(Self { period: Some(period), ..self })
     }
 
-    /// After how much time it begins again, if it does.
+    /// Period after which it repeats; `None` if it ends.
     pub fn period(&self) -> Option<SimTime> {
         self.period
     }

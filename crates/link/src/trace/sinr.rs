@@ -40,7 +40,7 @@ impl SinrTrace {
         self.mean_db
     }
 
-    /// Until when it says something: when it begins again, or its last row begins.
+    /// Duration: its period, or the start of its last row.
     pub fn lasts(&self) -> SimTime {
         self.period.unwrap_or(self.times[self.times.len() - 1])
     }

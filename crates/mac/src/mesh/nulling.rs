@@ -7,7 +7,7 @@ use crossfade_core::SimTime;
 use crossfade_link::LinkEvent;
 
 impl Mesh {
-    /// Until when `node` must not call `to`: while that is engaged, or while there are too many nulls to make.
+    /// Time before which `node` must not call `to`: while that is engaged, or while there are too many nulls to make.
     fn engaged_until(&mut self, node: u32, to: u32) -> Option<SimTime> {
         let arrays = self.arrays.as_ref()?;
         let table = &mut self.nodes[node as usize].table;

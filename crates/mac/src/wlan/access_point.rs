@@ -21,7 +21,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Nobody waits. With `is_fair` stations have equal airtime, otherwise equal numbers of turns.
+    /// Turns without waiting stations. With `is_fair` stations have equal airtime, otherwise equal numbers of turns.
     pub(super) fn new(stations: usize, is_fair: bool) -> Self {
         Self {
             is_fair,

@@ -83,7 +83,7 @@ pub enum RateConfig {
     Constant(usize),
     /// The fastest mode that at the ratio of the moment loses at most this share of MPDUs of 1500 bytes.
     Ideal(f64),
-    /// By what was acknowledged so far.
+    /// Minstrel-HT: rates by the acknowledgements so far.
     Minstrel,
 }
 

@@ -63,7 +63,7 @@ impl Exchange {
         f64::from(self.packets) * f64::from(self.bytes) * 8.0
     }
 
-    /// From its first frame to the end of its answer.
+    /// Time from the first frame of the exchange to the end of its answer.
     pub fn airtime(&self) -> SimTime {
         self.before + self.data + self.after
     }

@@ -22,7 +22,7 @@ const BYTES: f64 = 1200.0;
 /// Below this probability a mode is worth nothing, and above this one it is worth no more.
 const WORTHLESS: f64 = 0.1;
 const ENOUGH: f64 = 0.9;
-/// From here on a mode counts as reliable, and from here on it is not sampled.
+/// Success rates above which a mode counts as reliable, and above which it is not sampled.
 const RELIABLE: f64 = 0.75;
 const KNOWN: f64 = 0.95;
 /// A mode slower than the second best is sampled after so many times that it was passed over, so often an interval.

@@ -204,7 +204,7 @@ impl Band {
         }
     }
 
-    /// Between the frames of an exchange.
+    /// Time between the frames of an exchange.
     pub const fn sifs(self) -> SimTime {
         match self {
             Self::Ghz2 => SimTime::from_micros(10),
@@ -410,7 +410,7 @@ impl Mode {
         )
     }
 
-    /// From one symbol to the next, in nanoseconds.
+    /// Symbol interval in nanoseconds.
     fn symbol_ns(self) -> u64 {
         let transform = if self.standard >= Standard::Ax { 12_800 } else { 3_200 };
         transform + u64::from(self.guard_interval_ns)

@@ -63,14 +63,14 @@ impl RuMode {
 pub struct MuPpdu {
     /// Preamble and headers.
     pub preamble: SimTime,
-    /// From one symbol to the next, in nanoseconds.
+    /// Symbol interval in nanoseconds.
     pub symbol_ns: u64,
     /// The time without a signal after it, at 2.4 GHz.
     extension: SimTime,
 }
 
 impl MuPpdu {
-    /// To several stations: the preamble of one user and HE-SIG-B, or the part of EHT-SIG that ns-3 counts in its
+    /// PPDU to several stations: the preamble of one user and HE-SIG-B, or the part of EHT-SIG that ns-3 counts in its
     /// place.
     pub fn downlink(layout: &Layout, modes: &[RuMode]) -> Self {
         let mcs = modes.iter().map(|one| one.mode.mcs()).min().unwrap_or(0);
@@ -79,7 +79,7 @@ impl MuPpdu {
         Self::new(modes, SimTime::from_micros(36) + signalled, 800)
     }
 
-    /// From several stations: a short training field of 8 us, no HE-SIG-B, and a guard interval of at least 1.6 us
+    /// PPDU from several stations: a short training field of 8 us, no HE-SIG-B, and a guard interval of at least 1.6 us
     /// (table 27-13).
     pub(super) fn triggered(modes: &[RuMode]) -> Self {
         Self::new(modes, SimTime::from_micros(40), 1600)
@@ -131,9 +131,9 @@ const RTS_USER: u32 = 5;
 /// Direction of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MuWay {
-    /// To the stations.
+    /// Downlink, to the stations.
     Down,
-    /// From them.
+    /// Uplink, from the stations.
     Up,
 }
 
@@ -146,13 +146,13 @@ pub struct MuExchange {
     pub ppdu: MuPpdu,
     /// A trigger frame or MU-RTS before the data, and its mode.
     pub(super) first: Option<SimTime>,
-    /// From the beginning of the exchange to that of the data.
+    /// Time from the start of the exchange to that of the data.
     pub before: SimTime,
     /// The MU-BAR after the data.
     pub(super) asked: Option<SimTime>,
-    /// From the end of the data to the beginning of the answer.
+    /// Time from the end of the data to the start of the answer.
     pub(super) answer_at: SimTime,
-    /// From the end of the data to the end of the answer.
+    /// Time from the end of the data to the end of the answer.
     pub after: SimTime,
     /// Bytes of each PSDU that are not data.
     pub(super) extra: u32,

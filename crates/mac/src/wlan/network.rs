@@ -47,7 +47,7 @@ struct Station {
     overhead: u32,
     limits: AmpduLimits,
     answer_bytes: u32,
-    /// By link, if it uses that.
+    /// Ends of the station by link, for the links that it uses.
     ends: Vec<Option<End>>,
 }
 
@@ -71,11 +71,11 @@ impl Station {
 pub struct Wlan {
     config: WlanConfig,
     stations: Vec<Station>,
-    /// By direction (to the stations, from them), station and category.
+    /// Ways by direction (to the stations, from them), station and category.
     ways: Vec<Way>,
-    /// By link.
+    /// Airs by link.
     airs: Vec<Air>,
-    /// By category.
+    /// Turns of stations by category.
     turns: Vec<Turns>,
     /// Packets in the one FIFO of each category, with their ways.
     fifos: Vec<VecDeque<(usize, Waiting)>>,
@@ -252,7 +252,7 @@ impl Wlan {
     }
 }
 
-/// How long RTS and CTS take before data.
+/// Time of RTS and CTS before data.
 fn ahead(data: Mode) -> SimTime {
     let control = data.control();
     let [rts, cts] = [RTS_BYTES, ANSWER_BYTES].map(|bytes| control.ppdu(bytes, Durations::Standard));

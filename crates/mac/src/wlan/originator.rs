@@ -80,7 +80,7 @@ pub struct Originator<T> {
     attempts: Option<u32>,
     /// The lowest sequence number that is not settled.
     start: u64,
-    /// From `start` on; `None` is settled.
+    /// MPDUs from `start` on; `None` is settled.
     mpdus: VecDeque<Option<Mpdu<T>>>,
     waiting: u32,
     /// Links, by bits, on which the recipient has to be asked what it has.

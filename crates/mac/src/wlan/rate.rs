@@ -13,7 +13,7 @@ pub(super) enum RateControl {
     Constant(usize),
     Ideal {
         target: f64,
-        /// By streams, the places of their modes in rising order of rates.
+        /// Indices of modes by number of streams, in rising order of rates.
         places: Vec<Vec<usize>>,
         rates_bps: Vec<f64>,
         /// The step at which a mode was chosen last, and which.

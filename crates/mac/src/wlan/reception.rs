@@ -13,7 +13,7 @@ use crossfade_link::trace::SinrTrace;
 use crossfade_phy::{BlockSizes, ErrorRateTable, ErrorRates, MutualInformation};
 use std::sync::{Arc, LazyLock};
 
-/// From one value of a channel to the next.
+/// Interval between values of a channel.
 pub const STEP: SimTime = SimTime::from_millis(1);
 
 /// Parts of the band that have a gain each.
@@ -127,7 +127,7 @@ struct OfMode {
     mode: Mode,
     rates: Arc<ErrorRates>,
     information: &'static MutualInformation,
-    /// By direction: the step and bytes, the ratio in dB that they meet, and the error rate.
+    /// Last result by direction: step and bytes, SNR in dB, and error rate.
     last: [Option<(u64, u32, f64, f64)>; 2],
 }
 

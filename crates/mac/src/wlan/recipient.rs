@@ -16,7 +16,7 @@ pub struct Recipient<T> {
     patience: Option<SimTime>,
     /// The first number that has not come and is still waited for.
     start: u64,
-    /// From `start` on, what has come, and when.
+    /// MPDUs received from `start` on, with their arrival times.
     held: VecDeque<Option<(SimTime, T)>>,
     /// Received numbers before `start`: as many of the last ones as the window holds.
     past: VecDeque<bool>,

@@ -141,8 +141,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For so many stations, at most one for each RU of 26 tones: the band is halved, and the first of its largest
-    /// parts again, until each station has one. So sizes differ by a factor of two at most.
+    /// RUs for a number of stations, at most one for each RU of 26 tones: the band is halved, and the first of its
+    /// largest parts again, until each station has one. So sizes differ by a factor of two at most.
     pub fn halved(width_mhz: u16, stations: usize) -> Self {
         let mut rus = vec![RuPlace { ru: Ru::of_width(width_mhz), channel: 0, place: 0 }];
         while rus.len() < stations {
@@ -166,7 +166,7 @@ impl Layout {
         Self { width_mhz, rus, empty }
     }
 
-    /// For so many stations, at most as many as there are RUs of this size.
+    /// Equal RUs for a number of stations, at most as many as there are RUs of this size.
     pub fn equal(width_mhz: u16, ru: Ru, stations: usize) -> Self {
         let each = if ru == Ru::Tones26 { 9 } else { ru.count(20).max(1) as u8 };
         let channels = (width_mhz / 20) as u8;

@@ -96,7 +96,7 @@ pub(super) struct Way {
     pub(super) errors: Stream,
     /// BARs in a row without an answer, by link.
     pub(super) bars: Vec<u32>,
-    /// By link; what belongs to none is counted on the first.
+    /// Statistics by link; events of no link count on the first.
     pub(super) statistics: Vec<StationStatistics>,
 }
 

@@ -84,7 +84,7 @@ impl BaseGraph {
 }
 
 impl Entry {
-    /// By how much the identity is shifted for this lifting size.
+    /// Shift of the identity for this lifting size.
     pub fn shift(&self, lifting: u32) -> u32 {
         self.shifts[set_of(lifting)] % lifting
     }

@@ -8,7 +8,7 @@
 use super::code::Code;
 use crossfade_channel::simd::{Kernel, Simd, Vector};
 
-/// In which order checks are computed.
+/// Order in which checks are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// Row by row, each with what the rows before found.

@@ -36,7 +36,7 @@ pub struct AmReceiver {
     /// Polls whose report waits until their SDU is below `RX_Highest_Status`.
     delayed_polls: Vec<u64>,
     is_triggered: bool,
-    /// When `t-StatusProhibit` ends.
+    /// End of `t-StatusProhibit`.
     prohibited: SimTime,
 }
 
@@ -56,7 +56,7 @@ impl AmReceiver {
         }
     }
 
-    /// When t-Reassembly expires; `None` while it does not run.
+    /// Expiry of t-Reassembly; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.timer.map(|(expiry, _)| expiry)
     }

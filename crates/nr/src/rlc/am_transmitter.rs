@@ -89,7 +89,7 @@ impl AmTransmitter {
         self.sdus.iter().flatten().map(|sdu| sdu.sdu)
     }
 
-    /// When `t-PollRetransmit` expires; `None` while it does not run.
+    /// Expiry of `t-PollRetransmit`; `None` while it does not run.
     pub fn expiry(&self) -> Option<SimTime> {
         self.poll.map(|(_, expiry)| expiry)
     }

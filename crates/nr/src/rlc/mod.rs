@@ -42,7 +42,7 @@ pub struct RlcConfig {
     pub poll_retransmit: SimTime,
     /// Time from a gap to its report, or to its end in unacknowledged mode (`t-Reassembly`).
     pub reassembly: SimTime,
-    /// Between two reports (`t-StatusProhibit`).
+    /// Minimum time between two reports (`t-StatusProhibit`).
     pub status_prohibit: SimTime,
     /// Retransmissions of an SDU after which the link has failed (`maxRetxThreshold`).
     pub max_retransmissions: u32,

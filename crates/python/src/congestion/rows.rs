@@ -110,7 +110,7 @@ impl Rows {
 pub(super) struct FlowRows(Rows);
 
 impl FlowRows {
-    /// As [`Rows::add`], of flow `flow`.
+    /// Adds a row of flow `flow` (see [`Rows::add`]).
     pub(super) fn add(&mut self, sample: &RateSample, cwnd: f64, flow: usize) {
         self.0.add(sample, cwnd);
         self.0.0.extend_from_slice(&(flow as u64).to_ne_bytes());
@@ -120,7 +120,7 @@ impl FlowRows {
         self.0.0.len() / (ROW + 8)
     }
 
-    /// As [`Rows::bound`].
+    /// Bounds the batch of a flow (see [`Rows::bound`]).
     pub(super) fn bound(&mut self, told: &Told, period: SimTime) {
         if self.len() == MOST {
             refuse_more(told, Some(period));
@@ -132,7 +132,7 @@ impl FlowRows {
         self.0.clear();
     }
 
-    /// As [`Rows::array`].
+    /// Array of the rows (see [`Rows::array`]).
     pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         array(py, &self.0.0, &DTYPE, Some(("flow", "i8")))

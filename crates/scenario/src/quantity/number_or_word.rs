@@ -222,7 +222,7 @@ impl JsonSchema for FrameWindow {
 /// Sending node of flows in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromNode {
-    /// This node.
+    /// A node by its number.
     Node(u32),
     /// Every node except the receiving one.
     Others,

@@ -1,4 +1,4 @@
-//! Which packets a channel loses.
+//! Losses of a channel.
 
 use super::antennas::Antennas;
 use super::base::{json, time};

@@ -173,7 +173,7 @@ pub struct Flow {
 }
 
 tag! {
-    /// What a flow sends.
+    /// Traffic of a flow.
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
         /// TCP without end, with everything ready, or offered at a rate.
@@ -275,7 +275,7 @@ pub struct FlowSetup {
     pub ends: Vec<[u32; 2]>,
     /// Place of the flow whose users it shares.
     pub beside: Option<usize>,
-    /// What it sends.
+    /// Traffic.
     pub traffic: TrafficSetup,
     /// Custom congestion control of its connections; `None` for a built-in one.
     pub custom_control: Option<CustomControl>,

@@ -206,7 +206,7 @@ impl Layers {
     }
 }
 
-/// Between the word of a scenario and the model that has the same.
+/// Conversion between the word of a scenario and the model of the same name.
 pub(super) fn word<T>(
     word: impl Serialize,
     named: fn(&str) -> Result<T, PhyError>,

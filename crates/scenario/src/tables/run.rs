@@ -155,12 +155,12 @@ impl Run {
         }
     }
 
-    /// How far apart samples are, if there are any.
+    /// Sampling interval, if samples are taken.
     pub(crate) fn resolve_sample(&self, slot: SimTime) -> Result<Option<SimTime>, ScenarioError> {
         self.sample.map(|sample| positive_time("run.sample", sample, slot)).transpose()
     }
 
-    /// How many frames a run of method phy has.
+    /// Number of frames in a run of method phy.
     pub(crate) fn resolve_frames(&mut self, has_radio: bool) -> Result<u64, ScenarioError> {
         if has_radio {
             return Ok(*self.frames.get_or_insert(DEFAULT_FRAMES));

@@ -375,7 +375,7 @@ impl Tcp {
         self.quic.resolve(control, self.counts_marks(control), slot)
     }
 
-    /// What counts duplicates, and the timeout.
+    /// Resolves the counter of duplicates, and the timeout.
     fn resolve_duplicates(
         &mut self,
         tcp: &mut TcpConfig,
@@ -429,7 +429,7 @@ impl Tcp {
         }
     }
 
-    /// What is usual stays unsaid: the same sender as without the key has the same results.
+    /// Omits usual values: the same sender as without the key has the same results.
     fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
         let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
         self.congestion.take_if(|given| *given == ControlName::BuiltIn(usual));

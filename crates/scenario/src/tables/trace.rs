@@ -108,7 +108,7 @@ pub enum AtEnd {
     Loop,
     /// The last values hold for ever; only of rates and attenuation.
     Hold,
-    /// Nothing is sent any more.
+    /// The link sends nothing any more.
     End,
 }
 

@@ -175,7 +175,7 @@ pub struct WlanModel {
     pub groups: Vec<(String, usize)>,
     /// The names of the links of multi-link devices, in the order of the links.
     pub links: Vec<String>,
-    /// What the formula takes to follow a success.
+    /// Slot after a success in the formula.
     pub form: Form,
 }
 
@@ -291,7 +291,7 @@ impl Wlan {
         Ok(WlanModel { config, groups, links: names, form })
     }
 
-    /// What stations without a table say stands in the network's.
+    /// Values of stations without a table, which stand in the network's.
     fn take_from(&mut self, alone: WlanStations, usual: &Usual) {
         let WlanStations { rate, mcs, target_error_rate, mpdu_error_rate, radio, .. } = alone;
         (self.target_error_rate, self.radio) = (target_error_rate, radio);

@@ -34,7 +34,7 @@ struct Group {
 }
 
 pub(crate) struct EventLoop<O, C, L: Layout> {
-    /// Not before the first event is asked for: until then one can still ask to be told.
+    /// Whether the first event was requested: until then observers can be added.
     has_begun: bool,
     flows: L::Flows,
     /// Number of flows of the table that exist from the start.

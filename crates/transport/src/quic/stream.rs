@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {
-    /// In flight; the number is of the last packet that carried the segment.
+    /// In flight, with the number of the last packet that carried the segment.
     Sent(u64),
     /// Lost, to be retransmitted.
     Lost,

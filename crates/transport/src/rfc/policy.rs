@@ -88,7 +88,7 @@ policy! {
         f_rto_in_recovery: true, false;
         /// The new segments that F-RTO sends are subject to the window.
         proof_asks_window: false, true;
-        /// After a justified timeout the window is three segments (RFC 5682 section 2.1 step 3a).
+        /// Whether the window after a justified timeout is three segments (RFC 5682 section 2.1 step 3a).
         catches_up_slow_start: true, false;
         /// Eifel considers whether the receiver reports duplicates (RFC 3522 section 3.2 step 5).
         eifel_asks_d_sack: true, false;

@@ -32,7 +32,7 @@ pub(super) struct ReceiveWindow {
     rcv_nxt: u64,
     waiting: u64,
     highest: u64,
-    /// Up to where the sender was allowed to send, in bytes from the first on (`rcv_wup + rcv_wnd`).
+    /// Right edge of the advertised window, in bytes from the first on (`rcv_wup + rcv_wnd`).
     edge: u64,
     /// The most that was read in a round trip (`rcvq_space.space`).
     read: u64,

@@ -13,7 +13,7 @@ pub(crate) struct Rto {
     /// The deviation that falls once a round trip, if every report measures.
     falling: Option<FallingDeviation>,
     timers: TimerPolicy,
-    /// Before back-off.
+    /// Timeout before back-off.
     base: SimTime,
     backoff: u32,
     /// Timeout of both estimates, cached since every segment needs it.

@@ -25,7 +25,7 @@ impl RfcSender {
         }
     }
 
-    /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`, as with a
+    /// Reports lost segments and the phase of recovery, if it has changed or begins `anew`, as with a
     /// timeout, of which every congestion control hears.
     #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
@@ -60,7 +60,7 @@ impl RfcSender {
         self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
 
-    /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were under way
+    /// Reports the deliveries of an acknowledgement and its `ce` new marks; before it, `prior_in_flight` were under way
     /// and `prior_lost` found lost. It `answers_probe`, or the original of what that repeated.
     #[inline(never)]
     pub(super) fn tell_delivery(

@@ -90,7 +90,7 @@ impl RfcSender {
         }
     }
 
-    /// What is under way is taken for lost.
+    /// Treats all segments in flight as lost.
     pub(super) fn start_over(&mut self, now: SimTime) {
         // RFC 2018 section 8; a report of the oldest segment shows that the receiver has thrown it away.
         if !self.config.rfc.keep_sack_after_timeout

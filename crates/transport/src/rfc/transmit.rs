@@ -186,7 +186,7 @@ impl RfcSender {
         }
     }
 
-    /// After a timeout that may be spurious.
+    /// Transmission after a timeout that may be spurious.
     #[cold]
     fn choose_as_proof(&mut self, cwnd: u64) -> Option<u64> {
         if self.policy.undo.proof_asks_window && self.pipe() >= cwnd {

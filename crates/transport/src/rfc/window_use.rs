@@ -3,7 +3,7 @@
 /// State of the sender about its last window of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowUse {
-    /// What was sent below this was sent while the window held the sender back.
+    /// Segments below this were sent while the window limited the sender.
     limited_below: u64,
     /// The most that was under way lately, and until which acknowledgement that counts.
     peak: u64,

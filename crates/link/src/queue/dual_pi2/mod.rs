@@ -25,7 +25,7 @@ pub enum DualPi2Rules {
 pub enum DualPi2Draw {
     /// Evenly spaced: the probabilities add up, and each whole is a mark (RFC 9332 appendix A.1, `recur`).
     Recur,
-    /// Each packet for itself; the square of the classic queue is two draws.
+    /// Independent draw for each packet; the square of the classic queue is two draws.
     Roll,
 }
 

@@ -1,4 +1,4 @@
-//! From one format to another, in two passes: the first looks at what would be lost, the second writes.
+//! Conversion between formats in two passes: the first collects losses of information, the second writes.
 
 use super::format::Format;
 use super::item::{AtEnd, Item, Step, Whole};
@@ -84,11 +84,11 @@ enum Capacity {
     Opportunities,
 }
 
-/// No file of a capacity or of delays has more lines.
+/// Maximum number of lines of a file of a capacity or of delays.
 const MOST_LINES: f64 = 1e8;
 
 impl Conversion {
-    /// To that format; `None` of one that is not written.
+    /// Converter to that format; `None` if it is not written.
     pub fn to(format: Format) -> Option<Self> {
         format.is_written().then(|| Self {
             to: format,
@@ -435,7 +435,7 @@ where
         Self { tracks: texts.into_iter().map(track).collect(), now: SimTime::ZERO }
     }
 
-    /// What holds until something changes, and then what holds from then on. Before its first step a text says what
+    /// Values until a change, and those from then on. Before its first step a recording has what
     /// that says.
     fn next_step(&mut self) -> Result<Option<Step>, E> {
         if self.tracks.iter().all(|track| track.current.is_none()) {

@@ -18,7 +18,7 @@ const SURE_TIMES: usize = 64;
 /// Number of bytes that identify the JSON.
 const HEAD: usize = 1 << 16;
 
-/// Tells the format of a text that comes in chunks.
+/// Detector of the format of a text that comes in chunks.
 ///
 /// The first lines decide. A single whole number a line may be a time or a delay: times do not decrease, so the first
 /// that does says that they are delays, unless 64 others have risen before it: then they are times, and whatever is no
@@ -49,7 +49,7 @@ struct Seen {
     lines: usize,
     /// The format, once it is sure.
     format: Option<Format>,
-    /// Every format that some line is of and is not sure.
+    /// Formats that some line may have.
     numbers: Option<Numbers>,
     first: Option<(usize, String)>,
 }

@@ -19,7 +19,7 @@ const SCENARIOS: [(&str, &[&str]); 7] = [
 ];
 /// Its scenarios of UDP traffic of others begin with it after 20 s.
 const CROSS_TRAFFIC_BEGINS: SimTime = SimTime::from_millis(20_000);
-/// No scenario blocks more often.
+/// Maximum number of blockages of a scenario.
 const MOST_REPEATS: u64 = 10_000;
 
 /// The words of a line, without quotes and what may stand before them.

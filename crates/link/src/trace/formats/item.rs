@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 pub enum Direction {
     /// Either, or both: the text does not say.
     Both,
-    /// From the client, or the user's device.
+    /// Uplink, from the client or the user's device.
     Up,
-    /// To the client, or the user's device.
+    /// Downlink, to the client or the user's device.
     Down,
 }
 
@@ -65,7 +65,7 @@ pub enum Extra {
     Reorder,
     /// Correlation of [`Reorder`](Self::Reorder).
     ReorderCorrelation,
-    /// Every so many packets one is sent ahead.
+    /// Distance in packets between reordered packets.
     ReorderGap,
     /// Route of the packets: packets of one route do not overtake each other.
     Route,
@@ -149,9 +149,9 @@ impl Extra {
 /// Values from some time on. `None` is a value that the recording lacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// From when on.
+    /// Start time.
     pub time: SimTime,
-    /// For how long; `None` is until the next step, or for ever.
+    /// Duration; `None` is until the next step, or forever.
     pub lasts: Option<SimTime>,
     /// Bit rate in bit/s: 0 is an outage, infinity no limit.
     pub rate_bps: Option<f64>,

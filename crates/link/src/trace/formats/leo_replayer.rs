@@ -53,7 +53,7 @@ impl Lines for Reader {
 /// Writes delays.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Until when delays are written.
+    /// Time up to which delays are written.
     written: SimTime,
 }
 

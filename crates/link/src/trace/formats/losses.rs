@@ -40,7 +40,7 @@ impl Carries {
 pub struct Losses(BTreeSet<String>);
 
 impl Losses {
-    /// Each of them, in words that follow "loses".
+    /// Losses one by one, in words that follow "loses".
     pub fn each(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

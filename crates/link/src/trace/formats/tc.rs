@@ -313,7 +313,7 @@ fn time_of(text: &str) -> Option<SimTime> {
     time(quantity(&text.to_ascii_lowercase(), TC_TIMES)).filter(|time| time.as_secs_f64() <= 8.64e6)
 }
 
-/// In per cent, with or without the sign.
+/// Share in per cent, with or without the sign.
 fn share_of(text: &str) -> Option<f64> {
     let percent: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 /// A share of 1.
 const ALL: f64 = u32::MAX as f64;
-/// In bit/s: whole numbers up to here are exact.
+/// Fastest rate in bit/s: whole numbers up to here are exact.
 const FASTEST_BPS: u64 = 1_000_000_000_000_000;
 const US: SimTime = SimTime::from_micros(1);
 const NS: SimTime = SimTime::from_nanos(1);

@@ -81,7 +81,7 @@ impl Windows {
         }
     }
 
-    /// Each window lasts as long as it does until `end`.
+    /// Sets the length of each window, the last one's up to `end`.
     pub(super) fn weigh_until(&mut self, end: SimTime) {
         if end > SimTime::ZERO {
             self.window(SimTime::from_nanos(end.as_nanos() - 1));

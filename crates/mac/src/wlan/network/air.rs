@@ -53,16 +53,16 @@ impl End {
 pub(super) struct Air {
     /// The slowest mode of its first station.
     pub(super) mode: Mode,
-    /// By node (the access point first) and category; then the neighbours.
+    /// Contenders by node (the access point first) and category; then the neighbours.
     pub(super) contest: Contest,
     /// Since when each of them has something to send.
     pub(super) ready: Vec<Option<SimTime>>,
     pub(super) neighbours: Vec<Neighbour>,
-    /// By category, the first station that the next trigger asks, and whether the access point has asked last.
+    /// First station of the next trigger, by category, and whether the access point sent one last.
     pub(super) asked: Vec<usize>,
     pub(super) has_asked: Vec<bool>,
     pub(super) phase: Phase,
-    /// Until when the holder of the air may go on, if it may.
+    /// End of the holder's transmission opportunity, if it has one.
     pub(super) opportunity: Option<SimTime>,
     /// Time at which the next exchange begins, as long as nothing comes.
     pub(super) access: Option<SimTime>,

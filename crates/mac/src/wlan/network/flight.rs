@@ -21,7 +21,7 @@ pub(super) struct Flight {
     pub(super) way: Option<usize>,
     /// The place of its mode among those of the station.
     pub(super) rate: usize,
-    /// None of a BAR.
+    /// MPDUs of the aggregate; empty for a BAR.
     pub(super) mpdus: Vec<Mpdu>,
     /// The number in a BAR.
     pub(super) bar: Option<u64>,

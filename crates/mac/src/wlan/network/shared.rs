@@ -31,7 +31,7 @@ struct Wanted {
     /// The place of its mode, and whether it is a probe.
     rate: (usize, bool),
     bytes: u32,
-    /// How long these bytes take in the whole channel.
+    /// Time of these bytes in the whole channel, in seconds.
     seconds: f64,
 }
 

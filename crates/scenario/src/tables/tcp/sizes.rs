@@ -83,7 +83,7 @@ impl Tcp {
         Ok(segments)
     }
 
-    /// To say that there is no limit is to say nothing.
+    /// Omits keys that state that there is no limit.
     pub(crate) fn forget_unlimited(&mut self) {
         self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
     }
