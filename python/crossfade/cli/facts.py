@@ -190,7 +190,8 @@ def wlan_lines(wlan: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     near = wlan["neighbours"]
     others = f", {near} neighbour{'s' if near > 1 else ''}" if near else ""
     waits = ", ".join(time_text(category["aifs_s"]) for category in wlan["categories"])
-    where = f"on {len(wlan['links'])} links" if "links" in wlan else f"at {wlan['band']}"
+    links = len(wlan.get("links", []))
+    where = f"on {links} link{'s' if links > 1 else ''}" if links else f"at {wlan['band']}"
     lines = [
         f"Wi-Fi network of {count} station{'s' if count > 1 else ''} {where}: {queues}, AIFS {waits}{others}"
     ]

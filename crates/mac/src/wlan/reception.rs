@@ -251,10 +251,10 @@ fn meets(
     Meets { error_rate, snr_db: Some(snr_db) }
 }
 
-/// The ratio in dB of one stream from which on a mode loses at most `target` of MPDUs of `bytes`.
+/// SNR in dB of one stream from which on a mode loses at most the share `target` of MPDUs of `bytes`.
 ///
 /// # Errors
-/// See [`rates_of`].
+/// `table` has no lines of the mode.
 pub fn required_snr_db(
     mode: Mode,
     table: Option<&ErrorRateTable>,
