@@ -47,11 +47,11 @@ def crossfade(
 
     \b
     crossfade run quickstart                   three TCPs over a slowly fading link, in seconds
-    crossfade run quickstart --plot out.png    the same as a figure
-    crossfade sweep quickstart --runs 100      into a file that plot, report, export, compare and best read
+    crossfade run quickstart --plot out.png    as a figure
+    crossfade sweep quickstart --runs 100      results file for plot, report, export, compare and best
     crossfade paper tcp-markov fig2            a figure of a paper, computed anew
-    crossfade explore                          a page with sliders, on this machine alone
-    crossfade COMMAND --help                   what a command takes, with examples
+    crossfade explore                          a page with sliders, served to this machine alone
+    crossfade COMMAND --help                   options of a command, with examples
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -59,13 +59,13 @@ def crossfade(
 
 @cache
 def _command() -> Callable[..., object]:
-    """The command with all its own, made once a process."""
+    """The command with all its subcommands, made once per process."""
     return typer.main.get_command(app)
 
 
 @contextmanager
 def _shown_warnings() -> Iterator[None]:
-    """Show this package's warnings as one line each, and each once."""
+    """Show each warning of this package once, as one line."""
 
     usual = warnings.showwarning
 

@@ -1,4 +1,4 @@
-"""``crossfade cite``: how to cite this version; a file of its own, as each command has one."""
+"""``crossfade cite``: prints how to cite this version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def cite(
 ) -> None:
     """Print how to cite the version that is installed, as BibTeX.
 
-    The version names the commit where the build knows one; the results version says which numbers it makes.
+    The version includes the commit if the build knows it; the results version changes with results.
 
     \b
     crossfade cite

@@ -36,13 +36,13 @@ FailOption = Annotated[
     typer.Option(
         "--fail-if",
         metavar="CONDITION",
-        help="Exit with 1 where this is so (see above), and name the run. May be given several times.",
+        help="Exit with 1 if this condition holds (see above), and name the run. May be given several times.",
     ),
 ]
 
 
 def check_gates(number: str, conditions: list[str] | None) -> None:
-    """Refuse what is no condition before anything runs."""
+    """Refuse a condition that cannot be read, before anything runs."""
     verdicts = get_args(Verdict if number == "difference" else Decided)
     for text in conditions or []:
         Gate.parse(text, number, verdicts)
@@ -54,7 +54,9 @@ def compare(
     by: Annotated[
         str,
         typer.Option(
-            "--by", metavar="KEYS", help="The axes whose values are compared, by commas; or method."
+            "--by",
+            metavar="KEYS",
+            help="Swept keys whose values are compared, separated by commas; or method.",
         ),
     ],
     compared: Compared,
@@ -63,11 +65,11 @@ def compare(
     json: JsonOption = False,
     csv: CsvOption = None,
 ) -> int:
-    """Say which curve is higher, by how much, and where two cross.
+    """Compare curves: which is higher, by how much, and where they cross.
 
-    Differences are taken run by run (all points share their random numbers); a verdict is given where the
-    95 % interval of the difference does not contain 0. The run in which a first is worst is named, with the
-    command that traces it.
+    Differences are taken run by run, since all points share their random numbers. A curve is called higher
+    where the 95 % interval of the difference excludes 0. Of each pair, the run in which the first does worst
+    is named, with the command that traces it.
 
     With --fail-if the exit code is 1 where a pair meets a condition: a verdict (lower, higher, equal, "too
     close to call"), or a limit of the mean difference ("difference<-2%" of the second, "difference<-1e5").
@@ -97,12 +99,14 @@ def compare(
 
 @dataclass(frozen=True)
 class AskedOfOneMethod(Asked):
-    """What is asked for where a single method decides."""
+    """Changes to a scenario whose points a single method decides."""
 
     method: Annotated[
         str | None,
         typer.Option(
-            "--method", metavar="NAME", help="The method that decides (default: simulation, if there is one)."
+            "--method",
+            metavar="NAME",
+            help="Method that decides (default: simulation, if the scenario has it).",
         ),
     ] = None
 
@@ -113,13 +117,16 @@ def best(
     *,
     choose: Annotated[
         str,
-        typer.Option("--choose", metavar="KEYS", help="The axes whose values are the choices, by commas."),
+        typer.Option(
+            "--choose", metavar="KEYS", help="Swept keys whose values are the choices, separated by commas."
+        ),
     ],
     compared: Compared,
     lowest: Annotated[
         bool | None,
         typer.Option(
-            "--lowest/--highest", help="Which is best, if not the side that is the better one of the metric."
+            "--lowest/--highest",
+            help="Whether the lowest or highest value is best (default: as suits the metric).",
         ),
     ] = None,
     subject_to: Annotated[
@@ -127,20 +134,20 @@ def best(
         typer.Option(
             "--subject-to",
             metavar="LIMIT",
-            help='What a choice must keep to ("rtt_p95_s<0.8"). May be given several times.',
+            help='Limit that a choice must meet ("rtt_p95_s<0.8"). May be given several times.',
         ),
     ] = None,
     switching: Annotated[
         bool,
-        typer.Option("--switching", help="Let --csv write the ranges of each axis with the choice to use."),
+        typer.Option("--switching", help="Write to --csv the ranges of each axis with the choice to use."),
     ] = False,
     within: Annotated[
         str | None,
         typer.Option(
             "--within",
             metavar="SHARE",
-            help="The first choice, in the order of the axis, that costs no more than this share of the best "
-            "(--within 2%): list choices from cheap to dear.",
+            help="Find the first choice, in the order of the axis, that loses at most this share against the "
+            "best (--within 2%). List the choices from cheap to costly.",
         ),
     ] = None,
     asked: AskedOfOneMethod,
@@ -151,8 +158,8 @@ def best(
 ) -> int:
     """Find the best choice at every point, and where to change it.
 
-    A choice is called best where no other one can be, by the 95 % intervals of the differences run by run;
-    otherwise all that cannot be told from it are named.
+    A choice is called best if the 95 % intervals of the differences, taken run by run, rule out all others;
+    otherwise every choice that may be the best is named.
 
     With --fail-if the exit code is 1 where a decision meets a condition: a verdict ("too close to call", "no
     feasible choice"), a limit of the margin over the runner-up ("margin<2%"), or a choice ("choice!=reno").

@@ -18,7 +18,7 @@ VARIABLE = "_CROSSFADE_COMPLETE"
 
 
 class Shell(StrEnum):
-    """The shells that there are scripts for."""
+    """Shells with a completion script."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -30,7 +30,7 @@ def complete(
 ) -> None:
     """Print a script that lets a shell complete commands.
 
-    It completes options, scenarios, keys and metrics, too.
+    It completes commands, options, scenarios, keys and metrics.
 
     \b
     source <(crossfade complete bash)        in ~/.bashrc
@@ -41,7 +41,7 @@ def complete(
 
 
 def begin() -> None:
-    """Make ready to answer a shell, where one asks."""
+    """Prepare completion if a shell asks for it."""
     if os.environ.get(VARIABLE):
         completion_init()
 
@@ -69,7 +69,7 @@ def keys(incomplete: str) -> list[str]:
 
 
 def metrics(incomplete: str) -> list[str]:
-    """Metrics; of a list the last one."""
+    """Metrics that complete the last name of a list."""
     from crossfade.results.metrics import metrics as known
 
     before, comma, last = incomplete.rpartition(",")

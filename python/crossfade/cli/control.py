@@ -14,25 +14,30 @@ from crossfade.files.compiled import CompiledControl, rust_version
 
 
 class Action(StrEnum):
-    """What to do with a control."""
+    """What ``crossfade control`` does."""
 
     BUILD = "build"
 
 
 def control(
-    action: Annotated[Action, typer.Argument(metavar="build", help="Compile it.", show_default=False)],
-    file: Annotated[Path, typer.Argument(metavar="FILE.rs", help="The control.", show_default=False)],
-    anew: Annotated[bool, typer.Option("--anew", help="Compile it even if that was done before.")] = False,
+    action: Annotated[Action, typer.Argument(metavar="build", help="Compile the file.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.rs", help="Rust file with the congestion control.", show_default=False),
+    ],
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Compile even if a compiled library is in the cache.")
+    ] = False,
     crate: Annotated[
         Path | None,
-        typer.Option("--crate", metavar="DIR", help="Write it as a crate, too, for cargo and editors."),
+        typer.Option("--crate", metavar="DIR", help="Also write the file as a crate, for cargo and editors."),
     ] = None,
 ) -> None:
     """Compile a congestion control of your own, a Rust file.
 
-    A scenario names it, tcp.congestion = "mine.rs", and a run that needs it compiles it as well. The library,
-    which this names, is kept by the hash of the source, the compiler and the interface. It takes rustc, and
-    nothing else: no network, no other crate.
+    A scenario names the file (tcp.congestion = "mine.rs"), and a run compiles it when needed. This command
+    compiles it beforehand and prints the path of the library, which is cached by the hash of source, compiler
+    and interface. Only rustc is needed: no network, no other crate.
 
     \b
     crossfade control build mine.rs

@@ -14,7 +14,7 @@ from crossfade.explorer import server
 def explore(
     at: Annotated[
         str,
-        typer.Option("--at", metavar="STATE", help="Where to begin: what stands behind the # of a link."),
+        typer.Option("--at", metavar="STATE", help="Initial state of the page: the part of a link after #."),
     ] = "",
     port: Annotated[
         int, typer.Option("--port", metavar="N", parser=whole, help="The port (default: any that is free).")
@@ -25,13 +25,13 @@ def explore(
 ) -> None:
     """Open a page with sliders: exact curves, one connection.
 
-    Exact throughput of each TCP over the packet error probability, solved anew while you drag; beside it one
-    simulated connection, as its window over time and its segments one by one. Or, with "queue, path and ARQ",
-    the goodput of CUBIC and BBR by link retransmissions, queue and RTT. A button saves what you see as a
-    scenario file, and the address holds it as a link.
+    The page shows the exact throughput of each TCP over the packet error probability, solved again while you
+    drag, and one simulated connection with its window over time and its segments. With "queue, path and ARQ"
+    it shows the goodput of CUBIC and BBR by link retransmissions, queue and RTT. A button saves the view as a
+    scenario file, and the page's address is a link to it.
 
-    The page is served to this machine alone (127.0.0.1), below an address with a random token, and asks the
-    network for nothing else. Ctrl-C ends it.
+    The page is served on 127.0.0.1 alone, at an address with a random token, and uses no other network.
+    Ctrl-C ends it.
 
     \b
     crossfade explore

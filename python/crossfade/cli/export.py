@@ -24,7 +24,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="csv, json, parquet, netcdf or mat (default: by the ending of --out, else csv).",
+            help="Format: csv, json, parquet, netcdf or mat (default: by the ending of --out, else csv).",
         ),
     ] = None,
     out: Annotated[
@@ -32,12 +32,12 @@ def export(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The file (default: RESULTS with the ending of the format); - is standard output for CSV "
-            "and JSON.",
+            help="File to write (default: RESULTS with the ending of the format); - is standard output for "
+            "CSV and JSON.",
         ),
     ] = None,
     runs: Annotated[
-        bool, typer.Option("--runs", help="Each run for itself, in place of means and intervals.")
+        bool, typer.Option("--runs", help="Write each run by itself, in place of means and intervals.")
     ] = False,
     plan: PlanOption = None,
 ) -> None:
@@ -46,7 +46,7 @@ def export(
     CSV is for anything, JSON for programs (crossfade schema --results describes it), Parquet for pandas, R or
     DuckDB, NetCDF for xarray or R.
 
-    Parquet, NetCDF and MATLAB take packages: pip install 'crossfade[export]'.
+    Parquet, NetCDF and MATLAB need more packages: pip install 'crossfade[export]'.
 
     \b
     crossfade export results.sqlite --to csv

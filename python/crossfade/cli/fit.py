@@ -23,21 +23,25 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="RECORD...",
-            help="A capture of one end, or of both (the sender's first); qlog, iperf3, irtt, ping, ss, "
-            "mm-link; a journal; or "
-            "what was lost: 0/1 a packet, or the lost numbers.",
+            help="A capture at one end, or at both (the sender's first); a log of qlog, iperf3, irtt, ping, "
+            "ss or mm-link; a journal of crossfade live; or a trace of losses: 0/1 for each packet, or the "
+            "numbers of lost packets.",
         ),
     ],
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="LINK.toml", help="Write the link as a scenario, its draws beside it."),
+        typer.Option(
+            "--to",
+            metavar="LINK.toml",
+            help="Write the link as a scenario, with 200 draws of its parameters beside it.",
+        ),
     ] = None,
     predict: Annotated[
         str | None,
         typer.Option(
             "--predict",
             metavar="CONTROLS",
-            help="What these congestion controls would do on the fitted link: cubic,bbr-v3,quic.",
+            help="Congestion controls to predict on the fitted link: cubic,bbr-v3,quic.",
         ),
     ] = None,
     format: Annotated[
@@ -45,13 +49,16 @@ def fit(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="How to read losses: auto, bits (0/1 a packet) or lost (numbers).",
+            help="Format of a trace of losses: auto, bits (0/1 for each packet) or lost (packet numbers).",
         ),
     ] = "auto",
     packets: Annotated[
         int | None,
         typer.Option(
-            "--packets", metavar="N", parser=whole, help="Packets in all, where lost ones are listed."
+            "--packets",
+            metavar="N",
+            parser=whole,
+            help="Total number of packets, for a trace that lists lost ones.",
         ),
     ] = None,
     rtt: Annotated[
@@ -59,7 +66,7 @@ def fit(
         typer.Option(
             "--rtt",
             metavar="TIME",
-            help="Round trip of the empty path, where the record does not have it (UDP): 40 ms.",
+            help="RTT of the idle path, such as '40 ms', if the record does not show it (UDP).",
         ),
     ] = None,
     profile: Annotated[
@@ -67,7 +74,7 @@ def fit(
         typer.Option(
             "--profile",
             metavar="RULES",
-            help="TCP of predictions: linux or recommended, as in the RFCs (default: as recorded).",
+            help="TCP rules of predictions: linux, or recommended (the RFCs'; default: as recorded).",
         ),
     ] = None,
     report: Annotated[

@@ -82,7 +82,7 @@ def grouped(*without: str) -> Callable[[Callable[P, R]], Callable[..., R]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for on top of a scenario, and how it is carried out."""
+    """Changes to a scenario, and how it is run."""
 
     set: SetOption = None
     over: Annotated[
@@ -91,7 +91,7 @@ class Asked:
             "--over",
             metavar="KEY=VALUES",
             autocompletion=completion.keys,
-            help="Run over values of a key: a,b,c or start:stop:step or log:start:stop:points. "
+            help="Sweep a key over values: a,b,c or start:stop:step or log:start:stop:points. "
             "Replaces the scenario's axis of that key. May be given several times.",
         ),
     ] = None
@@ -104,14 +104,15 @@ class Asked:
         ),
     ] = None
     runs: Annotated[
-        int | None, typer.Option("--runs", metavar="N", parser=whole, help="Replications of each point.")
+        int | None,
+        typer.Option("--runs", metavar="N", parser=whole, help="Number of replications of each point."),
     ] = None
     precision: Annotated[
         str | None,
         typer.Option(
             "--precision",
             metavar="SHARE",
-            help="Run until the 95 % interval of the goodput is within this share of it (--precision 1%).",
+            help="Add runs until goodput's 95 % interval is within this share of its mean (--precision 1%).",
         ),
     ] = None
     seed: SeedOption = None
@@ -122,11 +123,11 @@ class Asked:
             "--jobs",
             metavar="N",
             parser=whole,
-            help="Threads (default: all cores). Results do not depend on it.",
+            help="Number of threads (default: all cores). Results do not depend on it.",
         ),
     ] = None
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
+        bool, typer.Option("--no-cache", help="Neither read nor write the user's cache of finished runs.")
     ] = False
     quiet: QuietOption = False
 
@@ -156,14 +157,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Compared:
-    """Which metric is compared where, and what its intervals hold for."""
+    """The metric that is compared, the rows, and whether intervals hold together."""
 
     metric: Annotated[
         str,
         typer.Option(
             "--metric",
             metavar="NAME",
-            help="What is compared, also of a flow or link.",
+            help="Metric to compare, also that of one flow or link (reverse.queue_drops).",
             autocompletion=completion.metrics,
         ),
     ] = USUAL_METRIC
@@ -171,7 +172,7 @@ class Compared:
         bool,
         typer.Option(
             "--together",
-            help="Let all intervals hold at once with 95 % (Bonferroni), instead of each by itself.",
+            help="Widen the intervals so that all hold at once with 95 % (Bonferroni).",
         ),
     ] = False
     where: WhereOption = None
@@ -183,7 +184,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a figure shows."""
+    """Options of a figure."""
 
     x: XOption = None
     y: YOption = None
@@ -193,7 +194,7 @@ class Drawn:
         typer.Option(
             "--panels",
             metavar="COLUMNS",
-            help="A panel for each value of an axis; of two, by a comma, the first across, the second down.",
+            help="Swept key with a panel for each value; of two (A,B) the first runs across.",
         ),
     ] = None
     where: WhereOption = None
@@ -201,7 +202,7 @@ class Drawn:
         bool | None,
         typer.Option(
             "--log-y/--linear-y",
-            help="How the figure's y axis runs (default: logarithmic for error rates over decades).",
+            help="Scale of the y axis (default: logarithmic for error rates over decades).",
             show_default=False,
         ),
     ] = None
@@ -210,16 +211,17 @@ class Drawn:
         typer.Option(
             "--width",
             metavar="WIDTH",
-            help="single (3.5 in) or double (7.16 in) column, or millimetres (default: as the panels need).",
+            help="Width of the figure: single (3.5 in) or double (7.16 in) column, or millimetres (default: "
+            "as the panels need).",
         ),
     ] = None
 
     font_size: Annotated[
         float | None,
-        typer.Option("--font-size", metavar="POINTS", help="Size of the figure's words (default: 7.5)."),
+        typer.Option("--font-size", metavar="POINTS", help="Font size of the figure (default: 7.5)."),
     ] = None
     no_markers: Annotated[
-        bool, typer.Option("--no-markers", help="Lines alone: no marks at the values of the figure.")
+        bool, typer.Option("--no-markers", help="Draw lines without a mark at each value.")
     ] = False
 
     def check(self) -> None:

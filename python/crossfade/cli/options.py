@@ -1,4 +1,4 @@
-"""What several commands take: options, and how their values are read."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a key (--set tcp.w_max=6). May be given several times.",
+        help="Set a key of the scenario (--set tcp.w_max=6). May be given several times.",
         autocompletion=completion.keys,
     ),
 ]
@@ -50,13 +50,13 @@ PointOption = Annotated[
         "--point",
         metavar="N",
         parser=whole,
-        help="This point of the sweep alone, by its number from 0 (crossfade check --points lists them).",
+        help="Take only point N of the sweep, counted from 0 (crossfade check --points lists all).",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of tables.")]
 CsvOption = Annotated[
     str | None,
-    typer.Option("--csv", metavar="FILE", help="Write the exact numbers as CSV; - is standard output."),
+    typer.Option("--csv", metavar="FILE", help="Write unrounded numbers as CSV; - is standard output."),
 ]
 PlotOption = Annotated[
     Path | None,
@@ -68,33 +68,38 @@ PlanOption = Annotated[
     typer.Option(
         "--plan",
         metavar="N",
-        help="Which plan of a results file that has several: its number, 1 being the oldest, or its id "
-        "(default: the one asked for last).",
+        help="Plan to read from a results file that has several, one per sweep: its number, 1 being the "
+        "oldest, or its id (default: the one used last).",
     ),
 ]
 XOption = Annotated[
-    str | None, typer.Option("--x", metavar="COLUMN", help="What runs along the figure's x axis.")
+    str | None,
+    typer.Option("--x", metavar="COLUMN", help="Column on the figure's x axis: a swept key or a metric."),
 ]
 YOption = Annotated[
     str | None,
     typer.Option(
         "--y",
         metavar="COLUMN",
-        help="The metric on the figure's y axis, or the ratio of two (A/B); several, by commas, each with "
-        "panels of its own.",
+        help="Metric on the figure's y axis, or the ratio of two (A/B). Several, separated by commas, have "
+        "panels of their own.",
     ),
 ]
 ByOption = Annotated[
     str | None,
-    typer.Option("--by", metavar="COLUMNS", help="What tells the figure's curves apart, by commas."),
+    typer.Option(
+        "--by",
+        metavar="COLUMNS",
+        help="Swept keys that distinguish the figure's curves, separated by commas.",
+    ),
 ]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
         metavar="COLUMN=VALUE",
-        help="These rows alone; with <, <=, > or >= those on one side (--where 'time_s<5'). May be given "
-        "several times.",
+        help="Keep only rows with this value; <, <=, > and >= keep a range (--where 'time_s<5'). May be "
+        "given several times.",
     ),
 ]
 

@@ -35,22 +35,29 @@ class AskedOfFigures(Asked):
 def paper(
     *,
     key: Annotated[
-        str | None, typer.Argument(metavar="[KEY", help="A paper. Without it: what there is.")
+        str | None, typer.Argument(metavar="[KEY", help="A paper (default: list all papers and figures).")
     ] = None,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[FIGURE]]", help="A figure or table. Without it: the paper's claims."),
+        typer.Argument(metavar="[FIGURE]]", help="A figure or table (default: judge the paper's claims)."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Runs half as long, for a first look.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Halve the duration of runs, for a first look.")
+    ] = False,
     reading: Annotated[
         str | None,
-        typer.Option("--reading", metavar="NAME", help="Decide what the paper leaves open as this reading."),
+        typer.Option(
+            "--reading",
+            metavar="NAME",
+            help="Reading of the paper: one way to decide what its text leaves open.",
+        ),
     ] = None,
     readings: Annotated[
-        bool, typer.Option("--readings", help="The claims under each reading of the paper.")
+        bool, typer.Option("--readings", help="Judge the claims under each reading of the paper.")
     ] = False,
     claim: Annotated[
-        list[str] | None, typer.Option("--claim", metavar="ID", help="Judge this claim alone (repeatable).")
+        list[str] | None,
+        typer.Option("--claim", metavar="ID", help="Judge only this claim. May be given several times."),
     ] = None,
     asked: AskedOfFigures,
     csv: CsvOption = None,
@@ -59,7 +66,7 @@ def paper(
     """Compute a figure or table of a paper, or verdicts on its claims.
 
     \b
-    crossfade paper                                      what there is
+    crossfade paper                                      all papers and their figures
     crossfade paper tcp-markov                           the claims, each with its verdict
     crossfade paper tcp-rlp --readings                   the claims under each reading of the text
     crossfade paper tcp-markov fig2 --plot fig2.png

@@ -34,21 +34,22 @@ def phy(
         typer.Option(
             "--error-table",
             metavar="FILE",
-            help="Write curves of transport blocks as a table for nr.error_table.",
+            help="Write the error rates of transport blocks over SNR as a table for nr.error_table.",
         ),
     ] = None,
 ) -> None:
-    """Error rates of frames, or of NR's transport blocks, against SNR.
+    """Compute error rates of frames, or of NR transport blocks, over SNR.
 
-    A row for each point and number of transmissions, with exact intervals: fer and ber, the residual that is
-    not accepted after so many transmissions, the effective rate. A run is a batch of frames (run.frames); a
-    point ends at run.frame_errors or run.max_frames.
+    The table has a row for each point and number of transmissions, with exact intervals: the
+    frame and bit error rates fer and ber, the residual error rate after so many transmissions, and the
+    effective rate. A run is a batch of run.frames
+    frames; a point ends at run.frame_errors errors or run.max_frames frames.
 
     \b
     crossfade phy mimo-fer --plot fer.png
     crossfade phy mimo-fer --over channel.snr_db=0:30:1 --csv fer.csv
-    crossfade phy mimo-fer --method phy,formula --csv -    closed forms beside it, where there are some
-    crossfade phy nr-blocks --error-table mine.csv         curves for nr.error_table
+    crossfade phy mimo-fer --method phy,formula --csv -    with closed forms, where known
+    crossfade phy nr-blocks --error-table mine.csv         write a table for nr.error_table
     """
     outputs = Outputs(asked, scenario, csv=csv, plot=plot, others=[error_table])
     known = dict.fromkeys([*COLUMNS, *BLOCK_COLUMNS, *INTERVALS, *RATES])
@@ -69,7 +70,7 @@ def phy(
 
 
 def _readable(table: Table) -> Table:
-    """What fits on a screen: the columns that vary, and rates with as many digits as they are worth."""
+    """The table for a terminal: columns that vary, and rates with their significant digits."""
     rates = ["frames", "fer", "ber", "residual"]
     told = {"transmissions", "snr_db", *rates}
     unsaid = {"ci95", "frame_errors"}

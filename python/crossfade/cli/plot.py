@@ -32,44 +32,49 @@ def plot(
         typer.Option(
             "--cdf",
             metavar="COLUMN",
-            help="Draw how the values of a column are distributed (of --transfers: completion_time_s; of "
-            "--delays: rtt_s, one_way_delay_s; of results of a cell: user_goodput_bps from user to user), "
-            "with bands over runs; with --log-y what is above.",
+            help="Draw the distribution of a column, with bands over runs: completion_time_s of --transfers, "
+            "rtt_s or one_way_delay_s of --delays, user_goodput_bps (over users) of results of a cell. "
+            "--log-y draws the share of larger values.",
         ),
     ] = None,
     log_x: Annotated[
         bool | None,
         typer.Option(
             "--log-x/--linear-x",
-            help="How the x axis runs (default: as its values are spaced).",
+            help="Scale of the x axis (default: as its values are spaced).",
             show_default=False,
         ),
     ] = None,
     intervals: Annotated[
-        str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
+        str, typer.Option("--intervals", metavar="HOW", help="Draw 95 % intervals as bars, bands or none.")
     ] = "bars",
     fold: Annotated[
         str | None,
         typer.Option(
             "--fold",
             metavar="PERIOD",
-            help='Draw samples over their phase in a period ("15 s", or "15 s from 8.76 s"), and say how '
-            "periods differ and how long goodput takes to recover.",
+            help='Draw samples over their phase in a period ("15 s", or "15 s from 8.76 s"), and print the '
+            "mean of each quantity over whole periods and the time goodput takes to recover.",
         ),
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
+        typer.Option(
+            "--title", metavar="TEXT", help="Title of the figure (default: the scenario's; '' for none)."
+        ),
     ] = None,
     plan: PlanOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="The figure: .png, .pdf or .svg (default: RESULTS as .png)."
+            "--out", metavar="FILE", help="File of the figure: .png, .pdf or .svg (default: RESULTS as .png)."
         ),
     ] = None,
 ) -> None:
-    """Draw results: simulation as marks with 95 % intervals. Draw events: the sender, or links, over time.
+    """Draw a figure of results, or of events over time.
+
+    Results of simulation are marks with 95 % intervals, those of analysis lines. Events show the sender, or
+    links, over time.
 
     \b
     crossfade plot results.sqlite --y goodput_bps --width double --out goodput.pdf
@@ -91,7 +96,7 @@ def plot(
     file = out or beside(results, ".png")
     drawable: Path | Measured = results
     if fold is not None:
-        # Read once, for the figure and for what is said.
+        # Read once, for the figure and for the printed lines.
         drawable = folds.measured(results, drawn.options()["where"], drawn.y)
     drawing.draw_any(
         drawable,

@@ -16,26 +16,33 @@ from crossfade.quantities import in_common_unit
 
 def record(
     host: Annotated[
-        str | None, typer.Argument(metavar="[HOST]", help="The machine that runs the receiver.")
+        str | None, typer.Argument(metavar="[HOST]", help="Address of the machine that runs the receiver.")
     ] = None,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="RECORD.csv", help="Write what became of each packet.")
+        Path | None,
+        typer.Option(
+            "--to",
+            metavar="RECORD.csv",
+            help="Write when each packet was sent and when it arrived, if it did.",
+        ),
     ] = None,
     listen: Annotated[
         str | None,
-        typer.Option("--listen", metavar="ADDRESS", help="Be the receiver of one record, at this address."),
+        typer.Option(
+            "--listen", metavar="ADDRESS", help="Receive one record at this address, instead of sending."
+        ),
     ] = None,
     port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port of the receiver.")] = 7423,
     rate: Annotated[
-        str, typer.Option("--rate", metavar="RATE", help="Most that is sent, at most 1 Gbit/s.")
+        str, typer.Option("--rate", metavar="RATE", help="Bit rate of the bursts, at most 1 Gbit/s.")
     ] = "20 Mbit/s",
     lasts: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="How long it lasts, from 3 s to 120 s.")
+        str, typer.Option("--for", metavar="TIME", help="Duration, from 3 s to 120 s.")
     ] = "30 s",
     token: Annotated[
         Path | None,
         typer.Option(
-            "--token", metavar="FILE", help="File with a secret that both ends have, of 16 bytes or more."
+            "--token", metavar="FILE", help="File with a secret of at least 16 bytes, equal at both ends."
         ),
     ] = None,
 ) -> None:

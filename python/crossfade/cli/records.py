@@ -1,4 +1,4 @@
-"""What ``crossfade run`` writes of runs beside their metrics."""
+"""Records of single runs that ``crossfade run`` writes beside metrics: events, samples, packets."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Records:
             "--run",
             metavar="N",
             parser=whole,
-            help="The run that --events, --link-events, --samples, --interval, --trace-out, --pcap, "
-            "--air-pcap and a figure over time show, by its number from 0 (default: the first).",
+            help="Number of the run, from 0, that --events, --link-events, --samples, --interval, "
+            "--trace-out, --pcap, --air-pcap and a figure over time show (default: 0).",
         ),
     ] = None
     events: Annotated[
@@ -34,7 +34,7 @@ class Records:
         typer.Option(
             "--events",
             metavar="FILE",
-            help="Write every event of a run of each point as CSV (at most 20 points).",
+            help="Write every event of one run per point as CSV (at most 20 points).",
         ),
     ] = None
     link_events: Annotated[
@@ -42,8 +42,8 @@ class Records:
         typer.Option(
             "--link-events",
             metavar="FILE",
-            help="Write what happened inside links in a run of each point as CSV: frames, queues, "
-            "slots, the air (at most 20 points).",
+            help="Write the events inside links in one run per point as CSV: frames, queues, slots of "
+            "cells, transmissions on the air (at most 20 points).",
         ),
     ] = None
     transfers: Annotated[
@@ -51,8 +51,7 @@ class Records:
         typer.Option(
             "--transfers",
             metavar="FILE",
-            help="Write a row for each transfer in every run of each point as CSV (at most 100 runs of 20 "
-            "points).",
+            help="Write a row for each transfer of every run as CSV (at most 100 runs of 20 points).",
         ),
     ] = None
     delays: Annotated[
@@ -68,8 +67,8 @@ class Records:
         typer.Option(
             "--samples",
             metavar="FILE",
-            help="Write what flows and links did over time in a run of each point as CSV, every "
-            "run.sample (at most 20 points).",
+            help="Write the state of flows and links every run.sample, in one run per point, as CSV (at "
+            "most 20 points).",
         ),
     ] = None
     trace_out: Annotated[
@@ -77,8 +76,8 @@ class Records:
         typer.Option(
             "--trace-out",
             metavar="FILE",
-            help="Write when a flow was delivered each 1500 bytes in a run, a line of milliseconds "
-            "each: delivery opportunities, which link.trace and other emulators replay (a scenario of one "
+            help="Write a line with the time in milliseconds for each 1500 bytes delivered to one flow of a "
+            "run: delivery opportunities, which link.trace and other emulators replay (a scenario of one "
             "point).",
         ),
     ] = None
@@ -88,7 +87,7 @@ class Records:
             "--trace-user",
             metavar="NUMBER",
             parser=whole,
-            help="Which flow --trace-out is about, counted from 0; in a cell, which user.",
+            help="Number of the flow that --trace-out writes, from 0; in a cell, number of the user.",
         ),
     ] = 0
     interval: Annotated[
@@ -96,8 +95,8 @@ class Records:
         typer.Option(
             "--interval",
             metavar="TIME",
-            help="Print a line for every so many seconds of a run (1, or '100 ms'); for a scenario "
-            "of one point.",
+            help="Print a line for each flow and link every TIME of a run: 1 for a second, or '100 ms' (a "
+            "scenario of one point).",
         ),
     ] = None
     pcap: Annotated[
@@ -105,7 +104,7 @@ class Records:
         typer.Option(
             "--pcap",
             metavar="FILE",
-            help="Write what the senders' network interfaces see in a run as a pcap file, for "
+            help="Write the packets at the senders' network interfaces in a run as a pcap file, for "
             "Wireshark and tshark (a scenario of one point).",
         ),
     ] = None
@@ -118,30 +117,32 @@ class Records:
             "radiotap headers (a scenario of one point).",
         ),
     ] = None
-    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap and --air-pcap write IPv6.")] = False
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Write IPv6 packets with --pcap and --air-pcap.")] = (
+        False
+    )
     snaplen: Annotated[
         int | None,
         typer.Option(
             "--snaplen",
             metavar="BYTES",
             parser=whole,
-            help="How many bytes of each packet --pcap and --air-pcap keep (default: all; 128 of a mesh's "
+            help="Bytes to keep of each packet with --pcap and --air-pcap (default: all; 128 of a mesh's "
             "frames).",
         ),
     ] = None
 
     def files(self) -> tuple[Path | None, ...]:
-        """The files that are to be written."""
+        """The files that these options name."""
         of_points = (self.events, self.link_events, self.samples, self.transfers, self.delays)
         return (*of_points, self.trace_out, self.pcap, self.air_pcap)
 
     def shows_a_run(self) -> bool:
-        """Whether something of a single run is wanted."""
+        """Whether an option shows a single run."""
         of_a_run = (self.events, self.link_events, self.samples, self.interval, self.trace_out)
         return any(one is not None for one in (*of_a_run, self.pcap, self.air_pcap))
 
     def write(self, scenario: str, asked: Asked, at: Values, lines_to: TextIO) -> None:
-        """Write what is wanted at some points; lines of ``--interval`` go to ``lines_to``."""
+        """Write the files for the points ``at``; lines of ``--interval`` go to ``lines_to``."""
         of_runs = asked.options(ViewOptions) | {"at": at or None}
         viewed = of_runs | {"run": self.run or 0}
         if self.events is not None:

@@ -19,14 +19,15 @@ def report(
         Path, typer.Argument(metavar="RESULTS", help="A results file, as crossfade sweep writes it.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The page (default: RESULTS as .html).")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="File of the page (default: RESULTS as .html)."),
     ] = None,
     y: Annotated[
         list[str] | None,
         typer.Option(
             "--y",
             metavar="METRIC",
-            help="What a figure shows at first, or the ratio of two (A/B). May be given several times.",
+            help="Metric a figure shows at first, or the ratio of two (A/B). May be given several times.",
         ),
     ] = None,
     x: XOption = None,
@@ -36,7 +37,7 @@ def report(
 ) -> None:
     """Write results as one interactive HTML page.
 
-    It has figures, table, scenario, provenance and warnings, and is a single file that needs no network.
+    The page has figures, a table, the scenario, provenance and warnings, in one file that needs no network.
     Hover over a point for its value, interval and number of runs; zoom, switch curves on and off, choose
     the metric, sort the table.
 

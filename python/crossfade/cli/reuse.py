@@ -19,22 +19,20 @@ def reuse(
     scenario: ScenarioArgument,
     asked: Asked,
     no_simulation: Annotated[
-        bool, typer.Option("--no-simulation", help="The exact figure alone, without the simulated mean.")
+        bool, typer.Option("--no-simulation", help="Print only the exact number, without the simulated mean.")
     ] = False,
     csv: CsvOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(
-            "--plot", metavar="FILE", help="Draw a map with the largest set, of a scenario of one point."
+            "--plot", metavar="FILE", help="Draw a map with the largest set (a scenario of one point)."
         ),
     ] = None,
 ) -> None:
-    """Say how many exchanges of a mesh can go on at once.
+    """Compute how many exchanges of a mesh can overlap in time.
 
-    Beside it stands how many do in simulation.
-
-    The largest set is searched over the links of the flows' routes: no node of one exchange disturbs a node
-    of another, where an array of n antennas nulls n - 1 of those that it can hear.
+    The table has the largest set of exchanges that do not disturb each other, over the links of the flows'
+    routes, and the mean number in simulation. An array of n antennas nulls n - 1 of the nodes that it hears.
 
     \b
     crossfade reuse mesh-chain

@@ -26,11 +26,11 @@ from crossfade.results.results import Results
 if TYPE_CHECKING:
     from rich.console import Console
 
-# What goes with --replay.
+# Options that are allowed with --replay.
 WITH_REPLAY = ("replay", "events", "link_events", "quiet")
 
 
-# To lay out a table takes a millisecond a line; nobody reads so many, and --csv has all.
+# Laying out a table takes a millisecond a line: longer tables are cut, and --csv has all rows.
 MOST_POINTS = 1_000
 
 
@@ -56,7 +56,7 @@ def run(
             "--columns",
             metavar="METRICS",
             autocompletion=completion.metrics,
-            help="These metrics alone in the table and in --csv, by commas (crossfade metrics lists all).",
+            help="Metrics in the table and in --csv, separated by commas (crossfade metrics lists all).",
         ),
     ] = None,
     plot: PlotOption = None,
@@ -66,16 +66,16 @@ def run(
         typer.Option(
             "--replay",
             metavar="FILE",
-            help="In place of a scenario: put the packets of a journal (crossfade live --record) through its "
-            "links once more; the exit code is 1 where one of them fares differently. --events and "
-            "--link-events write what the kernel's TCP and the links did in that run.",
+            help="In place of a scenario: pass the packets of a journal (crossfade live --record) through "
+            "its links again; the exit code is 1 if a packet has another fate or time. --events and "
+            "--link-events then write the events of the kernel's TCP and of the links.",
         ),
     ] = None,
 ) -> int:
     """Run a scenario and print each metric with its 95 % interval.
 
-    Finished runs are kept in the user's cache: the same run again is instant, and one that was stopped by
-    Ctrl-C goes on where it was.
+    Finished runs are kept in the user's cache: repeating the command is instant, and a command that Ctrl-C
+    stopped continues where it was.
 
     \b
     crossfade run quickstart --plot throughput.png
@@ -123,7 +123,7 @@ def run(
 
 
 def _print(results: Results, y: str | None, only: list[str] | None, to: Console) -> None:
-    """A table of what is drawn, or of the metrics that are asked for."""
+    """Print a table of the metrics that were asked for, or else those of the figure."""
     if only is None and len(results.points) > MOST_POINTS:
         terminal.print_some_results(results, to, MOST_POINTS)
     else:
@@ -131,7 +131,7 @@ def _print(results: Results, y: str | None, only: list[str] | None, to: Console)
 
 
 def _check_metrics(option: str, y: str | None, scenario: str, asked: Asked) -> None:
-    """Refuse before anything runs what no result has; which flows and links there are is seen later."""
+    """Refuse an unknown metric before anything runs; names of flows and links are checked later."""
     over_time = (*timelines.CHOICES, *linkevents.DRAWN)
     for name in not_metrics(y):
         if name not in ("runs", *over_time, *api.check(scenario, **asked.options(ViewOptions)).axes):
@@ -140,7 +140,7 @@ def _check_metrics(option: str, y: str | None, scenario: str, asked: Asked) -> N
 
 
 def _check_columns(drawn: Drawn, scenario: str, asked: Asked) -> None:
-    """Refuse before anything runs what tells neither curves nor panels apart."""
+    """Refuse, before anything runs, columns of --by and --panels that are not axes."""
     checked = api.check(scenario, **asked.options(ViewOptions))
     axes = [key for keys in checked.axes for key in keys.split(",")]
     if not axes or Wanted.read(checked.scenario).of in OVER_TIME:  # columns of events are others
@@ -154,7 +154,7 @@ def _check_columns(drawn: Drawn, scenario: str, asked: Asked) -> None:
 
 
 def _replay(journal: Path, scenario: str | None, context: typer.Context, records: Records) -> int:
-    """One line a link."""
+    """Replay a journal, print one line per link, and return the exit code."""
     if scenario is not None:
         raise ScenarioError("--replay: the journal has its scenario; give none")
     for option in context.command.params:

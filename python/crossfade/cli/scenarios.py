@@ -1,4 +1,4 @@
-"""What scenarios there are, and what they mean: ``crossfade list``, ``copy``, ``check``, ``explain``, ..."""
+"""Commands about scenarios and their keys: ``crossfade list``, ``copy``, ``check``, ``explain``, ..."""
 
 from __future__ import annotations
 
@@ -47,17 +47,18 @@ def check(
     asked: Asked,
     where: WhereOption = None,
     points: Annotated[
-        bool, typer.Option("--points", help="List the points with their numbers, for --point.")
+        bool, typer.Option("--points", help="List the points with their numbers (for --point).")
     ] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Of a results file: make it anew without what is damaged in it."),
+        typer.Option("--repair", help="Rewrite a damaged results file from its readable rows."),
     ] = False,
 ) -> None:
-    """Read a scenario, say what it would run, and run nothing. Of a results file, say whether it is sound.
+    """Check a scenario, and print what it would run, without running it.
 
-    The exit code is 1 where a results file is damaged. With --repair what can be read of it is kept under its
-    name, the damaged one as FILE.damaged; the sweep that wrote it makes the rows that are gone.
+    A results file in place of a scenario is checked for damage; the exit code is 1 if there is any. With
+    --repair the file keeps its readable rows, and the damaged file is kept as FILE.damaged; repeating the
+    sweep computes the missing rows.
 
     \b
     crossfade check quickstart
@@ -103,7 +104,7 @@ def check(
 
 
 def _list_points(plan: plans.Plan, point: int | None, where: Mapping[str, str]) -> None:
-    """A line each: the number of a point, and the values of its axes."""
+    """Print a line for each point: its number, and the values of its axes."""
     for number in selection.chosen_points(plan.description, point, where):
         axes = plan.description["points"][number]["axes"]
         values = ", ".join(f"{axis} = {label(value)}" for axis, value in axes.items())
@@ -111,7 +112,7 @@ def _list_points(plan: plans.Plan, point: int | None, where: Mapping[str, str]) 
 
 
 def _check_results(path: Path, repair: bool) -> None:
-    """Say what is damaged in a results file, and mend it where that is asked for."""
+    """Print the damage of a results file, and repair it if ``repair``."""
     from crossfade.results.repair import inspect, mend  # here: other commands need not wait for it
 
     found = inspect(path)
@@ -135,14 +136,14 @@ def _check_results(path: Path, repair: bool) -> None:
 def list_scenarios(
     folder: Annotated[
         str | None,
-        typer.Argument(metavar="[FOLDER]", help="Those of one folder alone: classics, papers/tcp-markov."),
+        typer.Argument(metavar="[FOLDER]", help="List only this folder: classics, papers/tcp-markov."),
     ] = None,
     suites: Annotated[
-        bool, typer.Option("--suites", help="List the suites in place of scenarios: crossfade suite NAME.")
+        bool, typer.Option("--suites", help="List the suites, for crossfade suite NAME.")
     ] = False,
     profiles: Annotated[
         bool,
-        typer.Option("--profiles", help='List the profiles of links: link = "profile:NAME".'),
+        typer.Option("--profiles", help='List the profiles of links, for link = "profile:NAME".'),
     ] = False,
 ) -> None:
     """List the scenarios that come with crossfade, with their titles.
@@ -170,7 +171,7 @@ def list_scenarios(
 
 
 def _print_titles(titles: Mapping[str, str]) -> None:
-    """A line each: a name and what it is."""
+    """Print a line for each name, with its title."""
     width = max(map(len, titles))
     for name, title in titles.items():
         print(f"{name:{width}}  {title}".rstrip())
@@ -180,12 +181,17 @@ def copy(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A scenario that comes with crossfade.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The copy (default: NAME.toml without its folder, here)."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write (default: NAME.toml without its folder, in the current folder).",
+        ),
     ] = None,
 ) -> None:
     """Copy a scenario that comes with crossfade, to make it your own.
 
-    The files that it reads (a trace) are copied beside it. What is there already is not overwritten.
+    The files that the scenario reads (such as a trace) are copied beside it. Existing files are not
+    overwritten.
 
     \b
     crossfade copy quickstart
@@ -206,14 +212,14 @@ def copy(
 
 def schema(
     results: Annotated[
-        bool, typer.Option("--results", help="Of what run --json and export --to json write.")
+        bool, typer.Option("--results", help="Schema of what run --json and export --to json write.")
     ] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="Of what compare --json writes.")] = False,
-    best: Annotated[bool, typer.Option("--best", help="Of what best --json writes.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Schema of what compare --json writes.")] = False,
+    best: Annotated[bool, typer.Option("--best", help="Schema of what best --json writes.")] = False,
 ) -> None:
     """Print the JSON Schema of a scenario, or of what --json writes.
 
-    For editors, and for what reads results, comparisons and decisions.
+    Editors complete and check keys with it; programs that read results, comparisons and decisions check them.
 
     \b
     crossfade schema > crossfade.schema.json
@@ -232,7 +238,7 @@ def explain(
         str, typer.Argument(metavar="KEY", help="A dotted key of a scenario, or the name of a metric.")
     ],
 ) -> None:
-    """Say what a key of a scenario means, or what a metric counts.
+    """Explain a key of a scenario, or a metric.
 
     \b
     crossfade explain channel.fd_t
@@ -244,15 +250,15 @@ def explain(
 
 def metrics(
     json: Annotated[
-        bool, typer.Option("--json", help="Print name, unit, words and meaning as JSON instead of a table.")
+        bool, typer.Option("--json", help="Print name, unit, label and meaning as JSON instead of a table.")
     ] = False,
 ) -> None:
-    """List all metrics, with their units and what figures call them.
+    """List all metrics, with their units and their labels in figures.
 
     \b
     crossfade metrics
     crossfade metrics --json
-    crossfade explain energy_per_packet    what one of them counts
+    crossfade explain energy_per_packet    the meaning of one metric
     """
     found = api.metrics()
     if json:

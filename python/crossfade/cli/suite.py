@@ -45,7 +45,7 @@ def suite(
         typer.Option(
             "--client",
             metavar="COMMAND",
-            help="A real client, as a shell command; with --server. It fetches $CROSSFADE_FILE from "
+            help="Shell command of a real client, for --server. It fetches $CROSSFADE_FILE from "
             "$CROSSFADE_SERVER:$CROSSFADE_PORT into $CROSSFADE_DOWNLOAD.",
         ),
     ] = None,
@@ -54,7 +54,8 @@ def suite(
         typer.Option(
             "--server",
             metavar="COMMAND",
-            help="Its server, which listens on $CROSSFADE_PORT and serves the folder $CROSSFADE_ROOT.",
+            help="Shell command of a real server, for --client. It listens on $CROSSFADE_PORT and serves the "
+            "folder $CROSSFADE_ROOT.",
         ),
     ] = None,
     stack: Annotated[
@@ -62,52 +63,59 @@ def suite(
         typer.Option(
             "--stack",
             metavar="NAME",
-            help="A client and a server that are known by name: curl, iperf3, aioquic, quinn, quic-go.",
+            help="Known client and server: curl, iperf3, aioquic, quinn or quic-go.",
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option("--port", metavar="PORT", parser=whole, help="$CROSSFADE_PORT, with --server.")
+        int,
+        typer.Option("--port", metavar="PORT", parser=whole, help="Port of --server, as $CROSSFADE_PORT."),
     ] = PORT,
     congestion: Annotated[
         str | None,
         typer.Option(
             "--congestion",
             metavar="NAME",
-            help="Of a real program over TCP: the kernel's congestion control.",
+            help="The kernel's congestion control, for real programs over TCP.",
         ),
     ] = None,
     qlog: Annotated[
-        bool, typer.Option("--qlog", help="Client and server write a qlog into $QLOGDIR; none is an error.")
+        bool,
+        typer.Option(
+            "--qlog", help="Expect a qlog of client and server in $QLOGDIR; a missing one is an error."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="Where journals, logs and qlogs of real programs go: a new folder (default: suite-SUITE).",
+            help="New folder for journals, logs and qlogs of real programs (default: suite-SUITE).",
         ),
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="NAME", help="This case alone. May be given several times."),
+        typer.Option("--case", metavar="NAME", help="Run only this case. May be given several times."),
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            "--runs", metavar="N", parser=whole, help="Runs of each case (default: as the suite says)."
+            "--runs",
+            metavar="N",
+            parser=whole,
+            help="Number of runs of each case (default: as the suite says).",
         ),
     ] = None,
     seed: SeedOption = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", parser=whole, help="Threads (default: all cores)."),
+        typer.Option("--jobs", metavar="N", parser=whole, help="Number of threads (default: all cores)."),
     ] = None,
     baseline: Annotated[
         Path | None,
         typer.Option(
             "--baseline",
             metavar="OLD",
-            help="The rows of an earlier build (--json of this command): compared pair by pair.",
+            help="Rows of an earlier build (--json of this command), which are compared case by case.",
         ),
     ] = None,
     margin: Annotated[
@@ -115,26 +123,27 @@ def suite(
         typer.Option(
             "--margin",
             metavar="SHARE",
-            help="What is no change beside the baseline: a share of the old value.",
+            help="Largest worsening against the baseline that is tolerated, as a share of the old value.",
         ),
     ] = "2 %",
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write a page (.html) for people.")
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the verdicts as a page (.html).")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
+        bool, typer.Option("--no-cache", help="Neither read nor write the user's cache of finished runs.")
     ] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Run named conditions with targets, and judge them.
 
-    Each target is judged by the 95 % interval of its mean over the runs, all of a suite together. The exit
-    code is 1 where a case fails, or is worse than the baseline; a case that is too close to call fails
-    nothing. For a target that fails, the worst run is named with the command that repeats it.
+    A target is a limit on a metric, judged by the 95 % interval of the metric's mean over the runs; all
+    intervals of a suite hold together. The exit code is 1 if a case fails, or is worse than the baseline, but
+    not if it is too close to call. Of a target that fails, the worst run is named with the command that
+    repeats it.
 
     \b
     crossfade suite interop --control cubic

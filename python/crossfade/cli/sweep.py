@@ -27,15 +27,15 @@ MOST_LINES = 40
 
 @dataclass(frozen=True)
 class OnCluster:
-    """Where runs are made, if not here, and by which certificates that is reached."""
+    """The cluster that makes the runs, if any, and the certificates for it."""
 
     cluster: Annotated[
         str | None,
         typer.Option(
             "--cluster",
             metavar="ADDRESS",
-            help="Have the runs made by the workers of a Dask scheduler: HOST:PORT, tls://HOST:PORT, a "
-            "scheduler file (.json), or local for a cluster of --jobs processes here.",
+            help="Run on the workers of a Dask scheduler: HOST:PORT, tls://HOST:PORT, a scheduler file "
+            "(.json), or local for a cluster of --jobs processes on this machine.",
         ),
     ] = None
     tls_ca_file: Annotated[
@@ -43,17 +43,17 @@ class OnCluster:
         typer.Option(
             "--tls-ca-file",
             metavar="PEM",
-            help="For a --cluster with TLS: the certificate of its authority (default: Dask's settings).",
+            help="Certificate of the authority of a --cluster with TLS (default: Dask's settings).",
         ),
     ] = None
     tls_cert: Annotated[
         Path | None,
-        typer.Option("--tls-cert", metavar="PEM", help="For a --cluster with TLS: your certificate."),
+        typer.Option("--tls-cert", metavar="PEM", help="Your certificate for a --cluster with TLS."),
     ] = None
     tls_key: Annotated[
         Path | None,
         typer.Option(
-            "--tls-key", metavar="PEM", help="For a --cluster with TLS: its key, if --tls-cert is without."
+            "--tls-key", metavar="PEM", help="Private key of --tls-cert, if that file does not contain it."
         ),
     ] = None
 
@@ -84,7 +84,7 @@ def sweep(
         typer.Option(
             "--out",
             metavar="RESULTS",
-            help="The results file (default: the scenario's name with the ending .sqlite, here).",
+            help="Results file (default: the scenario's name with .sqlite, in the current folder).",
         ),
     ] = None,
     shard: Annotated[
@@ -92,15 +92,15 @@ def sweep(
         typer.Option(
             "--shard",
             metavar="K/N",
-            help="Do the K-th of N parts, for a batch queue; crossfade merge joins them.",
+            help="Run only the K-th of N parts, for a batch queue; crossfade merge joins the files.",
         ),
     ] = None,
     on: OnCluster,
 ) -> None:
-    """Run a sweep into a results file. The same command once more does only what is missing.
+    """Run a sweep into a results file. Repeating the command runs only what is missing.
 
-    What is finished stays when it is stopped by Ctrl-C, kill or power loss (up to the last second). Several
-    processes may fill one file, best each with a shard of its own.
+    Finished runs survive Ctrl-C, kill and power loss (up to the last second). Several processes may fill one
+    file; give each its own shard.
 
     \b
     crossfade sweep quickstart --over tcp.w_max=6,24
@@ -139,10 +139,11 @@ def merge(
         list[Path], typer.Argument(metavar="RESULTS...", help="Results files, such as those of shards.")
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="RESULTS", help="The file that has all of them in the end.")
+        Path,
+        typer.Option("--out", metavar="RESULTS", help="Results file to write; an existing one is added to."),
     ],
 ) -> None:
-    """Join results files, such as those of shards. What several of them have is there once.
+    """Join results files, such as those of shards. A row in several files is kept once.
 
     \b
     crossfade merge my-*-of-3.sqlite --out my.sqlite

@@ -20,36 +20,45 @@ def trace(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Recordings: the parts of one way of a link, or of both (up, then down)."
+            metavar="FILE...",
+            help="Recordings: the files of one direction of a link, or of both (up, then down).",
         ),
     ],
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="Convert to this format. With --out."),
+        typer.Option("--to", metavar="FORMAT", help="Format to convert to; needs --out."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where to write; a file that is there is kept."),
+        typer.Option("--out", metavar="FILE", help="File to write; an existing one is not overwritten."),
     ] = None,
     direction: Annotated[
         str | None,
-        typer.Option("--direction", metavar="WAY", help="Which of two ways to convert: up or down."),
+        typer.Option("--direction", metavar="WAY", help="Direction to convert, of two: up or down."),
     ] = None,
-    lossy: Annotated[bool, typer.Option("--lossy", help="Convert even if something is lost.")] = False,
+    lossy: Annotated[
+        bool, typer.Option("--lossy", help="Convert even if the new format cannot hold everything.")
+    ] = False,
     format: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="What the files are, if their content cannot tell."),
+        typer.Option(
+            "--from", metavar="FORMAT", help="Format of the files, if their content does not tell it."
+        ),
     ] = None,
     delay_interval_ms: Annotated[
         float,
-        typer.Option("--delay-interval-ms", metavar="MS", help="How long a delay of LeoReplayer holds."),
+        typer.Option(
+            "--delay-interval-ms",
+            metavar="MS",
+            help="Time in ms for which each delay of a LeoReplayer file holds.",
+        ),
     ] = 10.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON instead of a table.")
     ] = False,
     plot: PlotOption = None,
 ) -> None:
-    """Say what recordings of a link hold, and convert them.
+    """Summarise recordings of a link, or convert them to another format.
 
     \b
     crossfade trace cell.up cell.down --plot cell.png

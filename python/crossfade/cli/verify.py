@@ -13,20 +13,22 @@ from crossfade.errors import one_line
 
 def verify(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain, weights, wifi or nr.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Folder of golden data: traces of ns-2, ns2-chain, weights, wifi or nr."
+        ),
     ],
 ) -> None:
-    """Repeat golden data of other programs and compare.
+    """Compute reference data of other programs again, and compare.
 
-    Every row of traces is compared, and every number of tables.
-
-    The exit code is 1 on any difference, and where nothing was compared.
+    Every row of traces and every number of tables is compared. The exit code is 1 if anything differs, or if
+    nothing was compared.
 
     \b
     crossfade verify golden/ns2           every send of ns-2's TCP agents
     crossfade verify golden/ns2-chain     ns-2's TCP over chains of 802.11 stations
     crossfade verify golden/weights       antenna weights
-    crossfade verify golden/wifi          durations of 802.11a to be
+    crossfade verify golden/wifi          durations of frames of 802.11a to 802.11be
     crossfade verify golden/nr            NR's transport block sizes
     """
     cases = api.verify(folder)

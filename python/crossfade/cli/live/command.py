@@ -1,4 +1,4 @@
-"""``crossfade live``: reads what is asked for, and becomes the process that does it (:mod:`helper`)."""
+"""``crossfade live``: reads the command line, and becomes the process that emulates (:mod:`helper`)."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from crossfade.quantities import in_numbers
 from crossfade.tables import label
 
 OWN_FAILURE = 125
-"""The exit code where COMMAND could not be run; every other one is COMMAND's."""
+"""Exit code if COMMAND could not be run; every other one is COMMAND's."""
 
 UNLIMITED = "10000 Gbit/s"
-"""Rate that stands for a link which only delays or loses: a packet of 1500 bytes takes a nanosecond."""
+"""Rate of a link that only delays or loses: a packet of 1500 bytes takes about a nanosecond."""
 
 CONGESTION = re.compile(r"[\w-]{1,15}", re.ASCII)
-"""What the kernel may call a congestion control (``TCP_CA_NAME_MAX`` of its ``include/net/tcp.h``)."""
+"""Names that the kernel allows for a congestion control (``TCP_CA_NAME_MAX`` of ``include/net/tcp.h``)."""
 
 
 class LiveCommand(TyperCommand):
-    """Keeps what follows ``--`` apart: it is COMMAND's, options and all. What is wrong before is ours."""
+    """A command that keeps what follows ``--`` apart: COMMAND and its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What comes before ``--`` is ours."""
+        """Parse what comes before ``--``; an error there exits with 125."""
         place = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[place + 1 :]
         try:
@@ -63,9 +63,9 @@ def live(
 ) -> int:
     """Run COMMAND (or a shell) behind a link in real time.
 
-    COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far
-    host, from which the scenario's data come. Linux. Both hosts are gone when COMMAND ends, however it ends.
-    The exit code is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
+    COMMAND runs on the near host, a network namespace whose only network is the link. $CROSSFADE_SERVER is
+    the address of the far host, which sends the scenario's data. Both hosts disappear when COMMAND ends. The
+    exit code is COMMAND's, or 125 if crossfade failed. Linux only; crossfade doctor prints what is missing.
 
     \b
     crossfade live --rate "12 Mbit/s" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'
@@ -81,7 +81,7 @@ def live(
 
 
 def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Config:
-    """All that the helper needs, checked as far as it can be without the hosts."""
+    """The helper's configuration, checked as far as possible without the hosts."""
     _check(command, scenario, asked)
     overrides = read_assignments("--set", asked.set)
     source = _shaped(asked) if scenario is None else scenario
@@ -144,7 +144,7 @@ def _config(command: list[str], scenario: str | None, asked: AskedLive) -> Confi
 
 
 def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
-    """Refuse what cannot be, as far as it is seen without the hosts."""
+    """Refuse options that contradict each other or this machine, before any host exists."""
     if sys.platform != "linux":
         raise ScenarioError("live: Linux only")
     if not hasattr(_crossfade, "Live"):
@@ -158,7 +158,7 @@ def _check(command: list[str], scenario: str | None, asked: AskedLive) -> None:
         raise ScenarioError("--queue: needs --rate; a link without a rate keeps nothing waiting")
     if asked.workload not in (None, "bulk"):
         raise ScenarioError(f"--workload {shortened(asked.workload)}: must be bulk")
-    # As of a variable of the shell that is not set: nothing, and neither no program nor the folder one is in.
+    # An empty text, as of an unset shell variable, is an error, not an absent option.
     if asked.far is not None and not asked.far.strip():
         raise ScenarioError(f"--far {asked.far!r}: must be a shell command, such as 'iperf3 -s'")
     if asked.serve == "":

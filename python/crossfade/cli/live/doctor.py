@@ -1,4 +1,4 @@
-"""``crossfade doctor``: what live emulation needs, and what this machine has of it."""
+"""``crossfade doctor``: checks whether this machine has what live emulation needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TUN = os.makedev(10, 200) if hasattr(os, "makedev") else 0
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that live emulation needs (``required``) or would profit from."""
+    """Result of one check of what live emulation needs (``required``) or profits from."""
 
     name: str
     found: str
@@ -49,12 +49,10 @@ class Check:
 
 
 def doctor() -> int:
-    """Say what crossfade live needs, and how to mend it.
+    """Check what crossfade live needs, and print how to get it.
 
-    One line a check, with the command that mends what is missing; the last is about congestion controls in
-    Rust files, not about live.
-
-    The exit code is 1 where crossfade live cannot work.
+    Each check prints a line, with a command that mends it if it fails. The last check is for congestion
+    controls in Rust files, not for live. The exit code is 1 if crossfade live cannot work.
 
     \b
     crossfade doctor
@@ -70,7 +68,7 @@ def doctor() -> int:
 
 
 def checks() -> Iterator[Check]:
-    """All checks; what is needed comes first."""
+    """All checks; those of required things come first."""
     if sys.platform != "linux":
         yield Check("system", sys.platform, False, required=True, mend="run it on Linux")
         yield _rustc()
@@ -144,7 +142,7 @@ def _tun(is_root: bool) -> Check:
 
 
 def _trial() -> Check:
-    """Makes two hosts, for real."""
+    """Check that two hosts can be made, by making them."""
     command = [sys.executable, "-P", "-c", TRIAL]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stderr.strip().splitlines()
@@ -164,7 +162,7 @@ def _congestion_controls() -> Check:
 
 
 def realtime() -> Check:
-    """Whether --realtime is allowed, tried: root may lack it too, in a container or a control group."""
+    """Check --realtime by trying it: even root may lack it in a container or a control group."""
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     mend = (
         "capability CAP_SYS_NICE, or ulimit -r 1 by /etc/security/limits.conf; "
@@ -180,7 +178,7 @@ def realtime() -> Check:
 
 
 def _awake() -> Check:
-    """Whether a live run may keep processors from sleeping."""
+    """Check whether a live run may keep processors from sleeping."""
     may = os.access("/dev/cpu_dma_latency", os.W_OK)
     found = "stay awake while packets pass" if may else "sleep while packets pass: 0.1 ms later"
     return Check("idle processors", found, may, mend="sudo chmod 666 /dev/cpu_dma_latency")

@@ -1,4 +1,4 @@
-"""What ``crossfade live`` is asked for: the link, the hosts, what runs on them, what is kept of the run."""
+"""Options of ``crossfade live``: the link, the hosts, the programs on them, and the records of the run."""
 
 from __future__ import annotations
 
@@ -13,28 +13,37 @@ from crossfade.cli.options import PointOption, QuietOption, SeedOption, SetOptio
 
 @dataclass(frozen=True)
 class AskedLive:
-    """The options of ``crossfade live``, as they are given."""
+    """The options of ``crossfade live``, as texts of the command line."""
 
     set: SetOption = None
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="RATE", help="Bit rate each way (--rate '12 Mbit/s').")
+        str | None,
+        typer.Option("--rate", metavar="RATE", help="Bit rate of each direction (--rate '12 Mbit/s')."),
     ] = None
     delay: Annotated[
-        str | None, typer.Option("--delay", metavar="TIME", help="Delay each way (--delay '20 ms').")
+        str | None,
+        typer.Option("--delay", metavar="TIME", help="One-way delay of each direction (--delay '20 ms')."),
     ] = None
     loss: Annotated[
-        str | None, typer.Option("--loss", metavar="SHARE", help="Packets lost each way (--loss '1 %').")
+        str | None,
+        typer.Option(
+            "--loss", metavar="SHARE", help="Share of packets lost in each direction (--loss '1 %')."
+        ),
     ] = None
     queue: Annotated[
         str | None,
-        typer.Option("--queue", metavar="LIMIT", help="Queue each way with --rate (default: 1000 packets)."),
+        typer.Option(
+            "--queue",
+            metavar="LIMIT",
+            help="Queue limit of each direction, with --rate (default: 1000 packets).",
+        ),
     ] = None
     far: Annotated[
         str | None,
         typer.Option(
             "--far",
             metavar="COMMAND",
-            help="A shell command on the far host; COMMAND waits until it listens.",
+            help="Shell command to run on the far host; COMMAND waits until it listens.",
         ),
     ] = None
     serve: Annotated[
@@ -46,8 +55,8 @@ class AskedLive:
         typer.Option(
             "--workload",
             metavar="bulk",
-            help="Run the scenario's transfers from the far host to the near one, with its TCP as the kernel "
-            "has it, for run.duration.",
+            help="Run the scenario's transfers from the far host to the near one for run.duration, with the "
+            "kernel's TCP set as close to the scenario's as it can be.",
         ),
     ] = None
     internet: Annotated[
@@ -63,7 +72,7 @@ class AskedLive:
             "--run",
             metavar="N",
             parser=whole,
-            help="The link's random numbers are those of this run of the scenario, counted from 0.",
+            help="Number of the scenario's run, from 0, whose random numbers the link draws.",
         ),
     ] = 0
     duration: Annotated[
@@ -72,23 +81,21 @@ class AskedLive:
     ] = None
     congestion: Annotated[
         str | None,
-        typer.Option(
-            "--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."
-        ),
+        typer.Option("--congestion", metavar="NAME", help="Congestion control of both hosts (bbr, cubic)."),
     ] = None
     mtu: Annotated[
         int | None,
-        typer.Option("--mtu", metavar="BYTES", parser=whole, help="The largest packet (default: 1500)."),
+        typer.Option("--mtu", metavar="BYTES", parser=whole, help="Largest packet (default: 1500)."),
     ] = None
     ipv6: Annotated[
-        bool, typer.Option("--ipv6", help="The hosts have IPv6 too: $CROSSFADE_SERVER6 is the far one.")
+        bool, typer.Option("--ipv6", help="Give both hosts IPv6, too: $CROSSFADE_SERVER6 is the far one.")
     ] = False
     large_segments: Annotated[
         bool | None,
         typer.Option(
             "--large-segments/--no-large-segments",
-            help="Cut large segments inside the link, and hand over as one what leaves it together, as "
-            "network cards do (default: where it only delays or loses).",
+            help="Pass segments of up to 64 kB, which the link cuts into packets and joins if they leave "
+            "together, as network cards do (default: if the link only delays or loses).",
         ),
     ] = None
     seed: SeedOption = None
@@ -98,48 +105,60 @@ class AskedLive:
         typer.Option(
             "--where",
             metavar="KEY=VALUE",
-            help="The point of a sweep at which an axis has this value. May be given several times.",
+            help="Take the point of a sweep where a key has this value. May be given several times.",
         ),
     ] = None
     realtime: Annotated[
         bool,
         typer.Option(
             "--realtime",
-            help="Real-time priority for what passes packets, and processors that stay awake (root).",
+            help="Run the emulator with real-time priority, and keep processors awake (needs root).",
         ),
     ] = False
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 where the run was outside its limits.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with 1 if packets were late or dropped beyond the limits of the closing report.",
+        ),
     ] = False
     data_only: Annotated[
         bool,
-        typer.Option("--data-only", help="Losses step for TCP segments with data alone, as in a simulation."),
+        typer.Option(
+            "--data-only", help="Apply losses only to TCP segments that carry data, as in simulation."
+        ),
     ] = False
     let_sleep: Annotated[
         bool,
         typer.Option(
             "--let-sleep",
-            help="Let idle processors sleep while packets pass: less power, and packets up to 0.3 ms later.",
+            help="Let idle processors sleep while packets pass: saves power, delays packets by up to 0.3 ms.",
         ),
     ] = False
     record: Annotated[
         Path | None,
-        typer.Option("--record", metavar="FILE", help="Keep a journal (a new file, .cfj) for run --replay."),
+        typer.Option(
+            "--record", metavar="FILE", help="Write a journal (a new file, .cfj) for crossfade run --replay."
+        ),
     ] = None
     pcap: Annotated[
         str | None,
-        typer.Option("--pcap", metavar="NEAR,FAR", help="Write what each host saw as a pcap file."),
+        typer.Option("--pcap", metavar="NEAR,FAR", help="Write the packets at each host as a pcap file."),
     ] = None
     events: Annotated[
         Path | None,
         typer.Option(
-            "--events", metavar="FILE", help="Write the kernel's cwnd, srtt, ... over time as CSV, for plot."
+            "--events",
+            metavar="FILE",
+            help="Write the kernel's cwnd, srtt, ... over time as CSV, for crossfade plot.",
         ),
     ] = None
     link_events: Annotated[
         Path | None,
         typer.Option(
-            "--link-events", metavar="FILE", help="Write what happened inside the links as CSV, for plot."
+            "--link-events",
+            metavar="FILE",
+            help="Write the events inside the links as CSV, for crossfade plot.",
         ),
     ] = None
     air_pcap: Annotated[
@@ -156,7 +175,7 @@ class AskedLive:
             "--snaplen",
             metavar="BYTES",
             parser=whole,
-            help="How many bytes of each frame --air-pcap keeps (default: all).",
+            help="Bytes to keep of each frame with --air-pcap (default: all).",
         ),
     ] = None
     opportunities: Annotated[
@@ -164,13 +183,14 @@ class AskedLive:
         typer.Option(
             "--opportunities",
             metavar="DOWN,UP",
-            help="Write what each way delivered as a trace: the millisecond of each 1500 bytes.",
+            help="Write delivery opportunities of each direction: a line of milliseconds per 1500 bytes.",
         ),
     ] = None
     watch: Annotated[
         bool,
         typer.Option(
-            "--watch", help="Moving plots in the terminal; what COMMAND prints comes when it has ended."
+            "--watch",
+            help="Show plots in the terminal while COMMAND runs; its output is printed when it ends.",
         ),
     ] = False
     page: Annotated[
@@ -179,11 +199,14 @@ class AskedLive:
             "--page",
             metavar="PORT",
             parser=whole,
-            help="Show the view of --watch in a browser: a page on 127.0.0.1 (0: any free port), whose "
-            "address, with a token, is printed.",
+            help="Serve the plots of --watch as a page on 127.0.0.1 (port 0: any free one); its address, "
+            "with a token, is printed.",
         ),
     ] = None
     json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the closing report as JSON.")
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the closing report (counts of the links, lateness) as JSON."
+        ),
     ] = None
     quiet: QuietOption = False
