@@ -65,7 +65,7 @@ def compare(
     json: JsonOption = False,
     csv: CsvOption = None,
 ) -> int:
-    """Compare curves: which is higher, by how much, and where they cross.
+    """Compare curves: which is higher, by how much, where they cross.
 
     Differences are taken run by run, since all points share their random numbers. A curve is called higher
     where the 95 % interval of the difference excludes 0. Of each pair, the run in which the first does worst

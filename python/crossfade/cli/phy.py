@@ -38,7 +38,7 @@ def phy(
         ),
     ] = None,
 ) -> None:
-    """Compute error rates of frames, or of NR transport blocks, over SNR.
+    """Compute error rates of frames or NR blocks over SNR.
 
     The table has a row for each point and number of transmissions, with exact intervals: the
     frame and bit error rates fer and ber, the residual error rate after so many transmissions, and the

@@ -54,11 +54,11 @@ def check(
         typer.Option("--repair", help="Rewrite a damaged results file from its readable rows."),
     ] = False,
 ) -> None:
-    """Check a scenario, and print what it would run, without running it.
+    """Check a scenario, and print what it would run.
 
-    A results file in place of a scenario is checked for damage; the exit code is 1 if there is any. With
-    --repair the file keeps its readable rows, and the damaged file is kept as FILE.damaged; repeating the
-    sweep computes the missing rows.
+    Nothing is run. A results file in place of a scenario is checked for damage; the exit code is 1 if there
+    is any. With --repair the file keeps its readable rows, and the damaged file is kept as FILE.damaged;
+    repeating the sweep computes the missing rows.
 
     \b
     crossfade check quickstart

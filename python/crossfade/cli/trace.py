@@ -58,7 +58,7 @@ def trace(
     ] = False,
     plot: PlotOption = None,
 ) -> None:
-    """Summarise recordings of a link, or convert them to another format.
+    """Summarise recordings of a link, or convert their format.
 
     \b
     crossfade trace cell.up cell.down --plot cell.png

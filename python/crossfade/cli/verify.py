@@ -19,7 +19,7 @@ def verify(
         ),
     ],
 ) -> None:
-    """Compute reference data of other programs again, and compare.
+    """Reproduce reference data of other programs, and compare.
 
     Every row of traces and every number of tables is compared. The exit code is 1 if anything differs, or if
     nothing was compared.
