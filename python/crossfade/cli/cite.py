@@ -14,7 +14,7 @@ def cite(
 ) -> None:
     """Print how to cite the version that is installed, as BibTeX.
 
-    The version includes the commit if the build knows it; the results version changes with results.
+    The text names the commit, if known, and the results version, which changes when computed numbers do.
 
     \b
     crossfade cite

@@ -219,7 +219,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a scenario, or of what --json writes.
 
-    Editors complete and check keys with it; programs that read results, comparisons and decisions check them.
+    Editors complete and check scenarios with it; other programs check results, comparisons and decisions.
 
     \b
     crossfade schema > crossfade.schema.json

@@ -92,7 +92,7 @@ def sweep(
         typer.Option(
             "--shard",
             metavar="K/N",
-            help="Run only the K-th of N parts, for a batch queue; crossfade merge joins the files.",
+            help="Run only the K-th of N parts, for a batch queue (crossfade merge joins the files).",
         ),
     ] = None,
     on: OnCluster,

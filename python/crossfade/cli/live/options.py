@@ -138,7 +138,7 @@ class AskedLive:
     record: Annotated[
         Path | None,
         typer.Option(
-            "--record", metavar="FILE", help="Write a journal (a new file, .cfj) for crossfade run --replay."
+            "--record", metavar="FILE", help="Write a journal (a new file, .cfj), which run --replay reads."
         ),
     ] = None
     pcap: Annotated[
