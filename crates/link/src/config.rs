@@ -37,7 +37,7 @@ impl LinkConfig {
 }
 
 impl QueueConfig {
-    /// Builds the link of a transmitter behind this queue; `draws` is the queue's random stream.
+    /// Builds the link of a transmitter that takes packets from this queue; `draws` is the queue's random stream.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.

@@ -6,9 +6,9 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// A mechanism before or behind a link that changes the packets which pass. It has its own state and is handed the
-/// link; each method has the contract of the method of that name in [`Link`]. By default packets pass unchanged, so a
-/// decorator overrides only what it changes.
+/// A mechanism before or behind a link, such as a policer, that delays, drops or releases its packets. It has its own
+/// state and receives the link as an argument; each method has the contract of the method of that name in [`Link`]. By
+/// default packets pass unchanged, so a decorator overrides only the methods that it changes.
 pub trait Decorator {
     /// See [`Link::push`].
     fn push(&mut self, link: &mut impl Link, now: SimTime, parcel: Parcel) -> Push {
@@ -81,7 +81,7 @@ mod tests {
     struct Nothing;
     impl Decorator for Nothing {}
 
-    /// What changes nothing says nothing of its own, and loses nothing.
+    /// A decorator that changes nothing adds no events and loses no packets.
     #[test]
     fn a_decorator_without_methods_is_the_link() {
         let hop = || {

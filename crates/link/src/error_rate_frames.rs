@@ -5,11 +5,12 @@ use crossfade_channel::{ChannelError, ErrorRate, ErrorRateLoss, FadingRatio};
 use crossfade_core::{Stream, to_db};
 use std::sync::Arc;
 
-/// Frames whose receiver keeps failed copies and adds up their signal-to-noise ratios (chase combining).
+/// Frame channel by an error-rate table, whose receiver keeps failed copies and adds up their signal-to-noise ratios
+/// (chase combining).
 ///
-/// One uniform draw for each payload decides: after l copies the payload still fails if the draw is below the error
-/// rate of l copies. So payloads fail after l copies as often as the table says, and a further copy never spoils a good
-/// payload. Whether a later copy also passes its check alone is another draw.
+/// One uniform random number decides for each payload: after l copies the payload still fails if the number is below
+/// the error rate of l copies. Payloads thus fail after l copies as often as in the table, and a further copy never
+/// spoils a good payload. Another random number decides whether a later copy also passes its check alone.
 pub struct ErrorRateFrames {
     config: ErrorRateLoss,
     ratios: FadingRatio,
@@ -21,8 +22,8 @@ pub struct ErrorRateFrames {
 const PAYLOADS: u128 = 1 << 64;
 
 impl ErrorRateFrames {
-    /// Frames before the first transmission. Gains, shadowing and verdicts are drawn from `stream`, like those of
-    /// losses without combining.
+    /// Creates the channel before the first transmission. Gains, shadowing and verdicts are drawn from `stream`, like
+    /// those of losses without combining.
     ///
     /// # Errors
     /// The configuration is refused by [`ErrorRateLoss::check`].

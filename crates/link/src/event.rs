@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 /// An event inside a link. New kinds of events and new columns come only with a new [`VERSION`](Self::VERSION).
 ///
-/// As CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. Cells of columns that a kind
-/// of event does not have are empty:
+/// In CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. A cell is empty if its kind
+/// of event does not have the column:
 ///
 /// | column | of | |
 /// |---|---|---|
@@ -189,7 +189,7 @@ impl LinkEvent {
         }
     }
 
-    /// Appends the event to `csv` as a line; `link` is the name of the link.
+    /// Appends the event as a line to `csv`; `link` is the name of the link.
     pub fn write_csv(&self, link: &str, csv: &mut String) {
         let at = self.at().as_secs_f64();
         // Writing to a string cannot fail.
@@ -243,7 +243,7 @@ impl LinkEvent {
     }
 }
 
-/// Link events that are kept until an observer takes them. Without an observer an event costs one test of a flag.
+/// Buffer of link events for an observer. Without an observer an event costs one test of a flag.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     is_kept: bool,
@@ -262,7 +262,7 @@ impl EventLog {
         self.is_kept
     }
 
-    /// Keeps an event, if events are kept. A link that knows an event ahead of its time may give it early.
+    /// Keeps an event, if an observer wants events. A link that knows an event ahead of its time may pass it early.
     #[inline]
     pub fn push(&mut self, event: impl FnOnce() -> LinkEvent) {
         if self.is_kept {

@@ -14,8 +14,8 @@ pub type Port = u32;
 /// through one fabric.
 ///
 /// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
-/// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare),
-/// [`next_trace_back`](Fabric::next_trace_back), and what only a medium with an air has.
+/// ([`PointToPoint`]). All methods are required except [`prepare`](Fabric::prepare),
+/// [`next_trace_back`](Fabric::next_trace_back), and those for media with radio frames.
 pub trait Fabric {
     /// Number of ports.
     fn ports(&self) -> Port;
@@ -26,12 +26,12 @@ pub trait Fabric {
     /// Time at which [`advance`](Fabric::advance) has something to do next; `None` until the next push.
     fn next_event(&self) -> Option<SimTime>;
 
-    /// The next packet that has left by `now`, in order of time, with the port that it came out at or was bound for;
-    /// `None` once no further packet has left.
+    /// Returns the next packet that has left by `now`, in order of time, with the port where it came out or, if it was
+    /// lost, the port it was bound for; `None` if no further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
 
     /// Computes ahead what [`advance`](Fabric::advance) needs at the next event, for callers that have time until then.
-    /// Nothing that can be observed changes.
+    /// This has no observable effect.
     fn prepare(&mut self) {}
 
     /// Statistics at `now`, counted since the fabric was made.
@@ -48,13 +48,13 @@ pub trait Fabric {
         None
     }
 
-    /// Keeps every [`Ppdu`] from here on. Returns whether the medium has an air with PPDUs.
+    /// Keeps every [`Ppdu`] (physical-layer frame) from now on. Returns whether the medium has PPDUs.
     fn listen(&mut self) -> bool {
         false
     }
 
-    /// Takes the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance) gets the PPDU
-    /// that first carries a packet before that packet leaves.
+    /// Takes the earliest PPDU that is kept. A caller that asks after each [`advance`](Fabric::advance) gets the first
+    /// PPDU with a packet before that packet leaves.
     fn next_ppdu(&mut self) -> Option<Ppdu> {
         None
     }

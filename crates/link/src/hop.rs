@@ -35,8 +35,8 @@ struct Unsent {
     parcel: Parcel,
 }
 
-/// The packet that last found the hop idle. It did not wait, so its transmission is counted when it begins; a report
-/// made before its end takes that back.
+/// The packet that last found the hop idle. It did not wait, so its transmission is counted at its beginning; a report
+/// before its end corrects for that.
 #[derive(Clone, Copy, Default)]
 struct Direct {
     start: SimTime,
@@ -46,8 +46,8 @@ struct Direct {
 
 /// A first-in first-out hop: drop-tail queue, constant rate, constant delay, losses.
 ///
-/// A packet's whole fate is known when it is pushed, so the hop has no event until the packet comes out or is lost.
-/// Statistics still count each packet at the time of its transmission: a report corrects for packets under way.
+/// The fate of a packet is known when it is pushed, so the hop has no event until the packet comes out or is lost.
+/// Statistics still count each packet at the time of its transmission, because a report corrects for packets under way.
 pub struct Hop {
     transmitter: Transmitter,
     delay: SimTime,
@@ -66,8 +66,8 @@ pub struct Hop {
     next_event: SimTime,
     /// The packet with which the hop's busy period began.
     direct: Direct,
-    /// The packet in transmission among those that waited. It and packets behind it may already have been sent: the
-    /// list is brought up to date only when it is read.
+    /// The packet in transmission, of those that waited. It and packets behind it may have been sent already, since the
+    /// list is updated only when it is read.
     sending: Option<Unsent>,
     /// Packets that wait behind both, and their bytes.
     queue: VecDeque<Unsent>,
@@ -134,12 +134,12 @@ impl Hop {
         *idle_at + self.delay
     }
 
-    /// Takes a packet like [`push`](Link::push) for a caller that keeps it until it comes out, and returns the time of
-    /// that. The hop counts it as arrived.
+    /// Like [`push`](Link::push), for a caller that keeps the packet and delivers it at the returned time. The hop
+    /// counts it as arrived.
     ///
     /// # Errors
-    /// The result of `push` for a packet that does not come out: [`Push::Accepted`] if [`advance`](Link::advance) will
-    /// return it.
+    /// Returns the result of `push` if the packet does not come out at a known time: [`Push::Accepted`] if
+    /// [`advance`](Link::advance) will return it.
     #[inline]
     pub fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
         let arrival = self.admit(now, parcel)?;
@@ -303,7 +303,7 @@ impl Link for Hop {
         if self.next_event > now {
             return None;
         }
-        // At equal times losses come first.
+        // Of events at equal times, losses come first.
         if self.next_loss == self.next_event {
             let (_, packet) = self.to_lose.pop_front()?;
             self.count_loss();

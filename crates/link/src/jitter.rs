@@ -17,8 +17,8 @@ pub struct JitterConfig {
     pub std: SimTime,
     /// Greatest delay in standard deviations; above zero.
     pub n_std: f64,
-    /// Bit rate in bit/s at which packets of a flow follow one that was held back longer than they; `None` releases
-    /// them at once.
+    /// Bit rate in bit/s at which packets of a flow follow an earlier packet that was held longer; `None` releases them
+    /// at once.
     pub rate_bps: Option<f64>,
 }
 
@@ -26,7 +26,7 @@ pub struct JitterConfig {
 /// until the packet of its flow before it has left at `rate_bps`: "approximately random subject to no-reordering
 /// bounded PDV" of RFC 8868 section 4.5.2. Flows may overtake each other.
 ///
-/// A packet that is held here counts as not yet come out of the link.
+/// A held packet has not come out of the link yet.
 pub struct Jitter {
     config: JitterConfig,
     draws: Stream,
@@ -60,10 +60,10 @@ impl PartialOrd for Held {
 }
 
 impl Jitter {
-    /// Jitter without held packets. Each packet that comes out of the link takes one draw.
+    /// Creates the jitter without held packets. Each packet that comes out of the link takes one random number.
     ///
     /// # Panics
-    /// A deviation, a bound or a rate that is not above zero.
+    /// If a deviation, a bound or a rate is not above zero.
     pub fn new(config: JitterConfig, draws: Stream) -> Self {
         let is_sound = config.std > SimTime::ZERO && config.n_std > 0.0;
         assert!(is_sound && config.rate_bps.is_none_or(|rate_bps| rate_bps > 0.0), "{config:?}");
@@ -110,7 +110,8 @@ impl Decorator for Jitter {
                 self.held_bytes -= u64::from(held.parcel.bytes());
                 return Some(Departure::Arrived(held.parcel));
             }
-            // At the time of its event and not later: a packet is held from the time at which it comes out.
+            // Called at the time of the link's event and not later: a packet is held from the time at which it comes
+            // out.
             match link.advance(event) {
                 Some(Departure::Arrived(parcel)) => self.hold(event, parcel),
                 Some(gone) => return Some(gone),
@@ -141,7 +142,7 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    /// Behind a link that takes 2 ms and no time to transmit; packets vary with 5 ms, at most 15 ms.
+    /// Jitter behind a link with 2 ms of delay and no transmission time, with a deviation of 5 ms and at most 15 ms.
     fn jittered(n_std: f64, rate_bps: Option<f64>, loss: Box<dyn LossProcess>) -> Decorated<Hop, Jitter> {
         let hop = Hop::new(HopConfig { rate_bps: None, delay: MS * 2, queue_limit: None, loss });
         let draws = RunSeed { seed: 1, run: 0 }.stream("jitter.dl");
@@ -214,7 +215,8 @@ mod tests {
         }
     }
 
-    /// At the rate of the link itself nothing makes up for a delay: each is at least that of the packet before.
+    /// If packets follow each other at the link's own rate, a delay is never made up for: each is at least that of the
+    /// packet before.
     #[test]
     fn at_the_rate_of_a_busy_link_delays_only_grow() {
         let found = delays(jittered(3.0, Some(8e6), Box::new(Lossless)), 5000, MS);

@@ -5,19 +5,18 @@ use crate::parcel::Parcel;
 use crate::report::LinkReport;
 use crossfade_core::SimTime;
 
-/// A one-way link as the protocols above see it.
+/// A one-way link, as an engine and the protocols above it see it.
 ///
-/// An engine pushes packets, asks when something will next happen, and takes out what has left. A simulation
-/// drives it from its event queue; a live emulator from a timer.
+/// An engine pushes packets, asks for the time of the next event, and takes out packets that have left. A simulation
+/// drives the link from its event queue, a live emulator from a timer.
 ///
-/// Every packet leaves a link exactly once: [`push`](Link::push) refuses it, or `push` tells that it will be
-/// lost, or [`advance`](Link::advance) returns it. `advance` is called until it returns nothing, rather than
-/// handed a closure: what it returns may be pushed into other links, or into this one, before the next call.
-/// An event need not be a departure. The internal timers of a link (the end of a transmission, of a frame, of
-/// a wait for feedback) are its events too, after which `advance` may return nothing, or, when a lost frame
-/// has been repaired, many packets.
+/// Every packet leaves a link exactly once: [`push`](Link::push) refuses it, or `push` tells that it will be lost, or
+/// [`advance`](Link::advance) returns it. `advance` is called until it returns `None`; a returned packet may be pushed
+/// into other links, or into this one, before the next call. An event need not be a departure. The internal timers of a
+/// link (the end of a transmission, of a frame, of a wait for feedback) are events, too, after which `advance` may
+/// return no packet, or, when a lost frame has been repaired, many packets.
 ///
-/// Every method is required, so the compiler tells a wrapper that forgets to forward one. A
+/// Every method is required, so the compiler reports a wrapper that forgets to forward one. A
 /// [`Decorator`](crate::Decorator) forwards by default.
 pub trait Link {
     /// Takes a packet at time `now`.
@@ -25,10 +24,10 @@ pub trait Link {
 
     /// Time at which [`advance`](Link::advance) has something to do next; `None` until the next push.
     ///
-    /// A push, also one that was refused, can make it earlier, but no earlier than the time of that push.
+    /// A push, even a refused one, can make the event earlier, but not earlier than the push.
     fn next_event(&self) -> Option<SimTime>;
 
-    /// The next packet that has left by `now`, in order of time; `None` once no further packet has left.
+    /// Returns the next packet that has left by `now`, in order of time; `None` if no further packet has left.
     fn advance(&mut self, now: SimTime) -> Option<Departure>;
 
     /// Statistics at `now`, counted since the link was made.

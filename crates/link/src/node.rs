@@ -2,7 +2,7 @@
 
 use crossfade_core::{SimTime, counters};
 
-/// Statistics of one node. The four times at the end add up to the time that has passed.
+/// Statistics of one node of a mesh. The last four fields are times that add up to the time since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct NodeStatistics {
     /// RTS frames sent.

@@ -24,23 +24,23 @@ pub struct UnderWay {
 /// Occupancy of a link's transmitter by the packets or frames that it counts.
 #[derive(Clone, Debug)]
 pub enum Occupancy {
-    /// No occupancy: sending takes no time, or many send at once.
+    /// Occupancy is undefined: sending takes no time, or several transmitters send at once.
     None,
-    /// Each packet takes its bits divided by a constant rate.
+    /// Every packet takes its number of bits divided by a constant rate.
     Packets {
         /// The rate in bit/s.
         rate_bps: f64,
         /// Time so far of a transmission that is not counted yet.
         under_way: SimTime,
     },
-    /// Each frame with a payload takes the same time.
+    /// Every frame with a payload takes the same time.
     Frames {
         /// Duration of a frame.
         frame_time: SimTime,
         /// Time so far of a frame that is not counted yet.
         under_way: SimTime,
     },
-    /// Each packet takes its bits of a capacity that changes with time.
+    /// Every packet takes its number of bits out of a capacity that changes over time.
     Capacity {
         /// Capacity of the link.
         capacity: Arc<dyn Capacity>,

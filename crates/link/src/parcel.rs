@@ -29,10 +29,10 @@ impl Ecn {
     }
 }
 
-/// A packet in simulation, live emulation and replay, with what links and queues need to know. Its content stays with
-/// the caller that pushed it, under [`id`](Self::id).
+/// A packet in simulation, live emulation and replay, with the attributes that links and queues need. Its content stays
+/// with the caller that pushed it, under [`id`](Self::id).
 ///
-/// Two words, so that it is passed in registers: every packet goes through half a dozen functions.
+/// It has two machine words, so it is passed in registers: every packet goes through half a dozen functions.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parcel {
     /// The identity in the lower 32 bits, the flow in the upper ones.

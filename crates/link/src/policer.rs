@@ -17,7 +17,7 @@ pub struct PolicerConfig {
 
 /// A token bucket before a link: a packet passes at once if the bucket holds as many tokens as the packet has bytes,
 /// and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst, like an
-/// operator's `police`). No packet waits, unlike before a [`TokenBucket`](crate::TokenBucket), which shapes.
+/// operator's `police`). Unlike before a [`TokenBucket`](crate::TokenBucket), which shapes, no packet waits.
 ///
 /// A dropped packet counts as a drop of the queue.
 pub struct Policer {
@@ -37,8 +37,8 @@ impl Policer {
         Self { rate_bps, fills_in, full_at: SimTime::ZERO, dropped: 0 }
     }
 
-    /// Whether a packet conforms; if so, it takes its tokens. Virtual scheduling (ITU-T I.371): what is missing from
-    /// the bucket is the time until it is full.
+    /// Whether a packet conforms; if so, takes its tokens. The bucket is kept as the time until it is full, by virtual
+    /// scheduling (ITU-T I.371).
     fn conforms(&mut self, now: SimTime, bytes: u32) -> bool {
         let full_at = self.full_at.max(now) + SimTime::to_transmit(bytes, self.rate_bps);
         let conforms = full_at - now <= self.fills_in;

@@ -9,7 +9,7 @@ use crossfade_core::SimTime;
 /// ARQ protocol that retransmits lost frames. A new protocol is added here and to the macro below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArqProtocol {
-    /// No ARQ: each frame is sent once.
+    /// No ARQ: every frame is sent once, and a lost frame stays lost.
     None,
     /// Stop and wait: one frame at a time.
     StopAndWait(StopAndWaitConfig),

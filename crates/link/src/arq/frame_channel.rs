@@ -28,13 +28,13 @@ pub enum Reception<S = Hard> {
     Soft(S),
 }
 
-/// Decides the fate of each frame at the receiver.
+/// A channel for frames, which decides whether the receiver gets each frame good, corrupt or not at all.
 ///
-/// The fate is a function of the channel's random streams and of the transmission, not of how often or in
-/// which order the channel was called before; calls come in order of number and of time. Draws therefore go by index:
-/// those of the payload by (stream, [`sdu`](Transmission::sdu)), equal for all copies; those of fading and noise
-/// by (stream, [`number`](Transmission::number)) or (stream, [`at`](Transmission::at)). A protocol that sends
-/// one frame more then shifts no other draw, and a recorded run can be replayed.
+/// The fate depends on the channel's random streams and on the transmission, not on earlier calls; calls come in order
+/// of number and of time. Random draws therefore have an index: those of the payload (stream,
+/// [`sdu`](Transmission::sdu)), equal for all copies; those of fading and noise (stream,
+/// [`number`](Transmission::number)) or (stream, [`at`](Transmission::at)). A protocol that sends one frame more then
+/// changes no other draw, and a recorded run can be replayed.
 pub trait FrameChannel: Send {
     /// A copy of a frame that can be combined with others; [`Hard`] where nothing is combined.
     type Soft: SoftValue;
@@ -74,7 +74,7 @@ pub trait SoftValue: Clone + Send {
     fn combine(&mut self, copy: Self) -> bool;
 }
 
-/// No soft values: a frame is good or corrupt.
+/// Channel without soft values: a frame is good or corrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hard {}
 

@@ -53,13 +53,14 @@ struct Sending {
 
 /// An ARQ link: a queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
-/// A packet arrives when its last frame is passed up. It is lost when one of its frames is, which is reported when the
-/// fate of its last frame is known.
+/// A packet arrives when its last frame is passed up. It is lost if one of its frames is lost; the loss is reported
+/// when the fate of its last frame is known.
 ///
 /// Frames are not events: [`next_event`](Link::next_event) is the earliest time at which a packet can leave, and
 /// [`advance`](Link::advance) and [`push`](Link::push) process all frames up to their time. Statistics count processed frames.
 ///
-/// While no frame is under way and no packet waits, idle frames are not sent: they would carry no news.
+/// While no frame is under way and no packet waits, idle frames are not sent, since they would carry no new
+/// information.
 pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     timing: FrameTiming,
     segmenter: Segmenter,
@@ -91,8 +92,8 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
 }
 
 impl ArqLinkConfig {
-    /// The link over `channel`, behind `queue`, which draws from `draws` if it draws at all. `feedback` decides which
-    /// acknowledgements and requests are lost.
+    /// Builds the link over `channel`, with `queue` before it; `draws` is the random stream of the queue. `feedback`
+    /// decides which acknowledgements and requests are lost.
     ///
     /// # Errors
     /// A parameter outside its range, or a channel that combines copies on a link that cannot.

@@ -97,7 +97,7 @@ pub enum Content {
 pub enum Outcome {
     /// The frame passes its check, by itself or together with earlier copies.
     Good(Pdu),
-    /// Its header was read, and its payload fails its check.
+    /// The header of the frame was read, and its payload fails the check.
     Corrupt(Pdu),
     /// Unreadable frame without its number.
     Erased,
@@ -111,7 +111,7 @@ pub enum Feedback {
         /// Sequence number of the missing frame.
         seq: u64,
     },
-    /// All frames before one, and another, need not be retransmitted.
+    /// Acknowledgement: all frames before a number, and one other frame, need not be retransmitted.
     Ack {
         /// The first frame that is still waited for.
         next: u64,

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// Number of slots for frames from V(N) on: a full buffer, and 256 numbers ahead of it.
 const SLOTS: usize = 512;
-/// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256. Half of the
-/// numbers lie ahead of V(R), half behind.
+/// Half of the sequence numbers, which have 8 bits (Chockalingam and Bao section II): sums are modulo 256, and half of
+/// the numbers lie ahead of V(R), half behind.
 pub(super) const HALF: u64 = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Resequencer {
         &mut self.slots[position as usize % SLOTS]
     }
 
-    /// Place of the frame with number `seq`. Of the 256 numbers, those up to 127 ahead of V(R) are new.
+    /// Place of the frame with number `seq`. Of the 256 numbers, V(R) and the 127 after it are new.
     #[inline]
     pub(super) fn place(&self, seq: u64) -> Place {
         let ahead = (seq as u8).wrapping_sub(self.v_r as u8);
@@ -136,8 +136,8 @@ impl Resequencer {
         self.release();
     }
 
-    /// Passes up frames at the head of the buffer if it is too small for those between V(N) and V(R), received and lost
-    /// ones: as many as are too many, and at least `at_least`. Returns whether it did.
+    /// Passes up frames at the head of the buffer if it is too small for the frames between V(N) and V(R), received and
+    /// lost ones: the excess, and at least `at_least` frames. Returns whether it did.
     pub(super) fn relieve(&mut self, at_least: u32) -> bool {
         let held = self.v_r - self.v_n;
         if held <= self.capacity {

@@ -57,7 +57,7 @@ pub(super) struct ReverseChannel {
 }
 
 impl ReverseChannel {
-    /// An idle channel. Of a loss that [`ReverseConfig::check`] refuses, no message is lost.
+    /// Creates an idle channel. With a loss rate that [`ReverseConfig::check`] refuses, no message is lost.
     pub(super) fn new(config: &ReverseConfig, stream: Stream) -> Self {
         Self {
             transmission: config.transmission(),

@@ -19,7 +19,7 @@ pub struct RlpNackConfig {
     /// Waiting time for the answer to a NACK; the duration of four frames in the paper.
     pub timeout: SimTime,
     /// Whether a corrupt retransmission gets a NACK at once instead of after the timeout, as in the listing of section
-    /// 5.2. It takes a header that can be read.
+    /// 5.2. This needs a readable header.
     pub nack_corrupt: bool,
     /// Whether NACKs of a frame that already waits for retransmission are ignored.
     pub merge_nacks: bool,
@@ -405,7 +405,7 @@ mod tests {
         }
         assert!(!sender.wants_sdu(NOW));
         assert_eq!(sender.poll_transmit(NOW).map(|pdu| pdu.content), Some(Content::Idle));
-        // What is acknowledged need not be retransmitted, and what was never sent cannot be acknowledged.
+        // Acknowledged frames need not be retransmitted, and frames never sent cannot be acknowledged.
         sender.on_feedback(NOW, Feedback::Nak { seq: 2 });
         sender.on_feedback(NOW, Feedback::Ack { next: 9, last: 8 });
         assert_eq!(sender.again, [2]);

@@ -11,14 +11,14 @@ use crossfade_core::{SimTime, Stream};
 /// Division of a queue's packets into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Each packet begins with a new frame, and its last frame is padded.
+    /// Every packet begins with a new frame, and its last frame is padded.
     Padded,
     /// A frame may hold the end of a packet and the beginning of the next.
     Crossing,
 }
 
-/// Compression of the TCP/IP header (Van Jacobson, RFC 1144): of every packet, as in the papers. What a lost
-/// packet does to the decompressor is not modelled.
+/// Compression of the TCP/IP header (Van Jacobson, RFC 1144): of every packet, as in the papers. The effect of a lost
+/// packet on the decompressor is not modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderCompression {
     /// Bytes of the header in the packets that the link is given.
@@ -201,8 +201,8 @@ impl Segmenter {
         (!self.is_empty()).then(next)
     }
 
-    /// Number of frames to be made before the queue is asked for a packet and may drop others; `None` if the queue
-    /// never drops packets that it has taken.
+    /// Number of frames that can be made before the queue is asked for a packet, when it may drop others; `None` if the
+    /// queue never drops accepted packets.
     pub(super) fn frames_before_drops(&self) -> Option<u32> {
         let waiting = self.queue.discipline();
         let may_drop = waiting.packets() > 0 && waiting.next_bytes().is_none();

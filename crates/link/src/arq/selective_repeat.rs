@@ -72,7 +72,7 @@ pub struct SelectiveRepeatSender {
     window: VecDeque<Outstanding>,
     /// Whether the last frame of the window is still to be sent for the first time.
     has_new: bool,
-    /// Expiry, frame and transmission of each timer. All timers are equally long, so that they expire in order.
+    /// Expiry, frame and transmission of each timer. All timers have equal lengths, so they expire in order.
     timers: VecDeque<(SimTime, u64, u32)>,
     /// Numbers of frames to be retransmitted.
     again: VecDeque<u64>,
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(immediate.up, [0, 2, 3, 1, 4, 5, 6]);
     }
 
-    /// Where several wait to be retransmitted, the oldest goes first, and all of them before anything new.
+    /// If several frames wait to be retransmitted, the oldest goes first, and all of them before new frames.
     #[test]
     fn the_oldest_is_repeated_first() {
         let mut ladder = ladder(8, None, Release::InOrder);

@@ -7,11 +7,10 @@ use std::ops::Range;
 /// Size of the soft buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftBufferConfig {
-    /// Greatest number of frames of which copies are kept. For a further frame, the one whose last copy is oldest is
-    /// forgotten.
+    /// Largest number of frames whose copies are kept. A further frame replaces the one whose last copy is oldest.
     pub frames: u32,
-    /// Greatest number of copies of a frame that are added up. Later copies are combined with their sum one by one, and
-    /// not kept.
+    /// Largest number of copies of a frame that are added up. Each later copy is combined with their sum alone, and not
+    /// kept.
     pub copies: u32,
 }
 

@@ -5,7 +5,7 @@ use crossfade_core::{DelayHistogram, SimTime, counters};
 /// Statistics of the frames of one ARQ link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArqStatistics {
-    /// Payloads sent for the first time. Like retransmissions and errors, they count at the end of their transmission.
+    /// First transmissions of payloads. Like retransmissions and errors, they count at the end of the transmission.
     pub frames: u64,
     /// Retransmissions of payloads.
     pub retransmissions: u64,
@@ -17,8 +17,7 @@ pub struct ArqStatistics {
     pub frames_delivered: u64,
     /// Payloads given up, or lost in another way.
     pub frames_lost: u64,
-    /// Payloads passed up although their fate was known before, because sequence numbers were ambiguous. Their packet
-    /// has already left.
+    /// Payloads passed up after their packet has already left, because sequence numbers were ambiguous.
     pub stray_frames: u64,
     /// Acknowledgements and requests sent back.
     pub feedback_sent: u64,

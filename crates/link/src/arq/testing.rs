@@ -86,7 +86,7 @@ impl<S: ArqSender, R: ArqReceiver> Ladder<S, R> {
         }
     }
 
-    /// One slot, in which a new payload is there to be sent if `has_data`.
+    /// Runs one slot; `has_data`: a new payload waits to be sent.
     pub(super) fn step(&mut self, fate: Fate, has_data: bool) {
         let now = SLOT * self.slot;
         while let Some(&(at, feedback)) = self.feedback.front().filter(|(at, _)| *at <= self.slot) {
@@ -119,7 +119,7 @@ impl<S: ArqSender, R: ArqReceiver> Ladder<S, R> {
         self.up.extend(deliveries(&mut self.receiver));
     }
 
-    /// A slot for each character: `o` good, `x` lost, with new payloads; `O` and `X` without.
+    /// Runs a slot for each character: `o` good, `x` lost, with new payloads; `O` and `X` without.
     pub(super) fn run(&mut self, fates: &str) {
         for fate in fates.chars() {
             let lost = if fate.eq_ignore_ascii_case(&'x') { Fate::Lost } else { Fate::Good };

@@ -56,8 +56,8 @@ impl ArqSender for UnacknowledgedSender {
     }
 }
 
-/// Receiver that passes up each frame. Frames come in order and only once, so a transmission that cannot be read is the
-/// loss of the next frame.
+/// Receiver that passes up every frame. Frames come in order and once, so an unreadable transmission is the loss of the
+/// next frame.
 #[derive(Debug, Default)]
 pub struct UnacknowledgedReceiver {
     next: u64,

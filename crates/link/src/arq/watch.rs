@@ -18,7 +18,7 @@ impl Watch {
         Self { missed: on_the_air, on_the_air: VecDeque::new() }
     }
 
-    /// Records a frame that is sent and passes its check alone or not; `seq` is its number if it has no payload.
+    /// Records a sent frame, and whether it passes its check alone; `seq` is its number if it has no payload.
     #[cold]
     pub(super) fn on_transmission(
         &mut self,

@@ -51,26 +51,25 @@ pub struct AckSample {
     pub cwnd_limited: bool,
 }
 
-/// A congestion control. Loss recovery tells it what happened; it answers with `cwnd` and `ssthresh`, in segments.
+/// A congestion control. Loss recovery reports events to it, and reads its `cwnd` and `ssthresh`, in segments.
 ///
-/// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the FlightSize.
+/// Every `window` argument is the one that RFC 5681 section 3.1 halves, the FlightSize.
 ///
-/// A congestion control that asks for samples ([`Needs`]) hears more, in flavour `rfc`. Within an acknowledgement the
-/// order is:
+/// A congestion control that asks for samples ([`Needs`]) receives more events, in flavour `rfc`. For one
+/// acknowledgement their order is:
 ///
 /// 1. [`on_ecn`](Self::on_ecn) for an echoed mark; [`undo`](Self::undo), if the last reduction had no cause;
-/// 2. [`on_segment_lost`](Self::on_segment_lost) for each segment that it shows to be lost;
-/// 3. [`on_loss`](Self::on_loss), if a recovery begins; where a tail loss probe has repaired the loss,
+/// 2. [`on_segment_lost`](Self::on_segment_lost) for each segment that the acknowledgement shows to be lost;
+/// 3. [`on_loss`](Self::on_loss), if a recovery begins; if a tail loss probe has repaired the loss,
 ///    [`on_probe_repaired`](Self::on_probe_repaired) before it;
-/// 4. [`on_phase`](Self::on_phase), if what the sender does about losses has changed;
+/// 4. [`on_phase`](Self::on_phase), if the phase of loss recovery has changed;
 /// 5. [`on_delivery`](Self::on_delivery);
-/// 6. [`on_ack`](Self::on_ack), where the window may grow.
+/// 6. [`on_ack`](Self::on_ack), if the window may grow.
 ///
-/// A timer tells losses, `on_loss` or [`on_timeout`](Self::on_timeout), and the phase in this order. Then segments
-/// leave, each behind its [`on_send`](Self::on_send).
+/// A timer reports losses, then `on_loss` or [`on_timeout`](Self::on_timeout), and then the phase. Afterwards segments
+/// leave, each after its [`on_send`](Self::on_send).
 ///
-/// It is one trait, not one for all and one for models: all but six methods have a default, and a second trait would be
-/// an empty `impl` for each congestion control without a model.
+/// All but six methods have a default, so one trait serves simple congestion controls and those that model the path.
 pub trait CongestionControl: Send {
     /// Congestion window in segments.
     fn cwnd(&self) -> f64;

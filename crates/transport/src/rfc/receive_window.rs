@@ -1,16 +1,16 @@
-//! The receive window of Linux: a segment that lets it grow is acknowledged at once (`tcp_grow_window`), and what waits
-//! beyond holes takes room from it (`__tcp_select_window`).
+//! The receive window of Linux. A segment that enlarges it is acknowledged at once (`tcp_grow_window`), and
+//! out-of-order segments reduce it (`__tcp_select_window`).
 //!
-//! The program reads at once. Elsewhere in this flavour `w_max` is the window all the time; it bounds this one too.
+//! The receiving program reads data as soon as they are in order. Without this model the window is always `w_max`; with
+//! it, `w_max` is an upper limit.
 
 use crossfade_core::SimTime;
 
-/// Memory for what is received, at first (`tcp_rmem[1]`) and at most (`tcp_rmem[2]`; before Linux commit
-/// 572be9bf9d0d it was 6 MB), in bytes.
+/// Receive buffer in bytes, initial (`tcp_rmem[1]`) and largest (`tcp_rmem[2]`; 6 MB before Linux commit 572be9bf9d0d).
 const BUFFER: u64 = 131_072;
 const LARGEST_BUFFER: u64 = 32 << 20;
-/// Payload that fits into a page. Larger segments do not bound the sender: of them the first window has room for a few,
-/// the kernel fills its rest with parts of segments, and it has other memory for them.
+/// Largest segment in bytes whose buffer fits into a memory page. The model does not limit senders with larger
+/// segments, for which the kernel accounts memory differently.
 const LARGEST_SEGMENT: u64 = 4096 - 320;
 /// Data that a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
 const FIRST_ROUND: u64 = 10;
@@ -23,7 +23,7 @@ pub(super) struct ReceiveWindow {
     segment_memory: u64,
     /// Share of the buffer that counts as window, in 1/256 (`scaling_ratio`).
     ratio: u64,
-    /// The scenario's limit.
+    /// Limit `w_max` of the scenario, in bytes.
     w_max: u64,
     buffer: u64,
     /// Upper limit of the advertised window (`rcv_ssthresh`).
@@ -34,26 +34,27 @@ pub(super) struct ReceiveWindow {
     highest: u64,
     /// Right edge of the advertised window, in bytes from the first on (`rcv_wup + rcv_wnd`).
     edge: u64,
-    /// The most that was read in a round trip (`rcvq_space.space`).
+    /// Largest number of bytes read within an RTT (`rcvq_space.space`).
     read: u64,
-    /// Time at which the current round trip began, and what had been received by then.
+    /// Start of the current measurement interval of one RTT, and bytes received before it.
     round: Option<(SimTime, u64)>,
     /// The last timestamp echoed.
     last_echo: SimTime,
-    /// The window that was last advertised (`rcv_wnd`); when one began to come in, and one past its last byte.
+    /// Last advertised window in bytes (`rcv_wnd`). For the RTT by window: when its first byte arrived, and one past
+    /// its last byte.
     advertised: u64,
     window_begin: Option<(SimTime, u64)>,
-    /// With timestamps at first that of the handshake, if it is measured.
+    /// RTT as the receiver estimates it; with timestamps, initially that of the handshake, if measured.
     rtt: Option<SimTime>,
 }
 
 impl ReceiveWindow {
-    /// With segments of `mss` bytes, of which at most `w_max` are under way. With timestamps the handshake may have
-    /// measured a round trip.
+    /// Creates the window of a new connection with segments of `mss` bytes, of which at most `w_max` are in flight.
+    /// `handshake_rtt` is the RTT of the handshake, if timestamps have measured it.
     pub(super) fn new(mss: u32, w_max: u32, handshake_rtt: Option<SimTime>) -> Self {
         let mss = u64::from(mss);
-        // A packet as a TUN device and most drivers allocate it: headers and headroom, rounded up to a cache line,
-        // with struct skb_shared_info to a power of two; struct sk_buff.
+        // Memory of a packet in a TUN device and most drivers: headers and headroom, rounded up to a cache line, then
+        // with struct skb_shared_info to a power of two, and struct sk_buff.
         let segment_memory = (((mss + 52 + 64).next_multiple_of(64)) + 320).next_power_of_two() + 256;
         let ratio = (mss * 256 / segment_memory).max(1);
         Self {
@@ -77,8 +78,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// The new segment `seq` has arrived, which echoes an acknowledgement that left at `echo`, if that is not 0;
-    /// everything before segment `rcv_nxt` has. Returns whether the window has grown by it, which it `may`.
+    /// Takes the new segment `seq`, after which all segments before `rcv_nxt` have arrived. `echo` is the departure of
+    /// the acknowledgement whose timestamp it echoes, or 0. Returns whether the window has grown, which `may` allows.
     pub(super) fn on_segment(
         &mut self,
         now: SimTime,
@@ -91,7 +92,7 @@ impl ReceiveWindow {
         let in_order = rcv_nxt - self.rcv_nxt;
         self.waiting = (self.waiting + 1).saturating_sub(in_order);
         self.rcv_nxt = rcv_nxt;
-        // tcp_grow_window: by two segments, as far as the buffer has room beside this one and those that wait.
+        // tcp_grow_window: grow by two segments if the buffer has room besides this segment and those out of order.
         let waiting = self.waiting - u64::from(in_order == 0);
         let room = self.buffer.saturating_sub((1 + waiting) * self.segment_memory);
         let room = self.window_of(room).min(self.w_max);
@@ -109,8 +110,8 @@ impl ReceiveWindow {
         grows
     }
 
-    /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what
-    /// waits, and no less than was promised. `None` if it bounds nothing.
+    /// Window that an acknowledgement advertises now, in whole segments: limited by `open` and by the free buffer, and
+    /// never less than an earlier one promised. `None` if segments are too large for the model.
     pub(super) fn advertise(&mut self) -> Option<u32> {
         if self.mss > LARGEST_SEGMENT {
             return None;
@@ -126,8 +127,8 @@ impl ReceiveWindow {
         buffer * self.ratio / 256
     }
 
-    /// `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`: with each new echo an eighth of what is longer, all of what is
-    /// shorter.
+    /// Updates the RTT with each new timestamp echo: by an eighth of the difference if the sample is longer, to the
+    /// sample if it is shorter (`tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`).
     fn measure(&mut self, now: SimTime, echo: SimTime) {
         if echo == self.last_echo {
             return;
@@ -140,8 +141,8 @@ impl ReceiveWindow {
         });
     }
 
-    /// `tcp_rcv_rtt_measure`: a round trip takes no longer than a whole window to come in. Without timestamps nothing
-    /// else is known of it. The segment in order before `next` has come.
+    /// Bounds the RTT by the time in which a whole window arrives, the only measurement without timestamps
+    /// (`tcp_rcv_rtt_measure`). All segments before `next` have arrived in order.
     fn measure_window(&mut self, now: SimTime, next: u64) {
         let received = next * self.mss;
         match self.window_begin {
@@ -155,10 +156,9 @@ impl ReceiveWindow {
         self.window_begin = Some((now, received + self.advertised.min(self.w_max)));
     }
 
-    /// `tcp_rcv_space_adjust`, where something is read: once a round trip the buffer is made large enough for twice
-    /// what was read in it, and for as fast a growth once more. The kernel looks after each segment that it copies, so
-    /// that of many read at once it sees the first, less what is still `unread` then; the others count for the next
-    /// round trip.
+    /// Enlarges the buffer when data are read: once per RTT, to twice the bytes read in it, plus the same relative
+    /// growth once more (`tcp_rcv_space_adjust`). The kernel checks after each copied segment, so of several read at
+    /// once it counts the first and leaves the `unread` bytes of the others to the next RTT.
     fn adjust(&mut self, now: SimTime, received: u64, unread: u64) {
         let copied = received - unread;
         let (begin, before) = *self.round.get_or_insert((now, copied));
@@ -257,7 +257,7 @@ mod tests {
             ([101_453, 100_000, 3_479_544, 110_048, 3_060_152, 624_088, 33_554_432], 33_554_432),
         ];
         for ([time, rtt, copied, unread, read, beyond, buffer], next) in rows {
-            // All in bytes: what lay beyond holes were not only whole segments.
+            // All sizes in bytes: data out of order were not only whole segments.
             let mut window = ReceiveWindow {
                 mss: 1,
                 rcv_nxt: copied + unread,
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(window.rtt, Some(SimTime::from_millis(44)));
     }
 
-    /// Else a sender would wait for ever.
+    /// With a window below one segment the sender would wait forever.
     #[test]
     fn there_is_room_for_a_segment_if_none_waits() {
         let rtt = Some(SimTime::from_millis(40));

@@ -1,4 +1,4 @@
-//! Fast recovery: how it begins and ends.
+//! Fast recovery: its start, its end, and the window in it.
 
 use super::eifel::{Cause, Episode};
 use super::frto::Frto;
@@ -11,15 +11,15 @@ use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// A loss was found, by acknowledgements or by the reordering timer: the fast retransmit. `safe` as PRR has it: not
-    /// where an acknowledgement has shown the loss.
+    /// Starts fast recovery after acknowledgements or the reordering timer have shown a loss. `safe` is PRR's
+    /// condition: the last acknowledgement showed no loss.
     pub(super) fn start_recovery(&mut self, now: SimTime, news: &News, safe: bool) {
         self.statistics.fast_retransmits += 1;
         let (snd_una, snd_max) = (self.flight.snd_una(), self.flight.snd_max());
         let cwnd = self.congestion.cwnd();
-        // RFC 5681 section 3.2 step 2: what limited transmit sent does not count. Nor does what was reported: after a
-        // long recovery everything above its oldest hole is FlightSize, many times the window, and RFC 5681 (4) would
-        // *raise* the window ("no more than" half of what is under way).
+        // RFC 5681 section 3.2 step 2: segments of limited transmit do not count. Segments beyond the window do not
+        // count either: after a long recovery the FlightSize includes everything above the oldest hole, many times the
+        // window, and RFC 5681 (4) ("no more than" half of the FlightSize) would *raise* the window.
         let window = (self.flight.size().saturating_sub(self.limited_sent)).max(1) as f64;
         let window = window.min(cwnd.max(1.0));
         self.recover = Some(snd_max);
@@ -29,7 +29,7 @@ impl RfcSender {
             self.start_over(now);
             return;
         }
-        // RFC 3168 section 6.1.2: once for a window of data, whether of marks or of losses.
+        // RFC 3168 section 6.1.2: reduce once per window of data, whether for marks or for losses.
         if self.ecn.may_reduce(snd_una) {
             self.begin_episode(Cause::FastRetransmit);
             self.congestion.on_loss(now, window);
@@ -45,7 +45,7 @@ impl RfcSender {
             self.inflate(self.config.dupthresh);
             self.repeat_oldest();
         } else if self.config.rfc.rate_reduction == RateReduction::Immediate {
-            // RFC 6675 section 5 (4.3): whatever the window.
+            // RFC 6675 section 5 (4.3): retransmit whatever the window.
             self.force = self.flight.next_lost();
             self.sack.on_repeated(snd_una);
         } else {
@@ -53,7 +53,7 @@ impl RfcSender {
                 self.flight.mark_lost(snd_una);
             }
             if self.fixed.needs.own_window {
-                // Nothing is spread: the window is congestion control's own.
+                // No rate reduction: congestion control sets the window itself.
                 self.rto.restart(now, true);
                 return;
             }
@@ -78,7 +78,7 @@ impl RfcSender {
         } else if !self.uses_sack() {
             self.on_ack_without_sack(now, news.acked)
         } else if self.recover.is_none_or(|recover| self.flight.snd_una() >= recover) {
-            // RFC 6675 section 5 (A); RFC 9937 section 6.4: whatever was sent, the window is ssthresh.
+            // RFC 6675 section 5 (A); RFC 9937 section 6.4: the window becomes ssthresh, however much was sent.
             self.end_recovery(self.congestion.ssthresh());
             AckOutcome::RecoveryEnd
         } else {
@@ -95,7 +95,7 @@ impl RfcSender {
         outcome
     }
 
-    /// Proportional Rate Reduction sets the window anew for each acknowledgement that shows an arrival.
+    /// Sets the window by Proportional Rate Reduction, for each acknowledgement that reports an arrival.
     pub(super) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
         let pipe = self.pipe();
         if let Some(prr) = &mut self.prr
@@ -106,7 +106,7 @@ impl RfcSender {
         }
     }
 
-    /// The oldest segment is lost and is repeated whatever the window.
+    /// Retransmits the oldest segment, which is lost, whatever the window.
     pub(super) fn repeat_oldest(&mut self) {
         let snd_una = self.flight.snd_una();
         self.flight.mark_lost(snd_una);
@@ -119,7 +119,7 @@ impl RfcSender {
         self.set_cwnd(cwnd.max(1.0));
     }
 
-    /// The window is about to be reduced: perhaps without cause.
+    /// Records the state before a reduction of the window, which an undo restores if the cause proves spurious.
     pub(super) fn begin_episode(&mut self, cause: Cause) {
         let snd_una = self.flight.snd_una();
         let was_repeated = self.flight.was_repeated(snd_una);
@@ -127,7 +127,7 @@ impl RfcSender {
         self.episode = Some(Episode::new(cause, snd_una, was_repeated, srtt, rttvar));
     }
 
-    /// The last reduction had no cause: resumes where it came (RFC 4015 section 3.2).
+    /// Undoes the last reduction, whose cause was spurious, and resumes where it happened (RFC 4015 section 3.2).
     pub(super) fn take_back(
         &mut self,
         now: SimTime,
@@ -155,7 +155,7 @@ impl RfcSender {
             self.congestion.undo();
         }
         if restores_window && self.policy.undo.bounds_burst {
-            // Step 5: no burst larger than what was acknowledged, nor than the initial window.
+            // Step 5: no burst larger than the acknowledged data or the initial window.
             let burst = (acked as f64).min(self.config.initial_window);
             let bound = (self.flight.pipe() as f64 + burst).max(reduced);
             self.set_cwnd(self.congestion.cwnd().min(bound));
@@ -163,7 +163,7 @@ impl RfcSender {
         if let (Cause::Timeout, Some(rtt), true) =
             (episode.cause, rtt, self.policy.rtt.spurious_timeout_lengthens)
         {
-            // Step 8: the timeout was too short for such a round trip.
+            // Step 8: the timeout was too short for this RTT.
             let srtt = episode.srtt.map_or(rtt, |srtt| srtt.max(rtt));
             let half = SimTime::from_nanos(rtt.as_nanos() / 2);
             self.rto.estimate(srtt, episode.rttvar.max(half));

@@ -4,19 +4,19 @@ use super::{RttPolicy, TimerPolicy};
 use crate::config::{RtoConfig, RtoRule};
 use crossfade_core::SimTime;
 
-/// Retransmission timer: its timeout and expiry.
+/// Retransmission timer: estimator, back-off and expiry.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     config: RtoConfig,
     srtt: Option<SimTime>,
     rttvar: SimTime,
-    /// The deviation that falls once a round trip, if every report measures.
+    /// RTT deviation as in Linux, which falls once per RTT; used if every report gives a sample.
     falling: Option<FallingDeviation>,
     timers: TimerPolicy,
     /// Timeout before back-off.
     base: SimTime,
     backoff: u32,
-    /// Timeout of both estimates, cached since every segment needs it.
+    /// Timeout by the estimates and the back-off, cached since every segment needs it.
     current: SimTime,
     /// Time at which the timer expires, if it runs.
     pub(crate) deadline: Option<SimTime>,
@@ -26,7 +26,7 @@ impl Rto {
     pub(crate) fn new(config: RtoConfig, rtt: RttPolicy, timers: TimerPolicy) -> Self {
         let base = match config.rule {
             RtoRule::Fixed(timeout) => timeout,
-            // RFC 6298 (2.1): before the first measurement a constant, 1 s as it recommends.
+            // RFC 6298 (2.1): a constant before the first measurement, for which it recommends 1 s.
             RtoRule::Estimated { min, initial, .. } => initial.max(min),
         };
         let (srtt, rttvar) = (None, SimTime::ZERO);
@@ -34,38 +34,38 @@ impl Rto {
         Self { config, srtt, rttvar, falling, timers, base, backoff: 1, current: base, deadline: None }
     }
 
-    /// The timeout now, back-off included.
+    /// Current timeout, including back-off.
     pub(crate) fn current(&self) -> SimTime {
         self.current
     }
 
-    /// The multiplier that back-off has reached.
+    /// Current multiplier of the back-off.
     pub(crate) fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// The timeout before back-off.
+    /// Timeout without back-off.
     pub(crate) fn base(&self) -> SimTime {
         self.base
     }
 
-    /// The smoothed round trip, once there is one.
+    /// Smoothed RTT; `None` before the first sample.
     pub(crate) fn srtt(&self) -> Option<SimTime> {
         self.srtt
     }
 
-    /// The deviation of the round trip.
+    /// Deviation of the RTT.
     pub(crate) fn rttvar(&self) -> SimTime {
         self.rttvar
     }
 
-    /// A round trip `rtt` was measured, one of `samples` in a window.
+    /// Takes the RTT sample `rtt`, one of `samples` per window.
     pub(crate) fn on_sample(&mut self, rtt: SimTime, samples: u64) {
         match self.srtt {
             // RFC 6298 (2.2).
             None => self.estimate(rtt, part(rtt, 2)),
-            // RFC 6298 (2.3) with alpha = 1/8, beta = 1/4; several samples a window share the gain (RFC 7323
-            // section 4.2).
+            // RFC 6298 (2.3) with alpha = 1/8, beta = 1/4; several samples per window share the gain (RFC 7323 section
+            // 4.2).
             Some(srtt) => {
                 let (alpha, beta) = (8 * samples, 4 * samples);
                 let error = rtt.saturating_sub(srtt).max(srtt.saturating_sub(rtt));
@@ -75,8 +75,8 @@ impl Rto {
         }
     }
 
-    /// A round trip `rtt` was measured by an acknowledgement that leaves `snd_una`, with `snd_max` sent; one of
-    /// `samples` in a window.
+    /// Takes the RTT sample `rtt`, one of `samples` per window, of an acknowledgement up to `snd_una`; `snd_max` is one
+    /// past the highest segment sent.
     pub(crate) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
         let (srtt, Some(falling)) = (self.srtt, &mut self.falling) else {
             return self.on_sample(rtt, samples);
@@ -91,7 +91,7 @@ impl Rto {
         self.estimate(srtt, part(deviation, 4));
     }
 
-    /// Takes an estimate of the round trip and its deviation.
+    /// Sets the timeout from an estimate of the RTT and its deviation.
     pub(crate) fn estimate(&mut self, srtt: SimTime, rttvar: SimTime) {
         (self.srtt, self.rttvar) = (Some(srtt), rttvar);
         if let RtoRule::Estimated { min, granularity, .. } = self.config.rule {
@@ -104,7 +104,7 @@ impl Rto {
         self.update();
     }
 
-    /// RFC 6298 (5.5): the timer expired, the next time is twice as long; (2.5): up to a maximum.
+    /// Doubles the timeout after an expiry (RFC 6298 (5.5)), up to a maximum (2.5).
     pub(crate) fn back_off(&mut self) {
         if self.config.backoff && self.current < self.config.max {
             self.backoff = self.backoff.saturating_mul(2);
@@ -112,7 +112,7 @@ impl Rto {
         }
     }
 
-    /// The next timeout is the first again.
+    /// Ends the back-off.
     pub(crate) fn end_back_off(&mut self) {
         self.backoff = 1;
         self.update();
@@ -123,30 +123,30 @@ impl Rto {
         self.current = self.base.saturating_mul(u64::from(self.backoff)).min(longest);
     }
 
-    /// RFC 6298 (5.1): a segment was sent; if the timer is not running, start it.
+    /// Starts the timer when a segment is sent, unless it is running (RFC 6298 (5.1)).
     pub(crate) fn on_sent(&mut self, now: SimTime) {
         if self.deadline.is_none() {
             self.restart(now, true);
         }
     }
 
-    /// RFC 6298 (5.2), (5.3), (5.6): restart the timer if anything is under way, stop it otherwise.
+    /// Restarts the timer if any segment is in flight, and stops it otherwise (RFC 6298 (5.2), (5.3), (5.6)).
     pub(crate) fn restart(&mut self, now: SimTime, under_way: bool) {
         self.deadline = under_way.then(|| self.timers.expiry(now, self.current));
     }
 }
 
-/// Four deviations of the round trip as Linux keeps them: they rise with every sample and fall once a round trip, and
-/// a round trip that gets shorter counts an eighth.
+/// Four times the RTT deviation, as Linux keeps it: it rises with every sample and falls once per RTT, and a sample
+/// below the smoothed RTT counts an eighth.
 #[derive(Clone, Copy, Debug, Default)]
 struct FallingDeviation {
-    /// Four mean deviations.
+    /// Four times the mean deviation.
     mean: SimTime,
-    /// The largest of them in this round trip.
+    /// Largest `mean` within this RTT.
     largest: SimTime,
-    /// Estimates behind the timeout.
+    /// Value that the timeout includes.
     used: SimTime,
-    /// The round trip ends when more than this is acknowledged.
+    /// The current RTT ends when more than this segment is acknowledged.
     round_end: u64,
 }
 
@@ -170,7 +170,7 @@ impl FallingDeviation {
         if error < quarter {
             self.mean = self.mean - (quarter - error);
         } else {
-            // What makes the round trip shorter is no reason for a longer timeout.
+            // A shorter RTT should hardly lengthen the timeout.
             let gain = if rtt < srtt { 8 } else { 1 };
             self.mean = self.mean.saturating_add(part(error - quarter, gain));
         }
@@ -211,7 +211,7 @@ mod tests {
         rto.on_sample(MS * 180, 1);
         assert_eq!((rto.srtt(), rto.rttvar()), (Some(MS * 110), SimTime::from_micros(57_500)));
         assert_eq!(rto.current(), MS * 340);
-        // RFC 7323 section 4.2: of two samples in a window each has half the weight.
+        // RFC 7323 section 4.2: each of two samples in a window has half the weight.
         rto.on_sample(MS * 190, 2);
         assert_eq!((rto.srtt(), rto.rttvar()), (Some(MS * 115), SimTime::from_nanos(60_312_500)));
     }
@@ -252,11 +252,11 @@ mod tests {
         // Four deviations: 160 + (160 - 160/4) = 280; 80 + 160/8 = 100.
         rto.on_ack_sample(MS * 240, 50, 1, 20);
         assert_eq!((rto.srtt(), rto.current()), (Some(MS * 100), MS * 380));
-        // Shorter by 92: 280 + (92 - 70)/8 = 282.75; the deviation in use does not fall within the round trip.
+        // Shorter by 92: 280 + (92 - 70)/8 = 282.75; the deviation in use does not fall within the RTT.
         rto.on_ack_sample(MS * 8, 50, 2, 20);
         assert_eq!(rto.srtt(), Some(SimTime::from_micros(88_500)));
         assert_eq!(rto.current(), SimTime::from_micros(88_500 + 282_750));
-        // The round trip ends beyond segment 10; the next one starts from the floor.
+        // The RTT ends beyond segment 10; the next one starts from the floor.
         for snd_una in [11, 12] {
             rto.on_ack_sample(SimTime::from_micros(88_500), 50, snd_una, 30);
         }

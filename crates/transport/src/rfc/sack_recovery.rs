@@ -1,11 +1,11 @@
-//! The state of a recovery with SACK: a file of its own, since `mod.rs` and its parts both know it.
+//! State of a loss recovery with SACK (RFC 6675 section 4).
 
 /// Progress of loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SackRecovery {
-    /// One past RFC 6675's `HighRxt`, the highest segment repeated.
+    /// One past the highest retransmitted segment, RFC 6675's `HighRxt`.
     pub(super) high_rxt: u64,
-    /// The rescue retransmission was sent.
+    /// Whether the rescue retransmission has been sent.
     pub(super) rescued: bool,
 }
 

@@ -7,14 +7,14 @@ use crate::segment::Ack;
 use crossfade_core::{SimTime, Stream};
 
 impl RfcSender {
-    /// Loss recovery, a timeout or idle time sets the window, unless it is congestion control's own.
+    /// Sets the window after loss recovery, a timeout or idle time, unless congestion control sets it itself.
     pub(super) fn set_cwnd(&mut self, cwnd: f64) {
         if !self.fixed.needs.own_window {
             self.congestion.set_cwnd(cwnd);
         }
     }
 
-    /// Segments found lost since the last call.
+    /// Reports the segments found lost since the last call.
     #[inline(never)]
     pub(super) fn tell_losses(&mut self, now: SimTime) {
         if let Some(deliveries) = &mut self.flight.deliveries {
@@ -25,8 +25,8 @@ impl RfcSender {
         }
     }
 
-    /// Reports lost segments and the phase of recovery, if it has changed or begins `anew`, as with a
-    /// timeout, of which every congestion control hears.
+    /// Reports lost segments, and the phase of recovery if it has changed or begins `anew`, as with a timeout, which is
+    /// reported to every congestion control.
     #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
         if !self.fixed.needs.samples {
@@ -43,9 +43,9 @@ impl RfcSender {
         }
     }
 
-    /// The phase that the congestion control sees. For one that sets its own window a recovery ends as all losses are
+    /// Phase reported to the congestion control. If it sets its own window, a recovery ends only when all losses are
     /// repaired (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins
-    /// another: it would conserve packets each time.
+    /// another, since the control would conserve packets each time.
     fn phase_of_control(&self) -> Phase {
         let lasts = self.phase == Phase::Open
             && self.told_phase == Phase::Recovery
@@ -55,13 +55,14 @@ impl RfcSender {
         if lasts { Phase::Recovery } else { self.phase }
     }
 
-    /// Number of segments found lost since the start, where that is counted.
+    /// Number of segments found lost since the start; 0 without delivery accounting.
     pub(super) fn lost_so_far(&self) -> u64 {
         self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
 
-    /// Reports the deliveries of an acknowledgement and its `ce` new marks; before it, `prior_in_flight` were under way
-    /// and `prior_lost` found lost. It `answers_probe`, or the original of what that repeated.
+    /// Reports the deliveries of an acknowledgement and its `ce` new marks. Before it, `prior_in_flight` segments were
+    /// in flight and `prior_lost` had been found lost. `answers_probe`: it answers a tail loss probe, or the original
+    /// that the probe retransmitted.
     #[inline(never)]
     pub(super) fn tell_delivery(
         &mut self,
@@ -91,7 +92,7 @@ impl RfcSender {
         }
     }
 
-    /// A segment is about to leave.
+    /// Reports a segment that is about to leave.
     #[inline(never)]
     pub(super) fn tell_send(&mut self, now: SimTime) {
         let Some(deliveries) = &self.flight.deliveries else { return };
@@ -105,7 +106,7 @@ impl RfcSender {
         self.congestion.on_send(&send);
     }
 
-    /// The window would allow a segment, and there is none: what is sent until more is written tells of the application
+    /// Marks the connection as application-limited: the window would allow a segment, but there is no data
     /// (draft-ietf-ccwg-bbr section 4.1.2.4; the receiver's window does not count).
     pub(super) fn note_lack_of_data(&mut self) {
         if self.flight.snd_max() < self.available {
@@ -117,7 +118,7 @@ impl RfcSender {
         }
     }
 
-    /// Whether the pacer holds the next segment back; then it wakes the sender.
+    /// Whether the pacer holds the next segment back. If so, its timer wakes the sender.
     #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: SimTime) -> bool {
         let Some(pacer) = self.pacer else { return false };
@@ -125,19 +126,19 @@ impl RfcSender {
             self.pacer = Some(pacer.waiting(false));
             return false;
         }
-        // Not less than what `choose` allows; a wake-up in vain costs little.
+        // An upper bound of what `choose` allows: an unnecessary wake-up costs little.
         let window = self.congestion.cwnd() + f64::from(self.config.dupthresh);
         let waits = self.frto.budget().is_some() || (self.flight.size().min(self.pipe()) as f64) < window;
         self.pacer = Some(pacer.waiting(waits));
-        // A window that is full was in use, whether or not the pacer is still closed as it opens again (Linux's
-        // `tcp_write_xmit` looks behind its loop): a small one is acknowledged before.
+        // A full window was in use, even if acknowledgements open it before the pacer lets a segment go, as with small
+        // windows (Linux checks after the loop of `tcp_write_xmit`).
         if self.is_window_full() {
             self.window_use.on_limited(self.flight.snd_max());
         }
         true
     }
 
-    /// A segment has left.
+    /// Reports a segment that has left.
     #[inline(never)]
     pub(super) fn pace(&mut self, now: SimTime) {
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());

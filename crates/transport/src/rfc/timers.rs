@@ -14,13 +14,13 @@ use crate::segment::Ack;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// Asked for with every segment; probes come with RACK only.
+    /// Cached because every segment needs it; tail loss probes need RACK.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<SimTime> {
         if self.rack.is_none() && self.pacer.is_none() { self.rto.deadline } else { self.first_timeout() }
     }
 
-    // Inlined thrice it was two thirds of the code of the simulation's loop.
+    // Not inlined: inlined at three places it made up two thirds of the code of the simulation's loop.
     #[inline(never)]
     fn first_timeout(&self) -> Option<SimTime> {
         let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
@@ -58,24 +58,24 @@ impl RfcSender {
         let snd_una = self.flight.snd_una();
         let is_again = self.timed_out_at == Some(snd_una);
         let tells_spurious = if self.policy.undo.f_rto_in_recovery {
-            // RFC 5682 section 2.1 step 1: not if the timeout comes in the recovery from another.
+            // RFC 5682 section 2.1 step 1: not for a timeout during the recovery from another one.
             self.phase != Phase::Loss
         } else {
             self.phase == Phase::Open || is_again
         };
         if is_again {
-            // RFC 5681 section 3.1: ssthresh is held constant when a retransmission times out.
+            // RFC 5681 section 3.1: ssthresh stays constant when a retransmission times out.
             self.set_cwnd(1.0);
         } else if !self.policy.window.timeout_in_recovery_reduces && self.phase == Phase::Recovery {
-            // Once in a window of data, whatever finds the losses.
+            // Reduce once per window of data, however losses are found.
             self.set_cwnd(1.0);
         } else {
             self.begin_episode(Cause::Timeout);
-            // RFC 5681 (4), "no more than" half of what is under way, and the loss window of one segment. In a long
-            // recovery everything that SACK reported still counts as under way, up to many times the window.
+            // RFC 5681 (4), "no more than" half of the FlightSize, and the loss window of one segment. In a long
+            // recovery the FlightSize includes everything that SACK reported, up to many times the window.
             let under_way = (self.flight.size() as f64).min(self.congestion.cwnd());
             if self.phase == Phase::Recovery {
-                // What an undo comes back to is the window that recovery led to, not what inflates it meanwhile.
+                // An undo restores the window that recovery led to, without inflation.
                 self.set_cwnd(self.congestion.ssthresh());
             }
             self.congestion.on_timeout(now, under_way);
@@ -92,7 +92,8 @@ impl RfcSender {
 
     /// Treats all segments in flight as lost.
     pub(super) fn start_over(&mut self, now: SimTime) {
-        // RFC 2018 section 8; a report of the oldest segment shows that the receiver has thrown it away.
+        // RFC 2018 section 8; a SACK of the oldest segment without a cumulative acknowledgement shows that the receiver
+        // has discarded it.
         if !self.config.rfc.keep_sack_after_timeout
             || self.flight.fate(self.flight.snd_una()) == Some(Fate::Sacked)
         {
@@ -101,7 +102,7 @@ impl RfcSender {
         let around = self.surroundings();
         match self.rack.as_mut() {
             Some(rack) => {
-                // RFC 8985 section 6.3: only what has waited long enough, whatever has arrived since.
+                // RFC 8985 section 6.3: only segments that have waited long enough, whatever has arrived since.
                 let wait = rack.lost_on_timeout(&around, self.policy.rack);
                 self.flight.mark_lost_by_age(wait, now);
                 rack.deadline = None;
@@ -140,7 +141,7 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 section 6.2 step 5: what was overtaken for too long is lost.
+    /// Expiry of the reordering timer: segments overtaken for too long are lost (RFC 8985 section 6.2 step 5).
     fn on_reordering_timeout(&mut self, now: SimTime) {
         self.find_losses_by_time(now);
         let Some(_) = self.flight.next_lost() else { return };
@@ -171,8 +172,8 @@ impl RfcSender {
         self.rto.restart(now, true);
     }
 
-    /// An acknowledgement may explain the last probe, and moves the next one. Returns whether it may answer the probe
-    /// as well as the original.
+    /// Takes an acknowledgement, which may show the outcome of the last probe, and restarts the probe's timer. Returns
+    /// whether it may answer the probe as well as the original.
     pub(super) fn probe_after_ack(&mut self, now: SimTime, ack: &Ack, news: &News) -> bool {
         if !self.probes {
             return false;
@@ -198,7 +199,7 @@ impl RfcSender {
         answer == Answer::Ambiguous
     }
 
-    /// RFC 8985 section 7.2: not in recovery, and not with reports beyond a hole.
+    /// Starts the probe's timer, unless in recovery or with SACK reports beyond a hole (RFC 8985 section 7.2).
     pub(super) fn schedule_probe(&mut self, now: SimTime) {
         if self.probes && self.phase == Phase::Open && self.flight.sacked() == 0 && self.flight.size() > 0 {
             let timers = self.policy.timers;

@@ -4,16 +4,16 @@ use super::TimerPolicy;
 use crate::segment::SackBlock;
 use crossfade_core::SimTime;
 
-/// `TLP.max_ack_delay`, whose value RFC 8985 section 7.2 leaves to the implementation: here that of Linux
-/// (`TCP_RTO_MIN`).
+/// Largest delay of an acknowledgement (`TLP.max_ack_delay`), which RFC 8985 section 7.2 leaves to the implementation;
+/// the value is Linux's (`TCP_RTO_MIN`).
 const MAX_ACK_DELAY: SimTime = SimTime::from_millis(200);
 
-/// A probe that was sent and not yet explained.
+/// A tail loss probe whose outcome is not known yet.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// `TLP.end_seq`: one past the highest segment sent then.
+    /// One past the highest segment sent at the time of the probe (`TLP.end_seq`).
     end_seq: u64,
-    /// The segment that the probe retransmits, whose original left while the application had nothing to send, or not.
+    /// Segment that the probe retransmits, and whether its original left while the sender was application-limited.
     repeats: Option<Original>,
 }
 
@@ -23,15 +23,15 @@ pub(super) struct Original {
     pub(super) app_limited: bool,
 }
 
-/// Outcome of a probe by an acknowledgement.
+/// Outcome of a probe, as an acknowledgement shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// No statement about the probe, or no loss.
+    /// The acknowledgement does not concern the probe, or shows no loss.
     Nothing,
-    /// The acknowledgement covers the segment that was retransmitted and nothing beyond: the original may have arrived,
-    /// or the probe.
+    /// The acknowledgement covers the retransmitted segment and nothing beyond: either the original or the probe has
+    /// arrived.
     Ambiguous,
-    /// The probe has repaired a loss that congestion control is to hear of.
+    /// The probe has repaired a loss, which is reported to congestion control.
     Repaired(Original),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct TailLossProbe {
 }
 
 impl TailLossProbe {
-    /// Starts the timer at `now` with `flight_size` segments under way, before the retransmission timer expires
+    /// Starts the timer at `now` with `flight_size` segments in flight, to expire before the retransmission timer
     /// (section 7.2, `TLP_calc_PTO`).
     pub(super) fn schedule(
         &mut self,
@@ -64,13 +64,14 @@ impl TailLossProbe {
         self.deadline = Some(rto_deadline.map_or(deadline, |rto| deadline.min(rto)));
     }
 
-    /// The probe leaves (section 7.3); `end_seq` is one past the highest segment sent, the probe included.
+    /// Records that the probe leaves (section 7.3); `end_seq` is one past the highest segment sent, including the
+    /// probe.
     pub(super) fn on_probe(&mut self, end_seq: u64, repeats: Option<Original>) {
         self.probe = Some(Probe { end_seq, repeats });
         self.deadline = None;
     }
 
-    /// Recovery has begun: no probe is needed, and the last one needs no explanation.
+    /// Stops the timer and forgets the last probe, because recovery has begun.
     pub(super) fn stop(&mut self) {
         *self = Self::default();
     }

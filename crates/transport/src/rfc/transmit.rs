@@ -6,14 +6,13 @@ use super::{Phase, RfcSender};
 use crate::segment::Segment;
 use crossfade_core::SimTime;
 
-/// Company for a lone segment is expected only so soon after the last transmission, and so long before the next
-/// acknowledgement is.
+/// A lone segment waits for others only if the last transmission, and the next acknowledgement, are at most this far
+/// away.
 const SOON: SimTime = SimTime::from_millis(1);
-/// A third of the window does not wait (`tcp_tso_win_divisor`).
+/// A third of the window or more does not wait (`tcp_tso_win_divisor`).
 const WIN_DIVISOR: u64 = 3;
 
-/// The whole segments of a window. (What does not fit into a signed number is no window either, and costs a third
-/// less.)
+/// Number of whole segments in a window. The conversion by way of a signed number is faster by a third.
 fn whole(cwnd: f64) -> u64 {
     u64::try_from(cwnd as i64).unwrap_or(0)
 }
@@ -56,7 +55,7 @@ impl RfcSender {
         if self.pacer.is_some() {
             self.pace(now);
         }
-        // Packets that nobody waits for, and whose ends nobody marks, need no account.
+        // Bursts need no accounting if no segment waits for them and none carries PSH.
         let has_packets = self.config.rfc.push_acks || self.policy.window.leaves_in_packets;
         let ends_packet = has_packets && !retransmission && self.ends_packet(now);
         self.last_sent = Some(now);
@@ -75,10 +74,10 @@ impl RfcSender {
         })
     }
 
-    /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
-    /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right
-    /// after a transmission, or after the next one was due if it is paced, and the acknowledgement of the oldest
-    /// segment is due. A packet that has begun to leave does not wait.
+    /// Whether a new segment waits for the next acknowledgement, so that more segments leave together
+    /// (`tcp_tso_should_defer`). It waits if less than a whole offloaded packet and less than a third of the window may
+    /// leave, the last transmission was shortly before (with pacing: the next one was due), and the acknowledgement of
+    /// the oldest segment is due. A packet whose first segment has left does not wait.
     fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
         let last = self.pacer.map_or(self.last_sent, |pacer| Some(pacer.due()));
         if !self.policy.window.leaves_in_packets
@@ -102,22 +101,23 @@ impl RfcSender {
         sent_at.saturating_add(srtt) <= now.saturating_add(SOON)
     }
 
-    /// A new segment has left. Whether it is the last of a packet of two or more, or of what the application wrote:
-    /// such carry PSH.
+    /// Records that a new segment has left. Returns whether it is the last of an offloaded packet of two or more
+    /// segments, or of the application's data; such segments carry PSH.
     fn ends_packet(&mut self, now: SimTime) -> bool {
         if !self.packet.is_open(now) {
-            // Before it left.
+            // State before the segment left.
             let cwnd = whole(self.congestion.cwnd());
             let room = cwnd.saturating_add(1).saturating_sub(self.pipe());
             let unsent = self.available - self.flight.snd_max() + 1;
-            // At least two packets make a window (`tcp_cwnd_test`).
+            // A window consists of at least two packets (`tcp_cwnd_test`).
             let size = room.clamp(1, (cwnd / 2).max(1)).min(self.most_in_packet()).min(unsent);
             self.packet = Packet::begin(now, size);
         }
         self.packet.on_sent() || self.flight.snd_max() == self.available
     }
 
-    /// Maximum number of segments in one packet, by the pacing rate that there is or would be (`tcp_tso_autosize`).
+    /// Maximum number of segments in an offloaded packet, by the pacing rate, or the rate that pacing would have
+    /// (`tcp_tso_autosize`).
     fn most_in_packet(&self) -> u64 {
         let pacing = self.config.rfc.pacing.unwrap_or_default();
         let srtt = self.rto.srtt();
@@ -126,14 +126,14 @@ impl RfcSender {
         quantum(Some(&pacing), &*self.congestion, rate).clamp(1, LARGEST)
     }
 
-    /// A segment that leaves whatever the window, unless it has arrived meanwhile.
+    /// Takes the segment that leaves whatever the window; `None` if there is none, or if it has arrived meanwhile.
     fn forced(&mut self) -> Option<u64> {
         let seq = self.force.take()?;
         let is_missing = self.flight.fate(seq).is_some_and(|fate| fate != super::flight::Fate::Sacked);
         (is_missing || self.next_new() == Some(seq)).then_some(seq)
     }
 
-    /// The segment that the window allows next.
+    /// Chooses the next segment that the window allows.
     fn choose(&mut self, now: SimTime) -> Option<u64> {
         let cwnd = whole(self.congestion.cwnd());
         if self.frto.budget().is_some() {
@@ -172,7 +172,7 @@ impl RfcSender {
         let size = self.flight.size();
         let limited_transmit = self.config.limited_transmit;
         match self.phase {
-            // RFC 3042: the pipe lacks what was reported, so that each report sends a new segment.
+            // RFC 3042: reported segments have left the pipe, so each report releases a new segment.
             Phase::Open if (self.uses_sack() || self.counts_duplicates()) && limited_transmit => {
                 (self.pipe(), cwnd)
             }
@@ -186,7 +186,7 @@ impl RfcSender {
         }
     }
 
-    /// Transmission after a timeout that may be spurious.
+    /// Chooses a segment after a timeout that F-RTO is examining.
     #[cold]
     fn choose_as_proof(&mut self, cwnd: u64) -> Option<u64> {
         if self.policy.undo.proof_asks_window && self.pipe() >= cwnd {
@@ -198,7 +198,7 @@ impl RfcSender {
         self.next_new()
     }
 
-    /// A segment not sent before, if the application and the receiver allow one.
+    /// Chooses a new segment, if the application and the receiver allow one.
     pub(super) fn next_new(&self) -> Option<u64> {
         let seq = self.flight.snd_max();
         let in_window = self.flight.size() < u64::from(self.config.w_max)
@@ -206,12 +206,13 @@ impl RfcSender {
         (in_window && seq < self.available).then_some(seq)
     }
 
-    /// The receiver allows everything before `edge`, and takes nothing back (RFC 9293 section 3.8.6.2.1).
+    /// Takes the right edge of the receiver's window, which never moves back (RFC 9293 section 3.8.6.2.1).
     pub(super) fn widen(&mut self, edge: u64) {
         self.right_edge = self.right_edge.max(Some(edge));
     }
 
-    /// RFC 5681 section 4.1: after an idle time of a timeout the acknowledgement clock has stopped.
+    /// Reduces the window after an idle time of one timeout, when the acknowledgement clock has stopped (RFC 5681
+    /// section 4.1).
     fn restart_after_idle(&mut self, now: SimTime) {
         let Some(last_sent) = self.last_sent else { return };
         if self.flight.size() > 0 || self.next_new().is_none() {

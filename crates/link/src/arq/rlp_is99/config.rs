@@ -16,9 +16,9 @@ pub enum Persistence {
 /// Number of NAKs that a round sends for one frame. Each NAK asks for one retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NaksPerRound {
-    /// One NAK in every round.
+    /// Every round sends one NAK.
     One,
-    /// One NAK in the first round, two in the second, and so on.
+    /// The first round sends one NAK, the second two, and so on.
     Growing,
 }
 
@@ -42,7 +42,7 @@ pub enum TimerCheck {
     EveryFrame,
 }
 
-/// Parameters of RLP. The default is reading `f`.
+/// Parameters of the radio link protocol of IS-99. The default is reading `f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpIs99Config {
     /// The limit n after which a frame is given up; 3 in IS-99. With 0 no frame is retransmitted.
@@ -65,7 +65,7 @@ pub struct RlpIs99Config {
     pub overflow: u32,
     /// Whether idle frames carry V(S): otherwise the loss of a last frame is noticed only with the next data.
     pub idle_frames_carry_v_s: bool,
-    /// Whether a frame says that it is a retransmission. Without that, new frames after a burst of 128 or more lost
+    /// Whether a frame is flagged as a retransmission. Without the flag, new frames after a burst of 128 or more lost
     /// frames look old and are discarded; with it, bursts of up to 255 frames are recognised.
     pub retransmissions_are_flagged: bool,
 }
@@ -76,7 +76,7 @@ impl Default for RlpIs99Config {
     }
 }
 
-/// A consistent reading of the paper's sentences about timers. No reading agrees with all of them.
+/// A consistent reading of the paper's sentences about timers, which contradict each other in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
     /// The literal reading: timers run by wall-clock time, and round r sends r NAKs.

@@ -67,7 +67,7 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// A frame whose header was read. The rules of section II, with i for `seq`.
+    /// Takes a frame whose header was read, by the rules of section II, where `seq` is i.
     #[inline]
     fn on_frame(&mut self, now: SimTime, pdu: Pdu, is_good: bool) -> Seen {
         let sdu = match pdu.content {
@@ -128,7 +128,7 @@ impl RlpIs99Receiver {
         }
     }
 
-    /// All frames before `end` that have not been received are missing.
+    /// Marks all frames before `end` that have not been received as missing.
     fn miss_until(&mut self, end: u64) {
         for position in self.frames.extend(end) {
             self.missing.push(Missing { position, round: 0, naks: 0, deadline: 0 });

@@ -47,7 +47,7 @@ impl ArqSender for RlpIs99Sender {
         self.next = Some(sdu);
     }
 
-    /// Each NAK triggers one retransmission (section II), if the frame is still there.
+    /// Takes a NAK, which triggers one retransmission (section II) if the frame is still in the buffer.
     fn on_feedback(&mut self, _now: SimTime, feedback: Feedback) {
         let Feedback::Nak { seq } = feedback else { return };
         let behind = match u64::from((self.v_s as u8).wrapping_sub(seq as u8)) {

@@ -86,13 +86,14 @@ impl Flight {
         self.sort_times();
     }
 
-    /// Marks what was sent before the transmission `newest`, which has arrived, and at least `wait` ago (RFC 8985
-    /// section 6.2 step 5). Returns when the last of the others that were sent before it will have waited so long.
+    /// Marks segments as lost that were sent before the transmission `newest`, which has arrived, and at least `wait`
+    /// ago (RFC 8985 section 6.2 step 5). Returns when the last remaining segment sent before `newest` will have waited
+    /// so long.
     ///
     /// Of two transmissions with equal times the one with the lower number left first. `RACK_sent_after` compares ends
-    /// of segments there, which is the same within a packet of offload. It is not where several acknowledgements arrive
-    /// at one instant: the first may let out new data, and the next a retransmission, which then left after data above
-    /// it.
+    /// of segments instead, which is equivalent within an offloaded packet. It is not if several acknowledgements
+    /// arrive at one instant: the first may release new data, and the next a retransmission, which then left after data
+    /// with higher sequence numbers.
     pub(in crate::rfc) fn mark_lost_by_time(
         &mut self,
         newest: (SimTime, u64),
